@@ -1,0 +1,75 @@
+"""Contextual dispatch for Python: run a function with every call in it dispatched on a context object.
+
+Names are loaded when first asked for (PEP 562): `import ctxdispatch` by itself does not even import numpy.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+# Type checkers know this name by itself; importing `typing` for it would be most of our import time.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ctxdispatch_contexts.reverse import (
+        ADContext,
+        UnsupportedSyntax,
+        check_grads,
+        checkpoint,
+        code_adjoint,
+        custom_rule,
+        grad,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
+
+    from ctxdispatch.dispatch import Context, fallback, metadata, overdub, recurse, tag, untag
+    from ctxdispatch.dispatch.show import ir
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "overdub", "recurse", "fallback", "Context", "tag", "untag", "metadata",
+    "ir", "code_adjoint",
+    "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "custom_rule", "check_grads",
+    "ADContext", "UnsupportedSyntax",
+]  # fmt: skip
+
+_NAMES = {
+    "ctxdispatch.dispatch": "overdub recurse fallback Context tag untag metadata",
+    "ctxdispatch.dispatch.show": "ir",
+    "ctxdispatch_contexts.reverse": (
+        "code_adjoint grad value_and_grad vjp checkpoint stop_gradient custom_rule check_grads"
+        " ADContext UnsupportedSyntax"
+    ),
+}
+_HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(type(sys)):  # type: ignore[misc]
+    """Keeps `ctxdispatch.ir` the function, though there is a subpackage of that name.
+
+    The import system would put the subpackage over the function as soon as anything imports it.
+    `from ctxdispatch.ir import Graph` is not affected.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME and isinstance(value, type(sys))):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

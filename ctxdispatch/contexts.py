@@ -1,0 +1,81 @@
+"""The plugin registry: `from ctxdispatch.contexts import NAME` loads the context registered as NAME.
+
+A package registers its contexts in the entry-point group `ctxdispatch.contexts`:
+
+    [project.entry-points."ctxdispatch.contexts"]
+    CountContext = "my_package:CountContext"
+
+Entry points are read when a name is first asked for, and only that one plugin is imported: one that is broken
+harms nobody who does not ask for it. Failures are ImportErrors that name the plugin and its distribution.
+"""
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+GROUP = "ctxdispatch.contexts"
+
+
+class PluginError(ImportError):
+    """A registered context cannot be loaded; the message names it, its distribution and the cause."""
+
+
+def installed() -> tuple[str, ...]:
+    """The names of all registered contexts, sorted; none of them is loaded."""
+    return tuple(sorted(_registered()))
+
+
+def load(name: str) -> Any:
+    """The context registered as `name`.
+
+    Raises ImportError for a name that nobody registers (it lists those there are), and PluginError for one
+    that fails to load or that several distributions register.
+    """
+    points = _registered().get(name)
+    if points is None:
+        there_are = ", ".join(installed()) or "none"
+        raise ImportError(f"no context named {name!r} is installed; there are: {there_are}")
+    if len({point.value for point in points}) > 1:
+        raise PluginError(f"several contexts are registered as {name!r}: {_listing(points)}; uninstall all but one")
+    return _load(points[0])
+
+
+def _load(point: EntryPoint) -> Any:
+    try:
+        return point.load()
+    except Exception as error:
+        cause = f"{type(error).__name__}: {error}"
+        raise PluginError(f"the context {_listing((point,))} cannot be loaded: {cause}", name=point.module) from error
+
+
+def _listing(points: tuple[EntryPoint, ...]) -> str:
+    return ", ".join(f"{p.name!r} ({p.value}, of the distribution {_distribution(p)})" for p in points)
+
+
+def _distribution(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else "unknown"
+
+
+@cache
+def _registered() -> dict[str, tuple[EntryPoint, ...]]:
+    found: dict[str, tuple[EntryPoint, ...]] = {}
+    for point in entry_points(group=GROUP):
+        found[point.name] = (*found.get(point.name, ()), point)
+    return found
+
+
+def refresh() -> None:
+    """Read the entry points again, for packages installed or put on `sys.path` since."""
+    _registered.cache_clear()
+
+
+def __getattr__(name: str) -> Any:
+    # Dunders are Python asking about the module (`__path__`, `__wrapped__`), not a user naming a context.
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = load(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({"installed", "load", "refresh", *installed()})
