@@ -1,0 +1,168 @@
+"""Builds graphs: append calls, end blocks, and let SSA form come about by itself.
+
+Variables (any hashable key: a local's name, a stack slot, "the cotangent of %x") are written and read per block;
+`read` finds the reaching definition and adds block parameters where several meet (Braun et al. 2013, "Simple and
+Efficient Construction of Static Single Assignment Form"). A block is *sealed* when all its predecessors are known.
+Superfluous parameters are left to `passes.prune`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from ctxdispatch.ir.graph import (
+    UNDEF,
+    Block,
+    Branch,
+    Const,
+    Edge,
+    Graph,
+    Iterate,
+    Jump,
+    Op,
+    Operand,
+    Position,
+    Raise,
+    Return,
+    Terminator,
+    Value,
+)
+
+
+class Builder:
+    """Writes into `graph`; `block` is where the next op goes, `pos` the position that ops get."""
+
+    def __init__(self, graph: Graph, *, default: Callable[[Hashable], Operand] = lambda variable: UNDEF) -> None:
+        self.graph = graph
+        self.block = graph.entry
+        self.pos: Position | None = None
+        self._default = default  # what a variable reads as that was never written
+        self._defs: dict[Block, dict[Hashable, Operand]] = {graph.entry: {}}
+        self._preds: dict[Block, list[tuple[Block, Edge]]] = {graph.entry: []}
+        self._sealed: set[Block] = {graph.entry}
+        self._incomplete: dict[Block, dict[Hashable, Value]] = {}
+
+    # -- ops ----------------------------------------------------------------------------------------------------
+
+    def call(
+        self,
+        callee: Any,
+        *args: Operand,
+        kwnames: tuple[str, ...] = (),
+        syntax: bool = False,
+        name: str = "",
+        type: Any = None,
+        pos: Position | None = None,
+    ) -> Value:
+        """Append a call with one result. A callee that is no operand is wrapped in a Const."""
+        result = Value(name, type)
+        self.op(callee, list(args), [result], kwnames, syntax, pos)
+        return result
+
+    def op(
+        self,
+        callee: Any,
+        args: list[Operand],
+        results: list[Value],
+        kwnames: tuple[str, ...] = (),
+        syntax: bool = False,
+        pos: Position | None = None,
+    ) -> Op:
+        if not isinstance(callee, (Value, Const)):
+            callee = Const(callee)
+        op = Op(callee, args, results, kwnames, pos or self.pos, syntax)
+        self.block.ops.append(op)
+        return op
+
+    # -- blocks -------------------------------------------------------------------------------------------------
+
+    def new_block(self, *, sealed: bool = False) -> Block:
+        block = self.graph.new_block()
+        self._defs[block] = {}
+        self._preds[block] = []
+        if sealed:
+            self._sealed.add(block)
+        return block
+
+    def enter(self, block: Block) -> None:
+        """Ops go to `block` from now on."""
+        self.block = block
+
+    def jump(self, target: Block, args: Sequence[Operand] = ()) -> None:
+        self.terminate(Jump(Edge(target, list(args)), self.pos))
+
+    def branch(self, cond: Operand, then: Block, orelse: Block) -> None:
+        self.terminate(Branch(cond, Edge(then), Edge(orelse), self.pos))
+
+    def iterate(self, iterator: Operand, body: Block, exit: Block, name: str = "") -> Value:
+        """The item: the first parameter of `body`, which must have no other predecessor."""
+        item = Value(name)
+        body.params.insert(0, item)
+        self.terminate(Iterate(iterator, Edge(body), Edge(exit), self.pos))
+        return item
+
+    def ret(self, value: Operand) -> None:
+        self.terminate(Return(value, self.pos))
+
+    def raise_(self, exc: Operand | None, cause: Operand | None = None) -> None:
+        self.terminate(Raise(exc, cause, self.pos))
+
+    def terminate(self, terminator: Terminator) -> None:
+        """End the current block. Parameters that the targets have by variables get their arguments now."""
+        assert self.block.terminator is None, f"{self.block} has ended already"
+        self.block.terminator = terminator
+        for edge in terminator.edges():
+            assert edge.target not in self._sealed or edge.target is self.graph.entry, "edge into a sealed block"
+            self._preds[edge.target].append((self.block, edge))
+
+    # -- variables ----------------------------------------------------------------------------------------------
+
+    def write(self, variable: Hashable, value: Operand, block: Block | None = None) -> None:
+        self._defs[block or self.block][variable] = value
+
+    def read(self, variable: Hashable, block: Block | None = None) -> Operand:
+        block = block or self.block
+        chain: list[Block] = []
+        while True:  # straight chains without recursion: long programs are long chains
+            found = self._defs[block].get(variable)
+            if found is not None:
+                break
+            if block not in self._sealed:
+                found = self._param(block, variable)
+                self._incomplete.setdefault(block, {})[variable] = found
+                break
+            preds = self._preds[block]
+            if len(preds) != 1:
+                found = self._merge(block, variable)
+                break
+            chain.append(block)
+            block = preds[0][0]
+        for seen in chain:
+            self._defs[seen][variable] = found
+        return found
+
+    def seal(self, block: Block) -> None:
+        """No predecessor of `block` will be added any more."""
+        self._sealed.add(block)
+        for variable, param in self._incomplete.pop(block, {}).items():
+            self._connect(block, variable, param)
+
+    def _merge(self, block: Block, variable: Hashable) -> Operand:
+        if not self._preds[block]:
+            value = self._default(variable)
+            self._defs[block][variable] = value
+            return value
+        param = self._param(block, variable)
+        self._connect(block, variable, param)
+        return param
+
+    def _param(self, block: Block, variable: Hashable) -> Value:
+        param = Value(variable if isinstance(variable, str) else "")
+        block.params.append(param)
+        self._defs[block][variable] = param
+        return param
+
+    def _connect(self, block: Block, variable: Hashable, param: Value) -> None:
+        for pred, edge in self._preds[block]:
+            edge.args.append(self.read(variable, pred))

@@ -1,0 +1,312 @@
+"""The data model: SSA with block arguments.
+
+    Graph   blocks, the first is the entry; its parameters are the function's arguments
+    Block   parameters, ops, one terminator
+    Op      results = callee(*operands), a call whatever the source looked like
+    Edge    a target block and the arguments for its parameters
+
+Invariants, checked by `ctxdispatch.ir.verify`:
+  * every `Value` is defined once, by one op or as one block's parameter, and its definition dominates its uses;
+  * an edge passes one operand per parameter of its target (the body edge of `Iterate` one less: the item is the
+    first parameter);
+  * blocks end in exactly one terminator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any, NamedTuple
+
+
+class Position(NamedTuple):
+    """Where in the user's source something stands. Columns are byte offsets as in `co_positions`."""
+
+    filename: str
+    function: str
+    line: int | None
+    end_line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.line} in {self.function}"
+
+
+class Value:
+    """An SSA value. `name` is a hint for printing and for the emitter; identity is what counts.
+
+    `type` is filled in by `passes.infer`; None means not inferred yet.
+    """
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, name: str = "", type: Any = None) -> None:
+        self.name = name
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"%{self.name or hex(id(self))[-5:]}"
+
+
+class Const:
+    """An operand known when the graph is built: any Python object, by reference."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+Operand = Value | Const
+
+
+class _Undef:
+    """What a local variable holds before it is bound."""
+
+    def __repr__(self) -> str:
+        return "undef"
+
+
+UNDEF = Const(_Undef())
+
+
+class Op:
+    """results = callee(*args), the last len(kwnames) of args being keyword arguments.
+
+    `syntax` marks a call that the source spells without parentheses (`a + b`, `a.b`, a display, ...): `emit` turns
+    it back into its own instruction.
+    """
+
+    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax")
+
+    def __init__(
+        self,
+        callee: Operand,
+        args: list[Operand],
+        results: list[Value],
+        kwnames: tuple[str, ...] = (),
+        pos: Position | None = None,
+        syntax: bool = False,
+    ) -> None:
+        self.callee = callee
+        self.args = args
+        self.results = results
+        self.kwnames = kwnames
+        self.pos = pos
+        self.syntax = syntax
+
+    @property
+    def result(self) -> Value:
+        return self.results[0]
+
+    @property
+    def fn(self) -> Any:
+        """The callee when it is known, else None."""
+        return self.callee.value if isinstance(self.callee, Const) else None
+
+    def operands(self) -> Iterator[Operand]:
+        yield self.callee
+        yield from self.args
+
+    def __repr__(self) -> str:
+        return f"{self.results} = {self.callee}({self.args})"
+
+
+class Edge:
+    __slots__ = ("target", "args")
+
+    def __init__(self, target: Block, args: list[Operand] | None = None) -> None:
+        self.target = target
+        self.args = [] if args is None else args
+
+    def __repr__(self) -> str:
+        return f"{self.target!r}({self.args})"
+
+
+class Jump:
+    __slots__ = ("edge", "pos")
+
+    def __init__(self, edge: Edge, pos: Position | None = None) -> None:
+        self.edge, self.pos = edge, pos
+
+    def operands(self) -> tuple[Operand, ...]:
+        return ()
+
+    def edges(self) -> tuple[Edge, ...]:
+        return (self.edge,)
+
+
+class Branch:
+    """`cond` is an exact bool: the lifter inserts the call of `bool`."""
+
+    __slots__ = ("cond", "then", "orelse", "pos")
+
+    def __init__(self, cond: Operand, then: Edge, orelse: Edge, pos: Position | None = None) -> None:
+        self.cond, self.then, self.orelse, self.pos = cond, then, orelse, pos
+
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.cond,)
+
+    def edges(self) -> tuple[Edge, ...]:
+        return (self.then, self.orelse)
+
+
+class Iterate:
+    """Take the next item of `iterator`: to `body`, whose target gets the item as its first parameter, or, when it
+    is exhausted, to `exit`."""
+
+    __slots__ = ("iterator", "body", "exit", "pos")
+
+    def __init__(self, iterator: Operand, body: Edge, exit: Edge, pos: Position | None = None) -> None:
+        self.iterator, self.body, self.exit, self.pos = iterator, body, exit, pos
+
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.iterator,)
+
+    def edges(self) -> tuple[Edge, ...]:
+        return (self.body, self.exit)
+
+
+class Return:
+    __slots__ = ("value", "pos")
+
+    def __init__(self, value: Operand, pos: Position | None = None) -> None:
+        self.value, self.pos = value, pos
+
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.value,)
+
+    def edges(self) -> tuple[Edge, ...]:
+        return ()
+
+
+class Raise:
+    """`raise exc from cause`; `exc` None is the bare `raise`."""
+
+    __slots__ = ("exc", "cause", "pos")
+
+    def __init__(self, exc: Operand | None, cause: Operand | None = None, pos: Position | None = None) -> None:
+        self.exc, self.cause, self.pos = exc, cause, pos
+
+    def operands(self) -> tuple[Operand, ...]:
+        return tuple(v for v in (self.exc, self.cause) if v is not None)
+
+    def edges(self) -> tuple[Edge, ...]:
+        return ()
+
+
+Terminator = Jump | Branch | Iterate | Return | Raise
+
+
+class Block:
+    __slots__ = ("name", "params", "ops", "terminator")
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.params: list[Value] = []
+        self.ops: list[Op] = []
+        self.terminator: Terminator | None = None
+
+    def edges(self) -> tuple[Edge, ...]:
+        return self.terminator.edges() if self.terminator is not None else ()
+
+    def successors(self) -> list[Block]:
+        return [e.target for e in self.edges()]
+
+    def __repr__(self) -> str:
+        return self.name or f"b@{id(self) & 0xFFFF:x}"
+
+
+class Signature(NamedTuple):
+    """The argument part of a code object; `names` in the order of `co_varnames`."""
+
+    names: tuple[str, ...]
+    argcount: int
+    posonly: int = 0
+    kwonly: int = 0
+    varargs: bool = False
+    varkw: bool = False
+
+    @classmethod
+    def of(cls, code: CodeType) -> Signature:
+        star = bool(code.co_flags & inspect.CO_VARARGS)
+        stars = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        total = code.co_argcount + code.co_kwonlyargcount + star + stars
+        return cls(
+            code.co_varnames[:total], code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, star, stars
+        )
+
+
+class Graph:
+    """A function. `params` are its arguments in `signature` order, `cells` its closure (one cell object each, in
+    `co_freevars` order); both are defined at the entry.
+
+    `namespace` is the `__globals__` that the function's global names mean; `code` the code object it was lifted
+    from, or None for a generated one.
+    """
+
+    __slots__ = ("name", "blocks", "cells", "cellnames", "signature", "namespace", "code", "filename", "line")
+
+    def __init__(
+        self,
+        name: str,
+        signature: Signature,
+        *,
+        cellnames: tuple[str, ...] = (),
+        namespace: dict[str, Any] | None = None,
+        code: CodeType | None = None,
+        filename: str = "<generated>",
+        line: int = 1,
+    ) -> None:
+        self.name = name
+        self.signature = signature
+        self.cellnames = cellnames
+        self.cells = [Value(n) for n in cellnames]
+        self.namespace = namespace
+        self.code = code
+        self.filename = filename
+        self.line = line
+        entry = Block("b0")
+        entry.params = [Value(n) for n in signature.names]
+        self.blocks: list[Block] = [entry]
+
+    @property
+    def entry(self) -> Block:
+        return self.blocks[0]
+
+    @property
+    def params(self) -> list[Value]:
+        return self.entry.params
+
+    def new_block(self) -> Block:
+        block = Block(f"b{len(self.blocks)}")
+        self.blocks.append(block)
+        return block
+
+    def ops(self) -> Iterator[tuple[Block, Op]]:
+        for block in self.blocks:
+            for op in block.ops:
+                yield block, op
+
+    def predecessors(self) -> dict[Block, list[tuple[Block, Edge]]]:
+        """Per block the (block, edge) pairs that lead to it."""
+        preds: dict[Block, list[tuple[Block, Edge]]] = {b: [] for b in self.blocks}
+        for block in self.blocks:
+            for edge in block.edges():
+                preds[edge.target].append((block, edge))
+        return preds
+
+    def __str__(self) -> str:
+        from ctxdispatch.ir.printer import print_graph
+
+        return print_graph(self)
+
+
+def positional(n: int, names: tuple[str, ...] | None = None) -> Signature:
+    """The signature of a generated function of n positional arguments."""
+    return Signature(names or tuple(f"a{i}" for i in range(n)), n)

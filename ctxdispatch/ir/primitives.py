@@ -1,0 +1,247 @@
+"""What Python spells as syntax and `operator`/`builtins` have no function for.
+
+The lifter makes calls of these (`Op.syntax` is True); the emitter spells each with its own instruction; the reference
+interpreter, and a context that intercepts one, just calls it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ctxdispatch.ir.graph import UNDEF
+
+
+# -- names ------------------------------------------------------------------------------------------------------
+
+
+def load_global(namespace: dict[str, Any], name: str) -> Any:
+    try:
+        return namespace[name]
+    except KeyError:
+        pass
+    scope = namespace.get("__builtins__", builtins)
+    scope = scope if isinstance(scope, dict) else vars(scope)
+    try:
+        return scope[name]
+    except KeyError:
+        raise NameError(f"name {name!r} is not defined", name=name) from None
+
+
+def store_global(namespace: dict[str, Any], name: str, value: Any) -> None:
+    namespace[name] = value
+
+
+def delete_global(namespace: dict[str, Any], name: str) -> None:
+    if name not in namespace:
+        raise NameError(f"name {name!r} is not defined", name=name)
+    del namespace[name]
+
+
+def check_bound(value: Any, name: str) -> Any:
+    """The value of local `name`; UnboundLocalError where it is not bound."""
+    if value is UNDEF.value:
+        raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+    return value
+
+
+# -- cells and functions ----------------------------------------------------------------------------------------
+
+
+def make_cell(value: Any = UNDEF.value) -> types.CellType:
+    return types.CellType() if value is UNDEF.value else types.CellType(value)
+
+
+def cell_get(cell: types.CellType, name: str, free: bool = False) -> Any:
+    """What `cell` holds; `free` chooses the exception of an empty one, as for a free or a local variable."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        if free:
+            raise NameError(
+                f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+            ) from None
+        raise UnboundLocalError(
+            f"cannot access local variable {name!r} where it is not associated with a value"
+        ) from None
+
+
+def cell_set(cell: types.CellType, value: Any) -> None:
+    cell.cell_contents = value
+
+
+def cell_delete(cell: types.CellType, name: str, free: bool = False) -> None:
+    cell_get(cell, name, free)
+    del cell.cell_contents
+
+
+def make_function(
+    namespace: dict[str, Any],
+    code: types.CodeType,
+    defaults: tuple[Any, ...] | None = None,
+    kwdefaults: dict[str, Any] | None = None,
+    annotations: tuple[Any, ...] | None = None,
+    closure: tuple[types.CellType, ...] | None = None,
+) -> types.FunctionType:
+    """A function object. `annotations` is the flat (name, value, ...) tuple of the instruction."""
+    function = types.FunctionType(code, namespace, code.co_name, defaults, closure)
+    function.__qualname__ = code.co_qualname
+    function.__kwdefaults__ = kwdefaults
+    if annotations:
+        function.__annotations__ = dict(zip(annotations[::2], annotations[1::2], strict=True))
+    return function
+
+
+# -- calls ------------------------------------------------------------------------------------------------------
+
+
+def call_ex(f: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any] | None = None) -> Any:
+    """f(*args, **kwargs)"""
+    return f(*args, **(kwargs or {}))
+
+
+# -- operators without a function of their own ------------------------------------------------------------------
+
+
+def not_contains(container: Any, item: Any) -> bool:
+    return item not in container
+
+
+# -- displays ---------------------------------------------------------------------------------------------------
+
+
+def build_tuple(*items: Any) -> tuple[Any, ...]:
+    return items
+
+
+def build_list(*items: Any) -> list[Any]:
+    return list(items)
+
+
+def build_set(*items: Any) -> set[Any]:
+    return set(items)
+
+
+def build_map(*keys_and_values: Any) -> dict[Any, Any]:
+    """{k0: v0, k1: v1, ...} from k0, v0, k1, v1, ..."""
+    return dict(zip(keys_and_values[::2], keys_and_values[1::2], strict=True))
+
+
+def build_string(*parts: str) -> str:
+    return "".join(parts)
+
+
+def format_value(value: Any, conversion: Callable[[Any], str] | None = None, spec: str = "") -> str:
+    return format(value if conversion is None else conversion(value), spec)
+
+
+def list_append(target: list[Any], item: Any) -> None:
+    target.append(item)
+
+
+def set_add(target: set[Any], item: Any) -> None:
+    target.add(item)
+
+
+def map_add(target: dict[Any, Any], key: Any, value: Any) -> None:
+    target[key] = value
+
+
+def list_extend(target: list[Any], items: Iterable[Any]) -> None:
+    try:
+        target.extend(items)
+    except TypeError:
+        if hasattr(type(items), "__iter__") or hasattr(type(items), "__getitem__"):
+            raise
+        raise TypeError(f"Value after * must be an iterable, not {type(items).__name__}") from None
+
+
+def set_update(target: set[Any], items: Iterable[Any]) -> None:
+    target.update(items)
+
+
+def dict_update(target: dict[Any, Any], other: Any) -> None:
+    """{**other}: later keys win."""
+    if not hasattr(other, "keys"):
+        raise TypeError(f"{type(other).__name__!r} object is not a mapping")
+    target.update(other)
+
+
+def dict_merge(target: dict[str, Any], other: Any, function: Any = None) -> None:
+    """f(**other): a key that is there already is an error that names `function`."""
+    if not hasattr(other, "keys"):
+        raise TypeError(f"{_name(function)} argument after ** must be a mapping, not {type(other).__name__}")
+    for key in other.keys():
+        if key in target:
+            raise TypeError(f"{_name(function)} got multiple values for keyword argument {key!r}")
+        target[key] = other[key]
+
+
+def list_to_tuple(items: list[Any]) -> tuple[Any, ...]:
+    return tuple(items)
+
+
+def _name(function: Any) -> str:
+    module = getattr(function, "__module__", None)
+    name = getattr(function, "__qualname__", repr(function)) + "()"
+    return name if module in (None, "builtins") else f"{module}.{name}"
+
+
+# -- unpacking --------------------------------------------------------------------------------------------------
+
+
+def unpack(sequence: Iterable[Any], n: int) -> tuple[Any, ...]:
+    """a, b, c = sequence: an op with n results."""
+    try:
+        iterator = iter(sequence)
+    except TypeError:
+        raise TypeError(f"cannot unpack non-iterable {type(sequence).__name__} object") from None
+    items: list[Any] = []
+    for item in iterator:
+        if len(items) == n:
+            raise ValueError(f"too many values to unpack (expected {n})")
+        items.append(item)
+    if len(items) < n:
+        raise ValueError(f"not enough values to unpack (expected {n}, got {len(items)})")
+    return tuple(items)
+
+
+def unpack_ex(sequence: Iterable[Any], before: int, after: int) -> tuple[Any, ...]:
+    """a, *b, c = sequence: an op with before + 1 + after results."""
+    try:
+        items = list(sequence)
+    except TypeError:
+        if hasattr(type(sequence), "__iter__") or hasattr(type(sequence), "__getitem__"):
+            raise
+        raise TypeError(f"cannot unpack non-iterable {type(sequence).__name__} object") from None
+    if len(items) < before + after:
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+    split = len(items) - after
+    return (*items[:before], items[before:split], *items[split:])
+
+
+# -- imports ----------------------------------------------------------------------------------------------------
+
+
+def import_name(namespace: dict[str, Any], name: str, fromlist: tuple[str, ...] | None, level: int) -> Any:
+    scope = namespace.get("__builtins__", builtins)
+    scope = scope if isinstance(scope, dict) else vars(scope)
+    return scope["__import__"](name, namespace, None, fromlist, level)
+
+
+def import_from(module: Any, name: str) -> Any:
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        pass
+    try:
+        return importlib.import_module(f"{module.__name__}.{name}")
+    except ImportError:
+        raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__) from None
+
+
+MULTIPLE_RESULTS = frozenset({unpack, unpack_ex})
+"""Primitives whose op has one result per item of what they return."""

@@ -1,0 +1,82 @@
+"""What a specialised program takes for granted beyond its argument types. Each is checked at the entry of the
+generated function, in a few nanoseconds of emitted code."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any as Anything
+
+from ctxdispatch.passes.types import Type
+
+
+@dataclass(frozen=True, eq=False)
+class PathIs:
+    """`namespace[path[0]].path[1]...` is this very `value` (a module, function, class)."""
+
+    namespace: dict[str, Anything]
+    path: tuple[str, ...]
+    value: Anything
+
+    def key(self) -> Anything:
+        return (id(self.namespace), self.path)
+
+
+@dataclass(frozen=True, eq=False)
+class PathType:
+    """The value at `path` has `type`: a global number, array, ..."""
+
+    namespace: dict[str, Anything]
+    path: tuple[str, ...]
+    type: Type
+
+    def key(self) -> Anything:
+        return (id(self.namespace), self.path)
+
+
+@dataclass(frozen=True, eq=False)
+class AttrIs:
+    """`owner.name is value`, owner a module or class reached otherwise than by name."""
+
+    owner: Anything
+    name: str
+    value: Anything
+
+    def key(self) -> Anything:
+        return (id(self.owner), self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class CodeIs:
+    """`function.__code__` has not been replaced."""
+
+    function: types.FunctionType
+    code: types.CodeType
+
+    def key(self) -> Anything:
+        return id(self.function)
+
+
+@dataclass(frozen=True, eq=False)
+class CellIs:
+    """The cell holds this very value (a captured function, module, class)."""
+
+    cell: types.CellType
+    value: Anything
+
+    def key(self) -> Anything:
+        return id(self.cell)
+
+
+@dataclass(frozen=True, eq=False)
+class CellType:
+    """What the cell holds has `type`."""
+
+    cell: types.CellType
+    type: Type
+
+    def key(self) -> Anything:
+        return id(self.cell)
+
+
+Guard = PathIs | PathType | AttrIs | CodeIs | CellIs | CellType
