@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxdispatch.dispatch import Context, fallback, metadata, overdub, recurse, tag, untag
+    from ctxdispatch.dispatch.show import ir
     from ctxdispatch_contexts.reverse import (
         ADContext,
         UnsupportedSyntax,
@@ -25,9 +27,6 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
-
-    from ctxdispatch.dispatch import Context, fallback, metadata, overdub, recurse, tag, untag
-    from ctxdispatch.dispatch.show import ir
 
 __version__ = "0.1.0"
 

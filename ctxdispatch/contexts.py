@@ -36,7 +36,7 @@ def load(name: str) -> Any:
         there_are = ", ".join(installed()) or "none"
         raise ImportError(f"no context named {name!r} is installed; there are: {there_are}")
     if len({point.value for point in points}) > 1:
-        raise PluginError(f"several contexts are registered as {name!r}: {_listing(points)}; uninstall all but one")
+        raise PluginError(f"{name!r} is registered several times: {_listing(points)}; uninstall all but one")
     return _load(points[0])
 
 
@@ -44,8 +44,8 @@ def _load(point: EntryPoint) -> Any:
     try:
         return point.load()
     except Exception as error:
-        cause = f"{type(error).__name__}: {error}"
-        raise PluginError(f"the context {_listing((point,))} cannot be loaded: {cause}", name=point.module) from error
+        message = f"the context {_listing((point,))} cannot be loaded: {type(error).__name__}: {error}"
+        raise PluginError(message, name=point.module) from error
 
 
 def _listing(points: tuple[EntryPoint, ...]) -> str:
