@@ -1,0 +1,296 @@
+"""Cotangents at run time: how they add, what shape they have, how those of containers are held.
+
+Conventions (one zero, one of everything):
+  * `None` is the cotangent of what has no derivative, and the zero of everything whose type is not known beforehand;
+  * a float's cotangent is a float, an array's an array of its shape and dtype;
+  * tuple -> tuple, list -> list, dict -> dict, named tuple -> the same named tuple, any other object ->
+    `types.SimpleNamespace` of its attributes; an entry without cotangent is None (in a dict: absent).
+
+While the reverse sweep runs, a container's cotangent may be a `Partial`: entries by index, key or attribute name, so
+that reading one entry of a long list costs one entry.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+
+class _Zero:
+    """The cotangent that nothing has been added to yet. Lives at transform time only."""
+
+    def __repr__(self) -> str:
+        return "zero"
+
+
+ZERO = _Zero()
+
+
+class Partial:
+    """Cotangent of a container by entries. Owned by one variable of one reverse sweep, so it is changed in place."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: dict[Any, Any] = {}
+
+
+# -- sums -------------------------------------------------------------------------------------------------------
+
+
+def accumulate(a: Any, b: Any) -> Any:
+    """a + b for cotangents of one value. Never changes a `b`, nor an `a` that is no `Partial`."""
+    if a is None:
+        return b
+    if b is None:
+        return a
+    if type(a) is float or isinstance(a, (np.ndarray, np.generic, complex, int, float)):
+        return a + b
+    if isinstance(a, Partial) or isinstance(b, Partial):
+        return _merge(a, b)
+    return _add_containers(a, b)
+
+
+def _merge(a: Any, b: Any) -> Partial:
+    out = a if isinstance(a, Partial) else add_entries(Partial(), a)
+    return add_entries(out, b)
+
+
+def add_entries(into: Partial, whole: Any) -> Partial:
+    """Add a container cotangent entry by entry."""
+    entries = into.entries
+    for key, cotangent in entries_of(whole):
+        entries[key] = accumulate(entries.get(key), cotangent)
+    return into
+
+
+def entries_of(whole: Any) -> list[tuple[Any, Any]]:
+    if whole is None:
+        return []
+    if isinstance(whole, Partial):
+        return list(whole.entries.items())
+    if isinstance(whole, dict):
+        return list(whole.items())
+    if isinstance(whole, SimpleNamespace):
+        return list(vars(whole).items())
+    return list(enumerate(whole))
+
+
+def _add_containers(a: Any, b: Any) -> Any:
+    if isinstance(a, dict):
+        return {k: accumulate(a.get(k), b.get(k)) for k in {**a, **b}}
+    if isinstance(a, SimpleNamespace):
+        return SimpleNamespace(**_add_containers(vars(a), vars(b)))
+    if isinstance(a, (tuple, list)):
+        longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
+        items = [accumulate(x, y) for x, y in zip(longer, shorter, strict=False)] + list(longer[len(shorter) :])
+        return _rebuild(a, items)
+    return a + b
+
+
+def _rebuild(like: Any, items: list[Any]) -> Any:
+    if isinstance(like, list):
+        return items
+    return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
+
+
+# -- entries of containers --------------------------------------------------------------------------------------
+
+
+def add_entry(bar: Any, key: Any, cotangent: Any) -> Any:
+    """The cotangent of a container after one of its entries received `cotangent`."""
+    if cotangent is None:
+        return bar
+    if not isinstance(bar, Partial):
+        bar = add_entries(Partial(), bar)
+    entries = bar.entries
+    old = entries.get(key)
+    entries[key] = cotangent if old is None else accumulate(old, cotangent)
+    return bar
+
+
+def add_index(bar: Any, sequence: Any, index: Any, cotangent: Any) -> Any:
+    """`add_entry` for sequence[index]: arrays, sequences with negative indices and slices, mappings."""
+    if cotangent is None:
+        return bar
+    if isinstance(sequence, np.ndarray):
+        return add_array_index(bar, sequence, index, cotangent)
+    if isinstance(index, slice) and isinstance(sequence, (list, tuple)):
+        for i, entry in zip(range(len(sequence))[index], entries_of(whole(cotangent, sequence[index])), strict=True):
+            bar = add_entry(bar, i, entry[1])
+        return bar
+    if isinstance(sequence, (list, tuple)):
+        index = index.__index__()
+        return add_entry(bar, index + len(sequence) if index < 0 else index, cotangent)
+    return add_entry(bar, index, cotangent)
+
+
+def add_array_index(bar: Any, array: Any, index: Any, cotangent: Any) -> Any:
+    """`array[index]` read: scatter-add. The buffer belongs to the sweep: see `OwnedArray`."""
+    if not isinstance(bar, OwnedArray):
+        fresh = OwnedArray(np.zeros(array.shape, array.dtype))
+        if bar is not None and not (isinstance(bar, float) and bar == 0.0):
+            fresh.array += bar
+        bar = fresh
+    if _unique_index(index):
+        bar.array[index] += cotangent
+    else:
+        np.add.at(bar.array, index, cotangent)
+    return bar
+
+
+class OwnedArray:
+    """An array cotangent that this sweep made and may therefore change."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+_BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
+
+
+def _unique_index(index: Any) -> bool:
+    """No element is selected twice: basic indices and boolean masks."""
+    if isinstance(index, tuple):
+        return all(map(_unique_index, index))
+    return isinstance(index, _BASIC) or (isinstance(index, np.ndarray) and index.dtype == bool)
+
+
+def take_entry(bar: Any, key: Any) -> Any:
+    """What the entry has received; the entry is a new one before this point (an append, a store)."""
+    if bar is None:
+        return None
+    if isinstance(bar, Partial):
+        return bar.entries.pop(key, None)
+    return _entry(bar, key)
+
+
+def entry_of(bar: Any, key: Any) -> Any:
+    """One entry of a container's cotangent, or None."""
+    if bar is None:
+        return None
+    if isinstance(bar, Partial):
+        return bar.entries.get(key)
+    return _entry(bar, key)
+
+
+def _entry(bar: Any, key: Any) -> Any:
+    if isinstance(bar, dict):
+        return bar.get(key)
+    if isinstance(bar, SimpleNamespace):
+        return getattr(bar, key, None)
+    if isinstance(bar, np.ndarray):
+        return bar[key]
+    if isinstance(key, str):
+        return getattr(bar, key, None)
+    return bar[key] if -len(bar) <= key < len(bar) else None
+
+
+# -- finished cotangents ----------------------------------------------------------------------------------------
+
+
+def whole(bar: Any, primal: Any) -> Any:
+    """`bar` in the form that leaves the sweep: no Partial, no OwnedArray anywhere in it."""
+    if bar is None or type(bar) is float or type(bar) is np.ndarray:
+        return bar
+    if isinstance(bar, OwnedArray):
+        return bar.array
+    if isinstance(bar, Partial):
+        return _whole_container(bar.entries, primal)
+    if isinstance(bar, (tuple, list)):
+        return _rebuild(bar, [whole(b, p) for b, p in zip(bar, primal, strict=False)])
+    if isinstance(bar, SimpleNamespace):
+        return SimpleNamespace(**{k: whole(b, getattr(primal, k, None)) for k, b in vars(bar).items()})
+    if isinstance(bar, dict):
+        return {k: whole(b, primal[k] if k in primal else None) for k, b in bar.items()}
+    return bar
+
+
+def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:
+    if isinstance(primal, dict):
+        return {k: whole(b, primal.get(k)) for k, b in entries.items()}
+    if isinstance(primal, tuple) and hasattr(type(primal), "_fields"):
+        named = {type(primal)._fields.index(k) if isinstance(k, str) else k: b for k, b in entries.items()}
+        return type(primal)._make(whole(named.get(i), p) for i, p in enumerate(primal))
+    if isinstance(primal, tuple):
+        return tuple([whole(entries.get(i), p) for i, p in enumerate(primal)])
+    if isinstance(primal, list):
+        return [whole(entries.get(i), p) for i, p in enumerate(primal)]
+    return SimpleNamespace(**{str(k): whole(b, getattr(primal, str(k), None)) for k, b in entries.items()})
+
+
+def finish(bar: Any, primal: Any) -> Any:
+    """The cotangent of an argument: whole, of the primal's shape and dtype, zero where nothing arrived."""
+    bar = whole(bar, primal)
+    if isinstance(primal, np.ndarray):
+        return _finish_array(bar, primal)
+    if type(primal) is float:
+        return 0.0 if bar is None else project(bar, primal)
+    if isinstance(primal, (complex, np.inexact)):
+        return type(primal)(0) if bar is None else project(bar, primal)
+    return bar
+
+
+def _finish_array(bar: Any, primal: Any) -> Any:
+    if primal.dtype.kind not in "fc":
+        return bar if primal.dtype.kind == "O" else None
+    if bar is None:
+        return np.zeros(primal.shape, primal.dtype)
+    return project(bar, primal)
+
+
+def project(bar: Any, primal: Any) -> Any:
+    """`bar` with the shape, dtype and realness of `primal`."""
+    if isinstance(primal, np.ndarray):
+        if np.iscomplexobj(bar) and primal.dtype.kind == "f":
+            bar = bar.real
+        if type(bar) is np.ndarray and bar.shape == primal.shape:
+            return bar if bar.dtype == primal.dtype else bar.astype(primal.dtype)
+        return np.broadcast_to(bar, primal.shape).astype(primal.dtype)
+    if isinstance(bar, np.ndarray):
+        bar = bar[()] if bar.ndim == 0 else bar.sum()
+    if isinstance(primal, float) and isinstance(bar, complex):
+        bar = bar.real
+    return bar if type(bar) is type(primal) else type(primal)(bar)
+
+
+# -- broadcasting -----------------------------------------------------------------------------------------------
+
+
+def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
+    """The cotangent of an operand whose `result` was broadcast: summed over the axes that were.
+
+    `cotangent` may be of smaller shape than `result` (it is then constant along the missing axes).
+    """
+    shape = np.shape(primal)
+    full = np.shape(result)
+    if shape == full and np.shape(cotangent) == full:
+        return project(cotangent, primal) if np.iscomplexobj(cotangent) else cotangent
+    if np.shape(cotangent) != full:
+        cotangent = np.broadcast_to(cotangent, full)
+    if shape != full:
+        cotangent = sum_to(cotangent, shape)
+    return project(cotangent, primal)
+
+
+def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
+    lead = array.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1)
+    return np.add.reduce(array, axis=axes, keepdims=True).reshape(shape) if axes else array
+
+
+def expand(cotangent: Any, primal: Any) -> Any:
+    """A cotangent that is constant along some axes, in full."""
+    if isinstance(cotangent, np.ndarray) and cotangent.shape == primal.shape:
+        return cotangent
+    return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)
+
+
+def reversed_items(bars: list[Any]) -> Any:
+    """Item cotangents collected by a reversed loop, as the cotangent of the iterator."""
+    bars.reverse()
+    return bars
