@@ -1,0 +1,237 @@
+"""Copying graphs and replacing values: what every pass is made of.
+
+    copy_blocks   fresh blocks, ops and values;   copy.values[old] is new,  copy.block_of[old] is new
+    substitute    after `substitute(g, {a: b})` no operand of g is a
+
+A copy shares nothing mutable with its original (constants, positions, signatures and types are shared).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from ctxdispatch.ir.graph import (
+    Block,
+    Branch,
+    Edge,
+    Graph,
+    Iterate,
+    Jump,
+    Op,
+    Operand,
+    Raise,
+    Return,
+    Terminator,
+    Value,
+)
+
+
+class Copy(NamedTuple):
+    """What `copy_blocks` made, and what became of what."""
+
+    blocks: list[Block]
+    values: dict[Value, Operand]
+    block_of: dict[Block, Block]
+
+    def operand(self, operand: Operand) -> Operand:
+        """`operand` of the original, in the copy. What was defined outside of the copied blocks is itself."""
+        return self.values.get(operand, operand) if isinstance(operand, Value) else operand
+
+    def block(self, block: Block) -> Block:
+        return self.block_of.get(block, block)
+
+    def edge(self, edge: Edge) -> Edge:
+        return Edge(self.block(edge.target), [self.operand(a) for a in edge.args])
+
+
+class Use(NamedTuple):
+    """One operand position: `user` reads the value in `block`. A value read twice by one op is two uses."""
+
+    block: Block
+    user: Op | Edge | Terminator
+
+
+# -- copying ---------------------------------------------------------------------------------------
+
+
+def clone(graph: Graph) -> Graph:
+    """A graph equal to `graph` that shares no value, op or block with it."""
+    twin = Graph(
+        graph.name,
+        graph.signature,
+        cellnames=graph.cellnames,
+        namespace=graph.namespace,
+        code=graph.code,
+        filename=graph.filename,
+        line=graph.line,
+    )
+    cells: dict[Value, Operand] = {}
+    for old, new in zip(graph.cells, twin.cells, strict=True):
+        new.type = old.type
+        cells[old] = new
+    twin.blocks = copy_blocks(graph, cells).blocks
+    return twin
+
+
+def clone_into(target: Graph, source: Graph, values: Mapping[Value, Operand] | None = None) -> Copy:
+    """Append a copy of `source`'s blocks to `target`. `values` says what `source`'s cells are in `target`.
+
+    The copied entry keeps its parameters: jump to it with the arguments.
+    """
+    copy = copy_blocks(source, values)
+    for block in copy.blocks:
+        block.name = f"b{len(target.blocks)}"
+        target.blocks.append(block)
+    return copy
+
+
+def copy_blocks(source: Graph | Iterable[Block], values: Mapping[Value, Operand] | None = None) -> Copy:
+    """Copy all blocks of a graph, or some of them; `values` seeds the map of values.
+
+    Edges to blocks, and uses of values, that are not copied stay what they are: so a region (a loop body) can
+    be copied beside itself.
+    """
+    blocks = source.blocks if isinstance(source, Graph) else list(source)
+    copy = Copy([], dict(values or {}), {})
+    for block in blocks:
+        _declare(block, copy)
+    for old, new in zip(blocks, copy.blocks, strict=True):
+        new.ops = [_copy_op(op, copy) for op in old.ops]
+        if old.terminator is not None:
+            new.terminator = map_terminator(old.terminator, copy.operand, copy.edge)
+    return copy
+
+
+def _declare(block: Block, copy: Copy) -> None:
+    """Definitions first: a use may stand before its definition in the list of blocks."""
+    new = Block(block.name)
+    copy.blocks.append(new)
+    copy.block_of[block] = new
+    new.params = [_copy_value(p, copy.values) for p in block.params]
+    for op in block.ops:
+        for result in op.results:
+            _copy_value(result, copy.values)
+
+
+def _copy_value(value: Value, values: dict[Value, Operand]) -> Value:
+    new = Value(value.name, value.type)
+    values[value] = new
+    return new
+
+
+def _copy_op(op: Op, copy: Copy) -> Op:
+    values = copy.values
+    args = [values.get(a, a) if isinstance(a, Value) else a for a in op.args]
+    results = [values[r] for r in op.results]
+    return Op(copy.operand(op.callee), args, results, op.kwnames, op.pos, op.syntax)  # type: ignore[arg-type]
+
+
+def map_terminator(
+    terminator: Terminator, operand: Callable[[Operand], Operand], edge: Callable[[Edge], Edge]
+) -> Terminator:
+    """A new terminator of the same kind, its operands and edges mapped."""
+    match terminator:
+        case Jump():
+            return Jump(edge(terminator.edge), terminator.pos)
+        case Branch():
+            return Branch(
+                operand(terminator.cond), edge(terminator.then), edge(terminator.orelse), terminator.pos
+            )
+        case Iterate():
+            return Iterate(
+                operand(terminator.iterator), edge(terminator.body), edge(terminator.exit), terminator.pos
+            )
+        case Return():
+            return Return(operand(terminator.value), terminator.pos)
+        case Raise():
+            exc, cause = (None if v is None else operand(v) for v in (terminator.exc, terminator.cause))
+            return Raise(exc, cause, terminator.pos)
+
+
+# -- replacing -------------------------------------------------------------------------------------
+
+
+def substitute(graph: Graph, mapping: Mapping[Value, Operand]) -> None:
+    """Replace every use of a key by its value, in place. Chains are followed: {a: b, b: c} makes a into c."""
+    if not mapping:
+        return
+    final = {old: _follow(old, mapping) for old in mapping}
+    for block in graph.blocks:
+        substitute_in(block, final)
+
+
+def substitute_in(block: Block, mapping: Mapping[Value, Operand]) -> None:
+    """`substitute` in one block, without following chains."""
+
+    def operand(old: Operand) -> Operand:
+        return mapping.get(old, old) if isinstance(old, Value) else old
+
+    for op in block.ops:
+        op.callee = operand(op.callee)
+        op.args = [operand(a) for a in op.args]
+    if block.terminator is not None:
+        block.terminator = map_terminator(
+            block.terminator, operand, lambda e: Edge(e.target, [operand(a) for a in e.args])
+        )
+
+
+def _follow(value: Value, mapping: Mapping[Value, Operand]) -> Operand:
+    seen: set[Value] = set()
+    operand: Operand = value
+    while isinstance(operand, Value) and operand in mapping:
+        if operand in seen:
+            raise ValueError(f"the mapping replaces {value} by itself")
+        seen.add(operand)
+        operand = mapping[operand]
+    return operand
+
+
+def replace_edges(block: Block, edge: Callable[[Edge], Edge]) -> None:
+    """Map the edges that leave `block`."""
+    if block.terminator is not None:
+        block.terminator = map_terminator(block.terminator, lambda operand: operand, edge)
+
+
+def split_block(graph: Graph, block: Block, index: int) -> Block:
+    """Cut `block` before its op `index`: the rest moves, with the terminator, to a new block, the result.
+    `block` is left without a terminator."""
+    rest = graph.new_block()
+    block.ops, rest.ops = block.ops[:index], block.ops[index:]
+    rest.terminator, block.terminator = block.terminator, None
+    return rest
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def uses(graph: Graph) -> dict[Value, list[Use]]:
+    """Per defined value where it is read; an unused one has an empty list."""
+    found: dict[Value, list[Use]] = {value: [] for value in definitions(graph)}
+    for block in graph.blocks:
+        for use, operand in _reads(block):
+            if isinstance(operand, Value):
+                found.setdefault(operand, []).append(use)
+    return found
+
+
+def _reads(block: Block) -> Iterable[tuple[Use, Operand]]:
+    for op in block.ops:
+        use = Use(block, op)
+        yield from ((use, operand) for operand in op.operands())
+    if block.terminator is not None:
+        use = Use(block, block.terminator)
+        yield from ((use, operand) for operand in block.terminator.operands())
+        for edge in block.terminator.edges():
+            use = Use(block, edge)
+            yield from ((use, operand) for operand in edge.args)
+
+
+def definitions(graph: Graph) -> dict[Value, Block]:
+    """The block that defines each value; the entry for cells."""
+    found = dict.fromkeys(graph.cells, graph.entry)
+    for block in graph.blocks:
+        found.update(dict.fromkeys(block.params, block))
+        for op in block.ops:
+            found.update(dict.fromkeys(op.results, block))
+    return found
