@@ -1,0 +1,79 @@
+"""The results as a table for people: times, and the ratios of ours to hand and primal, of peers to ours."""
+
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+
+from .timing import ratio
+
+Times = dict[str, list[float] | str]
+
+
+def results_table(results: dict[str, Times], columns: Sequence[str]) -> list[list[str]]:
+    """A header and a row a workload: every column's time, then `ours` as ratios, then the peers to `ours`."""
+    ratios = [("ours", "primal"), ("ours", "hand"), *((c, "ours") for c in columns if c in PEERS)]
+    ratios = [(a, b) for a, b in ratios if a in columns and b in columns]
+    header = ["workload", *columns, *(f"{a}/{b}" for a, b in ratios)]
+    return [header, *(row(name, times, columns, ratios) for name, times in results.items())]
+
+
+PEERS = ("autograd", "torch", "jax")
+
+
+def row(name: str, times: Times, columns: Sequence[str], ratios: Iterable[tuple[str, str]]) -> list[str]:
+    cells = [time_cell(times[column]) for column in columns]
+    return [name, *cells, *(ratio_cell(times[a], times[b]) for a, b in ratios)]
+
+
+def time_cell(times: list[float] | str) -> str:
+    return times.split(":")[0] if isinstance(times, str) else duration(statistics.median(times))
+
+
+def ratio_cell(times: list[float] | str, base: list[float] | str) -> str:
+    if isinstance(times, str) or isinstance(base, str):
+        return "-"
+    r = ratio(times, base)
+    return f"{r:.2f}" if r < 10 else f"{r:.0f}"
+
+
+def duration(seconds: float) -> str:
+    for unit, size in ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def first_call_table(results: dict[str, dict]) -> list[list[str]]:
+    header = ["workload", "ours", "jax", "ours/jax", "import numpy", "import grad", "import grad/numpy"]
+    return [header, *(first_call_row(name, columns) for name, columns in results.items())]
+
+
+def first_call_row(name: str, columns: dict) -> list[str]:
+    ours, jax = columns["ours"], columns["jax"]
+    cells = [c if isinstance(c, str) else duration(c["first"]) for c in (ours, jax)]
+    compared = "-" if isinstance(ours, str) or isinstance(jax, str) else f"{ours['first'] / jax['first']:.2f}"
+    if isinstance(ours, str):
+        return [name, cells[0].split(":")[0], cells[1].split(":")[0], compared, "-", "-", "-"]
+    numpy, grad = ours["import numpy"], ours["import"]
+    return [name, *cells, compared, duration(numpy), duration(grad), f"{grad / numpy:.2f}"]
+
+
+def show(rows: list[list[str]]) -> None:
+    """With rich where it is installed, else as aligned text."""
+    try:
+        from rich.console import Console
+        from rich.table import Table
+    except ImportError:
+        print(aligned(rows))
+        return
+    table = Table(*rows[0][:1])
+    for title in rows[0][1:]:
+        table.add_column(title, justify="right", no_wrap=True)
+    for cells in rows[1:]:
+        table.add_row(*cells)
+    Console(width=None if sys.stdout.isatty() else 200).print(table)
+
+
+def aligned(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return "\n".join("  ".join(map(str.rjust, cells, widths)) for cells in rows)
