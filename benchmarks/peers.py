@@ -92,8 +92,8 @@ def prepare(column: str, workload: Workload) -> Prepared | str:
     """The column's gradient, called once and checked against the one by hand; or why there is none."""
     try:
         prepared = COLUMNS[column](workload)
-    except ImportError:
-        return "not installed"
+    except ImportError as error:
+        return f"refused: {error}" if column == "ours" else "not installed"
     try:
         result = prepared.call(*prepared.args)
     except Exception as error:

@@ -27,7 +27,7 @@ def measure(columns: dict[str, Prepared], rounds: int, advance: Callable[[], obj
 
 
 class Burst:
-    """Calls in a loop with positional arguments, as users do: packing `*args` would cost as much as SINCOS."""
+    """Calls in a loop with positional arguments, as users do: packing `*args` costs as much as SINCOS."""
 
     def __init__(self, prepared: Prepared) -> None:
         names = [f"a{i}" for i in range(len(prepared.args))]

@@ -1,0 +1,62 @@
+"""The examples run, and do what they say."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+@pytest.fixture
+def by_hand(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import digits_by_hand
+
+    return digits_by_hand
+
+
+def test_the_model_imports_numpy_alone():
+    tree = ast.parse((EXAMPLES / "digits_model.py").read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    assert [ast.unparse(node) for node in imports] == ["import numpy as np"]
+
+
+def test_the_gradient_by_hand_is_the_gradient(by_hand):
+    """The yardstick of the example, against finite differences in every parameter."""
+    from digits_model import Network, loss
+
+    rng = np.random.default_rng(0)
+    network = Network(rng, [5, 4, 3, 10])
+    x, labels = rng.normal(size=(6, 5)), rng.integers(0, 10, 6)
+    value, gradient = by_hand.loss_and_gradient(network, x, labels)
+    assert value == pytest.approx(loss(network, x, labels), rel=1e-14)
+    for layer, layer_bar in zip(network.layers, gradient.layers, strict=True):
+        for parameter, bar in (layer.W, layer_bar.W), (layer.b, layer_bar.b):
+            expected = finite_differences(loss, parameter, network, x, labels)
+            np.testing.assert_allclose(bar, expected, atol=1e-8)
+
+
+def finite_differences(loss, parameter, *args, h=1e-6):
+    out = np.zeros_like(parameter)
+    for i in np.ndindex(parameter.shape):
+        kept = parameter[i]
+        parameter[i] = kept + h
+        above = loss(*args)
+        parameter[i] = kept - h
+        out[i] = (above - loss(*args)) / (2 * h)
+        parameter[i] = kept
+    return out
+
+
+def test_digits_reaches_its_accuracy():
+    pytest.importorskip("sklearn", reason="the digits are scikit-learn's (extra examples)")
+    pytest.importorskip("tqdm", reason="the example shows progress (extra examples)")
+    done = subprocess.run([sys.executable, EXAMPLES / "digits.py"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"test accuracy +([\d.]+)", done.stdout)[1]) >= 0.96
+    assert re.search(r"overdub / by hand [\d.]+", done.stdout)
