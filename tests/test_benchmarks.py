@@ -62,7 +62,7 @@ def test_table_has_times_and_ratios():
 
 def test_command_line_writes_json(tmp_path):
     file = tmp_path / "out.json"
-    done = run_benchmarks("--only", "sincos", "--repeat", "2", "--columns", "primal,hand", "--json", str(file))
+    done = run_benchmarks("--only", "sincos", "--repeat", "2", "--columns", "primal,hand", "--json", file)
     assert done.returncode == 0, done.stderr
     assert "SINCOS" in done.stdout
     results = json.loads(file.read_text())["results"]
