@@ -13,11 +13,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from ctxdispatch.bytecode.errors import UnsupportedSyntax
     from ctxdispatch.dispatch import Context, fallback, metadata, overdub, recurse, tag, untag
     from ctxdispatch.dispatch.show import ir
     from ctxdispatch_contexts.reverse import (
         ADContext,
-        UnsupportedSyntax,
         check_grads,
         checkpoint,
         code_adjoint,
@@ -40,9 +40,9 @@ __all__ = [
 _NAMES = {
     "ctxdispatch.dispatch": "overdub recurse fallback Context tag untag metadata",
     "ctxdispatch.dispatch.show": "ir",
+    "ctxdispatch.bytecode.errors": "UnsupportedSyntax",
     "ctxdispatch_contexts.reverse": (
-        "code_adjoint grad value_and_grad vjp checkpoint stop_gradient custom_rule check_grads"
-        " ADContext UnsupportedSyntax"
+        "code_adjoint grad value_and_grad vjp checkpoint stop_gradient custom_rule check_grads ADContext"
     ),
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
