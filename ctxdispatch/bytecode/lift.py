@@ -1,0 +1,156 @@
+"""Lifting: a function's bytecode becomes an SSA graph.
+
+    flow.decode, flow.spans     instructions and basic blocks
+    Machine.run                 each instruction's handler (the version's LIFT table) writes ops
+    prune                       superfluous parameters and blocks go
+
+Invariant: a code object is lifted whole, or `UnsupportedSyntax` says what is in the way.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode import flow, stackops, tables
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.bytecode.machine import Handler, Machine
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Graph, Return, Signature
+from ctxdispatch.passes.prune import prune
+
+ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
+FUNCTION = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
+
+
+def lift(function: FunctionType) -> Graph:
+    """The graph of a Python function. Its parameters are the bound arguments in `signature` order."""
+    return lift_code(function.__code__, function.__globals__)
+
+
+def lift_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
+    """The graph of a function's code object; `namespace` is what its global names mean."""
+    if code.co_flags & inspect.CO_GENERATOR and not code.co_flags & ASYNC:
+        raise _refuse("generator function", code, code.co_firstlineno)
+    return _lift(code, namespace, HANDLERS)
+
+
+def lift_generator_expression(code: CodeType, namespace: dict[str, Any]) -> Graph:
+    """The graph of a generator expression as a function of its outermost iterator that returns the *list* of all
+    its items: for a consumer that is known to take them all at once."""
+    if code.co_name != "<genexpr>":
+        raise ValueError(f"{code.co_qualname} is not a generator expression")
+    return _lift(code, namespace, EAGER)
+
+
+def _lift(code: CodeType, namespace: dict[str, Any], handlers: list[Handler]) -> Graph:
+    if code.co_flags & ASYNC:
+        raise _refuse("async", code, code.co_firstlineno)
+    if code.co_flags & FUNCTION != FUNCTION:
+        raise _refuse("class body or module", code, code.co_firstlineno)
+    order = flow.spans(flow.decode(code))
+    if code.co_exceptiontable:
+        _refuse_handlers(code, order)
+    graph = Graph(
+        code.co_qualname,
+        Signature.of(code),
+        cellnames=code.co_freevars,
+        namespace=namespace,
+        code=code,
+        filename=code.co_filename,
+        line=code.co_firstlineno,
+    )
+    Machine(code, graph, handlers).run(order)
+    return prune(graph)
+
+
+# -- exception handlers -----------------------------------------------------------------------------------------
+
+CONSTRUCTS = {
+    "WITH_EXCEPT_START": "with",
+    "CHECK_EG_MATCH": "try/except*",
+    "CHECK_EXC_MATCH": "try/except",
+    "POP_TOP": "try/except",
+}
+"""By which a handler is known, the first of these that it holds. A `finally` holds none of them at its start."""
+
+
+def _refuse_handlers(code: CodeType, order: list[flow.Span]) -> None:
+    """Those that begin with PUSH_EXC_INFO. The others only restore a comprehension's variables and re-raise, or turn
+    StopIteration into RuntimeError around a generator."""
+    instructions = list(dis.get_instructions(code))
+    for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
+        handler = [i for i in instructions if i.offset >= entry.target]
+        if handler[0].opname == "PUSH_EXC_INFO" and _reached(order, entry.start // 2, entry.end // 2):
+            construct = _construct(handler)
+            first = handler[0] if construct == "with" else _statement(instructions, entry.start)
+            raise _refuse(construct, code, _line(first))
+
+
+def _reached(order: list[flow.Span], start: int, end: int) -> bool:
+    return any(span.start < end and span.end > start for span in order)
+
+
+def _construct(handler: list[dis.Instruction]) -> str:
+    for instruction in _until_exit(handler):
+        if instruction.opname in CONSTRUCTS:
+            return CONSTRUCTS[instruction.opname]
+    return "try/finally"
+
+
+def _until_exit(handler: list[dis.Instruction]) -> Iterator[dis.Instruction]:
+    for instruction in handler[1:]:
+        yield instruction
+        if instruction.opname in ("RERAISE", "POP_EXCEPT"):
+            return
+
+
+def _statement(instructions: list[dis.Instruction], start: int) -> dis.Instruction:
+    """The NOP that `try:` leaves before its body, else the body."""
+    k = next(k for k, i in enumerate(instructions) if i.offset >= start)
+    return instructions[k - 1] if k and instructions[k - 1].opname == "NOP" else instructions[k]
+
+
+def _line(instruction: dis.Instruction) -> int | None:
+    return instruction.positions.lineno if instruction.positions else None
+
+
+def _refuse(construct: str, code: CodeType, line: int | None) -> UnsupportedSyntax:
+    return UnsupportedSyntax(construct, code.co_filename, line, code.co_qualname)
+
+
+# -- generator expressions --------------------------------------------------------------------------------------
+
+
+def _start(m: Machine, arg: int) -> None:
+    """The value that the generator is first resumed with is popped next."""
+    m.output = m.syntax(primitives.build_list)
+    m.stack.append(Const(None))
+
+
+def _yield(m: Machine, arg: int) -> None:
+    m.syntax(primitives.list_append, m.output, m.stack.pop())
+    m.stack.append(Const(None))
+
+
+def _finish(m: Machine, arg: int) -> None:
+    m.end(Return(m.output, m.position()))
+
+
+GENERATOR_EXPRESSION: dict[str, Handler] = {
+    "RETURN_GENERATOR": _start,
+    "YIELD_VALUE": _yield,
+    "RETURN_VALUE": _finish,
+    "RETURN_CONST": _finish,
+}
+
+
+def _by_opcode(table: dict[str, Handler]) -> list[Handler]:
+    return [table.get(name, stackops.unsupported(name)) for name in dis.opname]
+
+
+HANDLERS = _by_opcode(tables.LIFT)
+EAGER = _by_opcode(tables.LIFT | GENERATOR_EXPRESSION)

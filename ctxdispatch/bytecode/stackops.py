@@ -1,0 +1,419 @@
+"""Handlers: locals, the stack, jumps, operators, displays, unpacking, f-strings. Same in all versions, by opname."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable
+from opcode import _nb_ops, cmp_op  # type: ignore[attr-defined]
+from typing import Any
+
+from ctxdispatch.bytecode.machine import NULL, Handler, Machine
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import UNDEF, Branch, Const, Edge, Iterate, Operand, Raise, Return, Value
+
+NONE = Const(None)
+
+# -- locals and the stack ---------------------------------------------------------------------------------------
+
+
+def nop(m: Machine, arg: int) -> None:
+    pass
+
+
+def load_const(m: Machine, arg: int) -> None:
+    m.stack.append(m.consts[arg])
+
+
+def load_fast(m: Machine, arg: int) -> None:
+    """Where the compiler has proved that the local is bound."""
+    m.stack.append(m.locals[arg])
+
+
+def load_fast_check(m: Machine, arg: int) -> None:
+    m.stack.append(m.check(arg))
+
+
+def load_fast_and_clear(m: Machine, arg: int) -> None:
+    m.stack.append(m.locals[arg])
+    m.locals[arg] = UNDEF
+
+
+def store_fast(m: Machine, arg: int) -> None:
+    value = m.locals[arg] = m.stack.pop()
+    if isinstance(value, Value) and not value.name:
+        value.name = m.names[arg]
+
+
+def delete_fast(m: Machine, arg: int) -> None:
+    m.check(arg)
+    m.locals[arg] = UNDEF
+
+
+def two(first: Handler, second: Handler) -> Handler:
+    """A fused pair: the arguments are the two halves of a byte."""
+
+    def handler(m: Machine, arg: int) -> None:
+        first(m, arg >> 4)
+        second(m, arg & 15)
+
+    return handler
+
+
+def pop_top(m: Machine, arg: int) -> None:
+    m.stack.pop()
+
+
+def pops(n: int) -> Handler:
+    def handler(m: Machine, arg: int) -> None:
+        m.pop(n)
+
+    return handler
+
+
+def push_null(m: Machine, arg: int) -> None:
+    m.stack.append(NULL)
+
+
+def copy(m: Machine, arg: int) -> None:
+    m.stack.append(m.stack[-arg])
+
+
+def swap(m: Machine, arg: int) -> None:
+    stack = m.stack
+    stack[-1], stack[-arg] = stack[-arg], stack[-1]
+
+
+# -- control flow -----------------------------------------------------------------------------------------------
+
+
+def jump(m: Machine, target: int) -> None:
+    m.goto(target)
+
+
+def pop_jump_if_true(m: Machine, target: int) -> None:
+    m.branch(m.truth(m.stack.pop()), target, m.next)
+
+
+def pop_jump_if_false(m: Machine, target: int) -> None:
+    m.branch(m.truth(m.stack.pop()), m.next, target)
+
+
+def pop_jump_if_none(m: Machine, target: int) -> None:
+    m.branch(m.test(operator.is_, m.stack.pop(), NONE), target, m.next)
+
+
+def pop_jump_if_not_none(m: Machine, target: int) -> None:
+    m.branch(m.test(operator.is_, m.stack.pop(), NONE), m.next, target)
+
+
+def jump_if_true_or_pop(m: Machine, target: int) -> None:
+    _jump_or_pop(m, target, if_true=True)
+
+
+def jump_if_false_or_pop(m: Machine, target: int) -> None:
+    _jump_or_pop(m, target, if_true=False)
+
+
+def _jump_or_pop(m: Machine, target: int, if_true: bool) -> None:
+    cond = m.truth(m.stack[-1])
+    jumps = m.edge(target)
+    m.stack.pop()
+    goes_on = m.edge(m.next)
+    then, orelse = (jumps, goes_on) if if_true else (goes_on, jumps)
+    m.end(Branch(cond, then, orelse, m.position()))
+
+
+def get_iter(m: Machine, arg: int) -> None:
+    m.stack.append(m.syntax(builtins.iter, m.stack.pop()))
+
+
+def for_iter(leftover: list[Operand]) -> Handler:
+    """`leftover`: what stands in the place of the iterator where it is exhausted."""
+
+    def handler(m: Machine, target: int) -> None:
+        iterator, item, body = m.stack[-1], Value(), m.graph.new_block()
+        body.params.append(item)
+        done = m.edge(target, m.stack[:-1] + leftover)
+        m.end(Iterate(iterator, Edge(body), done, m.position()))
+        m.block = body
+        m.stack.append(item)
+        m.goto(m.next)
+
+    return handler
+
+
+def return_value(m: Machine, arg: int) -> None:
+    m.end(Return(m.stack.pop(), m.position()))
+
+
+def return_const(m: Machine, arg: int) -> None:
+    m.end(Return(m.consts[arg], m.position()))
+
+
+def raise_varargs(m: Machine, arg: int) -> None:
+    exc, cause = [*m.pop(arg), None, None][:2]
+    m.end(Raise(exc, cause, m.position()))
+
+
+# -- operators --------------------------------------------------------------------------------------------------
+
+NB_FUNCTIONS = {
+    "ADD": "add",
+    "AND": "and_",
+    "FLOOR_DIVIDE": "floordiv",
+    "LSHIFT": "lshift",
+    "MATRIX_MULTIPLY": "matmul",
+    "MULTIPLY": "mul",
+    "OR": "or_",
+    "POWER": "pow",
+    "REMAINDER": "mod",
+    "RSHIFT": "rshift",
+    "SUBTRACT": "sub",
+    "TRUE_DIVIDE": "truediv",
+    "XOR": "xor",
+}
+
+
+def _binary_function(name: str) -> Callable[..., Any]:
+    *inplace, kind = name.removeprefix("NB_").partition("INPLACE_")
+    plain = NB_FUNCTIONS[kind or inplace[0]]
+    function: Callable[..., Any] = getattr(operator, "i" + plain.rstrip("_") if kind else plain)
+    return function
+
+
+BINARY = [_binary_function(name) for name, _ in _nb_ops]
+COMPARE = [
+    {
+        "<": operator.lt,
+        "<=": operator.le,
+        "==": operator.eq,
+        "!=": operator.ne,
+        ">": operator.gt,
+        ">=": operator.ge,
+    }[sign]
+    for sign in cmp_op
+]
+
+
+def unary(function: Callable[..., Any]) -> Handler:
+    def handler(m: Machine, arg: int) -> None:
+        m.stack.append(m.syntax(function, m.stack.pop()))
+
+    return handler
+
+
+def unary_not(m: Machine, arg: int) -> None:
+    """`not bool(x)`, as some versions spell it, is `not x`."""
+    value = m.stack.pop()
+    last = m.block.ops[-1] if m.block.ops else None
+    if last is not None and last.results[0] is value and last.fn is builtins.bool and last.syntax:
+        value = m.block.ops.pop().args[0]
+    m.stack.append(m.test(operator.not_, value))
+
+
+def select(handlers: dict[int, Handler]) -> Handler:
+    """Intrinsics: the argument says which."""
+
+    def handler(m: Machine, arg: int) -> None:
+        handlers.get(arg, unsupported("type parameters"))(m, arg)
+
+    return handler
+
+
+def unsupported(construct: str) -> Handler:
+    def handler(m: Machine, arg: int) -> None:
+        raise m.unsupported(construct)
+
+    return handler
+
+
+def to_bool(m: Machine, arg: int) -> None:
+    m.stack.append(m.truth(m.stack.pop()))
+
+
+def binary_op(m: Machine, arg: int) -> None:
+    a, b = m.pop(2)
+    m.stack.append(m.syntax(BINARY[arg], a, b))
+
+
+def compare_op(shift: int, to_bool: int = 0) -> Handler:
+    """`to_bool`: the bit of the argument that asks for an exact bool."""
+
+    def handler(m: Machine, arg: int) -> None:
+        a, b = m.pop(2)
+        result: Operand = m.syntax(COMPARE[arg >> shift], a, b)
+        m.stack.append(m.truth(result) if arg & to_bool else result)
+
+    return handler
+
+
+def is_op(m: Machine, arg: int) -> None:
+    a, b = m.pop(2)
+    m.stack.append(m.test(operator.is_not if arg else operator.is_, a, b))
+
+
+def contains_op(m: Machine, arg: int) -> None:
+    item, container = m.pop(2)
+    m.stack.append(m.test(primitives.not_contains if arg else operator.contains, container, item))
+
+
+# -- subscripts -------------------------------------------------------------------------------------------------
+
+
+def binary_subscr(m: Machine, arg: int) -> None:
+    container, key = m.pop(2)
+    m.stack.append(m.syntax(operator.getitem, container, key))
+
+
+def store_subscr(m: Machine, arg: int) -> None:
+    value, container, key = m.pop(3)
+    m.syntax(operator.setitem, container, key, value)
+
+
+def delete_subscr(m: Machine, arg: int) -> None:
+    m.syntax(operator.delitem, *m.pop(2))
+
+
+def build_slice(m: Machine, arg: int) -> None:
+    m.stack.append(m.syntax(builtins.slice, *m.pop(arg)))
+
+
+def binary_slice(m: Machine, arg: int) -> None:
+    build_slice(m, 2)
+    binary_subscr(m, arg)
+
+
+def store_slice(m: Machine, arg: int) -> None:
+    build_slice(m, 2)
+    store_subscr(m, arg)
+
+
+# -- displays ---------------------------------------------------------------------------------------------------
+
+
+def build(function: Callable[..., Any], width: int = 1) -> Handler:
+    def handler(m: Machine, arg: int) -> None:
+        m.stack.append(m.syntax(function, *m.pop(arg * width)))
+
+    return handler
+
+
+def build_const_key_map(m: Machine, arg: int) -> None:
+    *values, keys = m.pop(arg + 1)
+    assert isinstance(keys, Const)
+    pairs = [operand for key, value in zip(keys.value, values) for operand in (Const(key), value)]
+    m.stack.append(m.syntax(primitives.build_map, *pairs))
+
+
+def add_to(function: Callable[..., Any], width: int = 1) -> Handler:
+    """Into the container that is `arg` deep, below what is added."""
+
+    def handler(m: Machine, arg: int) -> None:
+        added = m.pop(width)
+        m.syntax(function, m.stack[-arg], *added)
+
+    return handler
+
+
+def list_extend(m: Machine, arg: int) -> None:
+    """`[1, 2, 3]` is compiled to an empty list that is extended by a constant: a display again."""
+    items, target = m.stack.pop(), m.stack[-arg]
+    last = m.block.ops[-1] if m.block.ops else None
+    fresh = last is not None and last.results[0] is target and last.fn is primitives.build_list
+    if fresh and last is not None and isinstance(items, Const) and type(items.value) is tuple:
+        last.args += [Const(item) for item in items.value]
+    else:
+        m.syntax(primitives.list_extend, target, items)
+
+
+def dict_merge(m: Machine, arg: int) -> None:
+    """The callable below is there for the message."""
+    other = m.stack.pop()
+    lower, upper = m.stack[-arg - 3], m.stack[-arg - 2]
+    function = lower if upper is NULL else upper
+    m.syntax(primitives.dict_merge, m.stack[-arg], other, function)
+
+
+def unpack_sequence(m: Machine, arg: int) -> None:
+    _unpack(m, primitives.unpack, [Const(arg)], arg)
+
+
+def unpack_ex(m: Machine, arg: int) -> None:
+    before, after = arg & 0xFF, arg >> 8
+    _unpack(m, primitives.unpack_ex, [Const(before), Const(after)], before + 1 + after)
+
+
+def _unpack(m: Machine, function: Callable[..., Any], counts: list[Operand], n: int) -> None:
+    op = m.op(Const(function), [m.stack.pop(), *counts], True)
+    op.results = [Value() for _ in range(n)]
+    m.stack += op.results[::-1]
+
+
+# -- f-strings --------------------------------------------------------------------------------------------------
+
+CONVERSIONS = [NONE, Const(str), Const(repr), Const(ascii)]
+
+
+def format_value(m: Machine, arg: int) -> None:
+    """Bits 0 and 1 are the conversion, bit 2 is set where there is a format."""
+    spec = m.pop(1) if arg & 4 else []
+    conversion = [CONVERSIONS[arg & 3]] if arg else []
+    m.stack.append(m.syntax(primitives.format_value, m.stack.pop(), *conversion, *spec))
+
+
+def format_simple(m: Machine, arg: int) -> None:
+    format_value(m, 0)
+
+
+def format_with_spec(m: Machine, arg: int) -> None:
+    format_value(m, 4)
+
+
+def convert_value(m: Machine, arg: int) -> None:
+    m.stack.append(m.syntax(CONVERSIONS[arg].value, m.stack.pop()))
+
+
+SHARED: dict[str, Handler] = {
+    "CACHE": nop,
+    "NOP": nop,
+    "RESUME": nop,
+    "COPY_FREE_VARS": nop,
+    "LOAD_CONST": load_const,
+    "STORE_FAST": store_fast,
+    "DELETE_FAST": delete_fast,
+    "POP_TOP": pop_top,
+    "PUSH_NULL": push_null,
+    "COPY": copy,
+    "SWAP": swap,
+    "JUMP_FORWARD": jump,
+    "JUMP_BACKWARD": jump,
+    "GET_ITER": get_iter,
+    "RETURN_VALUE": return_value,
+    "RAISE_VARARGS": raise_varargs,
+    "UNARY_NEGATIVE": unary(operator.neg),
+    "UNARY_INVERT": unary(operator.invert),
+    "UNARY_NOT": unary_not,
+    "BINARY_OP": binary_op,
+    "IS_OP": is_op,
+    "CONTAINS_OP": contains_op,
+    "BINARY_SUBSCR": binary_subscr,
+    "STORE_SUBSCR": store_subscr,
+    "DELETE_SUBSCR": delete_subscr,
+    "BUILD_SLICE": build_slice,
+    "BUILD_TUPLE": build(primitives.build_tuple),
+    "BUILD_LIST": build(primitives.build_list),
+    "BUILD_SET": build(primitives.build_set),
+    "BUILD_MAP": build(primitives.build_map, width=2),
+    "BUILD_STRING": build(primitives.build_string),
+    "BUILD_CONST_KEY_MAP": build_const_key_map,
+    "LIST_APPEND": add_to(primitives.list_append),
+    "SET_ADD": add_to(primitives.set_add),
+    "MAP_ADD": add_to(primitives.map_add, width=2),
+    "LIST_EXTEND": list_extend,
+    "SET_UPDATE": add_to(primitives.set_update),
+    "DICT_UPDATE": add_to(primitives.dict_update),
+    "DICT_MERGE": dict_merge,
+    "UNPACK_SEQUENCE": unpack_sequence,
+    "UNPACK_EX": unpack_ex,
+}

@@ -1,0 +1,37 @@
+"""CPython 3.11: what its opcodes mean (LIFT) and how the IR is spelled in them (EMIT)."""
+
+from __future__ import annotations
+
+import operator
+
+from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode.machine import Handler
+from ctxdispatch.ir import primitives
+
+# -- LIFT: opname -> handler ------------------------------------------------------------------------------------
+
+LIFT: dict[str, Handler] = {
+    **stackops.SHARED,
+    **callops.SHARED,
+    "LOAD_FAST": stackops.load_fast_check,
+    "LOAD_CLOSURE": callops.load_closure,
+    "LOAD_ATTR": callops.load_attr,
+    "LOAD_METHOD": callops.load_method,
+    "PRECALL": stackops.nop,
+    "KW_NAMES": callops.kw_names,
+    "UNARY_POSITIVE": stackops.unary(operator.pos),
+    "COMPARE_OP": stackops.compare_op(0),
+    "FOR_ITER": stackops.for_iter([]),
+    "POP_JUMP_FORWARD_IF_TRUE": stackops.pop_jump_if_true,
+    "POP_JUMP_FORWARD_IF_FALSE": stackops.pop_jump_if_false,
+    "POP_JUMP_FORWARD_IF_NONE": stackops.pop_jump_if_none,
+    "POP_JUMP_FORWARD_IF_NOT_NONE": stackops.pop_jump_if_not_none,
+    "POP_JUMP_BACKWARD_IF_TRUE": stackops.pop_jump_if_true,
+    "POP_JUMP_BACKWARD_IF_FALSE": stackops.pop_jump_if_false,
+    "POP_JUMP_BACKWARD_IF_NONE": stackops.pop_jump_if_none,
+    "POP_JUMP_BACKWARD_IF_NOT_NONE": stackops.pop_jump_if_not_none,
+    "JUMP_IF_TRUE_OR_POP": stackops.jump_if_true_or_pop,
+    "JUMP_IF_FALSE_OR_POP": stackops.jump_if_false_or_pop,
+    "FORMAT_VALUE": stackops.format_value,
+    "LIST_TO_TUPLE": stackops.unary(primitives.list_to_tuple),
+}

@@ -1,0 +1,39 @@
+"""CPython 3.12: what its opcodes mean (LIFT) and how the IR is spelled in them (EMIT)."""
+
+from __future__ import annotations
+
+import operator
+
+from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode.machine import Handler
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const
+
+# -- LIFT: opname -> handler ------------------------------------------------------------------------------------
+
+LIFT: dict[str, Handler] = {
+    **stackops.SHARED,
+    **callops.SHARED,
+    "LOAD_FAST": stackops.load_fast,
+    "LOAD_FAST_CHECK": stackops.load_fast_check,
+    "LOAD_FAST_AND_CLEAR": stackops.load_fast_and_clear,
+    "LOAD_CLOSURE": callops.load_closure,
+    "LOAD_ATTR": callops.load_attr_or_method,
+    "LOAD_SUPER_ATTR": callops.load_super_attr,
+    "KW_NAMES": callops.kw_names,
+    "COMPARE_OP": stackops.compare_op(4),
+    "BINARY_SLICE": stackops.binary_slice,
+    "STORE_SLICE": stackops.store_slice,
+    # An exhausted FOR_ITER goes to END_FOR, which pops the iterator and what would be the item.
+    "FOR_ITER": stackops.for_iter([Const("iterator"), Const("item")]),
+    "END_FOR": stackops.pops(2),
+    "POP_JUMP_IF_TRUE": stackops.pop_jump_if_true,
+    "POP_JUMP_IF_FALSE": stackops.pop_jump_if_false,
+    "POP_JUMP_IF_NONE": stackops.pop_jump_if_none,
+    "POP_JUMP_IF_NOT_NONE": stackops.pop_jump_if_not_none,
+    "RETURN_CONST": stackops.return_const,
+    "FORMAT_VALUE": stackops.format_value,
+    "CALL_INTRINSIC_1": stackops.select(
+        {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
+    ),
+}
