@@ -1,0 +1,13 @@
+"""Contexts and the engine that runs functions under them."""
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.dispatch import cache
+from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.overdub import NativeCallWarning, fallback, overdub, recurse
+from ctxdispatch.dispatch.rules import AmbiguousRule, subscribe, version
+from ctxdispatch.dispatch.tags import metadata, tag, untag
+
+__all__ = [
+    "Context", "overdub", "recurse", "fallback", "tag", "untag", "metadata",
+    "AmbiguousRule", "NativeCallWarning", "UnsupportedSyntax", "cache", "subscribe", "version",
+]  # fmt: skip

@@ -1,0 +1,147 @@
+"""`Context`: what a run dispatches on.
+
+    class Count(Context):
+        calls: collections.Counter                     # fields, as in a frozen dataclass
+
+        def prehook(self, f, args, kwargs):
+            self.calls[f] += 1
+
+    overdub(Count(Counter()), f, x)
+
+Invariants: an instance never changes (`replace` makes another); what a class intercepts depends on the class alone,
+so one rewritten code object serves all its instances.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from types import CellType
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+from ctxdispatch.dispatch import rules
+from ctxdispatch.ir.graph import Graph
+
+C = TypeVar("C", bound="Context")
+F = TypeVar("F", bound=Callable[..., Any])
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+@dataclass_transform(frozen_default=True)
+@dataclasses.dataclass(frozen=True)
+class Context(metaclass=rules.Registered):
+    """Subclass it; annotations become fields.
+
+    `intercepts` names the kinds of operation that are dispatched (see `transform.KINDS`) and single functions
+    (`operator.mul`). None: those that have a rule; if a hook or `fallback` is overridden, `transform.HOOKED` too.
+    """
+
+    intercepts: ClassVar[Iterable[Any] | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclasses.dataclass(frozen=True)(cls)
+
+    # -- to override --------------------------------------------------------------------------------------------
+
+    def prehook(self, f: Any, args: Args, kwargs: Kwargs) -> None:
+        """Runs before every dispatched call f(*args, **kwargs); the outermost function is not one."""
+
+    def posthook(self, out: Any, f: Any, args: Args, kwargs: Kwargs) -> None:
+        """Runs after every dispatched call that returned `out`; not after an exception."""
+
+    def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
+        """Runs a callee that has neither a rule nor Python code."""
+        return f(*args, **kwargs)
+
+    def transform(self, graph: Graph) -> Graph:
+        """The rewritten program. Depends on the class alone: its result is shared by all instances."""
+        from ctxdispatch.dispatch.transform import dispatch_calls
+
+        return dispatch_calls(graph, type(self))
+
+    def program(self, f: Any, args: Args, kwargs: Kwargs) -> Callable[..., Any]:
+        """The callable that, called with these arguments, is `f` under this context.
+
+        An outer context rewrites what this returns: so it is the program, not the machinery.
+        """
+        from ctxdispatch.dispatch.overdub import program
+
+        return program(self, f)
+
+    def enter(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
+        """What `overdub(self, f, *args, **kwargs)` does."""
+        return self.program(f, args, kwargs)(*args, **kwargs)
+
+    def replace(self: C, **fields: Any) -> C:
+        """This context with other values for some fields. It belongs to the same run: tags stay its own."""
+        other = dataclasses.replace(self, **fields)
+        other.__dict__["_run_id"] = self._run
+        return other
+
+    # -- rules --------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def rule(cls, callee: Any, *types: type) -> Callable[[F], F]:
+        """Decorator: `function(ctx, *args, **kwargs)` runs in place of `callee`; with `types`, when the positional
+        arguments are instances of them."""
+
+        def register(function: F) -> F:
+            rules.add(cls, callee, types, function)
+            return function
+
+        return register
+
+    @classmethod
+    def unrule(cls, *callees: Any) -> None:
+        """Take back the rules for `callees`, for this class the inherited ones too. KeyError if there are none."""
+        for callee in callees:
+            rules.remove(cls, callee)
+
+    @classmethod
+    def find_rule(cls, callee: Any, argtypes: tuple[type, ...] = ()) -> rules.Rule | None:
+        """The rule for `callee` called with positional arguments of these types."""
+        function, bound = rules.canonical(callee)
+        return rules.find(cls, function, (*map(type, bound), *argtypes))
+
+    @classmethod
+    def has_rules(cls, callee: Any) -> bool:
+        return bool(rules.sets(cls, rules.canonical(callee)[0]))
+
+    # -- tags ---------------------------------------------------------------------------------------------------
+
+    def tag(self, value: Any, metadata: Any = None) -> Any:
+        from ctxdispatch.dispatch.tags import tag
+
+        return tag(self, value, metadata)
+
+    def untag(self, value: Any) -> Any:
+        from ctxdispatch.dispatch.tags import untag
+
+        return untag(self, value)
+
+    def metadata(self, value: Any, default: Any = None) -> Any:
+        from ctxdispatch.dispatch.tags import metadata
+
+        return metadata(self, value, default)
+
+    # -- per instance, not fields -------------------------------------------------------------------------------
+
+    @property
+    def _cell(self) -> CellType:
+        """The closure cell by which rewritten code reaches this instance."""
+        cell: CellType | None = self.__dict__.get("_ctx_cell")
+        return cell or self.__dict__.setdefault("_ctx_cell", CellType(self))
+
+    @property
+    def _run(self) -> Any:
+        """The identity of the run: what a tag belongs to."""
+        return self.__dict__.get("_run_id") or self.__dict__.setdefault("_run_id", Run())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if hasattr(self, f.name)}
+
+
+class Run:
+    """Identity is all that counts."""

@@ -1,0 +1,273 @@
+"""The engine: what runs in place of a callee, and how rewritten code asks for it.
+
+    resolve(ctx, f)        a callable: the rule for f  >  f's Python code, rewritten  >  the fallback
+    dispatch(ctx, f, ...)  prehook; resolve(ctx, f)(...); posthook
+
+`transform` puts calls of these two into programs; both are opaque to contexts further out, which see the callable
+that `resolve` returned: an outer context rewrites the inner's generated program.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.dispatch import cache, protocols, reach, rules
+from ctxdispatch.dispatch.reach import Target
+
+if TYPE_CHECKING:
+    from ctxdispatch.dispatch.context import Context
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+class NativeCallWarning(RuntimeWarning):
+    """A callee could not be rewritten and ran as it is: nothing in it was dispatched."""
+
+
+# -- public -----------------------------------------------------------------------------------------------------
+
+
+def overdub(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Run f(*args, **kwargs) with every call in it, and in what it calls, dispatched on `ctx`.
+
+    What that means and returns is the context's: `ADContext` returns (y, pullback). Raises UnsupportedSyntax where
+    `f` itself cannot be rewritten; a callee that cannot runs natively, with a NativeCallWarning once.
+    """
+    return ctx.enter(f, args, kwargs)
+
+
+def recurse(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """`overdub` that leaves out the rule for `f` itself: for rules that wrap what they replace."""
+    return beyond_rules(ctx, f)(*args, **kwargs)
+
+
+def fallback(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """What `ctx` does with a callee that has neither a rule nor Python code."""
+    return ctx.fallback(f, args, kwargs)
+
+
+# -- the two protocols ------------------------------------------------------------------------------------------
+
+
+def resolve(ctx: Context, f: Any, /) -> Target:
+    """What runs in place of the callee `f`."""
+    callee, bound = rules.canonical(f)
+    found = rules.sets(type(ctx), callee)
+    if not found:
+        return beyond_rules(ctx, f)
+    rule = found[0].default
+    if rule is None or found[0].typed:
+        return functools.partial(_by_types, ctx, callee, *bound)
+    return functools.partial(rule, ctx, *bound)
+
+
+def _by_types(ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+    rule = rules.find(type(ctx), callee, tuple(map(type, args)))
+    if rule is None:
+        return beyond_rules(ctx, callee)(*args, **kwargs)
+    return rule(ctx, *args, **kwargs)
+
+
+def beyond_rules(ctx: Context, f: Any, /) -> Target:
+    """`resolve` that asks for no rule of `f` itself."""
+    target = _function(ctx, f) if type(f) is types.FunctionType else _reach(ctx, f)
+    return native(ctx, f) if target is None else target
+
+
+def _reach(ctx: Context, f: Any) -> Target | None:
+    own = getattr(type(f), "__overdub__", None)
+    if own is not None:
+        return functools.partial(own, f, ctx)
+    handler = protocols.BY_IDENTITY.get(id(f)) or reach.BY_TYPE.get(type(f), reach.class_or_object)
+    return handler(_ENGINE, ctx, f)
+
+
+def native(ctx: Context, f: Any, /) -> Target:
+    """`f` by way of the context's fallback; `f` itself where that is the inherited one."""
+    return f if _default_fallback(type(ctx)) else functools.partial(fallback, ctx, f)
+
+
+def _default_fallback(cls: type[Context]) -> bool:
+    from ctxdispatch.dispatch.context import Context
+
+    return cls.fallback is Context.fallback
+
+
+def dispatch(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A dispatched call with hooks."""
+    ctx.prehook(f, args, kwargs)
+    out = resolve(ctx, f)(*args, **kwargs)
+    ctx.posthook(out, f, args, kwargs)
+    return out
+
+
+def operate(ctx: Context, f: Any, /, *args: Any) -> Any:
+    """A dispatched operator without hooks."""
+    return resolve(ctx, f)(*args)
+
+
+def callback(ctx: Context, f: Any, /) -> Target:
+    """What C code gets in place of `f`."""
+    from ctxdispatch.dispatch.transform import plan
+
+    return hooking(ctx, f) if plan(type(ctx)).hooked else resolve(ctx, f)
+
+
+def hooking(ctx: Context, f: Any, /) -> Target:
+    """Calling it is a dispatched call of `f`, hooks included."""
+    return functools.partial(dispatch, ctx, f)
+
+
+_ENGINE = reach.Engine(resolve, callback, native)
+
+
+# -- functions --------------------------------------------------------------------------------------------------
+
+
+def _function(ctx: Context, f: types.FunctionType) -> Target | None:
+    """The rewritten `f`. None, after a warning, where it cannot be rewritten."""
+    try:
+        return twin(ctx, f)
+    except UnsupportedSyntax as error:
+        _warn(f.__code__, error)
+        return None
+
+
+def twin(ctx: Context, f: types.FunctionType) -> Target:
+    """`f` with its code rewritten; `f` itself where `ctx` has nothing to do in it. UnsupportedSyntax if it must."""
+    code = code_for(ctx, f)
+    if type(code) is types.CodeType:
+        return _rebuilt(ctx, f, code)
+    if isinstance(code, UnsupportedSyntax):
+        raise code.with_traceback(None)
+    own = f.__dict__.get("__overdub__")
+    return f if own is None else functools.partial(own, ctx)
+
+
+def _rebuilt(ctx: Context, f: types.FunctionType, code: types.CodeType) -> types.FunctionType:
+    closure = f.__closure__ or ()
+    if len(code.co_freevars) > len(closure):
+        closure = (*closure, ctx._cell)
+    made = types.FunctionType(code, f.__globals__, f.__name__, f.__defaults__, closure)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
+
+
+def code_for(ctx: Context, f: types.FunctionType) -> types.CodeType | UnsupportedSyntax | None:
+    """The rewritten code of `f` for the class of `ctx`; None: run it as it is; or why it cannot be had."""
+    cls = type(ctx)
+    owners = (cls, f.__code__)
+    return cache.get_or_compile(id(f.__globals__), owners, lambda: _compile(ctx, f), cls._version)
+
+
+def _compile(ctx: Context, f: types.FunctionType) -> types.CodeType | UnsupportedSyntax | None:
+    from ctxdispatch.bytecode.emit import make_function
+    from ctxdispatch.bytecode.lift import lift
+    from ctxdispatch.dispatch.transform import plan
+
+    if _machinery(f) or not plan(type(ctx)).active:
+        return None
+    try:
+        graph = lift(f)
+    except UnsupportedSyntax as error:
+        return error
+    result = ctx.transform(graph)
+    if result is graph and not plan(type(ctx)).transforms:
+        return None
+    return make_function(result, f.__globals__, tuple(types.CellType() for _ in result.cells)).__code__
+
+
+def _machinery(f: types.FunctionType) -> bool:
+    """The engine's own functions, and those that say themselves what a context does with them."""
+    return "__overdub__" in f.__dict__ or f.__globals__.get("__name__", "").startswith("ctxdispatch.")
+
+
+_warned: set[types.CodeType] = set()
+
+
+def _warn(code: types.CodeType, error: UnsupportedSyntax) -> None:
+    if code not in _warned:
+        _warned.add(code)
+        message = f"{code.co_qualname} runs without the context, it cannot be rewritten: {error}"
+        warnings.warn(message, NativeCallWarning, stacklevel=4)
+
+
+# -- the outermost function -------------------------------------------------------------------------------------
+
+
+def program(ctx: Context, f: Any, /) -> Target:
+    """`resolve` for the outermost function: that it cannot be rewritten is an error there."""
+    if not rules.sets(type(ctx), rules.canonical(f)[0]):
+        function = _python_function(f)
+        if function is not None:
+            twin(ctx, function)
+    return resolve(ctx, f)
+
+
+def _python_function(f: Any) -> types.FunctionType | None:
+    while isinstance(f, types.MethodType | functools.partial):
+        f = f.func if isinstance(f, functools.partial) else f.__func__
+    return f if isinstance(f, types.FunctionType) else None
+
+
+# -- contexts within contexts -----------------------------------------------------------------------------------
+# `f.__overdub__(outer, *args)` is what the context `outer` runs in place of f(*args).
+
+
+def _overdub_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return resolve(outer, ctx.program(f, args, kwargs))(*args, **kwargs)
+
+
+def _recurse_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
+
+
+def _fallback_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if _default_fallback(type(ctx)):
+        return resolve(outer, f)(*args, **kwargs)
+    return resolve(outer, ctx.fallback)(f, args, kwargs)
+
+
+def _dispatch_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    resolve(outer, ctx.prehook)(f, args, kwargs)
+    out = _operate_under(outer, ctx, f, *args, **kwargs)
+    resolve(outer, ctx.posthook)(out, f, args, kwargs)
+    return out
+
+
+def _operate_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    from ctxdispatch.dispatch.transform import plan
+
+    target = resolve(ctx, f)
+    run = dispatch if plan(type(outer)).hooks(f) else operate
+    return run(outer, target, *args, **kwargs)
+
+
+def _by_types_under(outer: Context, ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+    rule = rules.find(type(ctx), callee, tuple(map(type, args)))
+    if rule is None:
+        return resolve(outer, beyond_rules(ctx, callee))(*args, **kwargs)
+    return resolve(outer, rule)(ctx, *args, **kwargs)
+
+
+def _hooking_under(outer: Context, ctx: Context, f: Any, /) -> Any:
+    return functools.partial(_dispatch_under, outer, ctx, f)
+
+
+_UNDER: dict[Any, Any] = {
+    overdub: _overdub_under,
+    recurse: _recurse_under,
+    fallback: _fallback_under,
+    dispatch: _dispatch_under,
+    operate: _operate_under,
+    hooking: _hooking_under,
+    _by_types: _by_types_under,
+}
+for _f, _under in _UNDER.items():
+    _f.__dict__["__overdub__"] = _under

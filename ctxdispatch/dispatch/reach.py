@@ -1,0 +1,139 @@
+"""Where a callable's Python code is: what of it can be rewritten, by the type of the callable.
+
+Each entry of `BY_TYPE` maps (engine, ctx, f) to a callable that does what `f` does with its Python code under `ctx`,
+or to None where there is none and `f` runs as it is. Plain functions are the engine's own business (`overdub.twin`).
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+Target = Callable[..., Any]
+_ABSENT: Any = object()
+
+
+class Engine(NamedTuple):
+    """What handlers need of the engine; handed to them, so that imports point one way."""
+
+    resolve: Callable[[Any, Any], Target]
+    """What runs in place of a callee: its rule, or its rewritten code, or the fallback."""
+    callback: Callable[[Any, Any], Target]
+    """What to hand to C code in place of a function: calling it is a dispatched call, hooks included."""
+    native: Callable[[Any, Any], Target]
+    """The callee as it is, by way of the context's fallback."""
+
+
+Handler = Callable[[Engine, Any, Any], Target | None]
+
+
+def lookup(cls: type, name: str) -> Any:
+    """What the MRO holds under `name`, unbound: how the interpreter looks up special methods. None if nothing."""
+    for base in cls.__mro__:
+        found = base.__dict__.get(name, _ABSENT)
+        if found is not _ABSENT:
+            return found
+    return None
+
+
+_C_CODE = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.BuiltinFunctionType,
+    types.MethodWrapperType,
+    types.ClassMethodDescriptorType,
+    types.NoneType,
+)
+
+
+def is_python(attribute: Any) -> bool:
+    """Whether what a class's `__dict__` holds may run Python code when it is called."""
+    if isinstance(attribute, staticmethod | classmethod):
+        attribute = attribute.__func__
+    return not isinstance(attribute, _C_CODE)
+
+
+def special(cls: type, name: str) -> Any:
+    """The special method `name` of `cls` where it is written in Python, else None."""
+    method = lookup(cls, name)
+    return method if is_python(method) else None
+
+
+def bind(attribute: Any, instance: Any) -> Any:
+    """`attribute` of the class of `instance`, bound to it."""
+    get = getattr(type(attribute), "__get__", None)
+    return attribute if get is None else get(attribute, instance, type(instance))
+
+
+# -- handlers ---------------------------------------------------------------------------------------------------
+
+
+def _method(engine: Engine, ctx: Any, f: types.MethodType) -> Target:
+    return types.MethodType(engine.resolve(ctx, f.__func__), f.__self__)
+
+
+def _partial(engine: Engine, ctx: Any, f: functools.partial[Any]) -> Target:
+    if f.args and type(f.args[0]) is Engine:  # what a handler returned to a context further in
+        return functools.partial(f.func, _composed(engine, ctx, f.args[0]), *f.args[1:], **f.keywords)
+    return functools.partial(engine.resolve(ctx, f.func), *f.args, **f.keywords)
+
+
+def _composed(outer: Engine, ctx: Any, inner: Engine) -> Engine:
+    """`inner` for a run inside a run of `ctx`: what it resolves to is the program that `ctx` sees."""
+    return Engine(
+        lambda c, f: outer.resolve(ctx, inner.resolve(c, f)),
+        lambda c, f: outer.callback(ctx, inner.callback(c, f)),
+        lambda c, f: outer.resolve(ctx, inner.native(c, f)),
+    )
+
+
+def _wrapped(engine: Engine, ctx: Any, f: Any) -> Target:
+    return engine.resolve(ctx, f.__func__)
+
+
+def _opaque(engine: Engine, ctx: Any, f: Any) -> None:
+    return None
+
+
+def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
+    """A class or metaclass instance, an object with `__call__`."""
+    call = lookup(type(f), "__call__")
+    if is_python(call):
+        return engine.resolve(ctx, bind(call, f))
+    return _class(engine, ctx, f) if isinstance(f, type) else None
+
+
+def _class(engine: Engine, ctx: Any, cls: type) -> Target | None:
+    if is_python(lookup(cls, "__new__")) or is_python(lookup(cls, "__init__")):
+        return functools.partial(_construct, engine, ctx, cls)
+    return None
+
+
+def _construct(engine: Engine, ctx: Any, cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    """type.__call__, with those of `__new__` and `__init__` that are Python code under `ctx`."""
+    new: Any = cls.__new__
+    make = engine.resolve(ctx, new) if is_python(lookup(cls, "__new__")) else new
+    made = make(cls, *args, **kwargs)
+    if isinstance(made, cls):
+        _initialise(engine, ctx, made, args, kwargs)
+    return made
+
+
+def _initialise(engine: Engine, ctx: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    init = special(type(made), "__init__")
+    run = type(made).__init__.__get__(made) if init is None else engine.resolve(ctx, bind(init, made))
+    if run(*args, **kwargs) is not None:
+        raise TypeError("__init__() should return None")
+
+
+BY_TYPE: dict[type, Handler] = {
+    types.MethodType: _method,
+    functools.partial: _partial,
+    staticmethod: _wrapped,
+    types.BuiltinFunctionType: _opaque,
+    types.MethodDescriptorType: _opaque,
+    types.WrapperDescriptorType: _opaque,
+    types.MethodWrapperType: _opaque,
+}

@@ -1,0 +1,269 @@
+"""Rules: what a context class runs in place of a callee.
+
+    find(cls, callee, types)    the function, from the first class of the MRO that has one for those types
+
+Invariants:
+  * a callee is the function itself: a bound method means the function (or C descriptor) it binds, see `canonical`;
+  * every change to a class (a rule, a hook) gives it and its subclasses a new `_version`, so a cache that keeps
+    the version beside what it stores is never stale;
+  * several rules that match, none of them the most specific, are an error that names them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Rule = Callable[..., Any]
+Types = tuple[type, ...]
+
+
+class AmbiguousRule(TypeError):
+    """Two rules match the argument types and neither is more specific."""
+
+
+# -- what a rule is for -----------------------------------------------------------------------------------------
+
+_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+def canonical(f: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The function behind a bound method, and what it is bound to: f(*args) is function(*bound, *args)."""
+    binds = _BINDS.get(type(f))
+    return (f, ()) if binds is None else binds(f)
+
+
+def _of_method(f: types.MethodType) -> tuple[Any, tuple[Any, ...]]:
+    function, bound = canonical(f.__func__)
+    return function, (*bound, f.__self__)
+
+
+def _of_builtin(f: types.BuiltinMethodType) -> tuple[Any, tuple[Any, ...]]:
+    owner = f.__self__
+    if owner is None or isinstance(owner, types.ModuleType | type):
+        return f, ()
+    function = getattr(type(owner), f.__name__, None)
+    return (function, (owner,)) if isinstance(function, _DESCRIPTORS) else (f, ())
+
+
+_BINDS: dict[type, Callable[[Any], tuple[Any, tuple[Any, ...]]]] = {
+    types.MethodType: _of_method,
+    types.BuiltinMethodType: _of_builtin,
+    types.MethodWrapperType: _of_builtin,
+    staticmethod: lambda f: canonical(f.__func__),
+    classmethod: lambda f: canonical(f.__func__),
+}
+
+
+# -- the rules of one class for one callee ----------------------------------------------------------------------
+
+
+class RuleSet:
+    """`default` is the rule for any types. `closed`: the base classes' rules are not asked."""
+
+    def __init__(self, callee: Any) -> None:
+        self.callee = callee  # also keeps the id, under which the set is found, from being reused
+        self.default: Rule | None = None
+        self.closed = False
+        self._typed: Any = None
+
+    @property
+    def typed(self) -> bool:
+        return self._typed is not None
+
+    @property
+    def empty(self) -> bool:
+        return self.default is None and not self.typed
+
+    def add(self, types_: Types, rule: Rule) -> None:
+        if not types_:
+            self.default = rule
+            return
+        if self._typed is None:
+            self._typed = _dispatcher(self.callee)
+        self._typed.add(types_, rule)
+        self._typed.reorder(on_ambiguity=_later)
+
+    def find(self, types_: Types) -> Rule | None:
+        rule: Rule | None = None
+        if self._typed is not None:
+            rule = self._typed.dispatch(*types_)
+            if rule is not None:
+                self._check(types_, rule)
+        return self.default if rule is None else rule
+
+    def _check(self, types_: Types, chosen: Rule) -> None:
+        """Ambiguity is an error when a call meets it: a rule added later may resolve it."""
+        from multipledispatch.conflict import supercedes
+
+        signatures: dict[Types, Rule] = self._typed.funcs
+        matching = [s for s in signatures if supercedes(types_, s)]
+        best = [s for s in matching if signatures[s] is chosen]
+        for other in matching:
+            if not any(supercedes(s, other) for s in best):
+                raise AmbiguousRule(_ambiguity(self.callee, types_, chosen, signatures[other]))
+
+
+def _dispatcher(callee: Any) -> Any:
+    from multipledispatch import Dispatcher  # only rules on types need it
+
+    return Dispatcher(name_of(callee))
+
+
+def _later(dispatcher: Any, ambiguities: Any) -> None:
+    """`multipledispatch` would warn at the definition; `RuleSet.find` raises at the call."""
+
+
+def _ambiguity(callee: Any, types_: Types, *rules: Rule) -> str:
+    called = f"{name_of(callee)}({', '.join(t.__name__ for t in types_)})"
+    named = " and ".join(f"{name_of(r)} ({_place(r)})" for r in rules)
+    return f"{called}: the rules {named} both match; add one for exactly these types"
+
+
+def _place(rule: Rule) -> str:
+    code = getattr(rule, "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else "no source"
+
+
+def name_of(f: Any) -> str:
+    module = getattr(f, "__module__", None)
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or repr(f)
+    return name if module in (None, "builtins", "__main__") else f"{module}.{name}"
+
+
+# -- the rules of a class ---------------------------------------------------------------------------------------
+
+_stamps = itertools.count(1)
+_subscribers: list[weakref.ReferenceType[Callable[..., Any]]] = []
+_MISSING: Any = object()
+
+
+class Registered(type):
+    """The metaclass of contexts: a class's own rules, its version, and what was found already."""
+
+    _rules: dict[int, RuleSet]
+    _version: int
+    _found: dict[tuple[int, Types], Rule | None]
+    _sets: dict[int, tuple[RuleSet, ...]]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
+        super().__init__(name, bases, namespace, **options)
+        _set(cls, "_rules", {})
+        _renew(cls)
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        _hook_changed(cls, name)
+
+    def __delattr__(cls, name: str) -> None:
+        super().__delattr__(name)
+        _hook_changed(cls, name)
+
+
+def _hook_changed(cls: Registered, name: str) -> None:
+    if not name.startswith("_"):  # not what `dataclass` sets
+        changed(cls, name)
+
+
+_set = type.__setattr__
+
+
+def _renew(cls: Registered) -> None:
+    """`_version` comes last: who reads a new version finds nothing of the old one."""
+    _set(cls, "_found", {})
+    _set(cls, "_sets", {})
+    _set(cls, "_version", next(_stamps))
+
+
+def version() -> int:
+    """Grows with every change to any context class."""
+    return max((cls._version for cls in _family(_root())), default=0)
+
+
+def _root() -> Registered:
+    from ctxdispatch.dispatch.context import Context
+
+    return Context
+
+
+def _family(cls: Registered) -> Iterator[Registered]:
+    yield cls
+    subclasses: list[Registered] = type.__subclasses__(cls)  # type: ignore[arg-type]
+    for sub in subclasses:
+        yield from _family(sub)
+
+
+def changed(cls: Registered, what: Any) -> None:
+    """New versions for `cls` and its subclasses; subscribers are called with the class and the callee or name."""
+    for each in _family(cls):
+        _renew(each)
+    for reference in tuple(_subscribers):
+        callback = reference()
+        if callback is not None:
+            callback(cls, what)
+
+
+def subscribe(callback: Callable[[type, Any], Any]) -> None:
+    """Call `callback(cls, callee)` after every change to a context class, for as long as the callback lives."""
+    make: Any = weakref.WeakMethod if isinstance(callback, types.MethodType) else weakref.ref
+    _subscribers.append(make(callback, _subscribers.remove))
+
+
+def add(cls: Registered, callee: Any, types_: Types, rule: Rule) -> None:
+    callee, _ = canonical(callee)
+    own = cls._rules.get(id(callee)) or RuleSet(callee)
+    own.add(types_, rule)
+    cls._rules[id(callee)] = own
+    changed(cls, callee)
+
+
+def remove(cls: Registered, callee: Any) -> None:
+    """`cls` has no rule for `callee` any more, inherited ones included. KeyError where there was none."""
+    callee, _ = canonical(callee)
+    if not sets(cls, callee):
+        raise KeyError(f"{cls.__name__} has no rule for {name_of(callee)}")
+    closed = cls._rules[id(callee)] = RuleSet(callee)
+    closed.closed = True
+    changed(cls, callee)
+
+
+def sets(cls: Registered, callee: Any) -> tuple[RuleSet, ...]:
+    """The rule sets for `callee` along the MRO, nearest class first, empty ones left out."""
+    known = cls._sets
+    found = known.get(id(callee))
+    if found is None:
+        found = tuple(_along_mro(cls, callee))
+        if found:  # a cached set keeps its callee, and so the id, alive: an empty answer would not
+            known[id(callee)] = found
+    return found
+
+
+def _along_mro(cls: Registered, callee: Any) -> Iterator[RuleSet]:
+    for base in cls.__mro__:
+        own = base.__dict__.get("_rules", {}).get(id(callee))
+        if own is not None:
+            if not own.empty:
+                yield own
+            if own.closed:
+                return
+
+
+def find(cls: Registered, callee: Any, types_: Types) -> Rule | None:
+    """The rule of `cls` for `callee` (canonical) called with positional arguments of `types_`."""
+    known = cls._found  # before the sets: what a change leaves behind is then written into a dict nobody reads
+    candidates = sets(cls, callee)
+    if not candidates:
+        return None
+    rule: Rule | None = known.get((id(callee), types_), _MISSING)
+    if rule is _MISSING:
+        rule = known[id(callee), types_] = next(filter(None, (s.find(types_) for s in candidates)), None)
+    return rule
+
+
+def callees(cls: Registered) -> Iterator[Any]:
+    """Everything that `cls` has a rule for."""
+    seen = {i: s.callee for base in cls.__mro__ for i, s in base.__dict__.get("_rules", {}).items()}
+    return (callee for callee in seen.values() if sets(cls, callee))
