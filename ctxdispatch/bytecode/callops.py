@@ -1,7 +1,7 @@
-"""Handlers: names, attributes, calls, `super`, cells, functions, imports, `match`. Same in all versions, by opname.
+"""Handlers: names, attributes, calls, `super`, cells, functions, imports, `match`.
 
-What CPython pushes for a call is a callable and NULL, or a callable and its first argument; in which order depends on
-the version, and does not matter here.
+What CPython pushes for a call is a callable and NULL, or a callable and its first argument; in which order
+depends on the version, and does not matter here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ctxdispatch.ir.graph import UNDEF, Const, Operand, Value
 
 NONE = Const(None)
 
-# -- names and attributes ---------------------------------------------------------------------------------------
+# -- names and attributes --------------------------------------------------------------------------
 
 
 def push_callable(m: Machine, value: Operand) -> None:
@@ -75,7 +75,7 @@ def delete_attr(m: Machine, arg: int) -> None:
     m.syntax(builtins.delattr, m.stack.pop(), m.name(arg))
 
 
-# -- calls ------------------------------------------------------------------------------------------------------
+# -- calls -----------------------------------------------------------------------------------------
 
 
 def kw_names(m: Machine, arg: int) -> None:
@@ -115,7 +115,7 @@ def call_function_ex(m: Machine, arg: int) -> None:
     m.stack.append(m.op(Const(primitives.call_ex), [callee, *arguments], False).results[0])
 
 
-# -- super ------------------------------------------------------------------------------------------------------
+# -- super -----------------------------------------------------------------------------------------
 
 
 def means_super(m: Machine) -> bool:
@@ -149,7 +149,7 @@ def load_super_attr(m: Machine, arg: int) -> None:
     (load_method if arg & 1 else load_attr)(m, arg >> 2)
 
 
-# -- cells and functions ----------------------------------------------------------------------------------------
+# -- cells and functions ---------------------------------------------------------------------------
 
 
 def make_cell(m: Machine, arg: int) -> None:
@@ -204,7 +204,7 @@ def set_function_attribute(m: Machine, arg: int) -> None:
     m.stack.append(function)
 
 
-# -- imports ----------------------------------------------------------------------------------------------------
+# -- imports ---------------------------------------------------------------------------------------
 
 
 def import_name(m: Machine, arg: int) -> None:
@@ -216,7 +216,7 @@ def import_from(m: Machine, arg: int) -> None:
     m.stack.append(m.syntax(primitives.import_from, m.stack[-1], m.name(arg)))
 
 
-# -- match ------------------------------------------------------------------------------------------------------
+# -- match -----------------------------------------------------------------------------------------
 
 
 def get_len(m: Machine, arg: int) -> None:
@@ -240,6 +240,7 @@ def match_class(m: Machine, arg: int) -> None:
     m.stack.append(m.syntax(matching.match_class, subject, cls, Const(arg), names))
 
 
+#: By opname, where all versions agree.
 SHARED: dict[str, Handler] = {
     "LOAD_GLOBAL": load_global,
     "STORE_GLOBAL": store_global,

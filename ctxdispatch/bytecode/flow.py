@@ -1,7 +1,8 @@
 """Instructions and basic blocks of a code object, before anything is known of what they do.
 
-Offsets count code units (two bytes). Only what the entry reaches is kept, in reverse postorder: a span comes after
-all its predecessors but those of back edges, and a span with a back edge into it knows which locals the loop stores.
+Offsets count code units (two bytes). Only what the entry reaches is kept, in reverse postorder: a span comes
+after all its predecessors but those of back edges, and a span with a back edge into it knows which locals the
+loop stores.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ def lift_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
 
 
 def lift_generator_expression(code: CodeType, namespace: dict[str, Any]) -> Graph:
-    """The graph of a generator expression as a function of its outermost iterator that returns the *list* of all
-    its items: for a consumer that is known to take them all at once."""
+    """The graph of a generator expression as a function of its outermost iterator that returns the *list* of
+    all its items: for a consumer that is known to take them all at once."""
     if code.co_name != "<genexpr>":
         raise ValueError(f"{code.co_qualname} is not a generator expression")
     return _lift(code, namespace, EAGER)
@@ -67,7 +67,7 @@ def _lift(code: CodeType, namespace: dict[str, Any], handlers: list[Handler]) ->
     return prune(graph)
 
 
-# -- exception handlers -----------------------------------------------------------------------------------------
+# -- exception handlers ----------------------------------------------------------------------------
 
 CONSTRUCTS = {
     "WITH_EXCEPT_START": "with",
@@ -75,12 +75,12 @@ CONSTRUCTS = {
     "CHECK_EXC_MATCH": "try/except",
     "POP_TOP": "try/except",
 }
-"""By which a handler is known, the first of these that it holds. A `finally` holds none of them at its start."""
+"""By which a handler is known: the first of these that it holds. A `finally` starts without any."""
 
 
 def _refuse_handlers(code: CodeType, order: list[flow.Span]) -> None:
-    """Those that begin with PUSH_EXC_INFO. The others only restore a comprehension's variables and re-raise, or turn
-    StopIteration into RuntimeError around a generator."""
+    """Those that begin with PUSH_EXC_INFO. The others only restore a comprehension's variables and re-raise,
+    or turn StopIteration into RuntimeError around a generator."""
     instructions = list(dis.get_instructions(code))
     for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
         handler = [i for i in instructions if i.offset >= entry.target]
@@ -122,7 +122,7 @@ def _refuse(construct: str, code: CodeType, line: int | None) -> UnsupportedSynt
     return UnsupportedSyntax(construct, code.co_filename, line, code.co_qualname)
 
 
-# -- generator expressions --------------------------------------------------------------------------------------
+# -- generator expressions -------------------------------------------------------------------------
 
 
 def _start(m: Machine, arg: int) -> None:

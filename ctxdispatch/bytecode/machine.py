@@ -1,8 +1,9 @@
 """The abstract machine that lifting runs: locals and a stack of operands instead of objects.
 
-A state is `locals + stack`, one operand per slot. Since spans come in reverse postorder, all states that flow into a
-span are known when it is entered, but those of back edges; so block parameters are made exactly where states differ
-and, at a loop's header, for what the loop stores. The part of the stack that a loop finds it leaves as it is.
+A state is `locals + stack`, one operand per slot. Since spans come in reverse postorder, all states that flow
+into a span are known when it is entered, but those of back edges; so block parameters are made exactly where
+states differ and, at a loop's header, for what the loop stores. The part of the stack that a loop finds it
+leaves as it is.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Machine:
         if self.block.terminator is None:
             self.goto(self.next)
 
-    # -- states -------------------------------------------------------------------------------------------------
+    # -- states ------------------------------------------------------------------------------------
 
     def _enter(self, join: Join) -> None:
         state = join.state = list(join.incoming[0][1]) if join.incoming else join.state
@@ -141,7 +142,7 @@ class Machine:
             edge.args = [state[slot] for slot in join.slots]
         return edge
 
-    # -- what handlers write ------------------------------------------------------------------------------------
+    # -- what handlers write -----------------------------------------------------------------------
 
     def end(self, terminator: Terminator) -> None:
         self.block.terminator = terminator
@@ -200,7 +201,9 @@ class Machine:
         if self._at != self._unit or self._position is None:
             self._at = self._unit
             code = self.code
-            self._position = Position._make((code.co_filename, code.co_qualname, *self._positions[self._unit]))
+            self._position = Position._make(
+                (code.co_filename, code.co_qualname, *self._positions[self._unit])
+            )
         return self._position
 
 

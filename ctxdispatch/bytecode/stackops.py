@@ -1,4 +1,4 @@
-"""Handlers: locals, the stack, jumps, operators, displays, unpacking, f-strings. Same in all versions, by opname."""
+"""Handlers: locals, the stack, jumps, operators, displays, unpacking, f-strings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ctxdispatch.ir.graph import UNDEF, Branch, Const, Edge, Iterate, Operand, R
 
 NONE = Const(None)
 
-# -- locals and the stack ---------------------------------------------------------------------------------------
+# -- locals and the stack --------------------------------------------------------------------------
 
 
 def nop(m: Machine, arg: int) -> None:
@@ -84,7 +84,7 @@ def swap(m: Machine, arg: int) -> None:
     stack[-1], stack[-arg] = stack[-arg], stack[-1]
 
 
-# -- control flow -----------------------------------------------------------------------------------------------
+# -- control flow ----------------------------------------------------------------------------------
 
 
 def jump(m: Machine, target: int) -> None:
@@ -156,7 +156,7 @@ def raise_varargs(m: Machine, arg: int) -> None:
     m.end(Raise(exc, cause, m.position()))
 
 
-# -- operators --------------------------------------------------------------------------------------------------
+# -- operators -------------------------------------------------------------------------------------
 
 NB_FUNCTIONS = {
     "ADD": "add",
@@ -258,7 +258,7 @@ def contains_op(m: Machine, arg: int) -> None:
     m.stack.append(m.test(primitives.not_contains if arg else operator.contains, container, item))
 
 
-# -- subscripts -------------------------------------------------------------------------------------------------
+# -- subscripts ------------------------------------------------------------------------------------
 
 
 def binary_subscr(m: Machine, arg: int) -> None:
@@ -289,7 +289,7 @@ def store_slice(m: Machine, arg: int) -> None:
     store_subscr(m, arg)
 
 
-# -- displays ---------------------------------------------------------------------------------------------------
+# -- displays --------------------------------------------------------------------------------------
 
 
 def build(function: Callable[..., Any], width: int = 1) -> Handler:
@@ -350,7 +350,7 @@ def _unpack(m: Machine, function: Callable[..., Any], counts: list[Operand], n: 
     m.stack += op.results[::-1]
 
 
-# -- f-strings --------------------------------------------------------------------------------------------------
+# -- f-strings -------------------------------------------------------------------------------------
 
 CONVERSIONS = [NONE, Const(str), Const(repr), Const(ascii)]
 
@@ -374,6 +374,7 @@ def convert_value(m: Machine, arg: int) -> None:
     m.stack.append(m.syntax(CONVERSIONS[arg].value, m.stack.pop()))
 
 
+#: By opname, where all versions agree.
 SHARED: dict[str, Handler] = {
     "CACHE": nop,
     "NOP": nop,

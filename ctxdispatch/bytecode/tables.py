@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
+from ctxdispatch.bytecode.dialect import Dialect
 from ctxdispatch.bytecode.machine import Handler
 
 VERSIONS = {(3, 11): "v311", (3, 12): "v312", (3, 13): "v313"}
@@ -18,3 +19,4 @@ if sys.version_info[:2] not in VERSIONS:
 table = importlib.import_module(f"ctxdispatch.bytecode.{VERSIONS[sys.version_info[:2]]}")
 
 LIFT: dict[str, Handler] = table.LIFT
+EMIT: Dialect = table.EMIT

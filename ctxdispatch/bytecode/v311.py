@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 
 from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
 
-# -- LIFT: opname -> handler ------------------------------------------------------------------------------------
+# -- LIFT: opname -> handler -----------------------------------------------------------------------
 
 LIFT: dict[str, Handler] = {
     **stackops.SHARED,
@@ -35,3 +36,32 @@ LIFT: dict[str, Handler] = {
     "FORMAT_VALUE": stackops.format_value,
     "LIST_TO_TUPLE": stackops.unary(primitives.list_to_tuple),
 }
+
+# -- EMIT ------------------------------------------------------------------------------------------
+
+def _call(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
+    call: tuple[Symbolic, ...] = (("PRECALL", count), ("CALL", count))
+    return (("KW_NAMES", names), *call) if names else call
+
+
+TESTS = ("TRUE", "FALSE", "NONE", "NOT_NONE")
+
+EMIT = Dialect(
+    null_first=True,
+    call=_call,
+    attribute=(0, 0),
+    compare=(0, 0),
+    compare_mask=False,
+    exhausted=(),
+    forward={f"POP_JUMP_IF_{t}": f"POP_JUMP_FORWARD_IF_{t}" for t in TESTS},
+    backward={f"POP_JUMP_IF_{t}": f"POP_JUMP_BACKWARD_IF_{t}" for t in TESTS},
+    truth=(),
+    positive=("UNARY_POSITIVE", 0),
+    to_tuple=("LIST_TO_TUPLE", 0),
+    load_check="LOAD_FAST",
+    format=format_value,
+    function=no_parts,
+    merge_below=1,
+    slices=False,
+    return_const=False,
+)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 
 from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const
 
-# -- LIFT: opname -> handler ------------------------------------------------------------------------------------
+# -- LIFT: opname -> handler -----------------------------------------------------------------------
 
 LIFT: dict[str, Handler] = {
     **stackops.SHARED,
@@ -37,3 +38,27 @@ LIFT: dict[str, Handler] = {
         {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
     ),
 }
+
+# -- EMIT ------------------------------------------------------------------------------------------
+
+def _call(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
+    return (("KW_NAMES", names), ("CALL", count)) if names else (("CALL", count),)
+
+
+EMIT = Dialect(
+    null_first=True,
+    call=_call,
+    attribute=(1, 1),
+    compare=(4, 0),
+    compare_mask=True,
+    exhausted=(("END_FOR", 0),),
+    forward={},
+    backward={},
+    truth=(),
+    positive=("CALL_INTRINSIC_1", 5),
+    to_tuple=("CALL_INTRINSIC_1", 6),
+    load_check="LOAD_FAST_CHECK",
+    format=format_value,
+    function=no_parts,
+    merge_below=1,
+)

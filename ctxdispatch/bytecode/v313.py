@@ -5,11 +5,12 @@ from __future__ import annotations
 import operator
 
 from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode.dialect import Dialect, Symbolic
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const
 
-# -- LIFT: opname -> handler ------------------------------------------------------------------------------------
+# -- LIFT: opname -> handler -----------------------------------------------------------------------
 
 LIFT: dict[str, Handler] = {
     **stackops.SHARED,
@@ -43,3 +44,43 @@ LIFT: dict[str, Handler] = {
         {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
     ),
 }
+
+# -- EMIT ------------------------------------------------------------------------------------------
+
+def _call(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
+    return (("LOAD_CONST", names), ("CALL_KW", count)) if names else (("CALL", count),)
+
+
+def _format(conversion: int, spec: bool) -> tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]]:
+    convert: tuple[Symbolic, ...] = (("CONVERT_VALUE", conversion),) if conversion else ()
+    return convert, (("FORMAT_WITH_SPEC" if spec else "FORMAT_SIMPLE", 0),)
+
+
+def _function(flags: int) -> tuple[Symbolic, ...]:
+    parts = tuple(("SET_FUNCTION_ATTRIBUTE", flag) for flag in (8, 4, 2, 1) if flags & flag)
+    return (("MAKE_FUNCTION", 0), *parts)
+
+
+EMIT = Dialect(
+    null_first=False,
+    call=_call,
+    attribute=(1, 1),
+    compare=(5, 16),
+    compare_mask=True,
+    exhausted=(("END_FOR", 0), ("POP_TOP", None)),
+    forward={},
+    backward={},
+    truth=(("TO_BOOL", 0),),
+    positive=("CALL_INTRINSIC_1", 5),
+    to_tuple=("CALL_INTRINSIC_1", 6),
+    load_check="LOAD_FAST_CHECK",
+    format=_format,
+    function=_function,
+    merge_below=2,
+    fused={
+        ("LOAD_FAST", "LOAD_FAST"): "LOAD_FAST_LOAD_FAST",
+        ("STORE_FAST", "LOAD_FAST"): "STORE_FAST_LOAD_FAST",
+        ("STORE_FAST", "STORE_FAST"): "STORE_FAST_STORE_FAST",
+    },
+    docstring_flag=0x4000000,
+)

@@ -7,7 +7,7 @@ interpreter, and a context that intercepts one, just calls it.
 from __future__ import annotations
 
 import builtins
-import importlib
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -237,10 +237,13 @@ def import_from(module: Any, name: str) -> Any:
         return getattr(module, name)
     except AttributeError:
         pass
-    try:
-        return importlib.import_module(f"{module.__name__}.{name}")
-    except ImportError:
-        raise ImportError(f"cannot import name {name!r} from {module.__name__!r}", name=module.__name__) from None
+    package = getattr(module, "__name__", "<unknown module name>")
+    found = sys.modules.get(f"{package}.{name}")  # a submodule that is being imported
+    if found is not None:
+        return found
+    path = getattr(module, "__file__", None)
+    text = f"cannot import name {name!r} from {package!r} ({path or 'unknown location'})"
+    raise ImportError(text, name=package, path=path)
 
 
 MULTIPLE_RESULTS = frozenset({unpack, unpack_ex})

@@ -1,10 +1,12 @@
-"""Prune: what no program needs of a graph's shape goes. The result runs the same ops in the same order.
+"""Prune: what no program needs of a graph's shape goes.
 
     unreachable blocks             go; the others are put into reverse postorder and renamed
     b2(%p): every edge gives %x    %p becomes %x
     parameters that nobody reads   go, also where they only feed each other around a loop
-    empty blocks                   are jumped over, unless two edges would then lead from one block to another
+    empty blocks                   are jumped over, unless two edges would then join the same blocks
     b1: jump b2, its only edge     b2 joins b1
+
+Invariant: the result runs the same ops in the same order.
 """
 
 from __future__ import annotations
@@ -66,11 +68,11 @@ def _incoming(graph: Graph) -> Incoming:
 
 def _find(operand: Operand, mapping: Mapping) -> Operand:
     while operand in mapping:
-        operand = mapping[operand]  # type: ignore[index]
+        operand = mapping[operand]
     return operand
 
 
-# -- parameters -------------------------------------------------------------------------------------------------
+# -- parameters ------------------------------------------------------------------------------------
 
 
 def _arguments(block: Block, k: int, incoming: Incoming) -> list[Operand] | None:
@@ -108,7 +110,7 @@ def _feeds(incoming: Incoming, places: Places) -> dict[Value, list[Value]]:
         for edge in edges:
             for param, argument in zip(reversed(block.params), reversed(edge.args), strict=False):
                 if argument in places and param in places:
-                    feeds.setdefault(argument, []).append(param)  # type: ignore[arg-type]
+                    feeds.setdefault(argument, []).append(param)
     return feeds
 
 
@@ -130,13 +132,13 @@ def _same_const(a: Operand, b: Operand) -> bool:
 
 
 def _drop_dead(graph: Graph, incoming: Incoming, places: Places, mapping: Mapping) -> None:
-    live = set()
+    live: set[Operand] = set()
     work = [v for operand in _read(graph) if (v := _find(operand, mapping)) in places]
     while work:
         param = work.pop()
         if param not in live:
             live.add(param)
-            block, k = places[param]  # type: ignore[index]
+            block, k = places[param]
             passed = (_find(a, mapping) for a in _arguments(block, k, incoming) or ())
             work += [a for a in passed if a in places]
     for block in graph.blocks[1:]:
@@ -163,7 +165,7 @@ def _keep_params(block: Block, edges: list[Edge], live: set[Operand]) -> None:
     block.params = [block.params[k] for k in keep]
 
 
-# -- blocks -----------------------------------------------------------------------------------------------------
+# -- blocks ----------------------------------------------------------------------------------------
 
 
 def _thread(graph: Graph, mapping: Mapping) -> bool:
