@@ -1,14 +1,15 @@
 """The code cache: one for all that the engine and the contexts generate.
 
-    cache.get_or_compile(key, owners, compile, stamp)    what compile() returned, once per (owners, key) and stamp
+    cache.get_or_compile(key, owners, compile, stamp)    what compile() returned
 
 Invariants:
   * an entry lives as long as every one of its owners (code objects, context classes, functions) lives;
   * each entry is compiled exactly once per stamp, however many threads ask at the same time;
   * an entry of another stamp (the version of the rules it was made by) is never returned.
 
-Compilation holds one reentrant lock, not one per key: programs compile each other in cycles (mutual recursion), and
-per-key locks taken by two threads in opposite orders would deadlock. Under the GIL nothing is lost by it.
+Compilation holds one reentrant lock, not one per key: programs compile each other in cycles (mutual
+recursion), and per-key locks taken by two threads in opposite orders would deadlock. Under the GIL nothing
+is lost by it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ class CodeCache:
         with self._lock:
             return self._compile(full, owners, compile, stamp)
 
-    def _compile(self, full: FullKey, owners: tuple[Any, ...], compile: Callable[[], T], stamp: Hashable) -> T:
+    def _compile(
+        self, full: FullKey, owners: tuple[Any, ...], compile: Callable[[], T], stamp: Hashable
+    ) -> T:
         entry = self._entries.get(full)
         if entry is not None and entry.stamp == stamp:  # another thread was first
             return entry.value  # type: ignore[no-any-return]

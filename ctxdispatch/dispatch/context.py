@@ -8,8 +8,8 @@
 
     overdub(Count(Counter()), f, x)
 
-Invariants: an instance never changes (`replace` makes another); what a class intercepts depends on the class alone,
-so one rewritten code object serves all its instances.
+Invariants: an instance never changes (`replace` makes another); what a class intercepts depends on the
+class alone, so one rewritten code object serves all its instances.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Context(metaclass=rules.Registered):
     """Subclass it; annotations become fields.
 
     `intercepts` names the kinds of operation that are dispatched (see `transform.KINDS`) and single functions
-    (`operator.mul`). None: those that have a rule; if a hook or `fallback` is overridden, `transform.HOOKED` too.
+    (`operator.mul`). None: those that have a rule; if a hook or `fallback` is overridden,
+    `transform.HOOKED` too.
     """
 
     intercepts: ClassVar[Iterable[Any] | None] = None
@@ -43,7 +44,7 @@ class Context(metaclass=rules.Registered):
         super().__init_subclass__(**options)
         dataclasses.dataclass(frozen=True)(cls)
 
-    # -- to override --------------------------------------------------------------------------------------------
+    # -- to override -------------------------------------------------------------------------------
 
     def prehook(self, f: Any, args: Args, kwargs: Kwargs) -> None:
         """Runs before every dispatched call f(*args, **kwargs); the outermost function is not one."""
@@ -80,12 +81,12 @@ class Context(metaclass=rules.Registered):
         other.__dict__["_run_id"] = self._run
         return other
 
-    # -- rules --------------------------------------------------------------------------------------------------
+    # -- rules -------------------------------------------------------------------------------------
 
     @classmethod
     def rule(cls, callee: Any, *types: type) -> Callable[[F], F]:
-        """Decorator: `function(ctx, *args, **kwargs)` runs in place of `callee`; with `types`, when the positional
-        arguments are instances of them."""
+        """Decorator: `function(ctx, *args, **kwargs)` runs in place of `callee`; with `types`, when the
+        positional arguments are instances of them."""
 
         def register(function: F) -> F:
             rules.add(cls, callee, types, function)
@@ -95,7 +96,8 @@ class Context(metaclass=rules.Registered):
 
     @classmethod
     def unrule(cls, *callees: Any) -> None:
-        """Take back the rules for `callees`, for this class the inherited ones too. KeyError if there are none."""
+        """Take back the rules for `callees`, for this class the inherited ones too. KeyError if there are
+        none."""
         for callee in callees:
             rules.remove(cls, callee)
 
@@ -109,7 +111,7 @@ class Context(metaclass=rules.Registered):
     def has_rules(cls, callee: Any) -> bool:
         return bool(rules.sets(cls, rules.canonical(callee)[0]))
 
-    # -- tags ---------------------------------------------------------------------------------------------------
+    # -- tags --------------------------------------------------------------------------------------
 
     def tag(self, value: Any, metadata: Any = None) -> Any:
         from ctxdispatch.dispatch.tags import tag
@@ -126,7 +128,7 @@ class Context(metaclass=rules.Registered):
 
         return metadata(self, value, default)
 
-    # -- per instance, not fields -------------------------------------------------------------------------------
+    # -- per instance, not fields ------------------------------------------------------------------
 
     @property
     def _cell(self) -> CellType:

@@ -3,8 +3,8 @@
     resolve(ctx, f)        a callable: the rule for f  >  f's Python code, rewritten  >  the fallback
     dispatch(ctx, f, ...)  prehook; resolve(ctx, f)(...); posthook
 
-`transform` puts calls of these two into programs; both are opaque to contexts further out, which see the callable
-that `resolve` returned: an outer context rewrites the inner's generated program.
+`transform` puts calls of these two into programs; both are opaque to contexts further out, which see the
+callable that `resolve` returned: an outer context rewrites the inner's generated program.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ class NativeCallWarning(RuntimeWarning):
     """A callee could not be rewritten and ran as it is: nothing in it was dispatched."""
 
 
-# -- public -----------------------------------------------------------------------------------------------------
+# -- public ----------------------------------------------------------------------------------------
 
 
 def overdub(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Run f(*args, **kwargs) with every call in it, and in what it calls, dispatched on `ctx`.
 
-    What that means and returns is the context's: `ADContext` returns (y, pullback). Raises UnsupportedSyntax where
-    `f` itself cannot be rewritten; a callee that cannot runs natively, with a NativeCallWarning once.
+    What that means and returns is the context's: `ADContext` returns (y, pullback). Raises
+    UnsupportedSyntax where `f` itself cannot be rewritten; a callee that cannot runs natively, with a
+    NativeCallWarning once.
     """
     return ctx.enter(f, args, kwargs)
 
@@ -52,7 +53,7 @@ def fallback(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     return ctx.fallback(f, args, kwargs)
 
 
-# -- the two protocols ------------------------------------------------------------------------------------------
+# -- the two protocols -----------------------------------------------------------------------------
 
 
 def resolve(ctx: Context, f: Any, /) -> Target:
@@ -84,8 +85,18 @@ def _reach(ctx: Context, f: Any) -> Target | None:
     own = getattr(type(f), "__overdub__", None)
     if own is not None:
         return functools.partial(own, f, ctx)
+    if type(f) is types.BuiltinMethodType:
+        return _builtin(ctx, f)
     handler = protocols.BY_IDENTITY.get(id(f)) or reach.BY_TYPE.get(type(f), reach.class_or_object)
     return handler(_ENGINE, ctx, f)
+
+
+def _builtin(ctx: Context, f: types.BuiltinMethodType) -> Target | None:
+    """A C function, or a method like `xs.sort`: that is `list.sort` in the table."""
+    callee, bound = rules.canonical(f)
+    handler = protocols.BY_IDENTITY.get(id(callee))
+    target = None if handler is None else handler(_ENGINE, ctx, callee)
+    return target if target is None or not bound else functools.partial(target, *bound)
 
 
 def native(ctx: Context, f: Any, /) -> Target:
@@ -127,7 +138,7 @@ def hooking(ctx: Context, f: Any, /) -> Target:
 _ENGINE = reach.Engine(resolve, callback, native)
 
 
-# -- functions --------------------------------------------------------------------------------------------------
+# -- functions -------------------------------------------------------------------------------------
 
 
 def _function(ctx: Context, f: types.FunctionType) -> Target | None:
@@ -140,7 +151,7 @@ def _function(ctx: Context, f: types.FunctionType) -> Target | None:
 
 
 def twin(ctx: Context, f: types.FunctionType) -> Target:
-    """`f` with its code rewritten; `f` itself where `ctx` has nothing to do in it. UnsupportedSyntax if it must."""
+    """`f` with its code rewritten, `f` itself where nothing is to do in it. Raises UnsupportedSyntax."""
     code = code_for(ctx, f)
     if type(code) is types.CodeType:
         return _rebuilt(ctx, f, code)
@@ -180,7 +191,10 @@ def _compile(ctx: Context, f: types.FunctionType) -> types.CodeType | Unsupporte
     result = ctx.transform(graph)
     if result is graph and not plan(type(ctx)).transforms:
         return None
-    return make_function(result, f.__globals__, tuple(types.CellType() for _ in result.cells)).__code__
+    emitted: types.FunctionType = make_function(
+        result, f.__globals__, tuple(types.CellType() for _ in result.cells)
+    )
+    return emitted.__code__
 
 
 def _machinery(f: types.FunctionType) -> bool:
@@ -198,7 +212,7 @@ def _warn(code: types.CodeType, error: UnsupportedSyntax) -> None:
         warnings.warn(message, NativeCallWarning, stacklevel=4)
 
 
-# -- the outermost function -------------------------------------------------------------------------------------
+# -- the outermost function ------------------------------------------------------------------------
 
 
 def program(ctx: Context, f: Any, /) -> Target:
@@ -216,7 +230,7 @@ def _python_function(f: Any) -> types.FunctionType | None:
     return f if isinstance(f, types.FunctionType) else None
 
 
-# -- contexts within contexts -----------------------------------------------------------------------------------
+# -- contexts within contexts ----------------------------------------------------------------------
 # `f.__overdub__(outer, *args)` is what the context `outer` runs in place of f(*args).
 
 

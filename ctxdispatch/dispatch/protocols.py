@@ -1,7 +1,8 @@
-"""Operators and C functions through which Python code runs: `a + b` runs `__add__`, `sorted(xs, key=f)` runs `f`.
+"""Through what Python code runs besides calls: `a + b` runs `__add__`, `sorted(xs, key=f)` runs `f`.
 
-`BY_IDENTITY` maps the id of such a callee to a handler as in `reach.BY_TYPE`. An operator whose operands have no
-special method written in Python is left to the interpreter: in doubt it is native, and so exactly Python's.
+`BY_IDENTITY` maps the id of such a callee to a handler as in `reach.BY_TYPE`. An operator whose operands
+have no special method written in Python is left to the interpreter: in doubt it is native, and so exactly
+Python's.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ctxdispatch.dispatch.reach import Engine, Handler, Target, bind, class_or_object, lookup, special
+from ctxdispatch.dispatch.reach import Engine, Handler, Target, bind, lookup, special
 from ctxdispatch.ir import primitives
 
-# -- binary operators -------------------------------------------------------------------------------------------
+# -- binary operators ------------------------------------------------------------------------------
 
 ARITHMETIC = {
     "add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%",
@@ -59,7 +60,8 @@ class _Binary:
         forward, reflected = (self.forward, left, right), (self.reflected, right, left)
         if type(left) is type(right) and not self.comparison:
             return [forward]
-        return [reflected, forward] if self._reflected_first(type(left), type(right)) else [forward, reflected]
+        first = self._reflected_first(type(left), type(right))
+        return [reflected, forward] if first else [forward, reflected]
 
     def _reflected_first(self, left: type, right: type) -> bool:
         # Sequences in C concatenate and repeat after all number protocols were tried; numbers have __radd__.
@@ -110,7 +112,7 @@ def _inplace(name: str) -> Handler:
     return lambda engine, ctx, f: functools.partial(run, engine, ctx, f)
 
 
-# -- operators on one object ------------------------------------------------------------------------------------
+# -- operators on one object -----------------------------------------------------------------------
 
 
 class _Truth:
@@ -181,7 +183,7 @@ def _run(function: Callable[..., Any]) -> Handler:
     return lambda engine, ctx, f: functools.partial(function, engine, ctx, f)
 
 
-# -- C functions that call back ---------------------------------------------------------------------------------
+# -- C functions that call back --------------------------------------------------------------------
 
 _CALLBACKS: dict[Any, tuple[int | None, str]] = {
     builtins.sorted: (None, "key"),
@@ -214,7 +216,7 @@ def _calling_back(position: int | None, keyword: str) -> Handler:
     return lambda engine, ctx, f: functools.partial(run, engine, ctx, f)
 
 
-# -- the table --------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 HANDLERS: dict[Any, Handler] = {
     **{operator_function(name): _arithmetic(name, symbol) for name, symbol in ARITHMETIC.items()},
@@ -228,6 +230,3 @@ HANDLERS: dict[Any, Handler] = {
 
 BY_IDENTITY: dict[int, Handler] = {id(f): handler for f, handler in HANDLERS.items()}
 """By id: a callee need not be hashable. `HANDLERS` keeps the ids from being reused."""
-
-# A metaclass may be any type at all: what is not in the tables is asked for its `__call__`.
-otherwise: Handler = class_or_object

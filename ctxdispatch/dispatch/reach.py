@@ -1,7 +1,8 @@
 """Where a callable's Python code is: what of it can be rewritten, by the type of the callable.
 
-Each entry of `BY_TYPE` maps (engine, ctx, f) to a callable that does what `f` does with its Python code under `ctx`,
-or to None where there is none and `f` runs as it is. Plain functions are the engine's own business (`overdub.twin`).
+Each entry of `BY_TYPE` maps (engine, ctx, f) to a callable that does what `f` does with its Python code
+under `ctx`, or to None where there is none and `f` runs as it is. Plain functions are the engine's own
+business (`overdub.twin`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Handler = Callable[[Engine, Any, Any], Target | None]
 
 
 def lookup(cls: type, name: str) -> Any:
-    """What the MRO holds under `name`, unbound: how the interpreter looks up special methods. None if nothing."""
+    """What the MRO holds under `name`, unbound, or None: how the interpreter looks up special methods."""
     for base in cls.__mro__:
         found = base.__dict__.get(name, _ABSENT)
         if found is not _ABSENT:
@@ -67,7 +68,7 @@ def bind(attribute: Any, instance: Any) -> Any:
     return attribute if get is None else get(attribute, instance, type(instance))
 
 
-# -- handlers ---------------------------------------------------------------------------------------------------
+# -- handlers --------------------------------------------------------------------------------------
 
 
 def _method(engine: Engine, ctx: Any, f: types.MethodType) -> Target:
@@ -132,7 +133,6 @@ BY_TYPE: dict[type, Handler] = {
     types.MethodType: _method,
     functools.partial: _partial,
     staticmethod: _wrapped,
-    types.BuiltinFunctionType: _opaque,
     types.MethodDescriptorType: _opaque,
     types.WrapperDescriptorType: _opaque,
     types.MethodWrapperType: _opaque,

@@ -3,9 +3,10 @@
     find(cls, callee, types)    the function, from the first class of the MRO that has one for those types
 
 Invariants:
-  * a callee is the function itself: a bound method means the function (or C descriptor) it binds, see `canonical`;
-  * every change to a class (a rule, a hook) gives it and its subclasses a new `_version`, so a cache that keeps
-    the version beside what it stores is never stale;
+  * a callee is the function itself: a bound method means the function (or C descriptor) it binds, see
+    `canonical`;
+  * every change to a class (a rule, a hook) gives it and its subclasses a new `_version`, so a cache that
+    keeps the version beside what it stores is never stale;
   * several rules that match, none of them the most specific, are an error that names them.
 """
 
@@ -25,7 +26,7 @@ class AmbiguousRule(TypeError):
     """Two rules match the argument types and neither is more specific."""
 
 
-# -- what a rule is for -----------------------------------------------------------------------------------------
+# -- what a rule is for ----------------------------------------------------------------------------
 
 _DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
@@ -58,7 +59,7 @@ _BINDS: dict[type, Callable[[Any], tuple[Any, tuple[Any, ...]]]] = {
 }
 
 
-# -- the rules of one class for one callee ----------------------------------------------------------------------
+# -- the rules of one class for one callee ---------------------------------------------------------
 
 
 class RuleSet:
@@ -134,7 +135,7 @@ def name_of(f: Any) -> str:
     return name if module in (None, "builtins", "__main__") else f"{module}.{name}"
 
 
-# -- the rules of a class ---------------------------------------------------------------------------------------
+# -- the rules of a class --------------------------------------------------------------------------
 
 _stamps = itertools.count(1)
 _subscribers: list[weakref.ReferenceType[Callable[..., Any]]] = []
@@ -191,13 +192,13 @@ def _root() -> Registered:
 
 def _family(cls: Registered) -> Iterator[Registered]:
     yield cls
-    subclasses: list[Registered] = type.__subclasses__(cls)  # type: ignore[arg-type]
+    subclasses: Any = type.__subclasses__(cls)
     for sub in subclasses:
         yield from _family(sub)
 
 
 def changed(cls: Registered, what: Any) -> None:
-    """New versions for `cls` and its subclasses; subscribers are called with the class and the callee or name."""
+    """New versions for `cls` and its subclasses; subscribers are called with the class and the callee."""
     for each in _family(cls):
         _renew(each)
     for reference in tuple(_subscribers):
@@ -207,7 +208,7 @@ def changed(cls: Registered, what: Any) -> None:
 
 
 def subscribe(callback: Callable[[type, Any], Any]) -> None:
-    """Call `callback(cls, callee)` after every change to a context class, for as long as the callback lives."""
+    """Call `callback(cls, callee)` after every change to a context class, while the callback lives."""
     make: Any = weakref.WeakMethod if isinstance(callback, types.MethodType) else weakref.ref
     _subscribers.append(make(callback, _subscribers.remove))
 
@@ -253,7 +254,8 @@ def _along_mro(cls: Registered, callee: Any) -> Iterator[RuleSet]:
 
 def find(cls: Registered, callee: Any, types_: Types) -> Rule | None:
     """The rule of `cls` for `callee` (canonical) called with positional arguments of `types_`."""
-    known = cls._found  # before the sets: what a change leaves behind is then written into a dict nobody reads
+    # Before the sets: after a change meanwhile the answer goes into a dict that nobody reads any more.
+    known = cls._found
     candidates = sets(cls, callee)
     if not candidates:
         return None

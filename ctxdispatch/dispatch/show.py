@@ -24,7 +24,7 @@ class Shown:
 
 
 def ir(f: Callable[..., Any]) -> Callable[..., Shown]:
-    """`ir(f)(*args, **kwargs)` is the IR of `f`, its types inferred for these arguments; `ir(f)()` without types.
+    """`ir(f)(*args, **kwargs)` is the IR of `f`, types inferred for these arguments; `ir(f)()` without types.
 
     Raises TypeError where `f` has no Python code and UnsupportedSyntax where the IR has no form for it.
     """

@@ -1,9 +1,9 @@
 """Tags: metadata that travels with a value through a run.
 
 Invariants:
-  * a tag belongs to one run (a context instance and what `replace` made of it): another run, of the same class too,
-    neither sees nor strips it;
-  * `untag(ctx, tag(ctx, x)) is x`; tags of different runs nest, each knows the run whose tag it was put around.
+  * a tag belongs to one run (a context instance and what `replace` made of it): another run, of the same
+    class too, neither sees nor strips it;
+  * `untag(ctx, tag(ctx, x)) is x`; tags of different runs nest, each knows the run of the one within.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import wrapt
 
-_Proxy: Any = wrapt.ObjectProxy
-
 if TYPE_CHECKING:
     from ctxdispatch.dispatch.context import Context, Run
+
+    _Proxy = wrapt.ObjectProxy[Any]
+else:
+    _Proxy = wrapt.ObjectProxy
 
 
 class Tagged(_Proxy):
@@ -41,7 +43,8 @@ class Tagged(_Proxy):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tagged:
         import copy
 
-        return Tagged(copy.deepcopy(self.__wrapped__, memo), self._self_run, copy.deepcopy(self._self_metadata, memo))
+        value, metadata = copy.deepcopy((self.__wrapped__, self._self_metadata), memo)
+        return Tagged(value, self._self_run, metadata)
 
 
 def tag(ctx: Context, value: Any, metadata: Any = None) -> Any:

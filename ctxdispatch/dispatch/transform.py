@@ -1,11 +1,11 @@
 """The default pass: calls that a context class intercepts become calls of the engine.
 
-    %y = f(%x)              %g = resolve(%ctx, f); %y = %g(%x)          nothing needs the arguments
-    %y = f(%x)              %y = dispatch(%ctx, f, %x)                  a hook does
-    %y = mul(%a, %b)        %y = operate(%ctx, mul, %a, %b)             an operator that has a rule
+    %y = f(%x)          %g = resolve(%ctx, f); %y = %g(%x)      nothing needs the arguments
+    %y = f(%x)          %y = dispatch(%ctx, f, %x)              a hook does
+    %y = mul(%a, %b)    %y = operate(%ctx, mul, %a, %b)         an operator that has a rule
 
-Invariants: what the class neither rules nor hooks stays the native instruction; `%ctx` is read from a closure cell that
-comes last, so one code object serves all instances of the class.
+Invariants: what the class neither rules nor hooks stays the native instruction; `%ctx` comes from a closure cell,
+the last, so one code object serves all instances of the class.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.overdub import dispatch, hooking, operate, resolve
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import clone
 
 if TYPE_CHECKING:
     from ctxdispatch.dispatch.context import Context
 
-# -- what can be intercepted ------------------------------------------------------------------------------------
+# -- what can be intercepted -----------------------------------------------------------------------
 
 CALL = "call"
 KINDS: dict[str, frozenset[Any]] = {
@@ -118,7 +118,7 @@ def _ruled(cls: type[Context]) -> frozenset[Any]:
     return ruled | {inplace for inplace, plain in INPLACE.items() if plain in ruled}
 
 
-# -- the pass ---------------------------------------------------------------------------------------------------
+# -- the pass --------------------------------------------------------------------------------------
 
 
 def dispatch_calls(graph: Graph, cls: type[Context]) -> Graph:
@@ -156,7 +156,7 @@ class _Rewriter:
         self.plan = plan
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
 
-    # -- which --------------------------------------------------------------------------------------------------
+    # -- which -------------------------------------------------------------------------------------
 
     def intercepts(self, op: Op) -> bool:
         if not op.syntax or op.fn is primitives.call_ex:
@@ -177,7 +177,7 @@ class _Rewriter:
     def _definition(self, operand: Operand) -> Op | None:
         return self.definitions.get(operand) if isinstance(operand, Value) else None
 
-    # -- how ----------------------------------------------------------------------------------------------------
+    # -- how ---------------------------------------------------------------------------------------
 
     def rewrite(self, op: Op, ctx: Value) -> Iterable[Op]:
         if not self.intercepts(op):

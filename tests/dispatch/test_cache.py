@@ -56,7 +56,8 @@ def test_programs_that_compile_each_other_do_not_deadlock():
         time.sleep(0.01)
         return depth and cache.get_or_compile("k", (other,), lambda: compile_(other, one, depth - 1))
 
-    in_threads(2, lambda i: cache.get_or_compile("k", ((a, b)[i],), lambda: compile_((a, b)[i], (b, a)[i], 1)))
+    pairs = ((a, b), (b, a))
+    in_threads(2, lambda i: cache.get_or_compile("k", (pairs[i][0],), lambda: compile_(*pairs[i], 1)))
 
 
 def test_another_stamp_replaces_the_entry():
