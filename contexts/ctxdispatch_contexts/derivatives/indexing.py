@@ -1,0 +1,117 @@
+"""Reading elements at an index: the cotangent is added where they were read, zero elsewhere."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives.linear import scatter, scatter_along, unbroadcast
+from ctxdispatch_contexts.derivatives.registry import of, vjp
+
+
+@vjp(operator.getitem, np.ndarray.__getitem__, *of(np.generic, "__getitem__"))
+def getitem(g, y, a, index):
+    """Of arrays; tuples, lists and dicts are their reader's business. The index may repeat elements."""
+    return (scatter(g, index, a.shape, a.dtype),)
+
+
+@vjp(np.take, *of(np.ndarray, "take"), *of(np.generic, "take"))
+def take(g, y, a, indices, axis=None, out=None, mode="raise"):
+    if axis is None:
+        index = within(indices, a.size, mode)
+        return (scatter(g, index, (a.size,), y.dtype).reshape(a.shape),)
+    axis = axis % a.ndim
+    return (scatter(g, (slice(None),) * axis + (within(indices, a.shape[axis], mode),), a.shape, y.dtype),)
+
+
+def within(indices, n, mode):
+    indices = np.asarray(indices)
+    if mode == "clip":
+        return np.clip(indices, 0, n - 1)
+    return indices % n if mode == "wrap" else indices
+
+
+@vjp(np.take_along_axis)
+def take_along_axis(g, y, arr, indices, axis=-1):
+    if axis is None:
+        return (scatter(g, indices, (arr.size,), y.dtype).reshape(arr.shape),)
+    return (scatter_along(g, indices, axis, arr.shape, y.dtype),)
+
+
+@vjp(np.compress, arrays=2)
+def compress(g, y, condition, a, axis=None, out=None):
+    return (None, *take(g, y, a, np.flatnonzero(condition), axis))
+
+
+@vjp(np.ndarray.compress)
+def compress_method(g, y, a, condition, axis=None, out=None):
+    return take(g, y, a, np.flatnonzero(condition), axis)
+
+
+@vjp(np.extract, arrays=2)
+def extract(g, y, condition, arr):
+    return (None, *take(g, y, arr, np.flatnonzero(condition)))
+
+
+@vjp(np.delete)
+def delete(g, y, arr, obj, axis=None):
+    n = arr.size if axis is None else arr.shape[axis]
+    return take(g, y, arr, np.delete(np.arange(n), obj), axis)
+
+
+@vjp(np.unique)
+def unique(
+    g, y, ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *,
+    equal_nan=True, sorted=True,
+):  # fmt: skip
+    """Of the values alone; equal elements: the first has the derivative."""
+    if return_index or return_inverse or return_counts or axis is not None or not sorted:
+        raise NotImplementedError("no derivative of unique but for its values: ask for the indices apart")
+    return take(g, y, ar, np.unique(ar, return_index=True, equal_nan=equal_nan)[1])
+
+
+# -- selection -----------------------------------------------------------------------------------------------
+
+
+@vjp(np.where, arrays=3)
+def where(g, y, condition, a=None, b=None):
+    """A selection, not a product with a mask: an infinite cotangent does not become nan where it is not selected."""
+    if a is None:
+        return (None,)
+    return (
+        None,
+        narrowed(np.where(condition, g, 0.0), a.shape),
+        narrowed(np.where(condition, 0.0, g), b.shape),
+    )
+
+
+def narrowed(g, shape):
+    return g if len(shape) == g.ndim == 0 else unbroadcast(g, shape)
+
+
+@vjp(np.choose, np.ndarray.choose)
+def choose(g, y, a, choices, out=None, mode="raise"):
+    index = within(a, len(choices), mode)
+    cotangents = chosen(g, [index == i for i in range(len(choices))], choices)
+    return (None, np.stack(cotangents) if isinstance(choices, np.ndarray) else cotangents)
+
+
+@vjp(np.select, arrays=0)
+def select(g, y, condlist, choicelist, default=0):
+    first, none = firsts(condlist)
+    rest = None if type(default) is int else unbroadcast(np.where(none, g, 0.0), np.shape(default))
+    return (None, chosen(g, first, choicelist), rest)
+
+
+def firsts(conditions):
+    """Per condition where it is the first to hold; and where none holds."""
+    first, none = [], np.True_
+    for condition in conditions:
+        first.append(np.logical_and(condition, none))
+        none = np.logical_and(none, np.logical_not(condition))
+    return first, none
+
+
+def chosen(g, masks, arrays):
+    return [unbroadcast(np.where(mask, g, 0.0), np.shape(a)) for mask, a in zip(masks, arrays, strict=True)]

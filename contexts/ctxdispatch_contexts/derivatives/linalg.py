@@ -1,0 +1,205 @@
+"""Linear algebra (numpy.linalg), on stacks of matrices as well.
+
+The formulas are those of Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+differentiation" (2008), transposed where he conjugates: a cotangent here is df/dx - i df/dy. Functions of symmetric
+matrices (cholesky, eigh) read one triangle and return a symmetric cotangent, that of the matrix as a whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives.linear import unbroadcast
+from ctxdispatch_contexts.derivatives.registry import of, vjp
+
+
+def mT(a):
+    return a.swapaxes(-1, -2)
+
+
+def mH(a):
+    return np.conj(mT(a)) if a.dtype.kind == "c" else mT(a)
+
+
+def conj(a):
+    return np.conj(a) if a.dtype.kind == "c" else a
+
+
+def over(g):
+    """A cotangent per matrix, to scale matrices."""
+    return g[..., None, None] if np.ndim(g) else g
+
+
+# -- systems and inverses ------------------------------------------------------------------------------------
+
+
+@vjp(np.linalg.solve, arrays=2)
+def solve(g, y, a, b):
+    if b.ndim == 1:
+        if a.ndim == 2:
+            gb = np.linalg.solve(a.T, g)
+            return (-gb[:, None] * y, gb)
+        columns = np.linalg.solve(mT(a), g[..., None])
+        return (-columns * y[..., None, :], unbroadcast(columns[..., 0], b.shape))
+    gb = np.linalg.solve(mT(a), g)
+    if a.ndim == 2 and b.ndim == 2:
+        return (-gb @ y.T, gb)
+    return (unbroadcast(-gb @ mT(y), a.shape), unbroadcast(gb, b.shape))
+
+
+@vjp(np.linalg.inv)
+def inv(g, y, a):
+    return (-mT(y) @ g @ mT(y),)
+
+
+@vjp(np.linalg.pinv)
+def pinv(g, y, a, rcond=None, hermitian=False, **kwargs):
+    """Golub and Pereyra (1973), for constant rank."""
+    g, n, m = conj(g), a.shape[-1], a.shape[-2]
+    yh, gh = mH(y), mH(g)
+    left, right = np.eye(m, dtype=y.dtype) - a @ y, np.eye(n, dtype=y.dtype) - y @ a
+    return (conj(-yh @ g @ yh + left @ gh @ y @ yh + yh @ y @ gh @ right),)
+
+
+# -- determinants --------------------------------------------------------------------------------------------
+
+
+@vjp(np.linalg.det)
+def det(g, y, a):
+    if np.count_nonzero(y) == np.size(y):
+        return (over(g * y) * mT(np.linalg.inv(a)),)
+    return (over(g) * cofactors(a),)
+
+
+def cofactors(a):
+    """det(a) inv(a).T, also where a is singular."""
+    u, s, vh = np.linalg.svd(a)
+    n = s.shape[-1]
+    rest = np.where(np.eye(n, dtype=bool), 1.0, s[..., None, :])
+    scale = np.linalg.det(u) * np.linalg.det(vh)
+    return np.conj(u * np.multiply.reduce(rest, axis=-1)[..., None, :] @ vh) * over(scale)
+
+
+@vjp(np.linalg.slogdet)
+def slogdet(g, y, a):
+    if a.dtype.kind == "c" and g[0] is not None:
+        raise NotImplementedError("no derivative of the sign that slogdet returns of a complex matrix")
+    if g[1] is None:
+        return (None,)
+    return (over(g[1]) * mT(np.linalg.inv(a)),)
+
+
+# -- factorisations ------------------------------------------------------------------------------------------
+
+
+@vjp(np.linalg.cholesky)
+def cholesky(g, y, a, /, *, upper=False):
+    low, g = (mH(y), mH(conj(g))) if upper else (y, conj(g))
+    phi = np.tril(mH(low) @ g)
+    phi = phi - 0.5 * phi * np.eye(phi.shape[-1], dtype=phi.dtype)
+    half = np.linalg.solve(mH(low), mH(np.linalg.solve(mH(low), mH(phi + mH(phi)))))
+    return (0.5 * conj(half),)
+
+
+@vjp(np.linalg.qr)
+def qr(g, y, a, mode="reduced"):
+    if mode != "reduced" or a.shape[-2] < a.shape[-1]:
+        raise NotImplementedError(
+            "no derivative of qr but with mode='reduced' and at least as many rows as columns"
+        )
+    q, r = y
+    gq = np.zeros_like(q) if g[0] is None else conj(g[0])
+    gr = np.zeros_like(r) if g[1] is None else conj(g[1])
+    m = r @ mH(gr) - mH(gq) @ q
+    low = np.tril(m, -1)
+    full = low + mH(low) + np.eye(m.shape[-1], dtype=m.dtype) * m.real
+    return (conj(mH(np.linalg.solve(r, mH(gq + q @ full)))),)
+
+
+@vjp(np.linalg.eigh)
+def eigh(g, y, a, UPLO="L"):
+    w, v = y
+    inner = np.zeros_like(v) if g[0] is None else np.eye(w.shape[-1], dtype=v.dtype) * g[0][..., None, :]
+    if g[1] is not None:
+        inner = inner + inverse_gaps(w) * (mH(v) @ conj(g[1]))
+    full = v @ inner @ mH(v)
+    return (conj(0.5 * (full + mH(full))),)
+
+
+def inverse_gaps(w):
+    """1 / (w_j - w_i), 0 on the diagonal; infinite where eigenvalues coincide and the vectors have no derivative."""
+    gaps = w[..., None, :] - w[..., :, None]
+    unit = np.eye(w.shape[-1], dtype=w.dtype)
+    return (1.0 - unit) / (gaps + unit)
+
+
+@vjp(np.linalg.eigvalsh)
+def eigvalsh(g, y, a, UPLO="L"):
+    return eigh((g, None), np.linalg.eigh(a, UPLO), a, UPLO)
+
+
+@vjp(np.linalg.svd)
+def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
+    if not compute_uv:
+        return singular_values(g, a)
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        raise NotImplementedError(
+            "no derivative of svd of an oblong matrix with full_matrices=True: ask for False"
+        )
+    u, s, vh = y
+    v, inner = mH(vh), np.zeros_like(vh @ mH(vh))
+    gaps, size = inverse_gaps(s * s), s[..., None, :]
+    full = np.zeros_like(a)
+    if g[1] is not None:
+        inner = inner + np.eye(s.shape[-1], dtype=s.dtype) * g[1][..., None, :]
+    if g[0] is not None:
+        gu = conj(g[0])
+        part = gaps * (mH(u) @ gu)
+        inner = inner + (part + mH(part)) * size
+        full = full + ((gu - u @ (mH(u) @ gu)) / size) @ vh + gauge(u, gu, s, vh)
+    if g[2] is not None:
+        gv = mH(conj(g[2]))
+        part = gaps * (mH(v) @ gv)
+        inner = inner + size.swapaxes(-1, -2) * (part + mH(part))
+        full = full + (u / size) @ mH(gv - v @ (mH(v) @ gv))
+    return (conj(u @ inner @ vh + full),)
+
+
+def gauge(u, gu, s, vh):
+    """What the free phase of complex singular vectors adds (Wan and Zhang, arXiv:1909.02659)."""
+    if u.dtype.kind != "c":
+        return 0.0
+    phase = np.eye(s.shape[-1], dtype=s.dtype) * (1j * (mH(u) @ gu).imag)
+    return u @ (phase / s[..., None, :]) @ vh
+
+
+def singular_values(g, a):
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    return (conj(u * g[..., None, :] @ vh),)
+
+
+@vjp(*of(np.linalg, "svdvals"))
+def svdvals(g, y, x, /):
+    return singular_values(g, x)
+
+
+@vjp(np.linalg.eig)
+def eig(g, y, a):
+    """For distinct eigenvalues; the vectors of length 1 (Boeddeker et al., arXiv:1701.00392)."""
+    w, v = y
+    inner = (
+        np.zeros_like(v)
+        if g[0] is None
+        else np.eye(w.shape[-1], dtype=w.real.dtype) * np.conj(g[0])[..., None, :]
+    )
+    if g[1] is not None:
+        gv = np.conj(g[1])
+        along = mH(v) @ gv
+        real = np.eye(w.shape[-1], dtype=w.real.dtype) * along.real
+        inner = inner + np.conj(inverse_gaps(w)) * (along - mH(v) @ v @ real)
+    return (np.conj(np.linalg.solve(mH(v), inner @ mH(v))),)
+
+
+@vjp(np.linalg.eigvals)
+def eigvals(g, y, a):
+    return eig((g, None), np.linalg.eig(a), a)

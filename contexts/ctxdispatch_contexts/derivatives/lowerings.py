@@ -1,0 +1,516 @@
+"""Functions that are differentiated as Python code: the same meaning, in terms of what has a derivative.
+
+Each takes the parameters of what it stands for. Iterators come back as iterators over a finished list: what the
+functions called on the way do, they do at once.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives.registry import lower, of
+
+NoValue = np._NoValue
+MISSING = object()
+
+# -- builtins ------------------------------------------------------------------------------------------------
+
+
+@lower(builtins.sum)
+def sum_(iterable, /, start=0):
+    total = start
+    for item in iterable:
+        total = total + item
+    return total
+
+
+@lower(builtins.max)
+def max_(first, /, *rest, key=None, default=MISSING):
+    if len(rest) == 1 and key is None:
+        return rest[0] if rest[0] > first else first
+    return largest((first, *rest) if rest else list(first), key, default)
+
+
+def largest(items, key, default):
+    if not items:
+        return fallback(default, "max")
+    if key is None:
+        best = items[0]
+        for item in items:
+            if item > best:
+                best = item
+        return best
+    best, top = items[0], key(items[0])
+    for item in items[1:]:
+        value = key(item)
+        if value > top:
+            best, top = item, value
+    return best
+
+
+@lower(builtins.min)
+def min_(first, /, *rest, key=None, default=MISSING):
+    if len(rest) == 1 and key is None:
+        return rest[0] if rest[0] < first else first
+    return smallest((first, *rest) if rest else list(first), key, default)
+
+
+def smallest(items, key, default):
+    if not items:
+        return fallback(default, "min")
+    if key is None:
+        best = items[0]
+        for item in items:
+            if item < best:
+                best = item
+        return best
+    best, bottom = items[0], key(items[0])
+    for item in items[1:]:
+        value = key(item)
+        if value < bottom:
+            best, bottom = item, value
+    return best
+
+
+def fallback(default, name):
+    if default is MISSING:
+        raise ValueError(f"{name}() iterable argument is empty")
+    return default
+
+
+@lower(builtins.map)
+def map_(function, iterable, /, *iterables):
+    if len(iterables) == 0:
+        return iter([function(item) for item in iterable])
+    return iter([function(*items) for items in zip(iterable, *iterables, strict=False)])
+
+
+@lower(builtins.filter)
+def filter_(function, iterable, /):
+    if function is None:
+        return iter([item for item in iterable if item])
+    return iter([item for item in iterable if function(item)])
+
+
+@lower(functools.reduce)
+def reduce(function, iterable, initial=MISSING, /):
+    items = iter(iterable)
+    if initial is MISSING:
+        total = next(items, MISSING)
+        if total is MISSING:
+            raise TypeError("reduce() of empty iterable with no initial value")
+    else:
+        total = initial
+    for item in items:
+        total = function(total, item)
+    return total
+
+
+@lower(builtins.sorted)
+def sorted_(iterable, /, *, key=None, reverse=False):
+    items = list(iterable)
+    keys = items if key is None else [key(item) for item in items]
+    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+
+@lower(builtins.divmod)
+def divmod_(a, b, /):
+    return (a // b, a % b)
+
+
+@lower(operator.concat)
+def concat(a, b, /):
+    return a + b
+
+
+# -- math ----------------------------------------------------------------------------------------------------
+
+
+@lower(math.log)
+def log(x, base=math.e, /):
+    return math.log(x) / math.log(base)
+
+
+@lower(math.prod)
+def prod(iterable, /, *, start=1):
+    total = start
+    for item in iterable:
+        total = total * item
+    return total
+
+
+# -- selections and statistics -------------------------------------------------------------------------------
+
+
+@lower(np.clip, np.ndarray.clip, *of(np.generic, "clip"))
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
+    low = a_min if min is None or min is NoValue else min
+    high = a_max if max is None or max is NoValue else max
+    if low is not None and low is not NoValue:
+        a = np.maximum(a, low)
+    if high is not None and high is not NoValue:
+        a = np.minimum(a, high)
+    return a
+
+
+@lower(np.ptp, *of(np.ndarray, "ptp"))
+def ptp(a, axis=None, out=None, keepdims=False):
+    keep = keepdims is not NoValue and keepdims
+    return np.max(a, axis=axis, keepdims=keep) - np.min(a, axis=axis, keepdims=keep)
+
+
+@lower(np.average)
+def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    keep = keepdims is not NoValue and keepdims
+    a = np.asarray(a)
+    if weights is None:
+        if returned:
+            raise NotImplementedError("no derivative of average with returned=True: sum the weights apart")
+        return np.mean(a, axis=axis, keepdims=keep)
+    w = np.asarray(weights)
+    if w.shape != a.shape:
+        shape = [1] * a.ndim
+        shape[axis] = a.shape[axis]
+        w = np.broadcast_to(w.reshape(shape), a.shape)
+    total = np.sum(w, axis=axis, keepdims=keep)
+    mean = np.sum(a * w, axis=axis, keepdims=keep) / total
+    return (mean, total) if returned else mean
+
+
+@lower(np.quantile)
+def quantile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    if method != "linear" or weights is not None:
+        raise NotImplementedError("no derivative of quantile but with method='linear' and without weights")
+    a = np.asarray(a)
+    columns, kept = sorted_columns(a, axis)
+    position = np.asarray(q) * (columns.shape[0] - 1.0)
+    low = np.clip(np.floor(position).astype(int), 0, columns.shape[0] - 1)
+    high = np.minimum(low + 1, columns.shape[0] - 1)
+    t = (position - low).reshape(position.shape + (1,) * (columns.ndim - 1))
+    below, above = columns[low], columns[high]
+    y = np.where(t < 0.5, below + (above - below) * t, above - (above - below) * (1.0 - t))
+    y = np.where(np.isnan(columns[-1]), columns[-1], y)
+    return y.reshape(position.shape + kept) if keepdims else y[()]
+
+
+@lower(np.percentile)
+def percentile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
+):
+    return quantile(a, np.asarray(q) / 100.0, axis, out, overwrite_input, method, keepdims, weights=weights)
+
+
+@lower(np.median)
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    columns, kept = sorted_columns(np.asarray(a), axis)
+    n = columns.shape[0]
+    y = columns[n // 2] if n % 2 else 0.5 * (columns[n // 2 - 1] + columns[n // 2])
+    y = np.where(np.isnan(columns[-1]), columns[-1], y)
+    return y.reshape(kept) if keepdims else y[()]
+
+
+def sorted_columns(a, axis):
+    """`a` sorted along `axis`, which comes first; and the shape that keepdims keeps."""
+    if axis is None:
+        return np.sort(a.reshape(-1), axis=0), (1,) * a.ndim
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    axes = [i % a.ndim for i in axes]
+    kept = tuple([1 if i in axes else n for i, n in enumerate(a.shape)])
+    moved = np.moveaxis(a, axes, range(len(axes)))
+    return np.sort(moved.reshape((-1, *moved.shape[len(axes) :])), axis=0), kept
+
+
+# -- differences and integrals -------------------------------------------------------------------------------
+
+
+@lower(np.diff)
+def diff(a, n=1, axis=-1, prepend=NoValue, append=NoValue):
+    a = np.asarray(a)
+    if n == 0:
+        return a
+    if prepend is not NoValue or append is not NoValue:
+        a = extended(a, axis, prepend, append)
+    last = (slice(None),) * (axis % a.ndim) + (slice(1, None),)
+    first = (slice(None),) * (axis % a.ndim) + (slice(None, -1),)
+    for _ in range(n):
+        a = a[last] != a[first] if a.dtype == bool else a[last] - a[first]
+    return a
+
+
+def extended(a, axis, prepend, append):
+    parts = [a]
+    if prepend is not NoValue:
+        parts = [slab(prepend, a, axis), *parts]
+    if append is not NoValue:
+        parts = [*parts, slab(append, a, axis)]
+    return np.concatenate(parts, axis)
+
+
+def slab(value, a, axis):
+    value = np.asarray(value)
+    if value.ndim:
+        return value
+    shape = [1 if i == axis % a.ndim else n for i, n in enumerate(a.shape)]
+    return np.broadcast_to(value, shape)
+
+
+@lower(np.ediff1d)
+def ediff1d(ary, to_end=None, to_begin=None):
+    a = np.ravel(ary)
+    parts = [a[1:] - a[:-1]]
+    if to_begin is not None:
+        parts = [np.ravel(to_begin), *parts]
+    if to_end is not None:
+        parts = [*parts, np.ravel(to_end)]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+@lower(np.trapezoid)
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    y = np.moveaxis(np.asarray(y), axis, -1)
+    if x is not None:
+        x = np.asarray(x)
+        dx = np.diff(x) if x.ndim == 1 else np.diff(np.moveaxis(x, axis, -1))
+    return np.sum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
+
+
+@lower(np.interp)
+def interp(x, xp, fp, left=None, right=None, period=None):
+    if period is not None:
+        raise NotImplementedError("no derivative of interp with period=: wrap the points and x by hand")
+    x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    i = np.clip(np.searchsorted(xp, x, "right") - 1, 0, max(len(xp) - 2, 0))
+    j = np.minimum(i + 1, len(xp) - 1)
+    width = xp[j] - xp[i]
+    y = fp[i] + (x - xp[i]) * ((fp[j] - fp[i]) / np.where(width == 0, 1.0, width))
+    y = np.where(x < xp[0], fp[0] if left is None else left, y)
+    return np.where(x > xp[-1], fp[-1] if right is None else right, y)[()]
+
+
+@lower(np.polyval)
+def polyval(p, x):
+    p, x = np.asarray(p), np.asarray(x)
+    y = np.zeros_like(x)
+    for i in range(len(p)):
+        y = y * x + p[i]
+    return y
+
+
+# -- grids and outer operations ------------------------------------------------------------------------------
+
+
+@lower(np.meshgrid)
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    n = len(xi)
+    place = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
+    shapes = [tuple([-1 if k == place[i] else 1 for k in range(n)]) for i in range(n)]
+    lines = [np.reshape(x, shape) for x, shape in zip(xi, shapes, strict=True)]
+    if sparse:
+        return tuple(lines)
+    full = np.broadcast_shapes(*[line.shape for line in lines])
+    return tuple([np.copy(np.broadcast_to(line, full)) for line in lines])
+
+
+@lower(np.logspace)
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    return np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
+
+
+def raised(a, b):
+    """`a` with the axes of `b` after its own, of length 1."""
+    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+
+
+@lower(np.add.outer)
+def add_outer(a, b):
+    return raised(a, b) + b
+
+
+@lower(np.subtract.outer)
+def subtract_outer(a, b):
+    return raised(a, b) - b
+
+
+@lower(np.divide.outer)
+def divide_outer(a, b):
+    return raised(a, b) / b
+
+
+@lower(np.power.outer)
+def power_outer(a, b):
+    return raised(a, b) ** b
+
+
+@lower(np.maximum.outer)
+def maximum_outer(a, b):
+    return np.maximum(raised(a, b), b)
+
+
+@lower(np.minimum.outer)
+def minimum_outer(a, b):
+    return np.minimum(raised(a, b), b)
+
+
+@lower(np.kron)
+def kron(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    n = max(a.ndim, b.ndim)
+    outer, inner = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
+    left = a.reshape([k for i in outer for k in (i, 1)])
+    right = b.reshape([k for i in inner for k in (1, i)])
+    return (left * right).reshape([i * k for i, k in zip(outer, inner, strict=True)])
+
+
+# -- vectors in stacks ---------------------------------------------------------------------------------------
+
+
+@lower(*of(np, "vecdot"))
+def vecdot(x1, x2, /, *, axis=-1, keepdims=False):
+    return np.sum(np.conj(x1) * x2, axis=axis, keepdims=keepdims)
+
+
+@lower(*of(np.linalg, "vecdot"))
+def linalg_vecdot(x1, x2, /, *, axis=-1):
+    return np.sum(np.conj(x1) * x2, axis=axis)
+
+
+@lower(*of(np, "matvec"))
+def matvec(x1, x2, /):
+    return (x1 @ x2[..., None])[..., 0]
+
+
+@lower(*of(np, "vecmat"))
+def vecmat(x1, x2, /):
+    return (np.conj(x1)[..., None, :] @ x2)[..., 0, :]
+
+
+# -- linear algebra ------------------------------------------------------------------------------------------
+
+
+def size2(x):
+    """|x|**2, elementwise"""
+    return np.real(x * np.conj(x)) if x.dtype.kind == "c" else x * x
+
+
+@lower(np.linalg.norm)
+def norm(x, ord=None, axis=None, keepdims=False):
+    x = np.asarray(x)
+    if ord is None:
+        return np.sqrt(np.sum(size2(x), axis=axis, keepdims=keepdims))
+    if axis is None:
+        axis = (0, 1) if x.ndim == 2 else (0,)
+    if isinstance(axis, int) or len(axis) == 1:
+        return length(x, ord, axis, keepdims)
+    return matrix_length(x, ord, axis[0] % x.ndim, axis[1] % x.ndim, keepdims)
+
+
+def length(x, ord, axis, keepdims):
+    if ord == 2:
+        return np.sqrt(np.sum(size2(x), axis=axis, keepdims=keepdims))
+    if ord == math.inf:
+        return np.max(np.abs(x), axis=axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return np.min(np.abs(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum((x != 0).astype(x.real.dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+
+
+def matrix_length(x, ord, row, column, keepdims):
+    if ord == "fro" or ord == "f":
+        return np.sqrt(np.sum(size2(x), axis=(row, column), keepdims=keepdims))
+    if ord in (1, -1, math.inf, -math.inf):
+        summed, other = (row, column) if abs(ord) == 1 else (column, row)
+        sums = np.sum(np.abs(x), axis=summed, keepdims=True)
+        y = np.max(sums, axis=other, keepdims=True) if ord > 0 else np.min(sums, axis=other, keepdims=True)
+        return y if keepdims else np.squeeze(y, axis=(row, column))
+    s = np.linalg.svd(np.moveaxis(x, (row, column), (-2, -1)), compute_uv=False)
+    y = spectral(s, ord)
+    return np.expand_dims(y, (row, column)) if keepdims else y
+
+
+def spectral(s, ord):
+    if ord == 2:
+        return np.max(s, axis=-1)
+    if ord == -2:
+        return np.min(s, axis=-1)
+    if ord == "nuc":
+        return np.sum(s, axis=-1)
+    raise ValueError("Invalid norm order for matrices.")
+
+
+@lower(*of(np.linalg, "vector_norm"))
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    x = np.asarray(x)
+    if axis is None:
+        y = length(x.reshape(-1), ord, 0, False)
+        return np.reshape(y, (1,) * x.ndim) if keepdims else y
+    if isinstance(axis, int):
+        return length(x, ord, axis, keepdims)
+    axes = [i % x.ndim for i in axis]
+    moved = np.moveaxis(x, axes, range(len(axes)))
+    y = length(moved.reshape((-1, *moved.shape[len(axes) :])), ord, 0, False)
+    return np.expand_dims(y, tuple(axes)) if keepdims else y
+
+
+@lower(*of(np.linalg, "matrix_norm"))
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    x = np.asarray(x)
+    return matrix_length(x, "fro" if ord is None else ord, x.ndim - 2, x.ndim - 1, keepdims)
+
+
+@lower(np.linalg.multi_dot)
+def multi_dot(arrays, *, out=None):
+    total = arrays[0]
+    for a in arrays[1:]:
+        total = np.dot(total, a)
+    return total
+
+
+@lower(np.linalg.matrix_power)
+def matrix_power(a, n):
+    if n < 0:
+        a, n = np.linalg.inv(a), -n
+    if n == 0:
+        return np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape).copy()
+    y = None
+    while n:
+        if n % 2:
+            y = a if y is None else y @ a
+        n = n // 2
+        a = a @ a if n else a
+    return y
+
+
+@lower(np.linalg.cond)
+def cond(x, p=None):
+    x = np.asarray(x)
+    if p is None or p == 2 or p == -2:
+        s = np.linalg.svd(x, compute_uv=False)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return norm(x, p, (-2, -1)) * norm(np.linalg.inv(x), p, (-2, -1))
+
+
+@lower(np.linalg.tensorsolve)
+def tensorsolve(a, b, axes=None):
+    if axes is not None:
+        a = np.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
+    shape = a.shape[b.ndim :]
+    return np.reshape(np.linalg.solve(a.reshape((b.size, -1)), b.reshape(-1)), shape)
+
+
+@lower(np.linalg.tensorinv)
+def tensorinv(a, ind=2):
+    n = math.prod(a.shape[ind:])
+    return np.reshape(np.linalg.inv(a.reshape((n, n))), a.shape[ind:] + a.shape[:ind])

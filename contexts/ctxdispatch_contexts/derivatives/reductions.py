@@ -1,0 +1,277 @@
+"""Reductions and accumulations along axes.
+
+The cotangent of a reduction gets its axes back (`restore`) and is spread over what was summed, or multiplied by what
+selects or scales: every rule below is one of the two. Ties of max and min share equally.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives.linear import scatter_along, spread
+from ctxdispatch_contexts.derivatives.registry import of, vjp
+
+NoValue = np._NoValue  # what NumPy's own Python code passes on for "not given"
+
+
+def restore(g, shape, axis, keepdims):
+    """`g` in a shape that broadcasts against the array that was reduced along `axis`."""
+    if axis is None or len(shape) <= 1 or (keepdims is not NoValue and keepdims):
+        return g
+    if isinstance(axis, tuple):
+        return np.expand_dims(g, axis)
+    if axis == -1 or axis == len(shape) - 1:
+        return g[..., None]
+    if axis == 0:
+        return g
+    return np.expand_dims(g, axis)
+
+
+def count(a, axis, where):
+    """How many elements go into one of the result; with a mask an array of `a`'s rank."""
+    if where is not True and where is not NoValue:
+        return np.add.reduce(np.broadcast_to(where, a.shape), axis=axis, keepdims=True, dtype=a.real.dtype)
+    if axis is None or a.ndim == 0:
+        return a.size
+    if isinstance(axis, tuple):
+        return math.prod([a.shape[i] for i in axis])
+    return a.shape[axis]
+
+
+def masked(cotangent, where):
+    if where is True or where is NoValue:
+        return cotangent
+    return np.where(where, cotangent, 0.0)
+
+
+# -- sums ----------------------------------------------------------------------------------------------------
+
+
+@vjp(np.sum, *of(np.ndarray, "sum"), *of(np.generic, "sum"))
+def sum_(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return (masked(spread(restore(g, a.shape, axis, keepdims), a.shape, y.dtype), where),)
+
+
+@vjp(np.add.reduce)
+def add_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return sum_(g, y, a, axis, dtype, out, keepdims, initial, where)
+
+
+@vjp(np.nansum)
+def nansum(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return (masked(np.where(np.isnan(a), 0.0, restore(g, a.shape, axis, keepdims)), where),)
+
+
+@vjp(np.mean, *of(np.ndarray, "mean"), *of(np.generic, "mean"))
+def mean(g, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
+    share = restore(g, a.shape, axis, keepdims) / np.maximum(count(a, axis, where), 1)
+    return (masked(spread(share, a.shape, y.dtype), where),)
+
+
+@vjp(np.nanmean)
+def nanmean(g, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
+    return mean(g, y, a, axis, dtype, out, keepdims, where=present(a, where))
+
+
+def present(a, where):
+    if where is True or where is NoValue:
+        return ~np.isnan(a)
+    return ~np.isnan(a) & where
+
+
+@vjp(np.trace, *of(np.ndarray, "trace"))
+def trace(g, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    unit = np.eye(a.shape[axis1], a.shape[axis2], offset, y.dtype)
+    if a.ndim == 2 and axis1 % 2 == 0:
+        return (g * unit,)
+    if a.ndim == 2:
+        return (g * unit.T,)
+    return (np.moveaxis(g[..., None, None] * unit, (-2, -1), (axis1, axis2)),)
+
+
+@vjp(*of(np.linalg, "trace"))
+def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
+    return trace(g, y, x, offset, -2, -1)
+
+
+# -- variance ------------------------------------------------------------------------------------------------
+
+
+def deviation(a, axis, where):
+    n = count(a, axis, where)
+    if where is True or where is NoValue:
+        d = a - np.add.reduce(a, axis=axis, keepdims=True) / n
+    else:
+        # Under the mask only what is selected counts; elsewhere there may be nan.
+        d = np.where(where, a, 0.0)
+        d = np.where(where, d - np.add.reduce(d, axis=axis, keepdims=True) / n, 0.0)
+    if a.dtype.kind == "c":
+        return np.conj(d)
+    return d
+
+
+def freedom(a, axis, where, ddof, correction):
+    if correction is not NoValue:
+        return count(a, axis, where) - correction
+    return count(a, axis, where) - ddof
+
+
+@vjp(np.var, *of(np.ndarray, "var"), *of(np.generic, "var"))
+def var(
+    g, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *,
+    where=True, mean=NoValue, correction=NoValue,
+):  # fmt: skip
+    if mean is not NoValue and mean is not None:
+        raise NotImplementedError("no derivative of var or std with mean=: leave the argument out")
+    scale = restore(g, a.shape, axis, keepdims) * (2.0 / freedom(a, axis, where, ddof, correction))
+    return (scale * deviation(a, axis, where),)
+
+
+@vjp(np.std, *of(np.ndarray, "std"), *of(np.generic, "std"))
+def std(
+    g, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *,
+    where=True, mean=NoValue, correction=NoValue,
+):  # fmt: skip
+    return var(
+        np.divide(g, 2.0 * y), y, a, axis, dtype, out, ddof, keepdims,
+        where=where, mean=mean, correction=correction,
+    )  # fmt: skip
+
+
+@vjp(np.nanvar)
+def nanvar(
+    g, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *,
+    where=True, mean=NoValue, correction=NoValue,
+):  # fmt: skip
+    return var(
+        g, y, a, axis, dtype, out, ddof, keepdims, where=present(a, where), mean=mean, correction=correction
+    )
+
+
+@vjp(np.nanstd)
+def nanstd(
+    g, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *,
+    where=True, mean=NoValue, correction=NoValue,
+):  # fmt: skip
+    return std(
+        g, y, a, axis, dtype, out, ddof, keepdims, where=present(a, where), mean=mean, correction=correction
+    )
+
+
+# -- extrema -------------------------------------------------------------------------------------------------
+
+
+@vjp(
+    np.max, np.min, np.nanmax, np.nanmin,
+    *of(np.ndarray, "max", "min"), *of(np.generic, "max", "min"),
+)  # fmt: skip
+def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=True):
+    chosen = a == restore(y, a.shape, axis, keepdims)
+    if where is not True and where is not NoValue:
+        chosen = chosen & where
+    if axis is None:
+        return (np.multiply(chosen, g / max(np.count_nonzero(chosen), 1), dtype=y.dtype),)
+    ties = np.add.reduce(chosen, axis=axis, keepdims=True, dtype=y.real.dtype)
+    return (chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0)),)
+
+
+@vjp(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
+def extremum_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return extremum(g, y, a, axis, out, keepdims, initial, where)
+
+
+@vjp(np.logaddexp.reduce)
+def logaddexp_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    top = restore(y, a.shape, axis, keepdims)
+    return (masked(restore(g, a.shape, axis, keepdims) * np.exp(a - top), where),)
+
+
+# -- products ------------------------------------------------------------------------------------------------
+
+
+@vjp(np.prod, *of(np.ndarray, "prod"), *of(np.generic, "prod"))
+def prod(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    if where is not True and where is not NoValue:
+        return (masked(prod(g, y, np.where(where, a, 1), axis, dtype, out, keepdims, initial)[0], where),)
+    if np.count_nonzero(a) == a.size:
+        return (restore(g * y, a.shape, axis, keepdims) / a,)
+    if initial is not None and initial is not NoValue:
+        return (restore(g, a.shape, axis, keepdims) * initial * others(a, axis),)
+    return (restore(g, a.shape, axis, keepdims) * others(a, axis),)
+
+
+@vjp(np.multiply.reduce)
+def multiply_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return prod(g, y, a, axis, dtype, out, keepdims, initial, where)
+
+
+@vjp(np.nanprod)
+def nanprod(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return prod(g, y, a, axis, dtype, out, keepdims, initial, present(a, where))
+
+
+def others(a, axis):
+    """Per element the product of all others along `axis`, without a division: right where there are zeros."""
+    axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    moved = np.moveaxis(a, axes, range(len(axes)))
+    flat = moved.reshape((math.prod(moved.shape[: len(axes)]), *moved.shape[len(axes) :]))
+    product = before(flat) * before(flat[::-1])[::-1]
+    return np.moveaxis(product.reshape(moved.shape), range(len(axes)), axes)
+
+
+def before(a):
+    """Along axis 0 the product of all elements before each."""
+    return np.multiply.accumulate(np.concatenate((np.ones_like(a[:1]), a[:-1])))
+
+
+# -- accumulations -------------------------------------------------------------------------------------------
+
+
+@vjp(np.cumsum, *of(np.ndarray, "cumsum"), *of(np.generic, "cumsum"))
+def cumsum(g, y, a, axis=None, dtype=None, out=None):
+    if axis is None:
+        return (np.add.accumulate(g[::-1])[::-1].reshape(a.shape),)
+    if axis == 0 or a.ndim == 1:
+        return (np.add.accumulate(g[::-1])[::-1],)
+    return (np.flip(np.add.accumulate(np.flip(g, axis), axis), axis),)
+
+
+@vjp(np.add.accumulate)
+def add_accumulate(g, y, a, axis=0, dtype=None, out=None):
+    return cumsum(g, y, a, axis)
+
+
+@vjp(np.cumprod, *of(np.ndarray, "cumprod"), *of(np.generic, "cumprod"))
+def cumprod(g, y, a, axis=None, dtype=None, out=None):
+    if np.count_nonzero(a) == a.size:
+        return (cumsum(g * y, y, a, axis)[0] / a,)
+    if axis is None:
+        return (cumprod_with_zeros(g, a.reshape(-1), 0).reshape(a.shape),)
+    return (cumprod_with_zeros(g, a, axis),)
+
+
+@vjp(np.multiply.accumulate)
+def multiply_accumulate(g, y, a, axis=0, dtype=None, out=None):
+    return cumprod(g, y, a, axis)
+
+
+def cumprod_with_zeros(g, a, axis):
+    """Horner's scheme from the end: r[i] = g[i] + a[i+1] r[i+1], times the product of what comes before i."""
+    g, a = np.moveaxis(g, axis, 0), np.moveaxis(a, axis, 0)
+    rest = [g[-1]]
+    for i in range(len(a) - 2, -1, -1):
+        rest.append(g[i] + a[i + 1] * rest[-1])
+    return np.moveaxis(before(a) * np.stack(rest[::-1]), 0, axis)
+
+
+@vjp(np.maximum.accumulate, np.minimum.accumulate)
+def extremum_accumulate(g, y, a, axis=0, dtype=None, out=None):
+    """Each running extremum goes to the element that set it: the first of equal ones."""
+    moved, top = np.moveaxis(a, axis, -1), np.moveaxis(y, axis, -1)
+    new = np.ones(moved.shape, bool)
+    new[..., 1:] = top[..., 1:] != top[..., :-1]
+    setter = np.maximum.accumulate(np.where(new, np.arange(moved.shape[-1]), 0), axis=-1)
+    from_ = np.moveaxis(setter, -1, axis)
+    return (scatter_along(g, from_, axis, a.shape, y.dtype),)

@@ -1,0 +1,94 @@
+"""Every rule against finite differences, over shapes, layouts, axes and flags; float32; and the lowerings' values."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from derivative_cases import CASES
+from derivative_checker import assert_value, check, check_float32, pull_by_table
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ctxdispatch_contexts.derivatives import table
+
+SETTINGS = settings(
+    max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+
+
+def by_rule(case):
+    return table.vjp_rule(case.callee) is not None or table.elementwise(case.callee) is not None
+
+
+RULES = [case for case in CASES if by_rule(case) and case.name != "math.log"]
+LOWERED = [case for case in CASES if table.lowering(case.callee) is not None and "row" not in case.name]
+
+
+def named(cases):
+    return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
+
+
+def pull_through(wrap):
+    """Cotangents of f(wrap(a)), for functions that read one triangle: `wrap` makes the matrix symmetric."""
+
+    def pull(callee, g, y, args, kwargs):
+        cotangent = pull_by_table(callee.inner, g, y, (wrap(args[0]), *args[1:]), kwargs)[0]
+        return (cotangent + cotangent.swapaxes(-1, -2).conj() * 0 + _transposed(cotangent),)
+
+    return pull
+
+
+def _transposed(cotangent):
+    # a -> a + a^H: the transpose adds, to the cotangent of an entry, that of its mirror image, conjugated twice.
+    return cotangent.swapaxes(-1, -2).conj()
+
+
+def wrapped(callee, wrap):
+    def f(a, *args, **kwargs):
+        return callee(wrap(a), *args, **kwargs)
+
+    f.inner = callee
+    return f
+
+
+def call_of(case):
+    through = case.options.get("through")
+    if through is None:
+        return case.callee, pull_by_table
+    return wrapped(case.callee, through), pull_through(through)
+
+
+@named(RULES)
+@SETTINGS
+@given(data=st.data())
+def test_cotangents(case, data):
+    args, kwargs = data.draw(case.arguments)
+    callee, pull = call_of(case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(callee, args, kwargs, pull, active=case.options.get("active"))
+
+
+@named(RULES)
+@settings(SETTINGS, max_examples=4)
+@given(data=st.data())
+def test_float32(case, data):
+    args, kwargs = data.draw(case.arguments)
+    callee, pull = call_of(case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_float32(callee, args, kwargs, pull)
+
+
+@named(LOWERED)
+@SETTINGS
+@given(data=st.data())
+def test_lowerings_mean_the_same(case, data):
+    args, kwargs = data.draw(case.arguments)
+    expected, found = case.callee(*args, **kwargs), table.lowering(case.callee)(*args, **kwargs)
+    if hasattr(expected, "__next__"):
+        expected, found = list(expected), list(found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_value(expected, found)
