@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -51,9 +50,10 @@ def _lift(code: CodeType, namespace: dict[str, Any], handlers: list[Handler]) ->
         raise _refuse("async", code, code.co_firstlineno)
     if code.co_flags & FUNCTION != FUNCTION:
         raise _refuse("class body or module", code, code.co_firstlineno)
-    order = flow.spans(flow.decode(code))
+    instructions = flow.decode(code)
+    order = flow.spans(instructions)
     if code.co_exceptiontable:
-        _refuse_handlers(code, order)
+        _refuse_handlers(code, instructions, order)
     graph = Graph(
         code.co_qualname,
         Signature.of(code),
@@ -77,45 +77,41 @@ CONSTRUCTS = {
 }
 """By which a handler is known: the first of these that it holds. A `finally` starts without any."""
 
+HANDLER_ENDS = ("RERAISE", "POP_EXCEPT")
 
-def _refuse_handlers(code: CodeType, order: list[flow.Span]) -> None:
+
+def _refuse_handlers(code: CodeType, instructions: list[flow.Instruction], order: list[flow.Span]) -> None:
     """Those that begin with PUSH_EXC_INFO. The others only restore a comprehension's variables and re-raise,
     or turn StopIteration into RuntimeError around a generator."""
-    instructions = list(dis.get_instructions(code))
+    index = {i.start: k for k, i in enumerate(instructions)}
     for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
-        handler = [i for i in instructions if i.offset >= entry.target]
-        if handler[0].opname == "PUSH_EXC_INFO" and _reached(order, entry.start // 2, entry.end // 2):
-            construct = _construct(handler)
-            first = handler[0] if construct == "with" else _statement(instructions, entry.start)
-            raise _refuse(construct, code, _line(first))
+        start, end, target = entry.start // 2, entry.end // 2, index[entry.target // 2]
+        if _opname(instructions[target]) == "PUSH_EXC_INFO" and _reached(order, start, end):
+            construct = _construct(instructions[target + 1 :])
+            first = instructions[target] if construct == "with" else _statement(instructions, index[start])
+            raise _refuse(construct, code, list(code.co_positions())[first.unit][0])
 
 
 def _reached(order: list[flow.Span], start: int, end: int) -> bool:
     return any(span.start < end and span.end > start for span in order)
 
 
-def _construct(handler: list[dis.Instruction]) -> str:
-    for instruction in _until_exit(handler):
-        if instruction.opname in CONSTRUCTS:
-            return CONSTRUCTS[instruction.opname]
+def _construct(handler: list[flow.Instruction]) -> str:
+    for name in map(_opname, handler):
+        if name in CONSTRUCTS:
+            return CONSTRUCTS[name]
+        if name in HANDLER_ENDS:
+            break
     return "try/finally"
 
 
-def _until_exit(handler: list[dis.Instruction]) -> Iterator[dis.Instruction]:
-    for instruction in handler[1:]:
-        yield instruction
-        if instruction.opname in ("RERAISE", "POP_EXCEPT"):
-            return
-
-
-def _statement(instructions: list[dis.Instruction], start: int) -> dis.Instruction:
+def _statement(instructions: list[flow.Instruction], k: int) -> flow.Instruction:
     """The NOP that `try:` leaves before its body, else the body."""
-    k = next(k for k, i in enumerate(instructions) if i.offset >= start)
-    return instructions[k - 1] if k and instructions[k - 1].opname == "NOP" else instructions[k]
+    return instructions[k - 1] if k and _opname(instructions[k - 1]) == "NOP" else instructions[k]
 
 
-def _line(instruction: dis.Instruction) -> int | None:
-    return instruction.positions.lineno if instruction.positions else None
+def _opname(instruction: flow.Instruction) -> str:
+    return dis.opname[instruction.opcode]
 
 
 def _refuse(construct: str, code: CodeType, line: int | None) -> UnsupportedSyntax:

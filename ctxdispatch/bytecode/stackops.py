@@ -389,6 +389,7 @@ SHARED: dict[str, Handler] = {
     "SWAP": swap,
     "JUMP_FORWARD": jump,
     "JUMP_BACKWARD": jump,
+    "JUMP_BACKWARD_NO_INTERRUPT": jump,
     "GET_ITER": get_iter,
     "RETURN_VALUE": return_value,
     "RAISE_VARARGS": raise_varargs,
