@@ -137,6 +137,12 @@ class Context(metaclass=rules.Registered):
         return cell or self.__dict__.setdefault("_ctx_cell", CellType(self))
 
     @property
+    def _twins(self) -> dict[int, Any]:
+        """What functions were rewritten for this instance, by id. The entries keep the functions alive."""
+        twins: dict[int, Any] | None = self.__dict__.get("_ctx_twins")
+        return self.__dict__.setdefault("_ctx_twins", {}) if twins is None else twins
+
+    @property
     def _run(self) -> Any:
         """The identity of the run: what a tag belongs to."""
         return self.__dict__.get("_run_id") or self.__dict__.setdefault("_run_id", Run())

@@ -13,14 +13,13 @@ import functools
 import types
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, protocols, reach, rules
+from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.reach import Target
-
-if TYPE_CHECKING:
-    from ctxdispatch.dispatch.context import Context
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -58,9 +57,9 @@ def fallback(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) 
 
 def resolve(ctx: Context, f: Any, /) -> Target:
     """What runs in place of the callee `f`."""
-    callee, bound = rules.canonical(f)
-    found = rules.sets(type(ctx), callee)
-    if not found:
+    callee, bound = (f, ()) if type(f) is types.FunctionType else rules.canonical(f)
+    found = rules.table(type(ctx)).get(id(callee))
+    if found is None:
         return beyond_rules(ctx, f)
     rule = found[0].default
     if rule is None or found[0].typed:
@@ -82,11 +81,11 @@ def beyond_rules(ctx: Context, f: Any, /) -> Target:
 
 
 def _reach(ctx: Context, f: Any) -> Target | None:
+    if type(f) is types.BuiltinMethodType:
+        return _builtin(ctx, f)
     own = getattr(type(f), "__overdub__", None)
     if own is not None:
         return functools.partial(own, f, ctx)
-    if type(f) is types.BuiltinMethodType:
-        return _builtin(ctx, f)
     handler = protocols.BY_IDENTITY.get(id(f)) or reach.BY_TYPE.get(type(f), reach.class_or_object)
     return handler(_ENGINE, ctx, f)
 
@@ -105,8 +104,6 @@ def native(ctx: Context, f: Any, /) -> Target:
 
 
 def _default_fallback(cls: type[Context]) -> bool:
-    from ctxdispatch.dispatch.context import Context
-
     return cls.fallback is Context.fallback
 
 
@@ -120,13 +117,16 @@ def dispatch(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def operate(ctx: Context, f: Any, /, *args: Any) -> Any:
     """A dispatched operator without hooks."""
-    return resolve(ctx, f)(*args)
+    cls = type(ctx)
+    if id(f) in rules.table(cls):
+        rule = rules.find(cls, f, tuple(map(type, args)))
+        if rule is not None:
+            return rule(ctx, *args)
+    return beyond_rules(ctx, f)(*args)
 
 
 def callback(ctx: Context, f: Any, /) -> Target:
     """What C code gets in place of `f`."""
-    from ctxdispatch.dispatch.transform import plan
-
     return hooking(ctx, f) if plan(type(ctx)).hooked else resolve(ctx, f)
 
 
@@ -151,6 +151,41 @@ def _function(ctx: Context, f: types.FunctionType) -> Target | None:
 
 
 def twin(ctx: Context, f: types.FunctionType) -> Target:
+    """`_twin`, remembered by the context for functions without closure: those are called again and again."""
+    if f.__closure__ is not None:
+        return _twin(ctx, f)
+    known = ctx._twins.get(id(f))
+    if known is not None and known.fits(ctx, f):
+        return known.made  # type: ignore[no-any-return]
+    made = _twin(ctx, f)
+    if len(ctx._twins) >= REMEMBERED:
+        ctx._twins.clear()
+    ctx._twins[id(f)] = _Remembered(f, made, type(ctx)._version)
+    return made
+
+
+class _Remembered:
+    __slots__ = ("function", "code", "defaults", "kwdefaults", "version", "made")
+
+    def __init__(self, f: types.FunctionType, made: Target, version: int) -> None:
+        self.function = f
+        self.code, self.defaults, self.kwdefaults = f.__code__, f.__defaults__, f.__kwdefaults__
+        self.version, self.made = version, made
+
+    def fits(self, ctx: Context, f: types.FunctionType) -> bool:
+        return (
+            self.code is f.__code__
+            and self.version == type(ctx)._version
+            and self.defaults is f.__defaults__
+            and self.kwdefaults is f.__kwdefaults__
+        )
+
+
+REMEMBERED = 1024
+"""More functions than this, and a context forgets them all: they may be lambdas made in a loop."""
+
+
+def _twin(ctx: Context, f: types.FunctionType) -> Target:
     """`f` with its code rewritten, `f` itself where nothing is to do in it. Raises UnsupportedSyntax."""
     code = code_for(ctx, f)
     if type(code) is types.CodeType:
@@ -180,8 +215,6 @@ def code_for(ctx: Context, f: types.FunctionType) -> types.CodeType | Unsupporte
 def _compile(ctx: Context, f: types.FunctionType) -> types.CodeType | UnsupportedSyntax | None:
     from ctxdispatch.bytecode.emit import make_function
     from ctxdispatch.bytecode.lift import lift
-    from ctxdispatch.dispatch.transform import plan
-
     if _machinery(f) or not plan(type(ctx)).active:
         return None
     try:
@@ -217,10 +250,13 @@ def _warn(code: types.CodeType, error: UnsupportedSyntax) -> None:
 
 def program(ctx: Context, f: Any, /) -> Target:
     """`resolve` for the outermost function: that it cannot be rewritten is an error there."""
-    if not rules.sets(type(ctx), rules.canonical(f)[0]):
-        function = _python_function(f)
-        if function is not None:
-            twin(ctx, function)
+    if id(rules.canonical(f)[0]) in rules.table(type(ctx)):
+        return resolve(ctx, f)
+    if type(f) is types.FunctionType:
+        return twin(ctx, f)
+    function = _python_function(f)
+    if function is not None:
+        twin(ctx, function)
     return resolve(ctx, f)
 
 
@@ -256,11 +292,10 @@ def _dispatch_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwarg
 
 
 def _operate_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    from ctxdispatch.dispatch.transform import plan
-
     target = resolve(ctx, f)
-    run = dispatch if plan(type(outer)).hooks(f) else operate
-    return run(outer, target, *args, **kwargs)
+    if plan(type(outer)).hooks(f):
+        return dispatch(outer, target, *args, **kwargs)
+    return resolve(outer, target)(*args, **kwargs)
 
 
 def _by_types_under(outer: Context, ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:

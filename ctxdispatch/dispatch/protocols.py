@@ -179,6 +179,28 @@ def _setattr(engine: Engine, ctx: Any, f: Any, instance: Any, name: str, value: 
     return engine.resolve(ctx, found.fset)(instance, value)
 
 
+def _iter(engine: Engine, ctx: Any, f: Any, iterable: Any, /, *sentinel: Any) -> Any:
+    if sentinel:
+        return engine.native(ctx, f)(engine.callback(ctx, iterable), *sentinel)
+    if special(type(iterable), "__iter__") is None:
+        return engine.native(ctx, f)(iterable)
+    out = _invoke(engine, ctx, iterable, "__iter__")
+    if lookup(type(out), "__next__") is None:
+        raise TypeError(f"iter() returned non-iterator of type {type(out).__name__!r}")
+    return out
+
+
+def _next(engine: Engine, ctx: Any, f: Any, iterator: Any, /, *default: Any) -> Any:
+    if special(type(iterator), "__next__") is None:
+        return engine.native(ctx, f)(iterator, *default)
+    try:
+        return _invoke(engine, ctx, iterator, "__next__")
+    except StopIteration:
+        if default:
+            return default[0]
+        raise
+
+
 def _run(function: Callable[..., Any]) -> Handler:
     return lambda engine, ctx, f: functools.partial(function, engine, ctx, f)
 
@@ -226,6 +248,8 @@ HANDLERS: dict[Any, Handler] = {
     **{f: _calling_back(*row) for f, row in _CALLBACKS.items()},
     builtins.getattr: _run(_getattr),
     builtins.setattr: _run(_setattr),
+    builtins.iter: _run(_iter),
+    builtins.next: _run(_next),
 }
 
 BY_IDENTITY: dict[int, Handler] = {id(f): handler for f, handler in HANDLERS.items()}

@@ -56,8 +56,14 @@ def is_python(attribute: Any) -> bool:
     return not isinstance(attribute, _C_CODE)
 
 
+HEAPTYPE = 1 << 9
+"""The flag of classes made at run time: others have no method written in Python."""
+
+
 def special(cls: type, name: str) -> Any:
     """The special method `name` of `cls` where it is written in Python, else None."""
+    if not cls.__flags__ & HEAPTYPE:
+        return None
     method = lookup(cls, name)
     return method if is_python(method) else None
 
@@ -100,8 +106,8 @@ def _opaque(engine: Engine, ctx: Any, f: Any) -> None:
 
 def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
     """A class or metaclass instance, an object with `__call__`."""
-    call = lookup(type(f), "__call__")
-    if is_python(call):
+    call = special(type(f), "__call__")
+    if call is not None:
         return engine.resolve(ctx, bind(call, f))
     return _class(engine, ctx, f) if isinstance(f, type) else None
 

@@ -44,7 +44,7 @@ def _of_method(f: types.MethodType) -> tuple[Any, tuple[Any, ...]]:
 
 def _of_builtin(f: types.BuiltinMethodType) -> tuple[Any, tuple[Any, ...]]:
     owner = f.__self__
-    if owner is None or isinstance(owner, types.ModuleType | type):
+    if owner is None or isinstance(owner, (types.ModuleType, type)):
         return f, ()
     function = getattr(type(owner), f.__name__, None)
     return (function, (owner,)) if isinstance(function, _DESCRIPTORS) else (f, ())
@@ -148,7 +148,8 @@ class Registered(type):
     _rules: dict[int, RuleSet]
     _version: int
     _found: dict[tuple[int, Types], Rule | None]
-    _sets: dict[int, tuple[RuleSet, ...]]
+    _table: tuple[int, dict[int, tuple[RuleSet, ...]]]
+    _plan: tuple[int, Any]
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
         super().__init__(name, bases, namespace, **options)
@@ -175,7 +176,8 @@ _set = type.__setattr__
 def _renew(cls: Registered) -> None:
     """`_version` comes last: who reads a new version finds nothing of the old one."""
     _set(cls, "_found", {})
-    _set(cls, "_sets", {})
+    _set(cls, "_table", (0, {}))
+    _set(cls, "_plan", (0, None))
     _set(cls, "_version", next(_stamps))
 
 
@@ -231,25 +233,28 @@ def remove(cls: Registered, callee: Any) -> None:
     changed(cls, callee)
 
 
+def table(cls: Registered) -> dict[int, tuple[RuleSet, ...]]:
+    """By the id of the callee: its rule sets along the MRO, nearest class first, empty ones left out."""
+    version, known = cls._table
+    if version != cls._version:
+        version = cls._version  # before the rules are read: what is made of old ones must not pass for new
+        known = _along_mro(cls)
+        _set(cls, "_table", (version, known))
+    return known
+
+
+def _along_mro(cls: Registered) -> dict[int, tuple[RuleSet, ...]]:
+    found: dict[int, tuple[RuleSet, ...]] = {}
+    for base in reversed(cls.__mro__):
+        for key, own in base.__dict__.get("_rules", {}).items():
+            inherited = () if own.closed else found.get(key, ())
+            found[key] = inherited if own.empty else (own, *inherited)
+    return {key: sets for key, sets in found.items() if sets}
+
+
 def sets(cls: Registered, callee: Any) -> tuple[RuleSet, ...]:
-    """The rule sets for `callee` along the MRO, nearest class first, empty ones left out."""
-    known = cls._sets
-    found = known.get(id(callee))
-    if found is None:
-        found = tuple(_along_mro(cls, callee))
-        if found:  # a cached set keeps its callee, and so the id, alive: an empty answer would not
-            known[id(callee)] = found
-    return found
-
-
-def _along_mro(cls: Registered, callee: Any) -> Iterator[RuleSet]:
-    for base in cls.__mro__:
-        own = base.__dict__.get("_rules", {}).get(id(callee))
-        if own is not None:
-            if not own.empty:
-                yield own
-            if own.closed:
-                return
+    """The rule sets for `callee` (canonical)."""
+    return table(cls).get(id(callee), ())
 
 
 def find(cls: Registered, callee: Any, types_: Types) -> Rule | None:
@@ -267,5 +272,4 @@ def find(cls: Registered, callee: Any, types_: Types) -> Rule | None:
 
 def callees(cls: Registered) -> Iterator[Any]:
     """Everything that `cls` has a rule for."""
-    seen = {i: s.callee for base in cls.__mro__ for i, s in base.__dict__.get("_rules", {}).items()}
-    return (callee for callee in seen.values() if sets(cls, callee))
+    return (sets[0].callee for sets in table(cls).values())

@@ -3,56 +3,72 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
 from ctxdispatch.ir.graph import Graph
 
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
 
 class Shown:
     """A graph whose repr is its print."""
 
-    def __init__(self, graph: Graph, types: bool = False) -> None:
+    def __init__(self, graph: Graph, typed: bool) -> None:
         self.graph = graph
-        self._types = types
+        self.typed = typed
 
     def __repr__(self) -> str:
         from ctxdispatch.ir.printer import print_graph
 
-        return print_graph(self.graph, types=self._types)
+        return print_graph(self.graph, types=self.typed)
 
 
 def ir(f: Callable[..., Any]) -> Callable[..., Shown]:
-    """`ir(f)(*args, **kwargs)` is the IR of `f`, types inferred for these arguments; `ir(f)()` without types.
+    """`ir(f)(*args, **kwargs)` is the IR of `f`, its values' types inferred for these arguments.
 
-    Raises TypeError where `f` has no Python code and UnsupportedSyntax where the IR has no form for it.
+    `ir(f)()` of an `f` that takes arguments is the IR without types. Raises TypeError where `f` has no Python
+    code or the arguments do not fit, UnsupportedSyntax where the IR has no form for the code.
     """
-    function = python_function(f)
+    function, prefix, keywords = unwrap(f)
 
     @functools.wraps(function)
     def shown(*args: Any, **kwargs: Any) -> Shown:
         from ctxdispatch.bytecode.lift import lift
 
         graph = lift(function)
-        return _inferred(graph, f, args, kwargs) if args or kwargs else Shown(graph)
+        typed = bool(args or kwargs or not graph.params)
+        if typed:
+            _infer(graph, function, (*prefix, *args), {**keywords, **kwargs})
+        return Shown(graph, typed)
 
     return shown
 
 
-def python_function(f: Any) -> FunctionType:
-    """The function behind methods, partials and objects with `__call__`; TypeError where there is none."""
-    while not isinstance(f, FunctionType):
-        if isinstance(f, functools.partial):
-            f = f.func
-        elif isinstance(f, MethodType | staticmethod | classmethod):
-            f = f.__func__
-        elif isinstance(getattr(type(f), "__call__", None), FunctionType):  # noqa: B004
-            f = type(f).__call__
-        else:
-            raise TypeError(f"{f!r} has no Python code")
-    return f
+def unwrap(f: Any) -> tuple[FunctionType, Args, Kwargs]:
+    """The function behind methods, partials and objects with `__call__`, and the arguments they hold."""
+    if isinstance(f, FunctionType):
+        return f, (), {}
+    if isinstance(f, functools.partial):
+        function, args, kwargs = unwrap(f.func)
+        return function, (*args, *f.args), {**kwargs, **f.keywords}
+    if isinstance(f, MethodType):
+        function, args, kwargs = unwrap(f.__func__)
+        return function, (*args, f.__self__), kwargs
+    call = getattr(f, "__call__", None)  # noqa: B004
+    if isinstance(call, MethodType):
+        return unwrap(call)
+    raise TypeError(f"{f!r} has no Python code")
 
 
-def _inferred(graph: Graph, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Shown:
-    return Shown(graph)
+def _infer(graph: Graph, function: FunctionType, args: Args, kwargs: Kwargs) -> None:
+    from ctxdispatch.passes.infer import infer
+    from ctxdispatch.passes.types import type_of
+
+    bound = inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
+    bound.apply_defaults()
+    types = [type_of(bound.arguments[name]) for name in graph.signature.names]
+    infer(graph, types, cells=function.__closure__ or ())

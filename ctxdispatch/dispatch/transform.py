@@ -4,118 +4,27 @@
     %y = f(%x)          %y = dispatch(%ctx, f, %x)              a hook does
     %y = mul(%a, %b)    %y = operate(%ctx, mul, %a, %b)         an operator that has a rule
 
-Invariants: what the class neither rules nor hooks stays the native instruction; `%ctx` comes from a closure cell,
+Invariants: what the class neither rules nor hooks stays the native instruction; `%ctx` comes from a cell,
 the last, so one code object serves all instances of the class.
 """
 
 from __future__ import annotations
 
-import builtins
-import operator
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from ctxdispatch.dispatch import rules
+from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.overdub import dispatch, hooking, operate, resolve
-from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
+from ctxdispatch.dispatch.plan import Plan, plan
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import clone
-
-if TYPE_CHECKING:
-    from ctxdispatch.dispatch.context import Context
-
-# -- what can be intercepted -----------------------------------------------------------------------
-
-CALL = "call"
-KINDS: dict[str, frozenset[Any]] = {
-    CALL: frozenset(),
-    "operator": frozenset({
-        *map(operator_function, ARITHMETIC), *INPLACE,
-        operator.neg, operator.pos, operator.invert,
-    }),
-    "compare": frozenset({
-        *(getattr(operator, name) for name in COMPARISON),
-        operator.is_, operator.is_not, operator.contains, primitives.not_contains,
-    }),
-    "item": frozenset({operator.getitem, operator.setitem, operator.delitem}),
-    "attribute": frozenset({builtins.getattr, builtins.setattr, builtins.delattr}),
-    "iterate": frozenset({builtins.iter}),
-    "truth": frozenset({builtins.bool, operator.not_, operator.truth}),
-    "display": frozenset({
-        primitives.build_tuple, primitives.build_list, primitives.build_set, primitives.build_map,
-        primitives.list_append, primitives.set_add, primitives.map_add, primitives.list_extend,
-        primitives.set_update, primitives.dict_update, primitives.list_to_tuple, builtins.slice,
-    }),
-    "format": frozenset({primitives.format_value, primitives.build_string}),
-    "unpack": primitives.MULTIPLE_RESULTS,
-    "global": frozenset({primitives.load_global, primitives.store_global, primitives.delete_global}),
-    "import": frozenset({primitives.import_name, primitives.import_from}),
-}  # fmt: skip
-"""The kinds of operation, for `Context.intercepts`. "call" is every call that is written as one."""
-
-HOOKED = ("call", "operator", "compare", "item", "attribute", "iterate")
-"""What a class with hooks intercepts unless it says otherwise."""
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: their calls stay where they are."""
 
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 """Functions that are no functions to the user, and since 3.12 not to the interpreter either."""
-
-
-class Plan(NamedTuple):
-    """What a class does in the programs that it runs."""
-
-    hooked: bool
-    """`prehook`, `posthook` or `fallback` is overridden."""
-    calls: bool
-    hooked_syntax: frozenset[Any]
-    syntax: frozenset[Any]
-    transforms: bool
-    """`transform` is overridden."""
-
-    @property
-    def active(self) -> bool:
-        return self.calls or bool(self.syntax) or self.transforms
-
-    def hooks(self, f: Any) -> bool:
-        """Whether hooks run around f(...) in rewritten code."""
-        return self.hooked and (id(f) not in _SYNTAX or f in self.hooked_syntax)
-
-
-_SYNTAX = {id(f): f for f in (*frozenset().union(*KINDS.values()), *vars(primitives).values())}
-"""By id: callees need not be hashable."""
-
-
-def plan(cls: type[Context]) -> Plan:
-    known: tuple[int, Plan] | None = cls.__dict__.get("_plan")
-    if known is None or known[0] != cls._version:
-        known = (cls._version, _make_plan(cls))
-        type.__setattr__(cls, "_plan", known)
-    return known[1]
-
-
-def _make_plan(cls: type[Context]) -> Plan:
-    hooked = _overrides(cls, "prehook", "posthook", "fallback")
-    declared = cls.intercepts if cls.intercepts is not None else HOOKED if hooked else ()
-    kinds = frozenset(k for k in declared if isinstance(k, str))
-    asked = frozenset().union(*(KINDS[k] for k in kinds), (f for f in declared if not isinstance(f, str)))
-    ruled = _ruled(cls)
-    calls = CALL in kinds or next(rules.callees(cls), None) is not None
-    return Plan(hooked, calls, asked if hooked else frozenset(), asked | ruled, _overrides(cls, "transform"))
-
-
-def _overrides(cls: type[Context], *names: str) -> bool:
-    from ctxdispatch.dispatch.context import Context
-
-    return any(getattr(cls, name) is not getattr(Context, name) for name in names)
-
-
-def _ruled(cls: type[Context]) -> frozenset[Any]:
-    """What is syntax and has a rule; a rule for `+` is one for `+=` too."""
-    ruled = frozenset(f for f in rules.callees(cls) if id(f) in _SYNTAX)
-    return ruled | {inplace for inplace, plain in INPLACE.items() if plain in ruled}
 
 
 # -- the pass --------------------------------------------------------------------------------------

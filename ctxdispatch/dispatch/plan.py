@@ -1,0 +1,96 @@
+"""What a context class does in the programs that it runs: made of the class, once per version of it."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from typing import Any, NamedTuple
+
+from ctxdispatch.dispatch import rules
+from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
+from ctxdispatch.ir import primitives
+
+# -- what can be intercepted -----------------------------------------------------------------------
+
+CALL = "call"
+KINDS: dict[str, frozenset[Any]] = {
+    CALL: frozenset(),
+    "operator": frozenset({
+        *map(operator_function, ARITHMETIC), *INPLACE,
+        operator.neg, operator.pos, operator.invert,
+    }),
+    "compare": frozenset({
+        *(getattr(operator, name) for name in COMPARISON),
+        operator.is_, operator.is_not, operator.contains, primitives.not_contains,
+    }),
+    "item": frozenset({operator.getitem, operator.setitem, operator.delitem}),
+    "attribute": frozenset({builtins.getattr, builtins.setattr, builtins.delattr}),
+    "iterate": frozenset({builtins.iter}),
+    "truth": frozenset({builtins.bool, operator.not_, operator.truth}),
+    "display": frozenset({
+        primitives.build_tuple, primitives.build_list, primitives.build_set, primitives.build_map,
+        primitives.list_append, primitives.set_add, primitives.map_add, primitives.list_extend,
+        primitives.set_update, primitives.dict_update, primitives.list_to_tuple, builtins.slice,
+    }),
+    "format": frozenset({primitives.format_value, primitives.build_string}),
+    "unpack": primitives.MULTIPLE_RESULTS,
+    "global": frozenset({primitives.load_global, primitives.store_global, primitives.delete_global}),
+    "import": frozenset({primitives.import_name, primitives.import_from}),
+}  # fmt: skip
+"""The kinds of operation, for `Context.intercepts`. "call" is every call that is written as one."""
+
+HOOKED = ("call", "operator", "compare", "item", "attribute", "iterate")
+"""What a class with hooks intercepts unless it says otherwise."""
+
+class Plan(NamedTuple):
+    """What a class does in the programs that it runs."""
+
+    hooked: bool
+    """`prehook`, `posthook` or `fallback` is overridden."""
+    calls: bool
+    hooked_syntax: frozenset[Any]
+    syntax: frozenset[Any]
+    transforms: bool
+    """`transform` is overridden."""
+
+    @property
+    def active(self) -> bool:
+        return self.calls or bool(self.syntax) or self.transforms
+
+    def hooks(self, f: Any) -> bool:
+        """Whether hooks run around f(...) in rewritten code."""
+        return self.hooked and (id(f) not in _SYNTAX or f in self.hooked_syntax)
+
+
+_SYNTAX = {id(f): f for f in (*frozenset().union(*KINDS.values()), *vars(primitives).values())}
+"""By id: callees need not be hashable."""
+
+
+def plan(cls: type[Context]) -> Plan:
+    version, known = cls._plan
+    if version != cls._version:
+        version = cls._version
+        known = _make_plan(cls)
+        type.__setattr__(cls, "_plan", (version, known))
+    return known  # type: ignore[no-any-return]
+
+
+def _make_plan(cls: type[Context]) -> Plan:
+    hooked = _overrides(cls, "prehook", "posthook", "fallback")
+    declared = cls.intercepts if cls.intercepts is not None else HOOKED if hooked else ()
+    kinds = frozenset(k for k in declared if isinstance(k, str))
+    asked = frozenset().union(*(KINDS[k] for k in kinds), (f for f in declared if not isinstance(f, str)))
+    ruled = _ruled(cls)
+    calls = CALL in kinds or next(rules.callees(cls), None) is not None
+    return Plan(hooked, calls, asked if hooked else frozenset(), asked | ruled, _overrides(cls, "transform"))
+
+
+def _overrides(cls: type[Context], *names: str) -> bool:
+    return any(getattr(cls, name) is not getattr(Context, name) for name in names)
+
+
+def _ruled(cls: type[Context]) -> frozenset[Any]:
+    """What is syntax and has a rule; a rule for `+` is one for `+=` too."""
+    ruled = frozenset(f for f in rules.callees(cls) if id(f) in _SYNTAX)
+    return ruled | {inplace for inplace, plain in INPLACE.items() if plain in ruled}
