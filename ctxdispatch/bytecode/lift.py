@@ -144,8 +144,17 @@ GENERATOR_EXPRESSION: dict[str, Handler] = {
 }
 
 
+CONSTRUCT_OF = {
+    "CALL_INTRINSIC_2": "type parameters",
+    "GET_AITER": "async",
+    "LOAD_FROM_DICT_OR_DEREF": "type parameters",
+    "LOAD_FROM_DICT_OR_GLOBALS": "type parameters",
+}
+"""What the source calls an instruction that has no handler."""
+
+
 def _by_opcode(table: dict[str, Handler]) -> list[Handler]:
-    return [table.get(name, stackops.unsupported(name)) for name in dis.opname]
+    return [table.get(name, stackops.unsupported(CONSTRUCT_OF.get(name, name))) for name in dis.opname]
 
 
 HANDLERS = _by_opcode(tables.LIFT)

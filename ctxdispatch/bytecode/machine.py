@@ -168,6 +168,12 @@ class Machine:
         self.bools.add(result)
         return result
 
+    def just_made(self, value: Operand, function: Any) -> Op | None:
+        """The op before, where it is the one that made `value` by the syntax of `function`."""
+        op = self.block.ops[-1] if self.block.ops else None
+        made = op is not None and op.syntax and op.fn is function and op.results[0] is value
+        return op if made else None
+
     def truth(self, value: Operand) -> Operand:
         if value in self.bools or (isinstance(value, Const) and isinstance(value.value, bool)):
             return value

@@ -204,10 +204,10 @@ def unary(function: Callable[..., Any]) -> Handler:
 
 
 def unary_not(m: Machine, arg: int) -> None:
-    """`not bool(x)`, as some versions spell it, is `not x`."""
+    """`not bool(x)`, as some versions spell it, is `not x`: unless a local holds that bool."""
     value = m.stack.pop()
-    last = m.block.ops[-1] if m.block.ops else None
-    if last is not None and last.results[0] is value and last.fn is builtins.bool and last.syntax:
+    op = m.just_made(value, builtins.bool)
+    if op is not None and value not in m.locals + m.stack:
         value = m.block.ops.pop().args[0]
     m.stack.append(m.test(operator.not_, value))
 
@@ -319,10 +319,9 @@ def add_to(function: Callable[..., Any], width: int = 1) -> Handler:
 def list_extend(m: Machine, arg: int) -> None:
     """`[1, 2, 3]` is compiled to an empty list that is extended by a constant: a display again."""
     items, target = m.stack.pop(), m.stack[-arg]
-    last = m.block.ops[-1] if m.block.ops else None
-    fresh = last is not None and last.results[0] is target and last.fn is primitives.build_list
-    if fresh and last is not None and isinstance(items, Const) and type(items.value) is tuple:
-        last.args += [Const(item) for item in items.value]
+    display = m.just_made(target, primitives.build_list)
+    if display is not None and isinstance(items, Const) and type(items.value) is tuple:
+        display.args += [Const(item) for item in items.value]
     else:
         m.syntax(primitives.list_extend, target, items)
 

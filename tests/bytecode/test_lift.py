@@ -157,6 +157,13 @@ def test_long_programs_need_no_deep_recursion():
     assert interpret(lift(scope["f"]), [2000]) == (0, 0)
 
 
+def test_a_name_super_that_is_no_builtin_gets_no_arguments():
+    scope = {"super": lambda *args: args}
+    exec("class A:\n def m(self):\n  return super(), super(1, 2), __class__", scope)
+    m = scope["A"].m
+    assert interpret(lift(m), [None], m.__closure__) == m(None)
+
+
 # -- generator expressions -------------------------------------------------------------------------
 
 
