@@ -1,7 +1,7 @@
 """Facts about the control flow graph and about lifetimes. Nothing here changes a graph.
 
-Only blocks that the entry reaches take part. Blocks are numbered in reverse postorder, so a walk in that order
-sees a block before whatever it dominates, and an edge that goes back in it closes a loop.
+Only blocks that the entry reaches take part. Blocks are numbered in reverse postorder, so a walk in that
+order sees a block before whatever it dominates, and an edge that goes back in it closes a loop.
 
 All of it is linear in the size of the result, or nearly so: a gradient's first call waits for it.
 """

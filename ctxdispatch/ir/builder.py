@@ -42,6 +42,16 @@ class Builder:
         self._preds: dict[Block, list[tuple[Block, Edge]]] = {graph.entry: []}
         self._sealed: set[Block] = {graph.entry}
         self._incomplete: dict[Block, dict[Hashable, Value]] = {}
+        self.variable_of: dict[Value, Hashable] = {}  # which variable a block parameter was made for
+        self._adopt(graph)
+
+    def _adopt(self, graph: Graph) -> None:
+        """Blocks that are there already are finished: their predecessors are known."""
+        for block in graph.blocks[1:]:
+            self._defs[block] = {}
+            self._sealed.add(block)
+        for block, preds in graph.predecessors().items():
+            self._preds[block] = preds
 
     # -- ops ----------------------------------------------------------------------------------------------------
 
@@ -142,6 +152,10 @@ class Builder:
             self._defs[seen][variable] = found
         return found
 
+    def start_variables(self, block: Block, default: Callable[[Hashable], Operand | None]) -> None:
+        """Before `block` a variable for which `default` gives a value was never written: it reads as that value."""
+        self._defs[block] = _Defaults(default, self._defs[block])
+
     def seal(self, block: Block) -> None:
         """No predecessor of `block` will be added any more."""
         self._sealed.add(block)
@@ -160,9 +174,22 @@ class Builder:
     def _param(self, block: Block, variable: Hashable) -> Value:
         param = Value(variable if isinstance(variable, str) else "")
         block.params.append(param)
+        self.variable_of[param] = variable
         self._defs[block][variable] = param
         return param
 
     def _connect(self, block: Block, variable: Hashable, param: Value) -> None:
         for pred, edge in self._preds[block]:
             edge.args.append(self.read(variable, pred))
+
+
+class _Defaults(dict[Hashable, Operand]):
+    """Definitions of a block at which some variables begin."""
+
+    def __init__(self, default: Callable[[Hashable], Operand | None], known: dict[Hashable, Operand]) -> None:
+        super().__init__(known)
+        self._default = default
+
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        found = super().get(key)
+        return self._default(key) if found is None else found

@@ -114,7 +114,7 @@ def lookup(module: str, name: str) -> Any:
 
 
 def short_path(value: Any, home: str | None = None) -> str | None:
-    """`path_of` without the module where that is the IR's own vocabulary (mul, len, unpack; math.sin and np.exp
+    """`path_of` without the module where that is the IR's own vocabulary (mul, len, unpack; math.sin, np.exp
     keep theirs) or `home`, the module of the function that is printed."""
     path = path_of(value)
     if path is None:
