@@ -1,13 +1,15 @@
 """The lattice of abstract values that inference works on.
 
-    Never  <  Known(value)  <  Exact(class)  <  Any
-              ArrayOf(dtype, dims)  <  Any        TupleOf(items), ListOf(item)  <  Any
+    Never  <  Known(value)                                    <  Exact(class)  <  Any
+              ArrayOf(dtype, dims), TupleOf(items), ListOf(item)  <  Exact(class)
+              IterOf(item), Bound(self, function)             <  Any
 
 `Exact` means `type(x) is cls`, never a subclass: what is inferred may be relied on without a check.
 """
 
 from __future__ import annotations
 
+import sys
 import types as pytypes
 from dataclasses import dataclass
 from typing import Any as Anything
@@ -54,7 +56,9 @@ class Known(Type):
         return isinstance(other, Known) and _same(self.value, other.value)
 
     def __hash__(self) -> int:
-        return hash(type(self.value))
+        if isinstance(self.value, (int, str, bytes)):
+            return hash(self.value)
+        return hash(type(self.value))  # 0.0 and -0.0, nan and nan; bound builtins are a new object each time
 
     def __repr__(self) -> str:
         return f"Known({self.value!r})"
@@ -96,57 +100,166 @@ class ListOf(Type):
         return f"[{self.item!r}]"
 
 
+@dataclass(frozen=True, slots=True)
+class IterOf(Type):
+    """An iterator that gives items of this type. `plain`: it ends, and taking items runs no code of the user's."""
+
+    item: Type
+    plain: bool = True
+
+    def __repr__(self) -> str:
+        return f"iter[{self.item!r}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Type):
+    """What `x.name` gives where it is `function` with `x`, of type `self`, as its first argument."""
+
+    self: Type
+    function: Anything
+
+    def __repr__(self) -> str:
+        return f"bound({self.function!r}, {self.self!r})"
+
+
 LITERALS = (bool, int, float, complex, str, bytes, pytypes.NoneType, pytypes.EllipsisType)
+
+
+def is_literal(value: Anything) -> bool:
+    """Of a literal's very class: a subclass may mean something else by its operators."""
+    return type(value) in LITERALS
 
 
 def _same(a: Anything, b: Anything) -> bool:
     if a is b:
         return True
-    return type(a) is type(b) and isinstance(a, LITERALS) and repr(a) == repr(b)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, pytypes.BuiltinMethodType):  # np.add.reduce is a new object each time
+        return a.__self__ is b.__self__ and bool(a == b)
+    return (is_literal(a) or type(a) is slice) and repr(a) == repr(b)
+
+
+_CLASSES: dict[type[Type], type] = {TupleOf: tuple, ListOf: list}
 
 
 def cls_of(type_: Type) -> type | None:
     """The exact class of every value of `type_`, where it is known."""
-    match type_:
-        case Exact(cls):
-            return cls
-        case Known(value):
-            return type(value)
-        case TupleOf():
-            return tuple
-        case ListOf():
-            return list
-        case ArrayOf():
-            import numpy
+    if isinstance(type_, Exact):
+        return type_.cls
+    if isinstance(type_, Known):
+        return type(type_.value)
+    if isinstance(type_, ArrayOf):
+        import numpy
 
-            return numpy.ndarray
-    return None
+        return numpy.ndarray
+    return _CLASSES.get(type(type_))
 
 
 def widen(type_: Type) -> Type:
     """A literal's class: what a loop may change it into."""
-    if isinstance(type_, Known) and isinstance(type_.value, LITERALS):
+    if isinstance(type_, Known) and is_literal(type_.value):
         return Exact(type(type_.value))
     return type_
 
 
+# -- the order --------------------------------------------------------------------------------------------------
+
+
 def join(a: Type, b: Type) -> Type:
     """The least type above both."""
-    if a is Never or a == b:
+    if a is Never or a is b or a == b:
         return b
     if b is Never:
         return a
-    if isinstance(a, ArrayOf) and isinstance(b, ArrayOf) and a.dtype == b.dtype and len(a.dims) == len(b.dims):
-        return ArrayOf(a.dtype, tuple(x if x == y else None for x, y in zip(a.dims, b.dims, strict=True)))
-    if isinstance(a, TupleOf) and isinstance(b, TupleOf) and len(a.items) == len(b.items):
-        return TupleOf(tuple(map(join, a.items, b.items)))
-    if isinstance(a, ListOf) and isinstance(b, ListOf):
-        return ListOf(join(a.item, b.item))
+    joined = _JOINS[type(a)](a, b) if type(a) is type(b) and type(a) in _JOINS else None
+    return joined or _join_classes(a, b)
+
+
+def _join_classes(a: Type, b: Type) -> Type:
     cls = cls_of(a)
-    if cls is not None and cls is cls_of(b) and _plain(a) and _plain(b):
+    return Exact(cls) if cls is not None and cls is cls_of(b) else Any
+
+
+def _join_arrays(a: ArrayOf, b: ArrayOf) -> Type | None:
+    if a.dtype != b.dtype or len(a.dims) != len(b.dims):
+        return None
+    return ArrayOf(a.dtype, tuple(x if x is y else None for x, y in zip(a.dims, b.dims, strict=True)))
+
+
+def _join_tuples(a: TupleOf, b: TupleOf) -> Type | None:
+    return TupleOf(tuple(map(join, a.items, b.items))) if len(a.items) == len(b.items) else None
+
+
+def _join_bound(a: Bound, b: Bound) -> Type | None:
+    return Bound(join(a.self, b.self), a.function) if a.function is b.function else None
+
+
+_JOINS: dict[type[Type], Anything] = {
+    ArrayOf: _join_arrays,
+    TupleOf: _join_tuples,
+    ListOf: lambda a, b: ListOf(join(a.item, b.item)),
+    IterOf: lambda a, b: IterOf(join(a.item, b.item), a.plain and b.plain),
+    Bound: _join_bound,
+}
+
+
+def leq(a: Type, b: Type) -> bool:
+    """Every value of type `a` is of type `b`."""
+    return join(a, b) == b
+
+
+# -- types of values --------------------------------------------------------------------------------------------
+
+MAX_ITEMS = 50
+"""Longer tuples and lists are not looked into: every call would check them item by item."""
+
+CODE = (
+    pytypes.FunctionType,
+    pytypes.BuiltinFunctionType,
+    pytypes.ModuleType,
+    pytypes.MethodDescriptorType,
+    pytypes.WrapperDescriptorType,
+    type,
+    pytypes.NoneType,
+    pytypes.EllipsisType,
+)
+"""What is taken by identity: a program rarely changes it, and nothing can be inferred from its class."""
+
+
+def type_of(value: Anything, depth: int = 8) -> Type:
+    """The type that a program is specialised to when it is called with `value`. Containers are looked into `depth`
+    levels deep: a list may contain itself."""
+    cls = type(value)
+    if cls is float or cls is int:
         return Exact(cls)
-    return Any
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        if cls is numpy.ndarray:
+            return ArrayOf(value.dtype, tuple([n == 1 for n in value.shape]))
+        if cls is numpy.ufunc:
+            return Known(value)
+    if cls in (tuple, list) and len(value) <= MAX_ITEMS and depth:
+        return _type_of_items(value, depth - 1)
+    return Known(value) if isinstance(value, CODE) else Exact(cls)
 
 
-def _plain(type_: Type) -> bool:
-    return not isinstance(type_, (ArrayOf,))
+def _type_of_items(value: Anything, depth: int) -> Type:
+    items = tuple([type_of(item, depth) for item in value])
+    if type(value) is tuple:
+        return TupleOf(items)
+    item: Type = Never
+    for each in items:
+        item = join(item, each)
+    return Exact(list) if item is Any or item is Never else ListOf(item)
+
+
+def const_type(value: Anything) -> Type:
+    """The type of a constant of the program itself."""
+    cls = type(value)
+    if cls is tuple and len(value) <= MAX_ITEMS:
+        return TupleOf(tuple(map(const_type, value)))
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and cls is numpy.ndarray:
+        return ArrayOf(value.dtype, tuple([n == 1 for n in value.shape]))
+    return Known(value)

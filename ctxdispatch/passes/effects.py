@@ -1,0 +1,316 @@
+"""What an op does besides computing its result. Asked after inference; an op without types may do anything.
+
+    pure(f, types)       no effect, and runs none of the user's code; the result may be a new object
+    may_raise(f, types)  (of a pure call) some operands of these types make it raise
+    removable(op)        nobody can tell if an unused op is not done: pure, and does not raise
+    movable(op)          removable, and computes the same wherever its operands are known
+    writes(f, types)     it may change an array, list or object that something else reads
+
+Three things are let go: warnings of NumPy (and errors that `np.errstate` makes of them), shapes that do not broadcast
+in an unused result, and an int beyond 1e308 that meets a float.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import types as pytypes
+from collections.abc import Sequence
+from typing import Any as Anything
+
+import numpy as np
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.passes import numpy_types, transfer
+from ctxdispatch.passes.types import (
+    Any,
+    ArrayOf,
+    Bound,
+    Exact,
+    IterOf,
+    Known,
+    ListOf,
+    Never,
+    TupleOf,
+    Type,
+    cls_of,
+    const_type,
+    is_literal,
+)
+
+LIST_WRITES = frozenset(
+    {
+        *(prim.list_append, prim.list_extend, list.append, list.extend, list.insert, list.pop, list.clear),
+        *(list.reverse, list.remove),
+    }
+)
+"""They change the list that is their first argument, and nothing else."""
+
+OTHER_WRITES = frozenset(
+    {
+        *(setattr, delattr, operator.setitem, operator.delitem, print, next),
+        *(prim.store_global, prim.delete_global, prim.cell_set, prim.cell_delete),
+        *(prim.set_add, prim.map_add, prim.set_update, prim.dict_update, prim.dict_merge),
+        *(f for f in transfer.INPLACE),
+    }
+)
+"""Calls with a known result and an effect."""
+
+ANY_OPERANDS = frozenset(
+    {
+        *(prim.build_tuple, prim.build_list, prim.make_cell, prim.make_function, operator.is_, operator.is_not),
+        *(type, id, callable, slice, object),
+    }
+)
+"""Pure whatever their operands are: they do not look into them."""
+
+READS_NAMES = frozenset({prim.load_global, prim.cell_get, getattr})
+"""Pure where inference has found a type: for then a guard, or the operand's class, vouches for it."""
+
+_SHALLOW = {len, bool, operator.not_, operator.truth, iter, list, tuple, reversed, prim.list_to_tuple}
+"""Look at the container, not at its items."""
+
+IMMUTABLE = (int, float, complex, bool, str, bytes, range, slice, pytypes.NoneType, pytypes.EllipsisType, np.dtype)
+
+
+# -- types ------------------------------------------------------------------------------------------------------
+
+
+def plain(type_: Type) -> bool:
+    """Operators and functions of builtins and NumPy on it run none of the user's code."""
+    if isinstance(type_, ArrayOf):
+        return type_.dtype.kind in numpy_types.KINDS
+    if isinstance(type_, (TupleOf, ListOf, IterOf)):
+        items = type_.items if isinstance(type_, TupleOf) else (type_.item,)
+        return all(map(plain, items)) and getattr(type_, "plain", True)
+    return immutable(type_)
+
+
+def immutable(type_: Type) -> bool:
+    """A value of this type never changes."""
+    if isinstance(type_, TupleOf):
+        return all(map(immutable, type_.items))
+    if isinstance(type_, Known):
+        return is_literal(type_.value) or isinstance(type_.value, (*_FIXED, *IMMUTABLE)) or _known_class(type_.value)
+    cls = cls_of(type_)
+    return type_ is Never or cls in numpy_types.SCALARS or cls in IMMUTABLE or cls in _FIXED or (cls is not None and _dtype_class(cls))
+
+
+_FIXED = (np.ufunc, pytypes.ModuleType)
+
+
+def _known_class(value: Anything) -> bool:
+    return (isinstance(value, type) and transfer.builtin(value)) or value in numpy_types.SCALARS
+
+
+def _dtype_class(cls: type) -> bool:
+    return issubclass(cls, np.dtype)
+
+
+def holds_list(type_: Type) -> bool:
+    """A list whose items' type is claimed can be reached through a value of this type."""
+    if isinstance(type_, TupleOf):
+        return any(map(holds_list, type_.items))
+    return isinstance(type_, ListOf) or (isinstance(type_, Bound) and holds_list(type_.self))
+
+
+def plain_container(type_: Type) -> bool:
+    """Iterating over it runs none of the user's code."""
+    return (isinstance(type_, IterOf) and type_.plain) or cls_of(type_) in (tuple, list, dict, range, str, np.ndarray)
+
+
+def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
+    """The call puts nothing into any list, nor does it keep one."""
+    if function in _KEEPS_LISTS and args:
+        return cls_of(args[0]) is not None or isinstance(args[0], IterOf)
+    if function in transfer.INPLACE or function is operator.setitem:
+        return isinstance(args[0], ArrayOf) and all(map(plain, args))
+    return pure(function, args)
+
+
+_KEEPS_LISTS = {list.pop, list.clear, list.reverse, next}
+MAKES_LIST = frozenset({prim.build_list, list, sorted, list.copy, operator.add})
+CONTAINS_OPERANDS = frozenset({prim.build_map, prim.build_set, prim.make_function})
+
+
+LOOKS_AT = frozenset({prim.build_tuple, len, bool, operator.not_, operator.truth, operator.is_, operator.is_not, type})
+"""Calls whose results share nothing with their operands, or (`build_tuple`) are seen through."""
+
+
+def reads_list(callee: Type, args: Sequence[Type]) -> bool:
+    """A call of NumPy on a list of arrays: its result is no list, even where its type is not known."""
+    return isinstance(callee, Known) and callee.value in numpy_types.RULES and all(map(plain, args))
+
+
+# -- purity -----------------------------------------------------------------------------------------------------
+
+
+def pure(function: Anything, args: Sequence[Type]) -> bool:
+    try:
+        if function in ANY_OPERANDS:
+            return True
+        if function in LIST_WRITES or function in OTHER_WRITES:
+            return function in transfer.INPLACE and bool(args) and immutable(args[0]) and all(map(plain, args))
+        known = function in transfer.RULES or function in numpy_types.RULES
+    except TypeError:  # not hashable
+        return False
+    if function in _SHALLOW:
+        return all(plain(a) or cls_of(a) in (list, tuple, dict) for a in args)
+    if function is operator.getitem and isinstance(args[0], (TupleOf, ListOf)):
+        return plain(args[1])
+    return known and all(map(plain, args))
+
+
+# Functions that raise for no operands of the given classes. On arrays everything counts as such that is not here.
+
+_NUMBERS = (bool, int, float, complex)
+_TOTAL_SCALAR = {
+    *(operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.eq, operator.ne),
+    *(operator.iadd, operator.isub, operator.imul),
+}
+_TOTAL_REAL = {
+    *(abs, operator.abs, operator.lt, operator.le, operator.gt, operator.ge, min, max, float, bool, complex),
+    *(math.atan, math.tanh, math.fabs, math.isnan, math.isinf, math.isfinite, math.copysign, math.erf, math.erfc),
+    *(math.atan2, math.hypot, math.asinh, math.degrees, math.radians),
+    getattr(math, "cbrt", math.atan),
+}
+_TOTAL_ANY = {
+    *(operator.is_, operator.is_not, operator.not_, operator.truth, bool, type, id, callable, slice),
+    *(prim.build_tuple, prim.build_list, prim.make_cell, prim.make_function, prim.build_string, object),
+}
+_ON_CONTAINERS = {len, iter, reversed, enumerate, zip, list, tuple, prim.list_to_tuple}
+_DIVISIONS = {operator.truediv, operator.floordiv, operator.mod, operator.itruediv, divmod, math.fmod}
+_MAY_FAIL_ON_ARRAYS = {
+    *(np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.eigh, np.linalg.svd, np.linalg.pinv),
+    *(np.linalg.eigvalsh, operator.getitem, float, int, bool, complex, operator.index, operator.not_, operator.truth),
+    *(np.ndarray.reshape, np.reshape, np.ndarray.item, np.linalg.det, np.linalg.slogdet, len, iter),
+}
+
+
+def may_raise(function: Anything, args: Sequence[Type]) -> bool:
+    """Of a call that is `pure`."""
+    if any(map(numpy_types.is_numpy, args)) or function in numpy_types.UFUNCS:
+        return _array_may_raise(function, args)
+    if function in _TOTAL_ANY:
+        return False
+    if function in _ON_CONTAINERS:
+        return not all(map(_container, args))
+    classes = [cls_of(a) for a in args]
+    if function in (isinstance, range):
+        return not (isinstance(args[-1], Known) if function is isinstance else set(classes) == {int})
+    if function in _DIVISIONS and len(args) == 2:
+        return not (set(classes) <= {bool, int, float} and _nonzero(args[1]))
+    if function in (operator.pow, pow) and len(args) == 2:
+        return not (classes[0] is int and isinstance(args[1], Known) and args[1].value in (0, 1, 2))
+    if function is operator.getitem:
+        return not (isinstance(args[0], TupleOf) and transfer.call(function, tuple(args)) is not Any)
+    allowed = _NUMBERS if function in _TOTAL_SCALAR else _NUMBERS[:3] if function in _TOTAL_REAL else ()
+    return not all(cls in allowed for cls in classes)
+
+
+def _container(type_: Type) -> bool:
+    return isinstance(type_, IterOf) or cls_of(type_) in (list, tuple, range, str, dict)
+
+
+def _nonzero(divisor: Type) -> bool:
+    return isinstance(divisor, Known) and bool(divisor.value)
+
+
+def _array_may_raise(function: Anything, args: Sequence[Type]) -> bool:
+    if function in transfer.FOLDABLE and not any(isinstance(a, ArrayOf) for a in args):
+        return not all(numpy_types.numeric(a) for a in args)
+    if function is operator.getitem:
+        return not _harmless_index(args[1])
+    if function in (len, iter):
+        return not (isinstance(args[0], ArrayOf) and args[0].dims)
+    return function in _MAY_FAIL_ON_ARRAYS and not _sized(args)
+
+
+def _sized(args: Sequence[Type]) -> bool:
+    """bool(x), float(x) of a NumPy scalar."""
+    return all(isinstance(a, Exact) and a.cls in numpy_types.SCALARS for a in args)
+
+
+def _harmless_index(index: Type) -> bool:
+    items = index.items if isinstance(index, TupleOf) else (index,)
+    return all(isinstance(i, Known) and (i.value is None or i.value is ... or type(i.value) is slice) for i in items)
+
+
+# -- ops --------------------------------------------------------------------------------------------------------
+
+
+def operand_type(operand: Operand) -> Type:
+    if isinstance(operand, Const):
+        return const_type(operand.value)
+    return Any if operand.type is None else operand.type
+
+
+def call_of(op: Op) -> tuple[Anything, tuple[Type, ...]] | None:
+    """The function that `op` calls and the types of its arguments, through a bound method; None if not known."""
+    callee = operand_type(op.callee)
+    args = tuple([operand_type(a) for a in op.args])
+    if isinstance(callee, Bound):
+        return callee.function, (callee.self, *args)
+    return (callee.value, args) if isinstance(callee, Known) else None
+
+
+def op_is_pure(op: Op) -> bool:
+    call = call_of(op)
+    if call is None:
+        return False
+    if call[0] in READS_NAMES if _hashable(call[0]) else False:
+        return _vouched(op)
+    if call[0] in (prim.unpack, prim.unpack_ex):
+        return plain(call[1][0]) or isinstance(call[1][0], TupleOf)
+    return pure(*call) and _result_known(op, call[0]) and not set(op.kwnames) & {"out", "key", "where"}
+
+
+def _hashable(function: Anything) -> bool:
+    return getattr(type(function), "__hash__", None) is not None
+
+
+def _result_known(op: Op, function: Anything) -> bool:
+    """Where no rule applied (odd keyword arguments, ranks that do not fit) nothing is promised."""
+    return function in ANY_OPERANDS or all(r.type is not None and r.type is not Any for r in op.results)
+
+
+def _vouched(op: Op) -> bool:
+    return op.result.type is not None and op.result.type is not Any
+
+
+def op_may_raise(op: Op) -> bool:
+    call = call_of(op)
+    if call is None:
+        return True
+    if call[0] in READS_NAMES:
+        return not _vouched(op)
+    if call[0] in (prim.unpack, prim.unpack_ex):
+        source = call[1][0]
+        return not (isinstance(source, TupleOf) and len(op.results) == len(source.items) and call[0] is prim.unpack)
+    return may_raise(*call)
+
+
+def removable(op: Op) -> bool:
+    return op_is_pure(op) and not op_may_raise(op)
+
+
+def movable(op: Op) -> bool:
+    return removable(op) and not makes_mutable(op) and all(immutable(operand_type(a)) for a in op.args)
+
+
+def makes_mutable(op: Op) -> bool:
+    """Two runs give two objects that can be told apart by changing one."""
+    return not all(isinstance(r, Value) and r.type is not None and immutable(r.type) for r in op.results)
+
+
+def writes(op: Op) -> bool:
+    """May change an array or an object that other ops read. Appending to a list of the program's is none."""
+    call = call_of(op)
+    if call is None:
+        return True
+    if _hashable(call[0]) and (call[0] in LIST_WRITES or call[0] in (prim.cell_set, prim.store_global, print)):
+        return call[0] is print and not all(map(plain, call[1]))
+    return not op_is_pure(op)
+
+

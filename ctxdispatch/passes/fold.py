@@ -1,0 +1,195 @@
+"""Fold: what inference knows is put into the graph.
+
+    values of a Known literal or callable      become constants, and their pure ops go
+    branches on a Known condition              become jumps
+    x.sum(axis=0), x an array                  np.ndarray.sum(x, axis=0): the class's function with x first
+    x.area, a Python property                  its getter called with x
+    getitem(build_tuple(a, b), 1)              b;  likewise unpack
+    f(*(a, b))                                 f(a, b)
+    1.0 * x, x / 1.0, -(-x), ...               x, where that is exact (`passes.strength`)
+
+Invariant: nothing changes that `inference.guards` does not vouch for; `fold` adds the guards it needs to them.
+"""
+
+from __future__ import annotations
+
+import operator
+import types as pytypes
+from collections.abc import Callable
+from typing import Any as Anything
+
+import numpy as np
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Value
+from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.passes import effects, resolve, transfer
+from ctxdispatch.passes.infer import Inference
+from ctxdispatch.passes.strength import strengthen
+from ctxdispatch.passes.types import Bound, Known, TupleOf, Type, is_literal
+
+
+def fold(graph: Graph, inference: Inference) -> Graph:
+    """In place. `passes.prune` and `passes.dce` sweep up afterwards."""
+    folder = _Folder(graph, inference)
+    for block in graph.blocks:
+        if block in inference.reachable:
+            folder.block(block)
+    substitute(graph, folder.replaced)
+    return graph
+
+
+class _Folder:
+    def __init__(self, graph: Graph, inference: Inference) -> None:
+        self.graph = graph
+        self.inference = inference
+        self.replaced: dict[Value, Operand] = {}
+        self.maker: dict[Value, Op] = {}
+
+    def block(self, block: Block) -> None:
+        for param in block.params if block is not self.graph.entry else ():
+            self._constant(param)
+        kept = []
+        for op in block.ops:
+            if not self._op(op):
+                kept.append(op)
+            self.maker.update(dict.fromkeys(op.results, op))
+        block.ops = kept
+        self._branch(block)
+
+    def _branch(self, block: Block) -> None:
+        terminator = block.terminator
+        if isinstance(terminator, Branch):
+            truth = transfer.truth(effects.operand_type(terminator.cond))
+            if truth is not None:
+                block.terminator = Jump(terminator.then if truth else terminator.orelse, terminator.pos)
+            elif _same_edge(terminator.then, terminator.orelse):
+                block.terminator = Jump(terminator.then, terminator.pos)
+
+    def current(self, operand: Operand) -> Operand:
+        while isinstance(operand, Value) and operand in self.replaced:
+            operand = self.replaced[operand]
+        return operand
+
+    # -- ops: True where the op goes --------------------------------------------------------------------------------
+
+    def _op(self, op: Op) -> bool:
+        removable = effects.removable(op)
+        if removable and all([self._constant(r) for r in op.results]) and op.results:
+            return True
+        op.callee = self.current(op.callee)
+        op.args = [self.current(a) for a in op.args]
+        self._spread(op)
+        self._unbind(op)
+        if self._forward(op):
+            return True
+        same = strengthen(op, self.maker)
+        if same is not None:
+            self.replaced[op.result] = same
+        return same is not None
+
+    def _constant(self, value: Value) -> bool:
+        """Have every use of `value` see the constant it is."""
+        constant = constant_of(value.type)
+        if constant is not None:
+            self.replaced[value] = constant
+        return constant is not None
+
+    def _spread(self, op: Op) -> None:
+        """f(*args) where the arguments are known one by one."""
+        if op.fn is not prim.call_ex or len(op.args) != 2:
+            return
+        args = self._items(op.args[1])
+        if args is not None:
+            op.callee, op.args, op.syntax = op.args[0], list(args), False
+
+    def _unbind(self, op: Op) -> None:
+        """A method call becomes the call of the class's function; a property its getter's."""
+        maker = self.maker.get(op.callee) if isinstance(op.callee, Value) else None
+        if maker is not None and maker.fn is getattr and isinstance(op.callee.type, Bound):  # type: ignore[union-attr]
+            op.args.insert(0, maker.args[0])
+            op.callee, op.syntax = Const(op.callee.type.function), False  # type: ignore[union-attr]
+        if op.fn is getattr and len(op.args) == 2 and isinstance(op.args[1], Const):
+            self._unproperty(op, op.args[1].value)
+
+    def _unproperty(self, op: Op, name: str) -> None:
+        found = resolve.property_getter(effects.operand_type(op.args[0]), name)
+        if found is not None:
+            op.callee, op.args, op.syntax = Const(found[0]), op.args[:1], False
+            self.inference.guards.append(found[1])
+
+    # -- tuples that are taken apart again --------------------------------------------------------------------------
+
+    def _forward(self, op: Op) -> bool:
+        rule = _FORWARD.get(op.fn) if isinstance(op.fn, (*_FUNCTIONS,)) else None
+        found = rule(self, op) if rule is not None else None
+        if found is not None:
+            self.replaced.update(zip(op.results, found))
+        return found is not None
+
+    def _items(self, operand: Operand) -> list[Operand] | None:
+        """The items of a tuple made in this graph, or of a constant one."""
+        if isinstance(operand, Const):
+            return [Const(v) for v in operand.value] if type(operand.value) is tuple else None
+        maker = self.maker.get(operand)
+        return list(map(self.current, maker.args)) if maker is not None and maker.fn is prim.build_tuple else None
+
+
+_FUNCTIONS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, type)
+
+
+def _forward_item(folder: _Folder, op: Op) -> list[Operand] | None:
+    items = folder._items(op.args[0])
+    index = op.args[1].value if isinstance(op.args[1], Const) else None
+    if items is None or type(index) is not int or not -len(items) <= index < len(items):
+        return None
+    return [items[index]]
+
+
+def _forward_unpack(folder: _Folder, op: Op) -> list[Operand] | None:
+    items = folder._items(op.args[0])
+    return items if items is not None and len(items) == len(op.results) else None
+
+
+def _forward_tuple(folder: _Folder, op: Op) -> list[Operand] | None:
+    """tuple(t) is t."""
+    alike = len(op.args) == 1 and isinstance(effects.operand_type(op.args[0]), TupleOf)
+    return [op.args[0]] if alike else None
+
+
+def _forward_bool(folder: _Folder, op: Op) -> list[Operand] | None:
+    """bool(b) is b."""
+    return [op.args[0]] if len(op.args) == 1 and transfer.cls_of(effects.operand_type(op.args[0])) is bool else None
+
+
+_FORWARD: dict[Anything, Callable[[_Folder, Op], list[Operand] | None]] = {
+    operator.getitem: _forward_item,
+    prim.unpack: _forward_unpack,
+    tuple: _forward_tuple,
+    bool: _forward_bool,
+}
+
+
+# -- constants --------------------------------------------------------------------------------------------------
+
+
+def constant_of(type_: Type | None) -> Const | None:
+    """The constant that stands for every value of this type: a literal, a part of a program, a tuple of them."""
+    value = transfer.known(type_) if type_ is not None else transfer.UNKNOWN
+    return Const(value) if value is not transfer.UNKNOWN and _may_be_constant(value) else None
+
+
+def _may_be_constant(value: Anything) -> bool:
+    if type(value) is tuple:
+        return all(map(_may_be_constant, value))
+    return is_literal(value) or resolve.is_code(value) or isinstance(value, (slice, np.dtype, np.generic))
+
+
+def _same_edge(a: Edge, b: Edge) -> bool:
+    return a.target is b.target and len(a.args) == len(b.args) and all(map(_same_operand, a.args, b.args))
+
+
+def _same_operand(a: Operand, b: Operand) -> bool:
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a.value is b.value or Known(a.value) == Known(b.value)
+    return a is b

@@ -1,0 +1,215 @@
+"""Dimensions of results where sampling would not tell: indexing, reshaping, making arrays.
+
+A dimension is True (length 1), False (another length) or None (not known).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import Any as Anything
+
+import numpy as np
+
+from ctxdispatch.passes.types import Any, ArrayOf, Exact, Known, ListOf, TupleOf, Type, cls_of
+
+Args = tuple[Type, ...]
+Dims = tuple[bool | None, ...]
+INTS = (int, np.int64, np.int32, np.intp)
+
+
+def broadcast(shapes: Sequence[Dims]) -> Dims:
+    """Lengths other than 1 must be equal or NumPy raises, so False wins over whatever it meets."""
+    if not shapes:
+        return ()
+    columns = zip_longest(*(reversed(s) for s in shapes), fillvalue=True)
+    return tuple(False if False in c else True if all(c) else None for c in columns)[::-1]
+
+
+def forget_lengths(type_: Type) -> Type:
+    if isinstance(type_, TupleOf):
+        return TupleOf(tuple(map(forget_lengths, type_.items)))
+    if isinstance(type_, ListOf):
+        return ListOf(forget_lengths(type_.item))
+    return ArrayOf(type_.dtype, (None,) * len(type_.dims)) if isinstance(type_, ArrayOf) else type_
+
+
+def array_or_scalar(dtype: Anything, dims: Dims, *, scalar: bool) -> Type:
+    return ArrayOf(dtype, dims) if dims or not scalar else Exact(dtype.type)
+
+
+# -- shapes given as arguments ----------------------------------------------------------------------------------
+
+
+def dims_of(shape: Type) -> Dims | None:
+    """The dimensions of an array made with this `shape` argument; None where its rank is not known."""
+    items = shape.items if isinstance(shape, TupleOf) else (shape,)
+    if not all(cls_of(i) in INTS for i in items):
+        return None
+    return tuple(_dim(i) for i in items)
+
+
+def _dim(length: Type) -> bool | None:
+    return bool(length.value == 1) if isinstance(length, Known) and length.value != -1 else None
+
+
+def dtype_of(type_: Type | None, default: Anything) -> Anything:
+    """The dtype that a `dtype` argument means; None where that is not known."""
+    if type_ is None:
+        return np.dtype(default)
+    if not isinstance(type_, Known):
+        return None
+    try:
+        return np.dtype(default if type_.value is None else type_.value)
+    except TypeError:
+        return None
+
+
+def filled(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """zeros, ones, empty: (shape, dtype=float)"""
+    given = dict(zip(("shape", "dtype"), args)) | kwargs
+    dims = dims_of(given["shape"]) if "shape" in given else None
+    dtype = dtype_of(given.get("dtype"), float)
+    return ArrayOf(dtype, dims) if dims is not None and dtype is not None and set(given) <= _FILLED else Any
+
+
+_FILLED = {"shape", "dtype", "order"}
+
+
+def full(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """full(shape, value, dtype=that of the value)"""
+    given = dict(zip(("shape", "value", "dtype"), args)) | kwargs
+    dims, cls = dims_of(given["shape"]), cls_of(given["value"])
+    simple = cls in (bool, int, float, complex) or (cls is not None and issubclass(cls, np.number))
+    dtype = dtype_of(given.get("dtype"), cls) if simple else None
+    return ArrayOf(dtype, dims) if dims is not None and dtype is not None else Any
+
+
+def arange(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    classes = {cls_of(a) for a in args}
+    if not classes <= {int, float} or not set(kwargs) <= {"dtype"}:
+        return Any
+    dtype = dtype_of(kwargs.get("dtype"), float if float in classes else int)
+    length = args[0] if len(args) == 1 and classes == {int} else Exact(int)
+    return Any if dtype is None else ArrayOf(dtype, (_dim(length),))
+
+
+def linspace(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    simple = len(args) in (2, 3) and not kwargs and {cls_of(a) for a in args[:2]} <= {int, float, np.float64}
+    if not simple or (len(args) == 3 and cls_of(args[2]) is not int):
+        return Any
+    return ArrayOf(np.dtype(float), (_dim(args[2]) if len(args) == 3 else False,))
+
+
+def reshape(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if len(args) != 2 or kwargs or not isinstance(args[0], ArrayOf):
+        return Any
+    dims = dims_of(args[1])
+    return Any if dims is None else ArrayOf(args[0].dtype, _single_unknown(args[0].dims, args[1], dims))
+
+
+def reshape_method(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    shape = args[1] if len(args) == 2 else TupleOf(args[1:])
+    return reshape((args[0], shape), kwargs)
+
+
+def _single_unknown(old: Dims, shape: Type, dims: Dims) -> Dims:
+    """The length of -1 alone is that of the flattened array: 1 iff all were."""
+    items = shape.items if isinstance(shape, TupleOf) else (shape,)
+    ones = sum(d is True for d in dims)
+    minus = [i for i, item in enumerate(items) if isinstance(item, Known) and item.value == -1]
+    if len(minus) != 1 or ones != len(dims) - 1 or (None in old and False not in old):
+        return dims
+    return tuple(all(old) if i == minus[0] else d for i, d in enumerate(dims))
+
+
+# -- indexing ---------------------------------------------------------------------------------------------------
+
+
+def getitem(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    array, index = args
+    if not isinstance(array, ArrayOf):
+        return Any
+    items = index.items if isinstance(index, TupleOf) else (index,)
+    parts = [_part(i) for i in items]
+    if None in parts:
+        return Any
+    return _Indexing(array, parts).result()  # type: ignore[arg-type]
+
+
+Part = tuple[str, Anything]
+"""("int", None), ("new", None), ("rest", None), ("slice", its type), ("array", dims), ("mask", rank)"""
+
+
+def _part(index: Type) -> Part | None:
+    if isinstance(index, ArrayOf):
+        kind = index.dtype.kind
+        return ("array", index.dims) if kind in "iu" else ("mask", len(index.dims)) if kind == "b" else None
+    if isinstance(index, ListOf):
+        kind = {int: ("array", (None,)), bool: ("mask", 1)}.get(cls_of(index.item))  # type: ignore[assignment,arg-type]
+        return kind  # type: ignore[return-value]
+    if isinstance(index, Known) and (index.value is None or index.value is ...):
+        return ("new", None) if index.value is None else ("rest", None)
+    cls = cls_of(index)
+    return ("slice", index) if cls is slice else ("int", None) if cls in INTS else None
+
+
+_TAKES = {"int": 1, "slice": 1, "array": 1, "new": 0, "rest": 0}
+
+
+class _Indexing:
+    """Walks an index along the dimensions it takes. Integers beside arrays are arrays of rank 0."""
+
+    def __init__(self, array: ArrayOf, parts: list[Part]) -> None:
+        self.array = array
+        taken = sum(_TAKES.get(kind, detail or 0) for kind, detail in parts)
+        self.rest = len(array.dims) - taken
+        self.parts = parts if ("rest", None) in parts else [*parts, ("rest", None)]
+        self.advanced = any(kind in ("array", "mask") for kind, _ in parts)
+
+    def result(self) -> Type:
+        if self.rest < 0 or self.parts.count(("rest", None)) > 1:
+            return Any
+        out: list[bool | None] = []
+        arrays: list[Dims] = []
+        places: list[int] = []  # of the advanced parts: numbers in `parts`
+        first, at = 0, 0
+        for number, (kind, detail) in enumerate(self.parts):
+            if kind in ("array", "mask") or (kind == "int" and self.advanced):
+                first = first if places else len(out)
+                places.append(number)
+                arrays.append(_ADVANCED[kind](detail))
+                at += detail if kind == "mask" else 1
+            else:
+                step = self.rest if kind == "rest" else _TAKES[kind]
+                out.extend(_BASIC[kind](self.array.dims[at : at + step], detail))
+                at += step
+        if arrays:
+            adjacent = places == list(range(places[0], places[0] + len(places)))
+            first = first if adjacent else 0
+            out[first:first] = broadcast(arrays)
+        whole = not arrays and all(kind == "int" for kind, _ in self.parts[:-1])
+        return array_or_scalar(self.array.dtype, tuple(out), scalar=whole and ("rest", None) not in self.parts[:-1])
+
+
+def _sliced(dims: Dims, index: Type) -> Dims:
+    """x[:] and x[::-1] keep the length; a slice of a single item has one or none."""
+    if not isinstance(index, Known):
+        return (None,)
+    cut = index.value
+    if cut.start is None and cut.stop is None and cut.step in (None, 1, -1):
+        return dims
+    return (len(range(*cut.indices(1))) == 1,) if dims[0] else (None,)
+
+
+_BASIC: dict[str, Anything] = {
+    "int": lambda dims, detail: (),
+    "new": lambda dims, detail: (True,),
+    "rest": lambda dims, detail: dims,
+    "slice": _sliced,
+}
+_ADVANCED: dict[str, Anything] = {
+    "int": lambda detail: (),
+    "array": lambda detail: detail,
+    "mask": lambda detail: (None,),
+}

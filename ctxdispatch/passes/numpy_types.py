@@ -1,0 +1,312 @@
+"""What NumPy calls return: dtype, rank, and which dimensions have length 1.
+
+dtypes are not modelled but asked for: the function runs once on tiny operands of the same dtypes and kinds (arrays,
+NumPy scalars, Python scalars, which NEP 50 treats as weak). So do the dimensions of most functions: `SAMPLED` runs on
+operands whose dimensions of unknown length take several lengths, and the results are joined. That is right for
+functions whose result has each dimension a sum or product of the operands'; where it is not (slices, `reshape`)
+there is a rule of its own in `numpy_shapes`. Results are cached by function and types.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from typing import Any as Anything
+
+import numpy as np
+
+from ctxdispatch.passes import numpy_shapes as shapes
+from ctxdispatch.passes.types import (
+    LITERALS,
+    Any,
+    ArrayOf,
+    Exact,
+    Known,
+    ListOf,
+    Never,
+    TupleOf,
+    Type,
+    cls_of,
+    join,
+    type_of,
+)
+
+Args = tuple[Type, ...]
+Rule = Callable[[Anything, Args, Mapping[str, Type]], Type]
+
+KINDS = frozenset("biufc")
+"""The dtypes that inference knows: of objects, strings and records it says nothing."""
+
+SCALARS: dict[type, Anything] = {
+    t: t(1) for t in (*np.sctypeDict.values(), bool, int, float, complex)
+    if isinstance(t, type) and (t in (bool, int, float, complex) or np.dtype(t).kind in KINDS)
+}  # fmt: skip
+
+
+def is_numpy(type_: Type) -> bool:
+    """An array or a NumPy scalar: operators on it are NumPy's."""
+    if isinstance(type_, ArrayOf):
+        return True
+    cls = cls_of(type_)
+    return cls is not None and issubclass(cls, (np.generic, np.ndarray))
+
+
+def numeric(type_: Type) -> bool:
+    if isinstance(type_, ArrayOf):
+        return type_.dtype.kind in KINDS
+    return cls_of(type_) in SCALARS
+
+
+# -- elementwise ------------------------------------------------------------------------------------------------
+
+
+def elementwise(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Ufuncs and operators: dimensions broadcast, the dtype comes from a sample of one element."""
+    if not all(map(numeric, args)) or not set(kwargs) <= {"dtype"}:
+        return Any
+    dims = shapes.broadcast([a.dims for a in args if isinstance(a, ArrayOf)])
+    found = _on_one_element(function, args, tuple(kwargs.items()))
+    return _with_dims(found, dims)
+
+
+def _with_dims(found: Type, dims: tuple[bool | None, ...]) -> Type:
+    if isinstance(found, TupleOf):
+        return TupleOf(tuple(_with_dims(item, dims) for item in found.items))
+    return ArrayOf(found.dtype, dims) if isinstance(found, ArrayOf) else found
+
+
+@lru_cache(maxsize=4096)
+def _on_one_element(function: Anything, args: Args, kwargs: tuple[tuple[str, Type], ...]) -> Type:
+    try:
+        return quiet(function, [_one(a) for a in args], {name: _one(a) for name, a in kwargs})
+    except Exception:
+        return Any
+
+
+def _one(type_: Type) -> Anything:
+    if isinstance(type_, ArrayOf):
+        return np.ones((1,) * len(type_.dims), type_.dtype)
+    return type_.value if isinstance(type_, Known) else SCALARS[type_.cls]  # type: ignore[attr-defined]
+
+
+def quiet(function: Anything, args: list[Anything], kwargs: dict[str, Anything]) -> Type:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return type_of(function(*args, **kwargs))
+
+
+# -- by sampling ------------------------------------------------------------------------------------------------
+
+
+class Unsampled(Exception):
+    """There is no sample for an operand: its value would matter."""
+
+
+def by_sampling(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Integers that are not known may be axes or lengths: no sample stands for them."""
+    return _sampled(function, args, tuple(kwargs.items()), False)
+
+
+def by_sampling_data(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """For functions whose positional integers are data."""
+    return _sampled(function, args, tuple(kwargs.items()), True)
+
+
+@lru_cache(maxsize=4096)
+def _sampled(function: Anything, args: Args, kwargs: tuple[tuple[str, Type], ...], data: bool) -> Type:
+    if {"out", "where", "initial"} & {name for name, _ in kwargs}:
+        return Any
+    unsure = sum(map(_unsure, (*args, *(t for _, t in kwargs))))
+    found: Type = Never
+    for lengths in _lengths(unsure):
+        try:
+            values = [_sample(a, lengths, data) for a in args]
+            named = {name: _sample(a, lengths, False) for name, a in kwargs}
+        except Unsampled:
+            return Any
+        try:
+            found = join(found, quiet(function, values, named))
+        except Exception:  # lengths that do not go together: the program would raise as well
+            continue
+    return Any if found is Never else shapes.forget_lengths(found) if unsure > MAX_UNSURE else found
+
+
+MAX_UNSURE = 2
+"""With more dimensions of unknown length, all get the same: only rank and dtype of the result count."""
+
+
+def _lengths(unsure: int) -> Iterator[tuple[int, Iterator[int]]]:
+    """(length of False dimensions, lengths of None dimensions and lists in turn)"""
+    for long in (0, 2, 3):
+        if unsure > MAX_UNSURE:
+            yield from ((long, iter([n] * unsure)) for n in (0, 1, long))
+        else:
+            yield from ((long, iter(ns)) for ns in product((0, 1, long or 2), repeat=unsure))
+
+
+def _unsure(type_: Type) -> int:
+    """How many lengths `_sample` will take for it."""
+    if isinstance(type_, ArrayOf):
+        return sum(d is None for d in type_.dims)
+    if isinstance(type_, TupleOf):
+        return sum(map(_unsure, type_.items))
+    return 1 + 3 * _unsure(type_.item) if isinstance(type_, ListOf) else 0
+
+
+def _sample(type_: Type, lengths: tuple[int, Iterator[int]], data: bool) -> Anything:
+    long, unsure = lengths
+    if isinstance(type_, ArrayOf):
+        return _array(type_, tuple(next(unsure) if d is None else 1 if d else long for d in type_.dims))
+    if isinstance(type_, TupleOf):
+        return tuple(_sample(item, lengths, data) for item in type_.items)
+    if isinstance(type_, ListOf):
+        return [_sample(type_.item, lengths, data) for _ in range(next(unsure))]
+    if isinstance(type_, Known) and _harmless(type_.value):
+        return type_.value
+    cls = cls_of(type_)
+    if cls not in SCALARS or not (data or np.dtype(cls).kind in "fc"):
+        raise Unsampled
+    return SCALARS[cls]
+
+
+def _harmless(value: Anything) -> bool:
+    return type(value) in LITERALS or isinstance(value, (np.dtype, slice, np.generic)) or value in SCALARS
+
+
+def _array(type_: ArrayOf, shape: tuple[int, ...]) -> Anything:
+    """The identity matrix, repeated: it has an inverse, a determinant, a Cholesky factor."""
+    if type_.dtype.kind not in KINDS:
+        raise Unsampled
+    if len(shape) < 2:
+        return np.ones(shape, type_.dtype)
+    return np.broadcast_to(np.eye(*shape[-2:], dtype=type_.dtype), shape).copy()
+
+
+# -- the table --------------------------------------------------------------------------------------------------
+
+
+def own(rule: Callable[[Args, Mapping[str, Type]], Type]) -> Rule:
+    return lambda function, args, kwargs: rule(args, kwargs)
+
+
+def _where(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """With one argument its result's length is that of the data."""
+    return by_sampling_data(function, args, kwargs) if len(args) == 3 else Any
+
+
+def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return by_sampling_data(function, args, kwargs) if set(kwargs) <= {"dtype", "copy"} else Any
+
+
+OPERATORS = (
+    *(getattr(operator, n) for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")),
+    *(getattr(operator, n) for n in ("and_", "or_", "xor", "neg", "pos", "invert", "abs")),
+    *(getattr(operator, n) for n in ("lt", "le", "eq", "ne", "gt", "ge")),
+    *(abs, pow, divmod),
+)
+
+UFUNCS = tuple(f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None)
+
+REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cumprod sort argsort"
+
+SAMPLED = f"""{REDUCTIONS} amax amin median average nansum nanmean nanmax nanmin nanprod nanvar nanstd
+    count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d atleast_2d atleast_3d
+    matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like copy ravel diagonal diag trace
+    triu tril diff ascontiguousarray asfortranarray nan_to_num real imag angle conj broadcast_to iscomplexobj isrealobj
+    cumulative_sum ndim result_type trapezoid gradient tile repeat eye identity"""
+
+DATA = """dot vdot inner outer tensordot einsum kron concatenate stack vstack hstack column_stack dstack clip
+    full_like round around interp searchsorted isclose allclose array_equal cross polyval append shape size
+    where matmul"""
+"""Sampled, and integers among their positional arguments are data."""
+
+METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot conj
+    conjugate repeat item tolist"""
+
+LINALG = "inv solve det norm cholesky slogdet pinv eigh eigvalsh qr svd svdvals matrix_power multi_dot matrix_rank"
+
+FFT = "fft ifft rfft irfft fft2 ifft2 fftn ifftn hfft ihfft fftshift ifftshift"
+
+_NOT_DATA_METHODS = {"item", "tolist"}
+
+
+def _named(owner: Anything, names: str, rule: Rule) -> dict[Anything, Rule]:
+    return {getattr(owner, n): rule for n in names.split() if hasattr(owner, n)}
+
+
+def _reducers() -> dict[Anything, Rule]:
+    binary = [f for f in UFUNCS if f.nin == 2 and f.nout == 1]
+    return {getattr(f, n): by_sampling for f in binary for n in ("reduce", "accumulate")} | {
+        f.outer: by_sampling_data for f in binary
+    }
+
+
+RULES: dict[Anything, Rule] = {
+    **dict.fromkeys(OPERATORS, elementwise),
+    **dict.fromkeys(UFUNCS, elementwise),
+    **_reducers(),
+    **_named(np, SAMPLED, by_sampling),
+    **_named(np, DATA, by_sampling_data),
+    **_named(np.ndarray, METHODS, by_sampling),
+    **_named(np.generic, METHODS, by_sampling),
+    **_named(np.linalg, LINALG, by_sampling),
+    **_named(np.fft, FFT, by_sampling),
+    np.ndarray.clip: by_sampling_data,
+    np.ndarray.dot: by_sampling_data,
+    np.where: _where,
+    np.array: _array_of,
+    np.asarray: _array_of,
+    np.asanyarray: _array_of,
+    operator.matmul: by_sampling_data,
+    round: by_sampling,
+    operator.getitem: own(shapes.getitem),
+    np.reshape: own(shapes.reshape),
+    np.ndarray.reshape: own(shapes.reshape_method),
+    np.zeros: own(shapes.filled),
+    np.ones: own(shapes.filled),
+    np.empty: own(shapes.filled),
+    np.full: own(shapes.full),
+    np.arange: own(shapes.arange),
+    np.linspace: own(shapes.linspace),
+    **{t: elementwise for t in SCALARS if issubclass(t, np.generic)},
+}
+del RULES[np.ndarray.tolist]
+
+
+def attribute(type_: Type, name: str) -> Type | None:
+    """The type of a data attribute of an array or NumPy scalar; None for any other."""
+    if not is_numpy(type_) or not isinstance(type_, ArrayOf):
+        return _scalar_attribute(type_, name) if is_numpy(type_) else None
+    if name in _ATTRIBUTES:
+        return _ATTRIBUTES[name](type_)
+    if name in ("real", "imag") and type_.dtype.kind in KINDS:
+        return ArrayOf(getattr(np.empty(0, type_.dtype), name).dtype, type_.dims)
+    return None
+
+
+def _scalar_attribute(type_: Type, name: str) -> Type | None:
+    cls = cls_of(type_)
+    if cls not in SCALARS or name not in ("real", "imag", "T", "ndim", "size", "shape", "dtype"):
+        return None
+    value = getattr(SCALARS[cls], name)
+    return Known(value) if name in ("ndim", "size", "dtype") else type_of(value)
+
+
+def _dtype(type_: ArrayOf) -> Type:
+    return Known(type_.dtype) if type_.dtype.isbuiltin == 1 else Exact(type(type_.dtype))
+
+
+_ATTRIBUTES: dict[str, Callable[[ArrayOf], Type]] = {
+    "ndim": lambda t: Known(len(t.dims)),
+    "size": lambda t: Known(1) if all(t.dims) else Exact(int),
+    "shape": lambda t: TupleOf(tuple(Known(1) if d else Exact(int) for d in t.dims)),
+    "strides": lambda t: TupleOf((Exact(int),) * len(t.dims)),
+    "dtype": _dtype,
+    "T": lambda t: ArrayOf(t.dtype, t.dims[::-1]),
+    "mT": lambda t: ArrayOf(t.dtype, (*t.dims[:-2], *t.dims[:-3:-1])) if len(t.dims) > 1 else Any,
+    "itemsize": lambda t: Exact(int),
+    "nbytes": lambda t: Exact(int),
+}

@@ -1,0 +1,193 @@
+"""What names and attributes mean: the objects behind globals, cells, modules, classes and methods.
+
+Whatever is found out about something that the program might rebind comes with a guard. Of data only the type is
+taken, never the value: a global number may change between two calls.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import types as pytypes
+from abc import ABCMeta
+from typing import Any as Anything
+from typing import NamedTuple
+
+import numpy as np
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.passes import numpy_types
+from ctxdispatch.passes.guards import AttrIs, CellIs, CellType, Guard, PathIs, PathType
+from ctxdispatch.passes.transfer import builtin
+from ctxdispatch.passes.types import (
+    CODE,
+    Any,
+    Bound,
+    Exact,
+    Known,
+    Type,
+    cls_of,
+    const_type,
+    is_literal,
+    type_of,
+)
+
+Path = tuple[dict[str, Anything], tuple[str, ...]]
+
+
+class Found(NamedTuple):
+    type: Type
+    guard: Guard | None = None
+    path: Path | None = None
+
+
+UNKNOWN = Found(Any)
+
+CONSTANT_MODULES = (math, cmath, np)
+"""Their numbers (`math.pi`) are constants like their functions."""
+
+
+# -- globals and cells ------------------------------------------------------------------------------------------
+
+
+def global_name(namespace: dict[str, Anything], name: str) -> Found:
+    try:
+        value = prim.load_global(namespace, name)
+    except NameError:
+        return UNKNOWN
+    return _at_path(value, (namespace, (name,)))
+
+
+def _at_path(value: Anything, path: Path, *, constant: bool = False) -> Found:
+    type_ = stored_type(value, constant=constant)
+    guard = PathIs(*path, value) if isinstance(type_, Known) else PathType(*path, type_)
+    return Found(type_, guard, path)
+
+
+def stored_type(value: Anything, *, constant: bool = False) -> Type:
+    """The type of what a name, attribute or cell holds."""
+    if is_code(value) or (constant and is_literal(value)):
+        return Known(value)
+    type_ = type_of(value)
+    return Exact(list) if cls_of(type_) is list else type_  # checking each item would cost too much
+
+
+def is_code(value: Anything) -> bool:
+    """A program part rather than data: a module, class, function, or what wraps one."""
+    if isinstance(value, CODE) or hasattr(type(value), "__wrapped__"):
+        return True
+    return callable(value) and not isinstance(getattr(type(value), "__call__", None), pytypes.FunctionType)
+
+
+def cell_contents(cell: pytypes.CellType) -> Found:
+    try:
+        value = cell.cell_contents
+    except ValueError:
+        return UNKNOWN
+    type_ = stored_type(value)
+    return Found(type_, CellIs(cell, value) if isinstance(type_, Known) else CellType(cell, type_))
+
+
+# -- attributes -------------------------------------------------------------------------------------------------
+
+
+def attribute(owner: Type, name: str, path: Path | None) -> Found:
+    """What `owner.name` is; `path` is how the program came by the owner, where that is by names."""
+    if isinstance(owner, Known):
+        if isinstance(owner.value, pytypes.ModuleType):
+            return _of_module(owner.value, name, path)
+        if isinstance(owner.value, type):
+            return _of_class(owner.value, name, path)
+        if is_literal(owner.value) or isinstance(owner.value, (np.ufunc, np.dtype)):
+            return _of_constant(owner.value, name)
+    data = numpy_types.attribute(owner, name)
+    return Found(data) if data is not None else _of_instance(owner, name)
+
+
+def _of_module(module: pytypes.ModuleType, name: str, path: Path | None) -> Found:
+    try:
+        value = getattr(module, name)
+    except AttributeError:
+        return UNKNOWN
+    constant = module in CONSTANT_MODULES
+    if path is not None:
+        return _at_path(value, (path[0], (*path[1], name)), constant=constant)
+    type_ = stored_type(value, constant=constant)
+    return Found(type_, AttrIs(module, name, value)) if isinstance(type_, Known) else UNKNOWN
+
+
+def _of_class(cls: type, name: str, path: Path | None) -> Found:
+    """Functions as they are. What is made anew each time (a bound classmethod) cannot be guarded."""
+    if type(cls) not in (type, ABCMeta):
+        return UNKNOWN
+    value = getattr(cls, name, _MISSING)
+    if value is _MISSING or value is not getattr(cls, name):
+        return UNKNOWN
+    if builtin(cls):
+        return Found(const_type(value))
+    if path is not None:
+        return _at_path(value, (path[0], (*path[1], name)))
+    return Found(Known(value), AttrIs(cls, name, value)) if is_code(value) else UNKNOWN
+
+
+_MISSING: Anything = object()
+
+
+def _of_constant(value: Anything, name: str) -> Found:
+    """Literals, ufuncs and dtypes never change."""
+    attr = getattr(value, name, _MISSING)
+    if is_literal(attr) or isinstance(attr, (pytypes.BuiltinMethodType, type, np.dtype)):
+        return Found(Known(attr))
+    return UNKNOWN
+
+
+def _of_instance(owner: Type, name: str) -> Found:
+    """A method, bound; slots and properties are data of unknown type."""
+    cls = cls_of(owner)
+    if cls is None or not finds_class_attribute(cls, name):
+        return UNKNOWN
+    found = class_attribute(cls, name)
+    if not isinstance(found, (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
+        return Found(_DATA.get((cls, name), Any))
+    return Found(Bound(owner, found), None if builtin(cls) else AttrIs(cls, name, found))
+
+
+_DATA: dict[tuple[type, str], Type] = {
+    **{(cls, part): Exact(float) for cls in (float, complex) for part in ("real", "imag")},
+    **{(cls, part): Exact(int) for cls in (int, bool) for part in ("real", "imag", "numerator", "denominator")},
+}
+
+
+def class_attribute(cls: type, name: str) -> Anything:
+    """What the class itself holds under `name`, in the order of its MRO, or None."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return None
+
+
+def finds_class_attribute(cls: type, name: str) -> bool:
+    """Whether `x.name` for an `x` of exactly `cls` surely means what the class holds.
+
+    It does not where `x` may have an entry of its own: in classes with a `__dict__`, except for data descriptors,
+    which win over it. Nor where the class computes its attributes, or its metaclass is not known.
+    """
+    if type(cls) not in (type, ABCMeta) or class_attribute(cls, "__getattribute__") is not object.__getattribute__:
+        return builtin(cls) and type(cls) is type
+    found = class_attribute(cls, name)
+    return found is not None and (not cls.__dictoffset__ or is_data_descriptor(found))
+
+
+def is_data_descriptor(found: Anything) -> bool:
+    return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")
+
+
+def property_getter(owner: Type, name: str) -> tuple[pytypes.FunctionType, AttrIs] | None:
+    """The function behind a Python property, and its guard."""
+    cls = cls_of(owner)
+    found = class_attribute(cls, name) if cls is not None and finds_class_attribute(cls, name) else None
+    if type(found) is property and isinstance(found.fget, pytypes.FunctionType):
+        return found.fget, AttrIs(cls, name, found)
+    return None
+
+

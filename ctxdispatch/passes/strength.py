@@ -1,0 +1,157 @@
+"""Cheaper calls with bitwise the same results: one table, callee -> rewrite.
+
+A rewrite gets the op and the types of its arguments; it changes the op in place, or returns the operand that the
+result is equal to. Floating point allows little: x + 0.0 is not x where x is -0.0, and 0.0 * x is not 0.0.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any as Anything
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.passes.effects import operand_type
+from ctxdispatch.passes.types import ArrayOf, Exact, Known, cls_of
+
+Makers = Mapping[Value, Op]
+Rewrite = Callable[[Op, Makers], "Operand | None"]
+
+REAL = frozenset({float, np.float64, np.float32, np.float16})
+"""Not complex: 1.0 * z is (1 + 0j) * z, and 0 * inf is nan."""
+
+
+def strengthen(op: Op, makers: Makers) -> Operand | None:
+    """Rewrite `op`; the operand that its result equals, where the op is superfluous."""
+    function = op.fn
+    if function is None or len(op.results) != 1 or getattr(type(function), "__hash__", None) is None:
+        return None
+    rewrite = REWRITES.get(function)
+    return rewrite(op, makers) if rewrite is not None else None
+
+
+# -- identities -------------------------------------------------------------------------------------------------
+
+
+def unit(position: int, value: float) -> Rewrite:
+    """The operand at `position` being `value`, the result is the other operand: not a copy of it, so arrays, which
+    may be changed later, are left alone."""
+
+    def apply(op: Op, makers: Makers) -> Operand | None:
+        if len(op.args) != 2 or not is_number(op.args[position], value):
+            return None
+        other = op.args[1 - position]
+        return other if cls_of(operand_type(other)) in REAL and _same_class(op, other) else None
+
+    return apply
+
+
+def is_number(operand: Operand, value: float) -> bool:
+    if not isinstance(operand, Const) or type(operand.value) not in (int, float):
+        return False
+    return bool(operand.value == value) and str(operand.value)[0] != "-"
+
+
+def _same_class(op: Op, other: Operand) -> bool:
+    return cls_of(operand_type(op.result)) is cls_of(operand_type(other))
+
+
+def either(*rewrites: Rewrite) -> Rewrite:
+    def apply(op: Op, makers: Makers) -> Operand | None:
+        for rewrite in rewrites:
+            found = rewrite(op, makers)
+            if found is not None:
+                return found
+        return None
+
+    return apply
+
+
+def involution(op: Op, makers: Makers) -> Operand | None:
+    """-(-x)"""
+    maker = makers.get(op.args[0]) if isinstance(op.args[0], Value) else None
+    if maker is None or maker.fn is not op.fn or cls_of(operand_type(op.result)) not in REAL | {int, complex}:
+        return None
+    return maker.args[0] if cls_of(operand_type(maker.args[0])) is cls_of(operand_type(op.result)) else None
+
+
+def square(op: Op, makers: Makers) -> Operand | None:
+    """x ** 2 is x * x on arrays: NumPy computes it so; for Python floats the C library's pow need not."""
+    type_ = operand_type(op.args[0])
+    if len(op.args) == 2 and is_number(op.args[1], 2) and isinstance(type_, ArrayOf) and type_.dtype.kind in "f":
+        op.callee, op.args, op.syntax = Const(operator.mul), [op.args[0], op.args[0]], True
+    return None
+
+
+# -- reductions -------------------------------------------------------------------------------------------------
+
+
+def reduction(ufunc: np.ufunc, *, kinds: str) -> Rewrite:
+    """np.sum(x, axis, keepdims=k) is np.add.reduce(x, axis, ...) behind three Python frames. The default axis
+    differs: all of them, against the first."""
+
+    def apply(op: Op, makers: Makers) -> Operand | None:
+        given = arguments(op)
+        if given is None or not isinstance(given["a"], Value):
+            return None
+        type_ = operand_type(given["a"])
+        if isinstance(type_, ArrayOf) and type_.dtype.kind in kinds:
+            _call_reduce(op, ufunc, given)
+        return None
+
+    return apply
+
+
+def arguments(op: Op) -> dict[str, Operand] | None:
+    """The arguments of np.sum(a, axis, *, keepdims) by name; None where there are others."""
+    plain = len(op.args) - len(op.kwnames)
+    names = (*("a", "axis")[:plain], *op.kwnames)
+    given = dict(zip(names, op.args))
+    ok = plain in (1, 2) and len(given) == len(op.args) and set(given) <= {"a", "axis", "keepdims"}
+    return given if ok and all(_settled(given[n]) for n in given if n != "a") else None
+
+
+def _settled(operand: Operand) -> bool:
+    return isinstance(operand_type(operand), (Known, Exact)) or isinstance(operand, Const)
+
+
+def _call_reduce(op: Op, ufunc: np.ufunc, given: dict[str, Operand]) -> None:
+    axis, keepdims = given.get("axis", Const(None)), given.get("keepdims")
+    op.callee, op.syntax = Const(ufunc.reduce), False
+    op.args = [given["a"], axis]
+    op.kwnames = ()
+    if not (isinstance(axis, Const) and type(axis.value) in (int, tuple)) and not isinstance(axis, Value):
+        op.kwnames = ("axis",)
+    if keepdims is not None and not (isinstance(keepdims, Const) and keepdims.value is False):
+        op.args.append(keepdims)
+        op.kwnames = (*op.kwnames, "keepdims")
+
+
+# -- the table --------------------------------------------------------------------------------------------------
+
+_REDUCTIONS = {
+    "sum": (np.add, "fc"),
+    "prod": (np.multiply, "fc"),
+    "max": (np.maximum, "biufc"),
+    "min": (np.minimum, "biufc"),
+}
+
+REWRITES: dict[Anything, Rewrite] = {
+    operator.mul: either(unit(0, 1), unit(1, 1)),
+    operator.imul: either(unit(0, 1), unit(1, 1)),
+    operator.truediv: unit(1, 1),
+    operator.itruediv: unit(1, 1),
+    operator.sub: unit(1, 0),
+    operator.isub: unit(1, 0),
+    operator.pow: either(unit(1, 1), square),
+    operator.neg: involution,
+    **{
+        getattr(owner, name): reduction(ufunc, kinds=kinds)
+        for name, (ufunc, kinds) in _REDUCTIONS.items()
+        for owner in (np, np.ndarray)
+    },
+}
+
+
