@@ -1,0 +1,13 @@
+"""Reverse mode: `ADContext`, and the functions built on it."""
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch_contexts.reverse.api import checkpoint, custom_rule, grad, stop_gradient, value_and_grad, vjp
+from ctxdispatch_contexts.reverse.checks import check_grads
+from ctxdispatch_contexts.reverse.context import ADContext
+from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError
+from ctxdispatch_contexts.reverse.show import code_adjoint
+
+__all__ = [
+    "ADContext", "DerivativeError", "MissingRuleError", "MutationError", "UnsupportedSyntax", "check_grads",
+    "checkpoint", "code_adjoint", "custom_rule", "grad", "stop_gradient", "value_and_grad", "vjp",
+]  # fmt: skip

@@ -1,0 +1,454 @@
+"""The adjoint of an SSA program (Innes 2018, section 3), as one program that runs forward and then backward.
+
+    y = f(x)     ->     y = f(x), remembering what is asked for;  then, block by block in reverse,
+                        bar(operand) += pullback(bar(result))
+
+* Straight-line values stay values: the reverse sweep simply reads them.
+* Where control flow merges, the merge learns which predecessor it was entered by, and the sweep goes back there.
+* A loop's reverse is a loop over the iterations in reversed order. A value of an iteration that is read there goes on
+  a list, one list per value, appended at the latch. The last, partial iteration (from the header to the exit) is
+  reversed on its own.
+* bar(v), the cotangent of v, is a variable of the builder, so merges of cotangents become block parameters.
+
+The graph given is extended in place; `structure.normalise` has been at it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.analysis import Loop
+from ctxdispatch.ir.builder import Builder
+from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
+from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse.activity import passed
+from ctxdispatch_contexts.reverse.structure import Shape
+
+ZERO = Const(cotangents.ZERO)
+NONE = Const(None)
+
+
+@dataclass(eq=False)
+class Scope:
+    """Where the sweep is: outside of all loops (`loop` None), in the reverse of one whole iteration (`start` is the
+    block it begins with), or in that of the last, partial one (`start` None)."""
+
+    loop: Loop | None = None
+    parent: Scope | None = None
+    start: Block | None = None
+    saved: dict[Value, Value] = field(default_factory=dict)
+
+
+class Adjoint:
+    """One run of the transform. `pullbacks` says how an op is reversed (see `pullbacks.py`)."""
+
+    def __init__(self, shape: Shape, active: set[Value], pullbacks: Any) -> None:
+        self.shape = shape
+        self.graph: Graph = shape.graph
+        self.active = active
+        self.pullbacks = pullbacks
+        self.home = definitions(self.graph)
+        self.build = Builder(self.graph, default=self._default)
+        self.scope = Scope()
+        self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed
+        self._came: dict[Block, Operand] = {}
+        for value, block in self.home.items():
+            self.build.write(("primal", value), value, block)
+
+    @staticmethod
+    def _default(variable: Any) -> Operand:
+        return ZERO if variable[0] in ("bar", "carry") else NONE
+
+    # -- cotangents ---------------------------------------------------------------------------------------------
+
+    def bar(self, value: Operand) -> Operand:
+        """The cotangent of `value` that has arrived so far."""
+        found = self.build.read(("bar", value))
+        if isinstance(found, Value) and found.type is None:
+            found.type = cotangent_type(value)
+            found.name = found.name or "d" + getattr(value, "name", "")
+        return found
+
+    def set_bar(self, value: Value, cotangent: Operand) -> None:
+        self.build.write(("bar", value), cotangent)
+
+    def add(self, value: Operand, cotangent: Operand) -> None:
+        """bar(value) += cotangent"""
+        if not isinstance(value, Value) or value not in self.active or is_zero(cotangent):
+            return
+        old = self.bar(value)
+        if is_zero(old):
+            new = cotangent
+        elif numeric(value.type):
+            new = self.call(operator.add, old, cotangent, syntax=True, type=cotangent_type(value))
+        else:
+            new = self.call(cotangents.accumulate, old, cotangent)
+        if isinstance(new, Value) and not new.name:
+            new.name = "d" + value.name
+        self.set_bar(value, new)
+
+    def call(self, callee: Any, *args: Operand, **options: Any) -> Value:
+        return self.build.call(callee, *args, **options)
+
+    # -- the primal's values in the sweep -----------------------------------------------------------------------
+
+    def recall(self, value: Operand) -> Operand:
+        """`value` of the primal, as the sweep finds it again here."""
+        return self._recall(value, self.scope) if isinstance(value, Value) else value
+
+    def _recall(self, value: Value, scope: Scope) -> Operand:
+        loop = self.shape.loop(self.home[value])
+        at: Scope | None = scope
+        while at is not None and at.loop is not loop:
+            at = at.parent
+        assert at is not None, f"{value} is read by the sweep outside of its loop"
+        if at.loop is None:
+            return self._direct(value)
+        if at.start is None:
+            assert at.parent is not None
+            return self._recall(self._exit_value(value, at.loop), at.parent)
+        if value not in at.saved:
+            at.saved[value] = Value(value.name, value.type)
+        return at.saved[value]
+
+    def _direct(self, value: Value) -> Operand:
+        if self.shape.tree.dominates(self.home[value], self.shape.end):
+            return value
+        found = self.build.read(("primal", value))
+        if isinstance(found, Value) and found.type is None:
+            found.type = value.type
+        return found
+
+    def _exit_value(self, value: Value, loop: Loop) -> Value:
+        """The value's last incarnation, after the loop."""
+        exit = self.shape.exit[loop]
+        for position, param in enumerate(exit.params):
+            if all(e.args[position] is value for _, e in self.shape.preds(exit)):
+                return param
+        param = Value(value.name, value.type)
+        exit.params.append(param)
+        for block, edge in self.shape.preds(exit):
+            edge.args.append(self._value_at(value, block, loop))
+        self._define(param, exit)
+        return param
+
+    def _value_at(self, value: Value, block: Block, loop: Loop) -> Operand:
+        """`value` of this iteration at the end of `block`; anything where the iteration has not passed it."""
+        home = self.home[value]
+        if self.shape.tree.dominates(home, block):
+            return value
+        if home is not loop.header:
+            self.build.write(("primal", value), NONE, loop.header)
+        found = self.build.read(("primal", value), block)
+        if isinstance(found, Value):
+            found.type = value.type
+            self.home.setdefault(found, block)
+        return found
+
+    def _define(self, value: Value, block: Block) -> None:
+        """A value that the transform adds to the primal part."""
+        self.home[value] = block
+        self.build.write(("primal", value), value, block)
+
+    # -- the sweep ----------------------------------------------------------------------------------------------
+
+    def reverse(self) -> None:
+        """Emit the sweep, from where the builder stands to the reverse of the entry's first op."""
+        self._region(self.shape.end, self.graph.entry, None)
+
+    def _region(self, end: Block, start: Block, inside: Loop | None) -> None:
+        """Reverse the acyclic region from `start` to `end`, inner loops taken as one. `inside`: `end` is the exit
+        block of this loop and only its edges are the region's, not its ops."""
+        twin = {end: self.build.block}
+        for block in self._backward_order(end, start, inside):
+            self.build.enter(twin[block])
+            self.build.seal(twin[block])
+            if block is not end or inside is None:
+                self._block(block)
+            if block is not start:
+                self._go_back(block, inside if block is end else None, twin)
+
+    def _backward_order(self, end: Block, start: Block, inside: Loop | None) -> list[Block]:
+        order: list[Block] = []
+        seen = {end}
+        stack = [(end, iter(self._region_preds(end, inside) if end is not start else []))]
+        while stack:
+            block, preds = stack[-1]
+            for pred, _ in preds:
+                if pred not in seen:
+                    seen.add(pred)
+                    stack.append((pred, iter(self._region_preds(pred, None) if pred is not start else [])))
+                    break
+            else:
+                order.append(block)
+                stack.pop()
+        return order[::-1]
+
+    def _region_preds(self, block: Block, inside: Loop | None) -> list[tuple[Block, Edge | None]]:
+        loop = self.shape.loop_of_exit.get(block)
+        if loop is not None and loop is not inside:
+            return [(self.shape.preheader[loop], None)]
+        return list(self.shape.preds(block))
+
+    def _block(self, block: Block) -> None:
+        for op in reversed(block.ops):
+            if not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active):
+                self.build.pos = op.pos
+                self.pullbacks.reverse_op(self, op)
+        self.pullbacks.end_block(self, block)
+
+    def _go_back(self, block: Block, inside: Loop | None, twin: dict[Block, Block]) -> None:
+        """From the reverse of `block` to that of the predecessor by which it was entered."""
+        preds = self._region_preds(block, inside)
+        if len(preds) == 1:
+            self._pass_back(block, *preds[0], twin)
+            return
+        arms = [self.build.new_block(sealed=False) for _ in preds]
+        self._choose(self.recall(self.came(block)), arms)
+        for arm, (pred, edge) in zip(arms, preds, strict=True):
+            self.build.enter(arm)
+            self.build.seal(arm)
+            self._pass_back(block, pred, edge, twin)
+
+    def _choose(self, came: Operand, arms: list[Block]) -> None:
+        if len(arms) == 2:
+            self.build.branch(came, arms[1], arms[0])
+            return
+        for number, arm in enumerate(arms[:-2]):
+            rest = self.build.new_block()
+            is_it = self.call(operator.eq, came, Const(number), syntax=True, type=T.Exact(bool))
+            self.build.branch(is_it, arm, rest)
+            self.build.seal(rest)
+            self.build.enter(rest)
+        is_it = self.call(operator.eq, came, Const(len(arms) - 2), syntax=True, type=T.Exact(bool))
+        self.build.branch(is_it, arms[-2], arms[-1])
+
+    def _pass_back(self, block: Block, pred: Block, edge: Edge | None, twin: dict[Block, Block]) -> None:
+        if edge is None:
+            self._loop(self.shape.loop_of_exit[block])
+        else:
+            self.pass_edge(pred, edge)
+        if pred not in twin:
+            twin[pred] = self.build.new_block()
+        self.build.jump(twin[pred])
+
+    def pass_edge(self, pred: Block, edge: Edge) -> None:
+        """Cotangents of a block's parameters go to the arguments that `edge` passed."""
+        terminator = pred.terminator
+        arrived = [(arg, self.bar(p)) for p, arg in passed(terminator, edge) if p in self.active]
+        for arg, cotangent in arrived:
+            self.add(arg, cotangent)
+        if isinstance(terminator, Iterate) and edge is terminator.body and terminator.iterator in self.active:
+            self._pass_item(terminator, edge.target.params[0])
+
+    def _pass_item(self, terminator: Iterate, item: Value) -> None:
+        bar = self.bar(item)
+        bar = NONE if is_zero(bar) else bar
+        if terminator in self.items:
+            self.call(primitives.list_append, self.items[terminator], bar, syntax=True)
+        else:
+            self.add(terminator.iterator, self.call(primitives.build_list, bar, syntax=True))
+
+    def came(self, block: Block) -> Operand:
+        """By which of its edges `block` was entered: a bool for two of them, else a number."""
+        if block not in self._came:
+            self._came[block] = self._tested(block) or self._recorded(block)
+        return self._came[block]
+
+    def _tested(self, block: Block) -> Operand | None:
+        """The condition that decided between the two predecessors, where there is one: True for the second."""
+        preds = self.shape.preds(block)
+        fork = self.shape.tree.idom[block]
+        branch = fork.terminator
+        if len(preds) != 2 or not isinstance(branch, Branch) or self.shape.loop(fork) is not self.shape.loop(block):
+            return None
+        sides = [self._side(fork, branch, pred, edge) for pred, edge in preds]
+        return branch.cond if sides == [False, True] else None
+
+    def _side(self, fork: Block, branch: Branch, pred: Block, edge: Edge) -> bool | None:
+        for side, out in ((True, branch.then), (False, branch.orelse)):
+            if out is edge:
+                return side
+            if pred is not fork and len(self.shape.preds(out.target)) == 1 and self.shape.tree.dominates(out.target, pred):
+                return side
+        return None
+
+    def _recorded(self, block: Block) -> Value:
+        preds = self.shape.preds(block)
+        param = Value("came", T.Exact(bool if len(preds) == 2 else int))
+        block.params.append(param)
+        for number, (_, edge) in enumerate(preds):
+            edge.args.append(Const(bool(number) if len(preds) == 2 else number))
+        self._define(param, block)
+        return param
+
+    # -- loops --------------------------------------------------------------------------------------------------
+
+    def _loop(self, loop: Loop) -> None:
+        """Reverse a whole loop: first its last, partial iteration, then the others, backwards."""
+        if not self._is_active(loop):
+            return
+        header, outer = loop.header, self.scope
+        iterate = header.terminator if isinstance(header.terminator, Iterate) else None
+        if iterate is not None and iterate.iterator in self.active:
+            self.items[iterate] = self.call(primitives.build_list, syntax=True, name="bars")
+        self.scope = Scope(loop, outer)
+        self._region(self.shape.exit[loop], header, loop)
+        carried = [p for p in header.params if p in self.active]
+        for param in carried:
+            self.build.write(("carry", param), self.bar(param))
+        self.scope = outer
+        self._iterations(loop, carried)
+        self._leave(loop, carried, iterate)
+
+    def _is_active(self, loop: Loop) -> bool:
+        if any(p in self.active for b in loop.blocks for p in b.params):
+            return True
+        ops = [op for b in loop.blocks for op in b.ops]
+        return any(not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active) for op in ops)
+
+    def _iterations(self, loop: Loop, carried: list[Value]) -> None:
+        outer, before = self.scope, self.build.block
+        header, start, after = (self.build.new_block() for _ in range(3))
+        self.build.jump(header)
+        self.build.enter(header)
+        terminator = Iterate(NONE, Edge(start), Edge(after))
+        self.build.terminate(terminator)
+        self.build.seal(start)
+        self.build.seal(after)
+        self.scope = Scope(loop, outer, start)
+        self.build.enter(start)
+        self._one_iteration(loop, carried)
+        self.build.jump(header)
+        self.build.seal(header)
+        saved = self.scope.saved
+        self.scope = outer
+        self.build.enter(before)
+        terminator.iterator = self._driver(loop, start, saved)
+        self.build.enter(after)
+
+    def _one_iteration(self, loop: Loop, carried: list[Value]) -> None:
+        latch, header = self.shape.latch[loop], loop.header
+        for value in self._defined_in(loop):
+            self.set_bar(value, ZERO)
+        back = latch.edges()[0]
+        arrived = [(arg, self._carry(p)) for p, arg in passed(latch.terminator, back) if p in carried]
+        for arg, cotangent in arrived:
+            self.add(arg, cotangent)
+        self._region(latch, header, None)
+        for param in carried:
+            self.build.write(("carry", param), self.bar(param))
+
+    def _defined_in(self, loop: Loop) -> list[Value]:
+        out = []
+        for block in loop.blocks:
+            out += [p for p in block.params if p in self.active]
+            out += [r for op in block.ops for r in op.results if r in self.active]
+        return out
+
+    def _carry(self, param: Value) -> Operand:
+        found = self.build.read(("carry", param))
+        if isinstance(found, Value) and found.type is None:
+            found.type = cotangent_type(param)
+            found.name = "d" + param.name
+        return found
+
+    def _leave(self, loop: Loop, carried: list[Value], iterate: Iterate | None) -> None:
+        entering = self.shape.preheader[loop].edges()[0]
+        pairs = passed(self.shape.preheader[loop].terminator, entering)
+        arrived = [(arg, self._carry(p)) for p, arg in pairs if p in carried]
+        for arg, cotangent in arrived:
+            self.add(arg, cotangent)
+        if iterate in self.items:
+            assert iterate is not None
+            bars = self.call(cotangents.reversed_items, self.items.pop(iterate))
+            self.add(iterate.iterator, bars)
+
+    def _driver(self, loop: Loop, start: Block, saved: dict[Value, Value]) -> Operand:
+        """The iterator of the reversed loop, and what `start` unpacks of each item. Stands before the loop."""
+        lists = [(self._save(loop, value), twin) for value, twin in saved.items()]
+        if not lists:
+            start.params.insert(0, Value("_", T.Exact(int)))
+            return self.call(builtins.iter, self.call(range, self._count(loop)), syntax=True)
+        backwards = [self.call(reversed, self.recall(kept)) for kept, _ in lists]
+        if len(lists) == 1:
+            start.params.insert(0, lists[0][1])
+            return backwards[0]
+        item = Value("saved")
+        start.params.insert(0, item)
+        twins = [twin for _, twin in lists]
+        start.ops.insert(0, Op(Const(primitives.unpack), [item, Const(len(twins))], twins, syntax=True))
+        return self.call(zip, *backwards)
+
+    def _save(self, loop: Loop, value: Value) -> Value:
+        """Keep `value` of every whole iteration on a list."""
+        preheader, latch = self.shape.preheader[loop], self.shape.latch[loop]
+        kept = Value(value.name + "s", T.Exact(list))
+        preheader.ops.append(Op(Const(primitives.build_list), [], [kept], syntax=True))
+        self._define(kept, preheader)
+        args = [kept, self._value_at(value, latch, loop)]
+        latch.ops.append(Op(Const(primitives.list_append), args, [Value()], syntax=True))
+        return kept
+
+    def _count(self, loop: Loop) -> Operand:
+        """How many whole iterations there were."""
+        header = loop.header
+        count, more = Value("count", T.Exact(int)), Value("count", T.Exact(int))
+        header.params.append(count)
+        self.shape.preheader[loop].edges()[0].args.append(Const(0))
+        latch = self.shape.latch[loop]
+        latch.ops.append(Op(Const(operator.add), [count, Const(1)], [more], syntax=True))
+        latch.edges()[0].args.append(more)
+        self._define(count, header)
+        self._define(more, latch)
+        last = self._exit_value(count, loop)
+        return self.recall(last)
+
+
+def numeric(type_: T.Type | None) -> bool:
+    """Cotangents of such values add with `+`."""
+    match type_:
+        case T.ArrayOf():
+            return type_.dtype.kind in "fc"
+        case T.Exact(cls):
+            import numpy as np
+
+            return issubclass(cls, (float, complex, np.inexact))
+    return False
+
+
+def cotangent_type(value: Operand) -> T.Type:
+    if isinstance(value, Value) and numeric(value.type):
+        assert value.type is not None
+        return value.type
+    return T.Any
+
+
+def is_zero(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value is cotangents.ZERO
+
+
+def settle(adjoint: Adjoint) -> None:
+    """Give the zero that reaches a merge of cotangents a form: 0.0 where they add with `+`, else None."""
+    variable_of = adjoint.build.variable_of
+    for block in adjoint.graph.blocks:
+        terminator = block.terminator
+        for edge in block.edges():
+            skip = 1 if isinstance(terminator, Iterate) and edge is terminator.body else 0
+            for position, arg in enumerate(edge.args):
+                if is_zero(arg):
+                    variable = variable_of.get(edge.target.params[position + skip])
+                    primal = variable[1] if isinstance(variable, tuple) else None
+                    number = isinstance(primal, Value) and numeric(primal.type)
+                    edge.args[position] = Const(0.0) if number else NONE
+        for op in block.ops:
+            op.args = [NONE if is_zero(a) else a for a in op.args]
+
+
+__all__ = ["Adjoint", "Jump", "Scope", "cotangent_type", "is_zero", "numeric", "settle"]

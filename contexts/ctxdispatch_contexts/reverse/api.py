@@ -1,0 +1,148 @@
+"""What users call: gradients of functions as functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+from ctxdispatch.dispatch import overdub
+from ctxdispatch_contexts.reverse import context as ad
+from ctxdispatch_contexts.reverse.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.reverse.context import ADContext
+from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.program import Mode
+
+Argnums = int | Sequence[int]
+
+
+def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the gradient of `f`, a function with a real scalar result.
+
+    `argnums` says with respect to which positional arguments: an int for one gradient, a sequence for a tuple of them.
+    Each has the shape, dtype and structure of its argument (tuple, list, dict; a `types.SimpleNamespace` of the
+    attributes for any other object). With `has_aux`, `f` returns (value, aux) and the result is (gradient, aux).
+
+    For complex arguments of a real `f` the gradient is df/dx - i df/dy.
+
+    Raises DerivativeError (a TypeError) where `f` cannot be differentiated, at the user's line.
+    """
+    return _gradient(f, argnums, has_aux, value=False)
+
+
+def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Like `grad`, but the function returns (value, gradient); with `has_aux` ((value, aux), gradient)."""
+    return _gradient(f, argnums, has_aux, value=True)
+
+
+def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callable[..., Any]:
+    if not callable(f):
+        raise DerivativeError(f"grad takes a function, not a {type(f).__name__}", user_position())
+    single = isinstance(argnums, int)
+    wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    mode = Mode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
+    if ad.is_direct(f, ADContext):
+        return ad.entry_function(f, _resolved(f, mode), ADContext, 0, ())
+    return _by_call(f, mode)
+
+
+def _resolved(f: FunctionType, mode: Mode) -> Mode:
+    """Negative argnums count from the end; others must exist."""
+    n = f.__code__.co_argcount
+    return _checked(mode, n, f.__qualname__)
+
+
+def _checked(mode: Mode, n: int, name: str) -> Mode:
+    import dataclasses
+
+    assert mode.wrt is not None
+    for i in mode.wrt:
+        if not -n <= i < n:
+            raise DerivativeError(
+                f"argnums {i} is out of range: {name} has {n} positional arguments; give an index below {n}",
+                user_position(),
+            )
+    return dataclasses.replace(mode, wrt=tuple(i % n for i in mode.wrt))
+
+
+def _by_call(f: Any, mode: Mode) -> Callable[..., Any]:
+    """For what is no plain function (a method, an object, star arguments): one program per shape of call."""
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        checked = _checked(mode, len(args), getattr(f, "__qualname__", repr(f)))
+        return ad.entry_function(f, checked, ADContext, len(args), tuple(kwargs))(*args, **kwargs)
+
+    functools.update_wrapper(gradient, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    return gradient
+
+
+def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """(f(*args), pullback). `pullback(ybar)`, ybar of the result's shape, is a tuple with one cotangent per positional
+    argument (None for what has no derivative). It may be called again.
+    """
+    return overdub(ADContext(), f, *args, **kwargs)  # type: ignore[no-any-return]
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x`, taken for a constant: its derivative is zero."""
+    return x
+
+
+ZERO_BY_RULE.add(stop_gradient)
+
+
+def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: the function below differentiates `f`, on these types of positional arguments if any are given.
+
+        @custom_rule(np.sinc)
+        def _(x):
+            y = np.sinc(x)
+            return y, lambda ybar: ybar * ...
+
+    It is called with f's arguments and returns (y, pullback); the pullback gives one cotangent per positional argument
+    (one alone need not be in a tuple; None or NotImplemented: no derivative).
+    """
+
+    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(rule)
+        def with_context(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+            return rule(*args, **kwargs)
+
+        ADContext.rule(f, *types)(with_context)
+        return rule
+
+    return register
+
+
+class Checkpointed:
+    """`f`, its intermediate values not kept but computed again in the reverse sweep. See `checkpoint`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+def checkpoint(f: Callable[..., Any]) -> Checkpointed:
+    """`f`, except that under reverse mode it keeps its arguments only: the reverse sweep runs it once more.
+
+    Memory for time, as in Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12.
+    """
+    return Checkpointed(f)
+
+
+@ADContext.rule(Checkpointed.__call__)
+def _checkpointed(ctx: ADContext, checkpointed: Checkpointed, *args: Any, **kwargs: Any) -> Any:
+    y = checkpointed.function(*args, **kwargs)
+
+    def pullback(ybar: Any) -> tuple[Any, ...]:
+        names = tuple(kwargs)
+        _, again = ad.call_any(type(ctx), checkpointed.function, (*args, *kwargs.values()), names)
+        function, *rest = again(ybar)
+        mine = None if function is None else SimpleNamespace(function=function)
+        return (mine, *rest[: len(args)])
+
+    return y, pullback

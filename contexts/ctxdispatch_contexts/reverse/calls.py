@@ -1,0 +1,189 @@
+"""Calls whose pullback is found at run time.
+
+    before    %y = f(%a, %b)
+    after     %t = call_f(%a, %b);  %y, %pullback = unpack(%t, 2)       and in the sweep: %pullback(bar(%y))
+
+`call_f` is an entry (see `entry.py`) for this callee, which specialises itself on the types it meets. A callee without
+Python code and without a rule is replaced by its refusal.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
+from ctxdispatch_contexts.reverse.activity import STORES
+from ctxdispatch_contexts.reverse.elementwise import INPLACE
+from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError, Refusal, described
+from ctxdispatch_contexts.reverse.prepare import lifted
+from ctxdispatch_contexts.reverse.pullbacks import _hashable, static_rule
+from ctxdispatch_contexts.reverse.rules import operand_type
+
+Entries = Callable[[Any, int, tuple[str, ...]], Any]
+"""entries(callee, number of positional arguments, keyword names): the entry for such calls; callee None where it is
+the entry's own first argument."""
+
+REMEDY = "give it one with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`"
+
+MUTATES = frozenset({operator.setitem, operator.delitem, setattr, *INPLACE})
+MUTATING_METHODS = frozenset({
+    np.ndarray.sort, np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.copyto, np.put,
+    np.place, np.putmask, np.add.at, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
+    dict.update, dict.pop, dict.popitem, dict.clear, dict.setdefault, set.add, primitives.store_global,
+})  # fmt: skip
+
+
+class Instrumented:
+    """What `instrument` found: `replaced` and `before` as `Pullbacks` wants them."""
+
+    def __init__(self) -> None:
+        self.replaced: dict[Op, tuple[Value, list[Operand]]] = {}
+        self.before: dict[Op, Operand] = {}
+
+
+def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | None) -> Instrumented:
+    """Replace, in place, every active op that has no static rule. `own` is the one call of an entry made for it: if
+    that is still there, nothing more will be found out about it later."""
+    found = Instrumented()
+    for block in graph.blocks:
+        for op in list(block.ops):
+            if op.fn in _APPENDS and op.args[0] in active:
+                _remember_length(block, op, found)
+            elif _mutates(op, active):
+                _refuse(op, MutationError, mutation_message(op))
+            elif not active.isdisjoint(op.results) and static_rule(op, active) is None:
+                _replace(block, op, active, entries, own, found)
+    return found
+
+
+_APPENDS = (primitives.list_append, primitives.list_extend, list.append, list.extend)
+
+
+def _remember_length(block: Block, op: Op, found: Instrumented) -> None:
+    length = Value("n", T.Exact(int))
+    block.ops.insert(_index(block, op), Op(Const(len), [op.args[0]], [length], (), op.pos))
+    found.before[op] = length
+
+
+def _index(block: Block, op: Op) -> int:
+    return next(i for i, other in enumerate(block.ops) if other is op)
+
+
+# -- mutation ---------------------------------------------------------------------------------------------------
+
+
+def _mutates(op: Op, active: set[Value]) -> bool:
+    """Changes differentiated data in place, or puts such data into something that is there already."""
+    fn = op.fn
+    if not _hashable(fn):
+        return False
+    if "out" in op.kwnames and not active.isdisjoint(a for a in op.args if isinstance(a, Value)):
+        out = op.args[len(op.args) - len(op.kwnames) + op.kwnames.index("out")]
+        return not (isinstance(out, Const) and out.value is None)
+    if fn in INPLACE:
+        return op.args[0] in active and not _rebinds(op)
+    if fn in MUTATES or fn in MUTATING_METHODS:
+        return not active.isdisjoint(a for a in op.args if isinstance(a, Value)) and not (
+            fn is setattr and static_rule(op, active) is not None and _fresh(op)
+        )
+    return False
+
+
+def _rebinds(op: Op) -> bool:
+    cls = T.cls_of(operand_type(op.args[0]))
+    return cls is None or issubclass(cls, (int, float, complex, str, bytes, tuple, np.generic))
+
+
+def _fresh(op: Op) -> bool:
+    return True
+
+
+def mutation_message(op: Op) -> str:
+    what = {operator.setitem: "item assignment", operator.delitem: "item deletion", setattr: "attribute assignment"}
+    fn = op.fn
+    name = what.get(fn) or (f"in-place operator {fn.__name__}" if fn in INPLACE else f"{described(fn)} (in place)")
+    return (
+        f"{name} changes differentiated data ({{types}}) in place, which is not supported yet; "
+        "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`), or change a copy made before"
+    )
+
+
+def _refuse(op: Op, error: type[DerivativeError], message: str) -> None:
+    op.callee = Const(Refusal(error, message, op.pos))
+    op.syntax = False
+
+
+# -- calls ------------------------------------------------------------------------------------------------------
+
+
+def _replace(
+    block: Block, op: Op, active: set[Value], entries: Entries, own: Op | None, found: Instrumented
+) -> None:
+    fn = op.fn
+    if isinstance(fn, FunctionType) and op is own:
+        return  # its arguments do not fit: it fails as it would
+    if op is own or (fn is not None and not _at_run_time(fn)):
+        if op.fn in STORES and not op.results:
+            return
+        _refuse(op, MissingRuleError, missing_message(op))
+        return
+    if isinstance(fn, FunctionType) and (reason := _unsupported(fn)):
+        _refuse(op, DerivativeError, reason)
+        return
+    operands = list(op.args) if fn is not None else list(op.operands())
+    n = len(op.args) - len(op.kwnames)
+    entry = entries(fn, n, op.kwnames)
+    pair, pullback = Value("pair"), Value("pullback")
+    call = Op(Const(entry), operands, [pair], (), op.pos)
+    opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
+    if len(op.results) > 1:
+        _refuse(op, DerivativeError, "cannot unpack a differentiated {types} of a class of its own")
+        return
+    at = _index(block, op)
+    block.ops[at : at + 1] = [call, opening]
+    found.replaced[opening] = (pullback, operands)
+
+
+def _at_run_time(fn: Any) -> bool:
+    """Types that are known only then may decide: there is Python code, or a rule."""
+    if isinstance(fn, (FunctionType, MethodType, type)) or not callable(fn):
+        return True
+    if not _hashable(fn):
+        return True
+    known = elementwise(fn) or vjp_rule(fn) or lowering(fn) or fn in _STRUCTURAL
+    return bool(known) or isinstance(getattr(type(fn), "__call__", None), FunctionType) or _is_partial(fn)
+
+
+def _unsupported(fn: FunctionType) -> str:
+    """Why a Python function cannot be read, or nothing."""
+    try:
+        lifted(fn)
+    except UnsupportedSyntax as error:
+        return f"{described(fn)} cannot be differentiated: {error}; or {REMEDY}".replace("{", "{{").replace("}", "}}")
+    return ""
+
+
+def _is_partial(fn: Any) -> bool:
+    return type(fn).__name__ == "partial"
+
+
+_STRUCTURAL = frozenset({
+    operator.getitem, getattr, iter, enumerate, zip, reversed, list, tuple, dict.get, dict.items, dict.values,
+    primitives.unpack, primitives.unpack_ex, primitives.call_ex, *INPLACE, *INPLACE.values(),
+})  # fmt: skip
+
+
+def missing_message(op: Op) -> str:
+    types = "{types}"
+    if op.fn in (operator.getitem, getattr, iter, primitives.unpack, primitives.unpack_ex):
+        return f"{described(op.fn)} of {types} has no derivative rule; {REMEDY}"
+    return f"{described(op.fn)} has no derivative rule for ({types}); {REMEDY}"

@@ -1,0 +1,107 @@
+"""`check_grads`: reverse mode against finite differences, on anything that numbers can be found in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.reverse.api import vjp
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 1,
+    modes: Sequence[str] = ("rev",),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check the derivatives of `f` at `args` against central differences in a random direction.
+
+    For a random tangent v and cotangent w, <w, (f(x + eps v) - f(x - eps v)) / (2 eps)> must equal <pullback(w), v>.
+    Arguments and results may be numbers, arrays and tuples, lists, dicts of them. `order` 1 and mode "rev" are what
+    there is. Raises AssertionError with both numbers where they differ by more than `atol + rtol * |expected|`
+    (defaults by the arguments' precision), ValueError for an order or mode that does not exist.
+    """
+    if order != 1 or set(modes) - {"rev"}:
+        raise ValueError(f"check_grads has order 1 and mode 'rev', not order {order} and modes {tuple(modes)}")
+    args = tuple(args)
+    single = _is_single(args)
+    eps = eps or (1e-2 if single else 1e-6)
+    atol = (2e-2 if single else 1e-5) if atol is None else atol
+    rtol = (2e-2 if single else 1e-5) if rtol is None else rtol
+    rng = np.random.default_rng(0)
+    v = _random_like(args, rng)
+    y, pullback = vjp(f, *args)
+    w = _random_like(y, rng)
+    expected = (_inner(w, f(*_step(args, v, eps))) - _inner(w, f(*_step(args, v, -eps)))) / (2 * eps)
+    found = _inner(pullback(_as_result(w, y)), v)
+    if not abs(found - expected) <= atol + rtol * abs(expected):
+        raise AssertionError(f"reverse mode gives {found:.12g}, central differences give {expected:.12g}")
+
+
+def _is_single(tree: Any) -> bool:
+    return any(np.asarray(leaf).dtype in (np.float32, np.complex64, np.float16) for leaf in _leaves(tree))
+
+
+def _leaves(tree: Any) -> list[Any]:
+    if isinstance(tree, dict):
+        return [leaf for value in tree.values() for leaf in _leaves(value)]
+    if isinstance(tree, (tuple, list)):
+        return [leaf for value in tree for leaf in _leaves(value)]
+    return [tree] if _is_inexact(tree) else []
+
+
+def _is_inexact(x: Any) -> bool:
+    return isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc")
+
+
+def _map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    if isinstance(tree, dict):
+        return {k: _map(function, v, *(o[k] for o in others)) for k, v in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        items = [_map(function, *each) for each in zip(tree, *others, strict=True)]
+        return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+    return function(tree, *others)
+
+
+def _random_like(tree: Any, rng: np.random.Generator) -> Any:
+    def one(x: Any) -> Any:
+        if not _is_inexact(x):
+            return None
+        v = rng.standard_normal(np.shape(x))
+        v = v + 1j * rng.standard_normal(np.shape(x)) if np.iscomplexobj(x) else v
+        return np.asarray(v).astype(np.asarray(x).dtype)
+
+    return _map(one, tree)
+
+
+def _step(tree: Any, v: Any, eps: float) -> Any:
+    def one(x: Any, d: Any) -> Any:
+        if d is None:
+            return x
+        moved = x + eps * d
+        return moved.astype(x.dtype) if isinstance(x, (np.ndarray, np.generic)) else type(x)(moved)
+
+    return _map(one, tree, v)
+
+
+def _as_result(w: Any, y: Any) -> Any:
+    return _map(lambda one, like: one if isinstance(like, np.ndarray) or one is None else type(like)(one), w, y)
+
+
+def _inner(a: Any, b: Any) -> float:
+    """The real inner product of two trees: with cotangents in the convention df/dx - i df/dy it is Re(sum a*b)."""
+    if a is None or b is None:
+        return 0.0
+    if isinstance(a, dict):
+        return sum(_inner(v, b.get(k) if isinstance(b, dict) else getattr(b, k, None)) for k, v in a.items())
+    if isinstance(a, SimpleNamespace):
+        return _inner(vars(a), b if isinstance(b, dict) else vars(b))
+    if isinstance(a, (tuple, list)):
+        return sum(_inner(x, y) for x, y in zip(a, b, strict=False))
+    return float(np.real(np.sum(np.asarray(a) * np.asarray(b))))

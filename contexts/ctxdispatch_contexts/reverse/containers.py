@@ -1,0 +1,388 @@
+"""Pullbacks of what builds, reads and walks through containers, objects and cells.
+
+A container's cotangent has entries; building takes them apart, reading adds to one of them. Its forms are in
+`cotangents.py`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse.adjoint import ZERO, Adjoint, is_zero
+from ctxdispatch_contexts.reverse.rules import operand_type
+
+NONE = Const(None)
+
+
+@dataclass(frozen=True)
+class Handler:
+    """Reverses the ops of one callee; `accepts` may leave some of them to others."""
+
+    reverse: Callable[[Adjoint, Op], None]
+    accepts: Callable[[Op], bool] = lambda op: True
+
+
+def _arrived(adjoint: Adjoint, op: Op) -> Operand:
+    return adjoint.bar(op.result)
+
+
+def _or_none(cotangent: Operand) -> Operand:
+    return NONE if is_zero(cotangent) else cotangent
+
+
+def _entry(adjoint: Adjoint, g: Operand, key: Operand, to: Operand) -> None:
+    """Pass one entry of `g` on."""
+    if to in adjoint.active:
+        adjoint.add(to, adjoint.call(cotangents.entry_of, g, key))
+
+
+# -- building ---------------------------------------------------------------------------------------------------
+
+
+def _display(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        for i, item in enumerate(op.args):
+            _entry(adjoint, g, Const(i), item)
+
+
+def _map(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        for key, value in zip(op.args[::2], op.args[1::2], strict=True):
+            _entry(adjoint, g, adjoint.recall(key), value)
+
+
+def _same(adjoint: Adjoint, op: Op) -> None:
+    """The result is its operand: list -> tuple, iter, check_bound, ..."""
+    adjoint.add(op.args[0], _arrived(adjoint, op))
+
+
+def _append(adjoint: Adjoint, op: Op) -> None:
+    target, item = op.args
+    g = adjoint.bar(target)
+    if not is_zero(g) and item in adjoint.active:
+        adjoint.add(item, adjoint.call(cotangents.take_entry, g, adjoint.recall(adjoint.pullbacks.before[op])))
+
+
+def _extend(adjoint: Adjoint, op: Op) -> None:
+    target, items = op.args
+    g = adjoint.bar(target)
+    if not is_zero(g) and items in adjoint.active:
+        first = adjoint.recall(adjoint.pullbacks.before[op])
+        adjoint.add(items, adjoint.call(take_from, g, first, adjoint.recall(items)))
+
+
+def take_from(bar: Any, first: int, items: Any) -> Any:
+    """The cotangents of what an extend appended from position `first` on."""
+    taken = [cotangents.take_entry(bar, first + i) for i in range(len(items))]
+    return dict(zip(items, taken, strict=True)) if isinstance(items, dict) else taken
+
+
+def _map_add(adjoint: Adjoint, op: Op) -> None:
+    target, key, value = op.args
+    g = adjoint.bar(target)
+    if not is_zero(g) and value in adjoint.active:
+        adjoint.add(value, adjoint.call(cotangents.take_entry, g, adjoint.recall(key)))
+
+
+def _map_update(adjoint: Adjoint, op: Op) -> None:
+    target, other = op.args[:2]
+    g = adjoint.bar(target)
+    if not is_zero(g) and other in adjoint.active:
+        adjoint.add(other, adjoint.call(take_keys, g, adjoint.recall(other)))
+
+
+def take_keys(bar: Any, other: Any) -> dict[Any, Any]:
+    return {key: cotangents.take_entry(bar, key) for key in other}
+
+
+# -- reading ----------------------------------------------------------------------------------------------------
+
+
+def _index(adjoint: Adjoint, op: Op) -> None:
+    container, index = op.args
+    g = _arrived(adjoint, op)
+    if is_zero(g) or container not in adjoint.active:
+        return
+    bar = _or_none(adjoint.bar(container))
+    args = (bar, adjoint.recall(container), adjoint.recall(index), g)
+    _owned(adjoint, container, adjoint.call(cotangents.add_index, *args))
+
+
+def _owned(adjoint: Adjoint, container: Operand, bar: Value) -> None:
+    assert isinstance(container, Value)
+    adjoint.set_bar(container, bar)
+
+
+def _attribute(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    target = op.args[0]
+    if not is_zero(g) and target in adjoint.active:
+        bar = _or_none(adjoint.bar(target))
+        _owned(adjoint, target, adjoint.call(cotangents.add_entry, bar, op.args[1], g))
+
+
+def _plain_attribute(op: Op) -> bool:
+    """Read off an instance of a known class of no array kind, and by no code: no property, no __getattr__."""
+    cls = T.cls_of(operand_type(op.args[0]))
+    name = op.args[1]
+    if cls is None or not isinstance(name, Const) or len(op.args) != 2:
+        return False
+    return plain_attribute(cls, name.value)
+
+
+def plain_attribute(cls: type, name: str) -> bool:
+    """Reading `name` off an instance runs no Python code and computes nothing."""
+    import numpy as np
+
+    if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
+        return False
+    if "__getattribute__" in _python_names(cls) or hasattr(cls, "__getattr__"):
+        return False
+    found = getattr(cls, name, None)
+    return not isinstance(found, property) and not hasattr(type(found), "__get__") or _is_slot(found)
+
+
+def _is_slot(found: Any) -> bool:
+    return type(found).__name__ in ("member_descriptor", "_tuplegetter")
+
+
+def _python_names(cls: type) -> set[str]:
+    return {name for base in cls.__mro__ if base is not object for name in vars(base)}
+
+
+def _setattr(adjoint: Adjoint, op: Op) -> None:
+    target, name, value = op.args
+    g = adjoint.bar(target)
+    if not is_zero(g) and value in adjoint.active:
+        adjoint.add(value, adjoint.call(cotangents.take_entry, g, name))
+
+
+def _unpack(adjoint: Adjoint, op: Op) -> None:
+    bars = [_or_none(adjoint.bar(r)) if r in adjoint.active else NONE for r in op.results]
+    if all(b is NONE for b in bars):
+        return
+    given = adjoint.call(primitives.build_list, *bars, syntax=True)
+    adjoint.add(op.args[0], adjoint.call(from_items, given, adjoint.recall(op.args[0])))
+
+
+def _unpack_ex(adjoint: Adjoint, op: Op) -> None:
+    bars = [_or_none(adjoint.bar(r)) if r in adjoint.active else NONE for r in op.results]
+    if all(b is NONE for b in bars):
+        return
+    before = op.args[1]
+    given = adjoint.call(primitives.build_list, *bars, syntax=True)
+    starred = adjoint.recall(op.results[before.value])  # type: ignore[union-attr]
+    flat = adjoint.call(flatten_star, given, before, starred)
+    adjoint.add(op.args[0], adjoint.call(from_items, flat, adjoint.recall(op.args[0])))
+
+
+def flatten_star(bars: list[Any], before: int, starred: list[Any]) -> list[Any]:
+    middle = cotangents.whole(bars[before], starred)
+    middle = [None] * len(starred) if middle is None else list(middle)
+    return [*bars[:before], *middle, *bars[before + 1 :]]
+
+
+# -- walking through --------------------------------------------------------------------------------------------
+
+
+def _iter(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        adjoint.add(op.args[0], adjoint.call(from_items, g, adjoint.recall(op.args[0])))
+
+
+def from_items(bars: Any, iterable: Any) -> Any:
+    """The cotangent of `iterable` whose items, in order, have the cotangents `bars` (maybe fewer than items)."""
+    import numpy as np
+
+    if bars is None or isinstance(iterable, (dict, set, frozenset, str, range)):
+        return None
+    if isinstance(iterable, np.ndarray):
+        out = np.zeros(iterable.shape, iterable.dtype)
+        for row, bar in enumerate(bars):
+            if bar is not None:
+                out[row] = cotangents.whole(bar, iterable[row])
+        return out
+    return bars
+
+
+def _enumerate(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        bars = adjoint.call(unzip, g, Const(1))
+        adjoint.add(op.args[0], adjoint.call(from_items, bars, adjoint.recall(op.args[0])))
+
+
+def _zip(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if is_zero(g):
+        return
+    for k, arg in enumerate(op.args[: len(op.args) - len(op.kwnames)]):
+        if arg in adjoint.active:
+            bars = adjoint.call(unzip, g, Const(k))
+            adjoint.add(arg, adjoint.call(from_items, bars, adjoint.recall(arg)))
+
+
+def unzip(bars: Any, k: int) -> Any:
+    """Entry k of each item's cotangent."""
+    return None if bars is None else [cotangents.entry_of(bar, k) for bar in bars]
+
+
+def _reversed(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        adjoint.add(op.args[0], adjoint.call(backwards, g, adjoint.recall(op.args[0])))
+
+
+def backwards(bars: Any, sequence: Any) -> Any:
+    if bars is None:
+        return None
+    bars = [None] * (len(sequence) - len(bars)) + list(bars)[::-1]
+    return from_items(bars, sequence)
+
+
+def _values(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        adjoint.add(op.args[0], adjoint.call(by_key, g, adjoint.recall(op.args[0])))
+
+
+def by_key(bars: Any, mapping: dict[Any, Any]) -> Any:
+    return None if bars is None else dict(zip(mapping, bars, strict=False))
+
+
+def _items(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        adjoint.add(op.args[0], adjoint.call(by_key, adjoint.call(unzip, g, Const(1)), adjoint.recall(op.args[0])))
+
+
+def _get(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if is_zero(g):
+        return
+    mapping, key, *default = op.args
+    if mapping in adjoint.active:
+        bar = _or_none(adjoint.bar(mapping))
+        args = (bar, adjoint.recall(mapping), adjoint.recall(key), g)
+        _owned(adjoint, mapping, adjoint.call(add_present, *args))
+    if default and default[0] in adjoint.active:
+        args = (adjoint.recall(mapping), adjoint.recall(key), g)
+        adjoint.add(default[0], adjoint.call(if_absent, *args))
+
+
+def add_present(bar: Any, mapping: dict[Any, Any], key: Any, g: Any) -> Any:
+    return cotangents.add_entry(bar, key, g) if key in mapping else bar
+
+
+def if_absent(mapping: dict[Any, Any], key: Any, g: Any) -> Any:
+    return None if key in mapping else g
+
+
+# -- cells and functions ----------------------------------------------------------------------------------------
+
+
+def _cell_get(adjoint: Adjoint, op: Op) -> None:
+    adjoint.add(op.args[0], _arrived(adjoint, op))
+
+
+def _cell_set(adjoint: Adjoint, op: Op) -> None:
+    cell, value = op.args
+    g = adjoint.bar(cell)
+    if isinstance(cell, Value) and not is_zero(g):
+        adjoint.set_bar(cell, ZERO)
+        adjoint.add(value, g)
+
+
+def _function(adjoint: Adjoint, op: Op) -> None:
+    """A function's cotangent has an attribute per free variable."""
+    g = _arrived(adjoint, op)
+    closure = op.args[5] if len(op.args) > 5 else NONE
+    if not is_zero(g) and closure in adjoint.active:
+        names = op.args[1].value.co_freevars  # type: ignore[union-attr]
+        adjoint.add(closure, adjoint.call(by_position, g, Const(names)))
+
+
+def by_position(bar: Any, names: tuple[str, ...]) -> Any:
+    return None if bar is None else tuple([cotangents.entry_of(bar, name) for name in names])
+
+
+# -- the table --------------------------------------------------------------------------------------------------
+
+
+def _of(*classes: type) -> Callable[[Op], bool]:
+    """The first operand is of one of these builtin classes, or it does not matter which."""
+
+    def accepts(op: Op) -> bool:
+        return T.cls_of(operand_type(op.args[0])) in classes
+
+    return accepts
+
+
+def _any_iterable(op: Op) -> bool:
+    """Iterating runs no Python code of the user's."""
+    import numpy as np
+
+    cls = T.cls_of(operand_type(op.args[0]))
+    return cls in (list, tuple, dict, range, enumerate, zip, reversed, np.ndarray, type({}.items()), type({}.values())) or (
+        cls is not None and cls.__module__ == "builtins"
+    )
+
+
+def _indexable(op: Op) -> bool:
+    import numpy as np
+
+    cls = T.cls_of(operand_type(op.args[0]))
+    return cls in (list, tuple, dict, np.ndarray) or (cls is not None and issubclass(cls, tuple))
+
+
+REVERSED: dict[Any, Handler] = {
+    primitives.build_tuple: Handler(_display),
+    primitives.build_list: Handler(_display),
+    primitives.build_map: Handler(_map),
+    primitives.list_to_tuple: Handler(_same),
+    primitives.list_append: Handler(_append),
+    list.append: Handler(_append),
+    primitives.list_extend: Handler(_extend),
+    list.extend: Handler(_extend),
+    primitives.map_add: Handler(_map_add),
+    primitives.dict_update: Handler(_map_update),
+    primitives.dict_merge: Handler(_map_update),
+    primitives.check_bound: Handler(_same),
+    primitives.unpack: Handler(_unpack, _any_iterable),
+    primitives.unpack_ex: Handler(_unpack_ex, _any_iterable),
+    primitives.make_cell: Handler(_same),
+    primitives.cell_get: Handler(_cell_get),
+    primitives.cell_set: Handler(_cell_set),
+    primitives.make_function: Handler(_function),
+    operator.getitem: Handler(_index, _indexable),
+    builtins.getattr: Handler(_attribute, _plain_attribute),
+    builtins.setattr: Handler(_setattr),
+    builtins.iter: Handler(_iter, _any_iterable),
+    builtins.enumerate: Handler(_enumerate, _any_iterable),
+    builtins.zip: Handler(_zip),
+    builtins.reversed: Handler(_reversed, _of(list, tuple)),
+    builtins.list: Handler(_iter, lambda op: bool(op.args) and _any_iterable(op)),
+    builtins.tuple: Handler(_iter, lambda op: bool(op.args) and _any_iterable(op)),
+    dict.values: Handler(_values),
+    dict.items: Handler(_items),
+    dict.get: Handler(_get),
+    list.copy: Handler(_same),
+    dict.copy: Handler(_same),
+}
+
+INDEXED_BY = frozenset(
+    {operator.getitem, builtins.getattr, dict.get, primitives.list_append, primitives.list_extend, list.append,
+     list.extend, primitives.map_add, primitives.dict_update, primitives.dict_merge, builtins.setattr}
+)  # fmt: skip
+"""Ops after which the cotangent of the first operand may be in parts."""

@@ -1,0 +1,197 @@
+"""Entries: functions that specialise themselves on the types they are called with.
+
+An entry's `function` is what `grad(f)` returns. Its code starts as a stub that calls `miss`; the first call compiles
+the derivative program for the types at hand, and the function's own `__code__` becomes: guards, then the program. So a
+call costs the guards and no more. Further types are found by `miss` in a dictionary. A change of the rules puts the
+stub back.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode.emit import make_function
+from ctxdispatch.dispatch import rules as context_rules
+from ctxdispatch.ir.graph import Const, Graph, Op, Return, Signature, Value
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import CodeIs, Guard
+from ctxdispatch_contexts.reverse.activity import carries
+from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.guarding import add_guards, guardable, holds
+from ctxdispatch_contexts.reverse.prepare import lifted
+from ctxdispatch_contexts.reverse.program import Mode, Program, differentiate
+
+_compiling = threading.RLock()
+_live: weakref.WeakSet[Entry]
+
+
+class Source:
+    """What is differentiated: `graph()` gives a fresh copy of its IR, `guards` what that copy takes for granted."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.cells = function.__closure__ or ()
+
+    def graph(self) -> Graph:
+        return clone(lifted(self.function))
+
+    def guards(self) -> list[Guard]:
+        return [CodeIs(self.function, self.function.__code__)]
+
+    def signature(self) -> Signature:
+        return Signature.of(self.function.__code__)
+
+
+class CallSource:
+    """One call, `callee(a0, ..., k=ak)`. Without a callee the first argument is called."""
+
+    def __init__(self, callee: Any, n: int, kwnames: tuple[str, ...] = (), *, dynamic: bool = False) -> None:
+        self.callee, self.n, self.kwnames, self.dynamic = callee, n, kwnames, dynamic
+        self.cells = ()
+
+    def signature(self) -> Signature:
+        names = [f"a{i}" for i in range(self.n)] + [f"k_{name}" for name in self.kwnames]
+        return Signature(tuple(names), len(names))
+
+    def graph(self) -> Graph:
+        graph = Graph(getattr(self.callee, "__name__", "call"), self.signature(), namespace={"__name__": __name__})
+        y = Value("y")
+        graph.entry.ops.append(Op(Const(self.callee), list(graph.params), [y], self.kwnames))
+        graph.entry.terminator = Return(y)
+        return graph
+
+    def guards(self) -> list[Guard]:
+        return []
+
+
+class Specialised:
+    """One compiled program: `function` tests its guards first, `body` does not."""
+
+    def __init__(self, entry: Entry, types: tuple[T.Type, ...], program: Program) -> None:
+        self.types, self.guards = types, program.guards
+        self._plain = program.graph
+        self._entry = entry
+        self._body: Callable[..., Any] | None = None
+        graph = clone(program.graph)
+        add_guards(graph, types, self.guards, entry.miss)
+        self.function = make_function(graph, entry.namespace, entry.closure)
+        self.installed = False
+
+    @property
+    def body(self) -> Callable[..., Any]:
+        if self._body is None:
+            self._body = make_function(self._plain, self._entry.namespace, self._entry.closure)
+        return self._body
+
+    def holds(self) -> bool:
+        return all(map(holds, self.guards))
+
+
+class Entry:
+    def __init__(self, source: Source | CallSource, mode: Mode, context: Any) -> None:
+        self.source, self.mode, self.context = source, mode, context
+        function = source.function if isinstance(source, Source) else None
+        self.closure = tuple(source.cells)
+        self.namespace = function.__globals__ if function is not None else {"__name__": __name__}
+        self.specialised: dict[tuple[T.Type, ...], Specialised] = {}
+        self.function = make_function(self._stub_graph(), self.namespace, self.closure)
+        self._stub: CodeType = self.function.__code__
+        if function is not None:
+            self.function.__defaults__ = function.__defaults__
+            self.function.__kwdefaults__ = function.__kwdefaults__
+        _live.add(self)
+
+    def _stub_graph(self) -> Graph:
+        """(*arguments): return miss(*arguments)"""
+        graph = self.source.graph() if isinstance(self.source, CallSource) else _bare(self.source.function)
+        result = Value()
+        entry = graph.entry
+        entry.ops = [Op(Const(self.miss), list(graph.params), [result])]
+        entry.terminator = Return(result)
+        graph.blocks = [entry]
+        return graph
+
+    def miss(self, *args: Any) -> Any:
+        """The installed program does not fit these arguments: find or compile one that does, and run it."""
+        types = tuple([guardable(T.type_of(a)) for a in args])
+        found = self.specialised.get(types)
+        if found is None or not found.holds():
+            found = self._compile(types)
+            return found.function(*args)
+        return found.body(*args)
+
+    def _compile(self, types: tuple[T.Type, ...]) -> Specialised:
+        with _compiling:
+            found = self.specialised.get(types)
+            if found is not None and found.holds():  # another thread was first
+                return found
+            version = context_rules.version()
+            found = Specialised(self, types, self.program(types))
+            _count(self)
+            if version == context_rules.version():
+                self._keep(types, found)
+            return found
+
+    def _keep(self, types: tuple[T.Type, ...], found: Specialised) -> None:
+        old = self.specialised.get(types)
+        self.specialised[types] = found
+        if self.function.__code__ is self._stub or (old is not None and old.installed):
+            self.function.__code__ = found.function.__code__
+            found.installed = True
+
+    def program(self, types: tuple[T.Type, ...]) -> Program:
+        self._check_arguments(types)
+        program = differentiate(
+            self.source.graph(), types, self.source.cells, self.mode, self.context.ad_has_rule, self.context.ad_entries
+        )
+        program.guards[:0] = self.source.guards()
+        return program
+
+    def _check_arguments(self, types: tuple[T.Type, ...]) -> None:
+        if self.mode.split or self.mode.wrt is None:
+            return
+        names = self.source.signature().names
+        for i in self.mode.wrt:
+            if not carries(types[i]):
+                cls = T.cls_of(types[i])
+                raise DerivativeError(
+                    f"argument {names[i]!r} (argnums {i}) is of type {cls.__name__ if cls else types[i]}, which has no "
+                    "derivative; pass a float (or an array of floats), or leave it out of argnums",
+                    user_position(),
+                )
+
+    def forget(self) -> None:
+        self.specialised.clear()
+        self.function.__code__ = self._stub
+
+
+def _bare(function: FunctionType) -> Graph:
+    code = function.__code__
+    return Graph(
+        code.co_qualname, Signature.of(code), cellnames=code.co_freevars, namespace=function.__globals__,
+        filename=code.co_filename, line=code.co_firstlineno,
+    )  # fmt: skip
+
+
+_live = weakref.WeakSet()
+compiled: dict[str, int] = {}
+"""How many programs were compiled, by the name of what was differentiated."""
+
+
+def _count(entry: Entry) -> None:
+    name = entry.function.__qualname__
+    compiled[name] = compiled.get(name, 0) + 1
+
+
+def _rules_changed(context: type, callee: Any) -> None:
+    if hasattr(context, "ad_entries"):
+        for entry in tuple(_live):
+            entry.forget()
+
+
+context_rules.subscribe(_rules_changed)

@@ -1,0 +1,172 @@
+"""Guards as IR: the tests at the entry of a specialised function, a few nanoseconds each.
+
+    entry(x): branch type(x) is float   -> next   else miss
+    next():   branch math.sin is <sin>  -> body   else miss
+    miss():   return MISS(x)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Return, Value
+from ctxdispatch.passes import guards as G
+from ctxdispatch.passes import types as T
+
+
+class _Tests:
+    """Appends one test after another; whichever fails goes to `miss`."""
+
+    def __init__(self, graph: Graph, entry: Block, miss: Block) -> None:
+        self.graph, self.block, self.miss = graph, entry, miss
+
+    def op(self, fn: Any, *args: Operand, syntax: bool = True) -> Value:
+        result = Value()
+        self.block.ops.append(Op(Const(fn), list(args), [result], (), None, syntax))
+        return result
+
+    def require(self, cond: Operand) -> None:
+        following = self.graph.new_block()
+        self.block.terminator = Branch(cond, Edge(following), Edge(self.miss))
+        self.block = following
+
+    def is_(self, a: Operand, value: Any) -> None:
+        self.require(self.op(operator.is_, a, Const(value)))
+
+    def equal(self, a: Operand, value: Any) -> None:
+        self.require(self.op(operator.eq, a, Const(value)))
+
+    def attribute(self, a: Operand, name: str) -> Value:
+        return self.op(getattr, a, Const(name))
+
+
+def add_guards(graph: Graph, types: Sequence[T.Type], guards: Sequence[G.Guard], miss: Callable[..., Any]) -> None:
+    """Put the tests before `graph`, in place. A failing one returns miss(*arguments)."""
+    body = graph.entry
+    entry, failed = Block("entry"), Block("miss")
+    entry.params = [Value(p.name, p.type) for p in body.params]
+    graph.blocks.insert(0, entry)
+    graph.blocks.append(failed)
+    result = Value()
+    failed.ops = [Op(Const(miss), list(entry.params), [result])]
+    failed.terminator = Return(result)
+    tests = _Tests(graph, entry, failed)
+    for param, type_ in zip(entry.params, types, strict=True):
+        _check_type(tests, param, type_)
+    for guard in guards:
+        _CHECKS[type(guard)](tests, guard)
+    tests.block.terminator = Jump(Edge(body, list(entry.params)))
+
+
+def guardable(type_: T.Type) -> T.Type:
+    """The part of an argument's type that a cheap test at the entry can establish."""
+    match type_:
+        case T.ListOf():
+            return T.Exact(list)
+        case T.TupleOf(items):
+            return T.TupleOf(tuple(map(guardable, items))) if len(items) <= 16 else T.Exact(tuple)
+        case T.Known(value):
+            return type_ if value is None or _by_identity(value) else T.Exact(type(value))
+        case T.ArrayOf(dtype, _):
+            return type_ if dtype is np.dtype(dtype.char) else T.Any
+        case T.Exact():
+            return type_
+    return T.Any
+
+
+def _by_identity(value: Any) -> bool:
+    return callable(value) and not (isinstance(value, FunctionType) and value.__closure__)
+
+
+def _check_type(tests: _Tests, a: Operand, type_: T.Type) -> None:
+    match type_:
+        case T.Known(value):
+            tests.is_(a, value)
+        case T.Exact(cls):
+            tests.is_(tests.op(type, a, syntax=False), cls)
+        case T.ArrayOf(dtype, dims):
+            _check_array(tests, a, dtype, dims)
+        case T.TupleOf(items):
+            tests.is_(tests.op(type, a, syntax=False), tuple)
+            tests.equal(tests.op(len, a, syntax=False), len(items))
+            for i, item in enumerate(items):
+                if item is not T.Any:
+                    _check_type(tests, tests.op(operator.getitem, a, Const(i)), item)
+
+
+def _check_array(tests: _Tests, a: Operand, dtype: Any, dims: tuple[bool | None, ...]) -> None:
+    tests.is_(tests.op(type, a, syntax=False), np.ndarray)
+    tests.is_(tests.attribute(a, "dtype"), dtype)
+    tests.equal(tests.attribute(a, "ndim"), len(dims))
+    if None in dims or not dims:
+        return
+    shape = tests.attribute(a, "shape")
+    if True not in dims:
+        tests.require(tests.op(primitives.not_contains, shape, Const(1)))
+        return
+    for i, one in enumerate(dims):
+        length = tests.op(operator.getitem, shape, Const(i))
+        tests.require(tests.op(operator.eq if one else operator.ne, length, Const(1)))
+
+
+def _load(tests: _Tests, guard: G.PathIs | G.PathType) -> Value:
+    value = tests.op(primitives.load_global, Const(guard.namespace), Const(guard.path[0]))
+    for name in guard.path[1:]:
+        value = tests.attribute(value, name)
+    return value
+
+
+def _path_is(tests: _Tests, guard: G.PathIs) -> None:
+    loaded = _load(tests, guard)
+    if type(guard.value).__name__ == "builtin_function_or_method" and getattr(guard.value, "__self__", None) is not None:
+        if not isinstance(guard.value.__self__, type(np)):
+            tests.equal(loaded, guard.value)  # np.add.reduce is a new object each time
+            return
+    tests.is_(loaded, guard.value)
+
+
+def _cell(tests: _Tests, cell: Any) -> Value:
+    return tests.op(getattr, Const(cell), Const("cell_contents"))
+
+
+_CHECKS: dict[type, Callable[[_Tests, Any], None]] = {
+    G.PathIs: _path_is,
+    G.PathType: lambda tests, g: _check_type(tests, _load(tests, g), guardable(g.type)),
+    G.AttrIs: lambda tests, g: tests.is_(tests.attribute(Const(g.owner), g.name), g.value),
+    G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
+    G.CellIs: lambda tests, g: tests.is_(_cell(tests, g.cell), g.value),
+    G.CellType: lambda tests, g: _check_type(tests, _cell(tests, g.cell), guardable(g.type)),
+}
+
+
+def holds(guard: G.Guard) -> bool:
+    """The same test, asked in Python."""
+    try:
+        match guard:
+            case G.PathIs():
+                return bool(_found(guard) is guard.value or _found(guard) == guard.value)
+            case G.PathType():
+                return T.leq(T.type_of(_found(guard)), guardable(guard.type))
+            case G.AttrIs():
+                return getattr(guard.owner, guard.name) is guard.value
+            case G.CodeIs():
+                return guard.function.__code__ is guard.code
+            case G.CellIs():
+                return guard.cell.cell_contents is guard.value
+            case G.CellType():
+                return T.leq(T.type_of(guard.cell.cell_contents), guardable(guard.type))
+    except (NameError, AttributeError, ValueError):
+        return False
+
+
+def _found(guard: G.PathIs | G.PathType) -> Any:
+    value = primitives.load_global(guard.namespace, guard.path[0])
+    for name in guard.path[1:]:
+        value = getattr(value, name)
+    return value

@@ -1,0 +1,26 @@
+"""What makes the generated program as a person would write it: the engine's passes, in the order that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.cse import cse
+from ctxdispatch.passes.dce import dce
+from ctxdispatch.passes.fold import fold
+from ctxdispatch.passes.infer import infer
+from ctxdispatch.passes.prune import prune
+
+
+def optimise(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
+    """Improve a derivative program in place."""
+    prune(graph)
+    for _ in range(2):
+        inference = infer(graph, types, cells=cells)
+        fold(graph, inference)
+        prune(graph)
+        cse(graph)
+        dce(graph)
+        prune(graph)

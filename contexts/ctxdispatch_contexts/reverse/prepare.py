@@ -1,0 +1,382 @@
+"""The primal program as the adjoint transform wants it: types inferred, names resolved, calls of Python code inlined.
+
+Rounds of infer -> fold -> prune -> inline until nothing is left to inline. Only calls that may carry a derivative are
+inlined: any other runs natively, as it stands. A call that would inline a function into itself, or too much, stays a
+call and is differentiated at run time (`calls.py`).
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator_expression
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.fold import fold
+from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
+from ctxdispatch.passes.infer import infer
+from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch.passes.prune import prune
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.derivatives.table import lowering
+from ctxdispatch_contexts.reverse.activity import carries
+from ctxdispatch_contexts.reverse.elementwise import INPLACE
+from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
+
+MAX_OPS = 4000
+EAGER = frozenset({builtins.sum, builtins.list, builtins.tuple, builtins.max, builtins.min, builtins.set,
+                   builtins.dict, builtins.sorted})  # fmt: skip
+"""Consumers that take all a generator expression has before they do anything else."""
+
+IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
+
+
+@dataclass(eq=False)
+class Prepared:
+    """The graph, what it takes for granted, and which functions were inlined into which op."""
+
+    graph: Graph
+    guards: dict[Any, Guard] = field(default_factory=dict)
+    chain: dict[Op, tuple[CodeType, ...]] = field(default_factory=dict)
+    return_type: T.Type = T.Any
+    maker: dict[Value, Op] = field(default_factory=dict)
+
+    def assume(self, guard: Guard) -> None:
+        self.guards.setdefault((type(guard), guard.key()), guard)
+
+
+def prepare(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool]) -> Prepared:
+    """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative."""
+    prepared = Prepared(graph)
+    stuck: set[Op] = set()
+    for _ in range(200):
+        _infer(prepared, types, cells)
+        if not _rewrite_calls(prepared, has_rule, stuck):
+            break
+    return prepared
+
+
+def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
+    graph = prepared.graph
+    inference = infer(graph, types, cells=cells)
+    fold(graph, inference)
+    prune(graph)
+    for guard in inference.guards:
+        if not _ours(guard):
+            prepared.assume(guard)
+    prepared.return_type = inference.return_type
+
+
+def _ours(guard: Guard) -> bool:
+    """Names of the derivative tables do not change."""
+    space = getattr(guard, "namespace", None)
+    return space is not None and str(space.get("__name__", "")).startswith((PACKAGE, "derivatives of"))
+
+
+def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: set[Op]) -> bool:
+    graph, changed = prepared.graph, False
+    made = _made_functions(graph)
+    prepared.maker = {r: op for _, op in graph.ops() for r in op.results}
+    for block in list(graph.blocks):
+        at: Block = block
+        for op in list(block.ops):
+            if op in stuck or sum(len(b.ops) for b in graph.blocks) > MAX_OPS:
+                continue
+            rest = _rewrite(prepared, at, op, made, has_rule)
+            if rest is None:
+                continue
+            changed = True
+            at = rest
+    return changed
+
+
+def _made_functions(graph: Graph) -> dict[Value, Op]:
+    """Functions that the program makes itself, by the value of the function."""
+    return {op.result: op for _, op in graph.ops() if op.fn is primitives.make_function}
+
+
+def _rewrite(
+    prepared: Prepared, block: Block, op: Op, made: dict[Value, Op], has_rule: Callable[[Any], bool]
+) -> Block | None:
+    """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
+    _plain_operator(op)
+    if _wants_generator_as_list(op, made):
+        return _inline_generator(prepared, block, op, made)
+    if isinstance(op.callee, Value) and op.callee in made:
+        return _inline_made(prepared, block, op, made[op.callee])
+    if op.fn is primitives.call_ex and _spread(block, op):
+        return block
+    target = _callee(op, prepared)
+    if target is None or not _worth_it(op, target):
+        return None
+    if has_rule(target.function):
+        op.callee, op.args = Const(target.function), [*target.first, *op.args]
+        return None
+    return _inline(prepared, block, op, target)
+
+
+def _plain_operator(op: Op) -> None:
+    """`a += b` on what cannot change is `a = a + b`."""
+    fn = op.fn
+    if fn in _INPLACE_SET and issubclass(T.cls_of(operand_type(op.args[0])) or list, (*IMMUTABLE, *_scalars())):
+        op.callee = Const(INPLACE[fn])
+
+
+_INPLACE_SET = frozenset(INPLACE)
+
+
+@functools.cache
+def _scalars() -> tuple[type, ...]:
+    import numpy as np
+
+    return (np.generic,)
+
+
+# -- what is called ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Target:
+    """A Python function, and the arguments that go before those of the call."""
+
+    function: FunctionType
+    first: list[Operand] = field(default_factory=list)
+    forced: bool = False
+
+
+def _callee(op: Op, prepared: Prepared) -> Target | None:
+    fn = op.fn
+    if fn is None:
+        return _object(op, prepared) if isinstance(op.callee, Value) else None
+    other = lowering(fn)
+    if isinstance(other, FunctionType):
+        return Target(other)
+    if isinstance(fn, FunctionType):
+        return Target(fn)
+    if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
+        return Target(fn.__func__, [Const(fn.__self__)])
+    if isinstance(fn, functools.partial) and isinstance(fn.func, FunctionType) and not fn.keywords:
+        return Target(fn.func, [Const(a) for a in fn.args])
+    call = getattr(type(fn), "__call__", None)
+    if isinstance(call, FunctionType) and not isinstance(fn, type):
+        prepared.assume(AttrIs(type(fn), "__call__", call))
+        return Target(call, [op.callee])
+    return None
+
+
+def _object(op: Op, prepared: Prepared) -> Target | None:
+    """A call of an instance whose class has a Python __call__, or of a method read off an instance."""
+    reading = prepared.maker.get(op.callee)  # type: ignore[arg-type]
+    if reading is not None and reading.fn in (getattr, read_method):
+        return _method(reading, prepared)
+    cls = T.cls_of(operand_type(op.callee))
+    call = getattr(cls, "__call__", None) if cls not in (None, FunctionType, MethodType) else None
+    if isinstance(cls, type) and isinstance(call, FunctionType):
+        prepared.assume(AttrIs(cls, "__call__", call))
+        return Target(call, [op.callee])
+    return None
+
+
+def _method(reading: Op, prepared: Prepared) -> Target | None:
+    """obj.name(...), `name` a function of obj's class. That no attribute of the instance hides it is checked when
+    the method is read."""
+    obj, name = reading.args[0], reading.args[1]
+    cls = T.cls_of(operand_type(obj))
+    if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
+        return None
+    found = class_attribute(cls, name.value)
+    if not isinstance(found, FunctionType) or "__getattribute__" in _own_names(cls):
+        return None
+    prepared.assume(AttrIs(cls, name.value, found))
+    if reading.fn is getattr and cls.__dictoffset__:
+        reading.callee, reading.syntax = Const(read_method), False
+    return Target(found, [obj])
+
+
+def _own_names(cls: type) -> set[str]:
+    return {name for base in cls.__mro__[:-1] for name in vars(base)}
+
+
+def read_method(obj: Any, name: str) -> Any:
+    """The method `name` of `obj`, of which it is known that its class has it."""
+    if name in obj.__dict__:
+        raise DerivativeError(
+            f"attribute {name!r} of this {type(obj).__name__} hides the method of its class; "
+            "give the attribute another name, or put the function on the class",
+            user_position(),
+        )
+    return getattr(obj, name)
+
+
+def _worth_it(op: Op, target: Target) -> bool:
+    """Something that carries a derivative goes in: an argument, or what the function has captured."""
+    operands: list[Operand] = [*op.args, *target.first]
+    if any(_may_carry(a) for a in operands):
+        return True
+    return any(_captures(cell) for cell in target.function.__closure__ or ())
+
+
+def _may_carry(operand: Operand) -> bool:
+    return isinstance(operand, Value) and carries(operand.type)
+
+
+def _captures(cell: Any) -> bool:
+    try:
+        return isinstance(cell.cell_contents, FunctionType)
+    except ValueError:
+        return False
+
+
+# -- inlining ---------------------------------------------------------------------------------------------------
+
+
+def _inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
+    function = target.function
+    chain = prepared.chain.get(op, ())
+    if function.__code__ in chain or function.__code__ is prepared.graph.code:
+        return None
+    try:
+        callee = clone(lifted(function))
+        n = len(op.args) - len(op.kwnames)
+        args = bind(
+            callee.signature, [*target.first, *op.args[:n], *op.args[n:]], op.kwnames,
+            function.__defaults__, function.__kwdefaults__, emit_before(block, op),
+        )  # fmt: skip
+    except (UnsupportedSyntax, BindError):
+        return None
+    if not function.__module__ or not function.__module__.startswith(PACKAGE):
+        prepared.assume(CodeIs(function, function.__code__))
+    cells = [Const(c) for c in function.__closure__ or ()]
+    return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
+
+
+def _splice(
+    prepared: Prepared, block: Block, op: Op, callee: Graph, args: list[Operand], cells: Sequence[Operand],
+    chain: tuple[CodeType, ...],
+) -> Block:  # fmt: skip
+    index = next(i for i, other in enumerate(block.ops) if other is op)
+    blocks, rest = inline_call(prepared.graph, block, index, callee, args, cells)
+    for inlined in blocks:
+        for inner in inlined.ops:
+            prepared.chain[inner] = chain
+    return rest
+
+
+@functools.lru_cache(maxsize=2048)
+def _lifted_code(code: CodeType, function: FunctionType) -> Graph:
+    return lift(function)
+
+
+def lifted(function: FunctionType) -> Graph:
+    """The graph of a function as its code is now. Clone it before you change it."""
+    return _lifted_code(function.__code__, function)
+
+
+def _inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:
+    """A call of a function made right here: its cells are values of this program."""
+    namespace, code, defaults, kwdefaults, _, closure = _made_parts(making)
+    chain = prepared.chain.get(op, ())
+    if code in chain:
+        return None
+    known = _known_tuple(defaults, making, prepared.graph)
+    if known is None or not _is_none(kwdefaults):
+        return None
+    try:
+        callee = lift_code(code, namespace)
+        args = bind(callee.signature, op.args, op.kwnames, None, None, emit_before(block, op)) if not known else None
+    except (UnsupportedSyntax, BindError):
+        return None
+    if args is None:
+        return None
+    cells = _closure_cells(closure, prepared.graph)
+    if cells is None or len(cells) != len(callee.cells):
+        return None
+    return _splice(prepared, block, op, callee, args, cells, (*chain, code))
+
+
+def _made_parts(making: Op) -> list[Any]:
+    parts: list[Any] = [*making.args, *[Const(None)] * (6 - len(making.args))]
+    parts[0], parts[1] = parts[0].value, parts[1].value
+    return parts
+
+
+def _is_none(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value is None
+
+
+def _known_tuple(operand: Operand, making: Op, graph: Graph) -> tuple[Any, ...] | None:
+    """() where there are no defaults; None where there are some."""
+    return () if _is_none(operand) or (isinstance(operand, Const) and operand.value == ()) else None
+
+
+def _closure_cells(closure: Operand, graph: Graph) -> list[Operand] | None:
+    if _is_none(closure):
+        return []
+    if isinstance(closure, Const):
+        return [Const(c) for c in closure.value]
+    for _, op in graph.ops():
+        if closure in op.results and op.fn is primitives.build_tuple:
+            return list(op.args)
+    return None
+
+
+def _wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
+    """consumer(genexpr(iterator), ...) with a consumer that is eager: found at the call of the genexpr."""
+    making = made.get(op.callee) if isinstance(op.callee, Value) else None
+    return making is not None and making.args[1].value.co_name == "<genexpr>"  # type: ignore[union-attr]
+
+
+def _inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value, Op]) -> Block | None:
+    making = made[op.callee]  # type: ignore[index]
+    namespace, code, *_, closure = _made_parts(making)
+    if not _consumer_is_eager(op, prepared.graph):
+        return None
+    cells = _closure_cells(closure, prepared.graph)
+    if cells is None:
+        return None
+    callee = lift_generator_expression(code, namespace)
+    return _splice(prepared, block, op, callee, list(op.args), cells, (*prepared.chain.get(op, ()), code))
+
+
+def _consumer_is_eager(op: Op, graph: Graph) -> bool:
+    users = [other for _, other in graph.ops() if op.result in other.args]
+    return len(users) == 1 and (users[0].fn in EAGER or users[0].fn is primitives.list_extend)
+
+
+# -- f(*args, **kwargs) -----------------------------------------------------------------------------------------
+
+
+def _spread(block: Block, op: Op) -> bool:
+    """call_ex(f, args, kwargs) with a tuple of known length and keywords of known names is a plain call."""
+    f, args, *rest = op.args
+    type_ = operand_type(args)
+    names = _keywords(rest[0], block) if rest else {}
+    if not isinstance(type_, T.TupleOf) or names is None:
+        return False
+    emit = emit_before(block, op)
+    items = [emit(operator.getitem, args, Const(i)) for i in range(len(type_.items))]
+    op.callee, op.args, op.kwnames = f, [*items, *names.values()], tuple(names)
+    op.syntax = False
+    return True
+
+
+def _keywords(operand: Operand, block: Block) -> dict[str, Operand] | None:
+    if isinstance(operand, Const):
+        return {} if not operand.value else None
+    making = next((o for o in block.ops if operand in o.results and o.fn is primitives.build_map), None)
+    if making is None or not all(isinstance(k, Const) for k in making.args[::2]):
+        return None
+    if any(o is not making and operand in o.args and o.fn is not primitives.call_ex for o in block.ops):
+        return None
+    keys = [k.value for k in making.args[::2]]  # type: ignore[union-attr]
+    return dict(zip(keys, making.args[1::2], strict=True))

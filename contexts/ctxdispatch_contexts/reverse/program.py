@@ -1,0 +1,250 @@
+"""Puts the stages together: primal -> prepared -> normalised -> adjoint -> optimised -> one program or two.
+
+    joint   one function: the primal, the seed 1.0, the sweep; returns what `grad` or `value_and_grad` give
+    split   the primal returns (y, pullback); the pullback is the sweep, its residuals bound to it
+
+Both come of one graph. The split is a cut at the op `cut` that stands for the seed: what is live across it are the
+residuals.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.bytecode.emit import make_function
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.analysis import liveness
+from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, Return, Value, positional
+from ctxdispatch.ir.rewrite import split_block
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import Guard
+from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse.activity import active_values, carries
+from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, settle
+from ctxdispatch_contexts.reverse.calls import Entries, instrument
+from ctxdispatch_contexts.reverse.elementwise import strict
+from ctxdispatch_contexts.reverse.optimise import optimise
+from ctxdispatch_contexts.reverse.prepare import prepare
+from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
+from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of
+from ctxdispatch_contexts.reverse.structure import Shape, normalise
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What the program returns. `wrt`: indices of the parameters to differentiate with respect to, None for all."""
+
+    wrt: tuple[int, ...] | None = None
+    split: bool = True
+    value: bool = False
+    has_aux: bool = False
+    single: bool = False  # one gradient, not a tuple of them
+    checked: bool = False  # the pullback checks the cotangent that it is given
+    stub: bool = False  # the graph is one call, met at run time
+
+
+@dataclass(eq=False)
+class Program:
+    """The optimised graph, and what it takes for granted besides its argument types."""
+
+    graph: Graph
+    guards: list[Guard]
+
+
+def differentiate(
+    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], mode: Mode, has_rule: Callable[[Any], bool],
+    entries: Entries,
+) -> Program:  # fmt: skip
+    """The derivative program of `graph` (changed in place) for arguments of these types."""
+    own = graph.entry.ops[-1] if mode.stub else None
+    prepared = prepare(graph, types, cells, has_rule)
+    wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
+    adjoint = _adjoint(graph, wrt, mode, entries, own)
+    if adjoint is not None:
+        settle(adjoint)
+    optimise(graph, types, cells)
+    if mode.split and adjoint is not None:
+        split(graph)
+    return Program(graph, list(prepared.guards.values()))
+
+
+def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: Op | None) -> Adjoint | None:
+    shape = normalise(graph)
+    if shape is None:
+        return None  # it never returns
+    active = active_values(graph, wrt)
+    found = instrument(graph, active, entries, own)
+    adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, graph))
+    y = _open_sweep(adjoint, shape, mode)
+    if not (isinstance(y, Const) or y not in active):
+        adjoint.reverse()
+    _close_sweep(adjoint, wrt, mode, shape, y)
+    return adjoint
+
+
+# -- from the result to its cotangent ---------------------------------------------------------------------------
+
+
+def _open_sweep(adjoint: Adjoint, shape: Shape, mode: Mode) -> Operand:
+    """End the primal with the seed of its result; the sweep begins in a block of its own."""
+    build = adjoint.build
+    terminator = shape.end.terminator
+    assert isinstance(terminator, Return)
+    y = terminator.value
+    shape.end.terminator = None
+    build.enter(shape.end)
+    build.pos = terminator.pos
+    seed = _split_seed(adjoint, y, mode) if mode.split else _joint_seed(adjoint, y, mode)
+    sweep = build.new_block(sealed=False)
+    build.jump(sweep)
+    build.start_variables(sweep, lambda key: ZERO if key[0] in ("bar", "carry") else None)
+    build.seal(sweep)
+    build.enter(sweep)
+    if isinstance(y, Value) and y in adjoint.active:
+        adjoint.set_bar(y, seed)
+    return y
+
+
+def _split_seed(adjoint: Adjoint, y: Operand, mode: Mode) -> Operand:
+    y_type = y.type if isinstance(y, Value) else None
+    g = adjoint.call(cut, y, type=y_type if numeric(y_type) else T.Any, name="ybar")
+    if not mode.checked:
+        return g
+    described = adjoint.call(signature_of, y)
+    return adjoint.call(check_cotangent, g, described, type=y_type if numeric(y_type) else T.Any)
+
+
+def cut(y: Any) -> Any:
+    """Stands where the primal ends and the sweep begins; `split` replaces it."""
+    raise AssertionError("a program was not split")
+
+
+def _joint_seed(adjoint: Adjoint, y: Operand, mode: Mode) -> Operand:
+    if not mode.has_aux:
+        return _scalar_seed(adjoint, y)
+    value = adjoint.call(operator.getitem, y, Const(0), syntax=True, type=_item_type(y, 0))
+    seed = _scalar_seed(adjoint, value)
+    return adjoint.call(primitives.build_tuple, seed, NONE, syntax=True)
+
+
+def _item_type(y: Operand, i: int) -> T.Type:
+    type_ = y.type if isinstance(y, Value) else None
+    return type_.items[i] if isinstance(type_, T.TupleOf) and len(type_.items) > i else T.Any
+
+
+def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
+    if isinstance(y, Value) and isinstance(y.type, T.Exact) and issubclass(y.type.cls, (float, np.floating)):
+        return Const(1.0)
+    return adjoint.call(scalar_seed, y, type=y.type if isinstance(y, Value) and numeric(y.type) else T.Any)
+
+
+# -- from the sweep to what is returned -------------------------------------------------------------------------
+
+
+def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: Mode, shape: Shape, y: Operand) -> None:
+    build = adjoint.build
+    out = [_finished(adjoint, p) for p in wrt]
+    if mode.single and not mode.split:
+        result: Operand = out[0]
+    else:
+        result = build.call(primitives.build_tuple, *out, syntax=True)
+    if mode.value or mode.has_aux:
+        result = _with_value(adjoint, y, result, mode)
+    build.ret(result)
+
+
+def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: Mode) -> Operand:
+    y = adjoint.recall(y)
+    if mode.has_aux and not mode.value:
+        aux = adjoint.call(operator.getitem, y, Const(1), syntax=True)
+        return adjoint.call(primitives.build_tuple, gradient, aux, syntax=True)
+    return adjoint.call(primitives.build_tuple, y, gradient, syntax=True)
+
+
+def _finished(adjoint: Adjoint, param: Value) -> Operand:
+    """The cotangent of a parameter as the caller gets it."""
+    if not carries(param.type):
+        return NONE
+    bar = adjoint.pullbacks.arrived(adjoint, param) if param in adjoint.active else ZERO
+    if is_zero(bar):
+        return Const(0.0) if param.type == T.Exact(float) else adjoint.call(cotangents.finish, NONE, param)
+    if param.type == T.Exact(float) and bar_is(bar, param.type):
+        return bar
+    if isinstance(param.type, T.ArrayOf) and bar_is(strict(adjoint, bar, param), param.type):
+        return _own(adjoint, strict(adjoint, bar, param))
+    return adjoint.call(cotangents.finish, bar, param)
+
+
+def bar_is(bar: Operand, type_: T.Type) -> bool:
+    if isinstance(bar, Const):
+        return T.const_type(bar.value) == type_ or (type_ == T.Exact(float) and type(bar.value) is float)
+    return bar.type == type_
+
+
+def _own(adjoint: Adjoint, bar: Operand) -> Operand:
+    """The caller may change what it gets: no array of the primal program goes out."""
+    if isinstance(bar, Const) or bar in adjoint.home or bar in adjoint.build.variable_of:
+        return adjoint.call(np.array, bar, type=bar.type if isinstance(bar, Value) else None)
+    return bar
+
+
+# -- the split --------------------------------------------------------------------------------------------------
+
+
+def split(graph: Graph) -> None:
+    """Cut at the op `cut`: the graph keeps the primal and returns (y, pullback)."""
+    block, index = next((b, i) for b in graph.blocks for i, op in enumerate(b.ops) if op.fn is cut)
+    op = block.ops[index]
+    live = liveness(graph).live_across(block, index)
+    residuals = [v for v in _defined_in_order(graph) if v in live]
+    rest = split_block(graph, block, index + 1)
+    block.ops.pop()
+    y = op.args[0]
+    sweep = make_function(_sweep(graph, rest, residuals, op.result))
+    pullback, pair = Value("pullback"), Value("pair")
+    if residuals:
+        block.ops.append(Op(Const(functools.partial), [Const(sweep), *residuals], [pullback], (), op.pos))
+        kept: Operand = pullback
+    else:
+        kept = Const(sweep)
+    block.ops.append(Op(Const(primitives.build_tuple), [y, kept], [pair], (), op.pos, True))
+    block.terminator = Return(pair, op.pos)
+    swept = _reachable(rest)
+    graph.blocks = [b for b in graph.blocks if b not in swept]
+
+
+def _sweep(graph: Graph, rest: Block, residuals: list[Value], g: Value) -> Graph:
+    names = [*(f"r{i}" for i in range(len(residuals))), "ybar"]
+    sweep = Graph(
+        graph.name + ".pullback", positional(len(names), tuple(names)), namespace=graph.namespace,
+        filename=graph.filename, line=graph.line,
+    )  # fmt: skip
+    sweep.entry.params = [*residuals, g]
+    sweep.entry.terminator = Jump(Edge(rest))
+    sweep.blocks += [b for b in graph.blocks if b in _reachable(rest)]
+    return sweep
+
+
+def _reachable(block: Block) -> set[Block]:
+    seen, work = {block}, [block]
+    while work:
+        for successor in work.pop().successors():
+            if successor not in seen:
+                seen.add(successor)
+                work.append(successor)
+    return seen
+
+
+def _defined_in_order(graph: Graph) -> list[Value]:
+    out: list[Value] = list(graph.cells)
+    for block in graph.blocks:
+        out += block.params
+        for op in block.ops:
+            out += op.results
+    return out

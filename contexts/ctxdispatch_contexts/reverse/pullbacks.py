@@ -1,0 +1,176 @@
+"""How each kind of op is reversed. In the order in which they are asked:
+
+    stores and containers      `containers.REVERSED`
+    elementwise operations     `elementwise.reverse_elementwise`, from the derivative table
+    structural rules           a vjp rule, inlined
+    everything else            was replaced before the transform by a call that returns (y, pullback): `calls.py`
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.derivatives.table import array_arguments, vjp_rule
+from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse.activity import STORES
+from ctxdispatch_contexts.reverse.adjoint import Adjoint, is_zero
+from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
+from ctxdispatch_contexts.reverse.elementwise import leaf_class, reverse_elementwise, row_for, strict
+from ctxdispatch_contexts.reverse.rules import call_rule, infer_op, items_of, operand_type
+
+
+def static_rule(op: Op, active: set[Value]) -> Any:
+    """The function (adjoint, op) that reverses `op`, decided on types alone; None: only run time can tell."""
+    fn = op.fn
+    handler = REVERSED.get(fn) if _hashable(fn) else None
+    if handler is not None and handler.accepts(op):
+        return handler.reverse
+    if row_for(op) is not None:
+        return _reverse_row
+    if _hashable(fn) and vjp_rule(fn) is not None and _rule_applies(op, active):
+        return _reverse_structural
+    return None
+
+
+def _rule_applies(op: Op, active: set[Value]) -> bool:
+    """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to be."""
+    arrays = op.args[: array_arguments(op.fn) or 1]
+    return all(_array_like(operand_type(a)) for a in arrays) and "out" not in op.kwnames
+
+
+def _array_like(type_: T.Type) -> bool:
+    if isinstance(type_, T.TupleOf):
+        return all(map(_array_like, type_.items))
+    if isinstance(type_, T.ListOf):
+        return _array_like(type_.item)
+    return leaf_class(type_) is not None
+
+
+def _hashable(fn: Any) -> bool:
+    try:
+        hash(fn)
+    except TypeError:
+        return False
+    return fn is not None
+
+
+class Pullbacks:
+    """`replaced` are the ops whose pullback is found at run time: op -> (pullback, operands it has cotangents for)."""
+
+    def __init__(self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], graph: Any) -> None:
+        self.replaced = replaced
+        self.before = before  # the length of a list before an append, by op
+        self.indexed = _indexed_values(graph)
+        self._lazy: dict[Value, None] = {}
+
+    # -- the interface that Adjoint uses ------------------------------------------------------------------------
+
+    def stores(self, op: Op, active: set[Value]) -> bool:
+        """A store of an active value: to be reversed though it has no result."""
+        fn = op.fn
+        if not _hashable(fn) or fn not in STORES:
+            return False
+        target = op.args[STORES[fn]]
+        return target in active
+
+    def reverse_op(self, adjoint: Adjoint, op: Op) -> None:
+        if op in self.replaced:
+            self._reverse_call(adjoint, op)
+            return
+        rule = static_rule(op, adjoint.active)
+        if rule is not None:
+            rule(adjoint, op)
+
+    def end_block(self, adjoint: Adjoint, block: Block) -> None:
+        """Lazy cotangents do not leave the block they arose in: elsewhere they may meet others in a merge."""
+        for value in self._lazy:
+            bar = adjoint.bar(value)
+            if adjoint.home[value] is not block or value in block.params:
+                adjoint.set_bar(value, strict(adjoint, bar, value))
+        self._lazy.clear()
+
+    # -- helpers ------------------------------------------------------------------------------------------------
+
+    def typed(self, adjoint: Adjoint, fn: Any, *args: Operand) -> Value:
+        """Emit fn(*args), spelled as syntax, with the type that inference gives it."""
+        value = adjoint.build.call(fn, *args, syntax=True)
+        value.type = infer_op(adjoint.build.block.ops[-1])
+        return value
+
+    def mark_lazy(self, value: Operand) -> None:
+        if isinstance(value, Value):
+            self._lazy[value] = None
+
+    def arrived(self, adjoint: Adjoint, value: Value) -> Operand:
+        """bar(value), for the rule of the op that defines it."""
+        bar = adjoint.bar(value)
+        if is_zero(bar) or value not in self.indexed:
+            return bar
+        return adjoint.call(cotangents.whole, bar, adjoint.recall(value))
+
+    def in_full(self, adjoint: Adjoint, value: Value) -> Operand:
+        """bar(value) for a rule that looks at its shape."""
+        bar = self.arrived(adjoint, value)
+        if isinstance(bar, Value) and isinstance(value.type, T.ArrayOf) and self._may_be_scalar(adjoint, bar):
+            return adjoint.call(cotangents.expand, bar, adjoint.recall(value), type=value.type)
+        return bar if is_zero(bar) else strict(adjoint, bar, value)
+
+    @staticmethod
+    def _may_be_scalar(adjoint: Adjoint, bar: Value) -> bool:
+        """A merge of cotangents, one of which may be the zero 0.0."""
+        return bar in adjoint.build.variable_of
+
+    def _reverse_call(self, adjoint: Adjoint, op: Op) -> None:
+        pullback, operands = self.replaced[op]
+        g = self.in_full(adjoint, op.results[0])
+        if is_zero(g):
+            return
+        wanted = [(i, a) for i, a in enumerate(operands) if a in adjoint.active]
+        given = adjoint.call(pull, adjoint.recall(pullback), g, Const(len(operands)))
+        for i, operand in wanted:
+            adjoint.add(operand, items_of(adjoint.build, given, i + 1)[i])
+
+
+def pull(pullback: Any, g: Any, n: int) -> Any:
+    """The pullback's n cotangents; where nothing arrived there is nothing to pull."""
+    return (None,) * n if g is None else pullback(g)
+
+
+def _reverse_row(adjoint: Adjoint, op: Op) -> None:
+    g = adjoint.pullbacks.arrived(adjoint, op.result)
+    row = row_for(op)
+    if is_zero(g) or row is None:
+        return
+    if isinstance(g, Value) and g in adjoint.build.variable_of and isinstance(op.result.type, T.ArrayOf):
+        g = adjoint.pullbacks.in_full(adjoint, op.result)
+    reverse_elementwise(adjoint, op, row, g)
+    for arg in op.args:
+        if arg in adjoint.active and isinstance(operand_type(arg), T.ArrayOf):
+            adjoint.pullbacks.mark_lazy(arg)
+
+
+def _reverse_structural(adjoint: Adjoint, op: Op) -> None:
+    g = adjoint.pullbacks.in_full(adjoint, op.result)
+    if is_zero(g):
+        return
+    rule = vjp_rule(op.fn)
+    assert rule is not None
+    args = [g, adjoint.recall(op.result), *map(adjoint.recall, op.args)]
+    given = call_rule(adjoint.build, rule, args, op.kwnames)
+    count = len(op.args)
+    for arg, cotangent in zip(op.args, items_of(adjoint.build, given, count), strict=True):
+        if arg in adjoint.active and not (isinstance(cotangent, Const) and cotangent.value is None):
+            adjoint.add(arg, cotangent)
+            adjoint.pullbacks.mark_lazy(arg)
+
+
+def _indexed_values(graph: Any) -> set[Value]:
+    """Values of which parts are read: their cotangents are collected entry by entry."""
+    found: set[Value] = set()
+    for _, op in graph.ops():
+        fn = op.fn
+        if _hashable(fn) and fn in INDEXED_BY:
+            found.update(a for a in op.args[:1] if isinstance(a, Value))
+    return found

@@ -1,0 +1,161 @@
+"""Derivative rules as IR: lifted once, specialised on the types of their arguments, inlined where they are asked for."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.bytecode.lift import lift
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.builder import Builder
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Value
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import transfer
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.fold import fold
+from ctxdispatch.passes.infer import infer
+from ctxdispatch.passes.inline import BindError, bind
+from ctxdispatch.passes.prune import prune
+
+PACKAGE = "ctxdispatch_contexts.derivatives"
+
+
+def operand_type(operand: Operand) -> T.Type:
+    """What is known of an operand of a graph that has been inferred."""
+    if isinstance(operand, Const):
+        return T.const_type(operand.value)
+    return operand.type or T.Any
+
+
+def infer_op(op: Op) -> T.Type:
+    """The type of one op's result."""
+    split = len(op.args) - len(op.kwnames)
+    types = tuple(map(operand_type, op.args))
+    return transfer.call(op.fn, types[:split], dict(zip(op.kwnames, types[split:], strict=True)))
+
+
+@lru_cache(maxsize=4096)
+def specialised(rule: FunctionType, types: tuple[T.Type, ...]) -> Graph | None:
+    """`rule` as one block of IR for arguments of these types, or None where it stays a call."""
+    try:
+        graph = clone(_lifted(rule))
+    except UnsupportedSyntax:
+        return None
+    for _ in range(8):
+        inference = infer(graph, types, cells=rule.__closure__ or ())
+        fold(graph, inference)
+        prune(graph)
+        if len(graph.blocks) != 1:
+            return None
+        if not _inline_helpers(graph):
+            break
+    return graph if isinstance(graph.entry.terminator, Return) else None
+
+
+@lru_cache(maxsize=4096)
+def _lifted(rule: FunctionType) -> Graph:
+    return lift(rule)
+
+
+def _inline_helpers(graph: Graph) -> bool:
+    """Splice in the package's own helper functions, those that come down to one block."""
+    changed = False
+    out: list[Op] = []
+    renamed: dict[Value, Operand] = {}
+    for op in graph.entry.ops:
+        op.args = [renamed.get(a, a) if isinstance(a, Value) else a for a in op.args]
+        body = _helper(op, out)
+        if body is None:
+            out.append(op)
+        else:
+            renamed[op.result] = body
+            changed = True
+    graph.entry.ops = out
+    if changed:
+        _rename_return(graph.entry, renamed)
+    return changed
+
+
+def _rename_return(block: Block, renamed: dict[Value, Operand]) -> None:
+    terminator = block.terminator
+    assert isinstance(terminator, Return)
+    while isinstance(terminator.value, Value) and terminator.value in renamed:
+        terminator.value = renamed[terminator.value]
+    for op in block.ops:
+        op.args = [renamed.get(a, a) if isinstance(a, Value) else a for a in op.args]
+
+
+def _helper(op: Op, out: list[Op]) -> Operand | None:
+    fn = op.fn
+    if not isinstance(fn, FunctionType) or not (fn.__module__ or fn.__globals__["__name__"]).startswith(PACKAGE):
+        return None
+    args = _bound(fn, op.args, op.kwnames, out)
+    if args is None:
+        return None
+    body = specialised(fn, tuple(map(operand_type, args)))
+    return None if body is None else splice_into(out, body, args, op.pos)
+
+
+def _bound(fn: FunctionType, args: Sequence[Operand], kwnames: tuple[str, ...], out: list[Op]) -> list[Operand] | None:
+    def emit(callee: Any, *operands: Operand) -> Operand:
+        result = Value()
+        result.type = _collected(callee, operands)
+        out.append(Op(Const(callee), list(operands), [result], syntax=True))
+        return result
+
+    try:
+        return bind(_lifted(fn).signature, args, kwnames, fn.__defaults__, fn.__kwdefaults__, emit)
+    except (BindError, UnsupportedSyntax):
+        return None
+
+
+def _collected(callee: Any, operands: Sequence[Operand]) -> T.Type:
+    if callee is primitives.build_tuple:
+        return T.TupleOf(tuple(map(operand_type, operands)))
+    return T.Exact(dict)
+
+
+def splice_into(out: list[Op], body: Graph, args: Sequence[Operand], pos: Any) -> Operand:
+    """Append a copy of the one block of `body` to `out`; what it returns."""
+    mapped: dict[Value, Operand] = dict(zip(body.params, args, strict=True))
+    for op in body.entry.ops:
+        results = [Value(r.name, r.type) for r in op.results]
+        operands = [mapped.get(a, a) if isinstance(a, Value) else a for a in op.args]
+        callee = mapped.get(op.callee, op.callee) if isinstance(op.callee, Value) else op.callee
+        out.append(Op(callee, operands, results, op.kwnames, pos, op.syntax))
+        mapped.update(zip(op.results, results, strict=True))
+    terminator = body.entry.terminator
+    assert isinstance(terminator, Return)
+    value = terminator.value
+    return mapped.get(value, value) if isinstance(value, Value) else value
+
+
+def call_rule(
+    build: Builder, rule: Callable[..., Any], args: Sequence[Operand], kwnames: tuple[str, ...] = ()
+) -> Operand:
+    """Emit rule(*args): inlined where it comes down to one block, else as a call."""
+    if isinstance(rule, FunctionType):
+        bound = _bound(rule, args, kwnames, build.block.ops)
+        if bound is not None:
+            body = specialised(rule, tuple(map(operand_type, bound)))
+            if body is not None:
+                return splice_into(build.block.ops, body, bound, build.pos)
+    return build.call(rule, *args, kwnames=kwnames)
+
+
+def items_of(build: Builder, operand: Operand, n: int) -> list[Operand]:
+    """The n entries of a tuple that a rule returned; free of charge where it was built right here."""
+    for op in reversed(build.block.ops):
+        if isinstance(operand, Value) and operand in op.results and op.fn is primitives.build_tuple:
+            items = list(op.args)
+            return items + [Const(None)] * (n - len(items))
+    if isinstance(operand, Const):
+        found = operand.value or ()
+        return [Const(found[i]) if i < len(found) else Const(None) for i in range(n)]
+    return [
+        build.call(operator.getitem, operand, Const(i), syntax=True, type=T.Any) for i in range(n)
+    ]

@@ -1,0 +1,93 @@
+"""The cotangent of the result: 1.0 for `grad`, what the caller gives for a pullback. Both are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.reverse.errors import DerivativeError
+
+_REAL = (float, np.floating)
+
+
+def scalar_seed(y: Any) -> Any:
+    """1.0 for a real scalar result; None for one whose derivative is zero by rule (int, bool); else an error."""
+    if isinstance(y, _REAL):
+        return 1.0
+    if isinstance(y, np.ndarray) and y.shape == () and y.dtype.kind == "f":
+        return np.ones((), y.dtype)
+    if isinstance(y, (int, bool, np.integer, np.bool_)):
+        return None
+    raise DerivativeError(_not_scalar(y))
+
+
+def _not_scalar(y: Any) -> str:
+    if isinstance(y, (complex, np.complexfloating)) or getattr(y, "dtype", np.dtype(float)).kind == "c":
+        return (
+            f"grad needs a real result, and this function returned {_shown(y)}; differentiate a real function of it "
+            "(`.real`, `abs(...) ** 2`), or use `vjp`"
+        )
+    if isinstance(y, np.ndarray):
+        return (
+            f"grad needs a scalar result, and this function returned {_shown(y)}; reduce it (`.sum()`), "
+            "or use `vjp` with a cotangent of that shape"
+        )
+    return (
+        f"grad needs a real scalar result, and this function returned {_shown(y)}; return the number alone, "
+        "or (number, other results) with has_aux=True, or use `vjp`"
+    )
+
+
+def _shown(y: Any) -> str:
+    if isinstance(y, np.ndarray):
+        return f"an array of shape {y.shape} and dtype {y.dtype}"
+    return f"a {type(y).__name__}"
+
+
+def signature_of(y: Any) -> Any:
+    """What `check_cotangent` needs to know of the result: not the result itself, which may be large."""
+    if isinstance(y, np.ndarray):
+        return (y.shape, y.dtype)
+    return type(y)
+
+
+def check_cotangent(g: Any, signature: Any) -> Any:
+    """`g` as the cotangent of a result of that signature; an error where it does not fit."""
+    if isinstance(signature, tuple):
+        return _check_array(g, *signature)
+    if issubclass(signature, (float, np.floating, complex, np.complexfloating)):
+        return _check_number(g, signature)
+    return g
+
+
+def _check_array(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    given = np.asarray(g)
+    if given.shape != shape:
+        raise DerivativeError(
+            f"the pullback's argument ybar has shape {given.shape}, the function's result has shape {shape}; "
+            "give a cotangent of the result's shape"
+        )
+    if given.dtype.kind not in "biuf" + ("c" if dtype.kind == "c" else ""):
+        raise DerivativeError(
+            f"the pullback's argument ybar has dtype {given.dtype}, the function's result has dtype {dtype}; "
+            f"convert it with .astype({dtype})"
+        )
+    return given if given.dtype == dtype or dtype.kind not in "fc" else given.astype(dtype)
+
+
+def _check_number(g: Any, cls: type) -> Any:
+    if type(g) is cls:
+        return g
+    if isinstance(g, np.ndarray) and g.shape != ():
+        raise DerivativeError(
+            f"the pullback's argument ybar has shape {g.shape}, the function's result is a {cls.__name__}; "
+            "give a number"
+        )
+    try:
+        return cls(g)
+    except (TypeError, ValueError):
+        raise DerivativeError(
+            f"the pullback's argument ybar is a {type(g).__name__}, the function's result is a {cls.__name__}; "
+            "give a number"
+        ) from None

@@ -1,0 +1,40 @@
+"""`code_adjoint`: the derivative program as readable Python."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from ctxdispatch.ir.source import to_python
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.reverse.api import Argnums
+from ctxdispatch_contexts.reverse.context import ADContext, is_direct
+from ctxdispatch_contexts.reverse.entry import CallSource, Entry, Source
+from ctxdispatch_contexts.reverse.guarding import guardable
+from ctxdispatch_contexts.reverse.program import Mode
+
+
+class AdjointCode(str):
+    """Source text; shows itself unquoted."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., AdjointCode]:
+    """`code_adjoint(f)(*args)` is the program that `grad(f, argnums)(*args)` runs, as Python text.
+
+    The user's lines stand as comments over what they became. Guards are left out. Raises what `grad` raises.
+    """
+
+    def show(*args: Any) -> AdjointCode:
+        single = isinstance(argnums, int)
+        wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        mode = Mode(wrt=wrt, split=False, single=single)
+        source = Source(f) if is_direct(f, ADContext) else CallSource(f, len(args))  # type: ignore[arg-type]
+        entry = Entry(source, dataclasses.replace(mode), ADContext)
+        program = entry.program(tuple(guardable(T.type_of(a)) for a in args))
+        return AdjointCode(to_python(program.graph))
+
+    return show
