@@ -2,8 +2,8 @@
 
     for case in CASES: case.callee, case.arguments (a hypothesis strategy), case.name
 
-Arrays are drawn as (shape, seed, layout), their elements spread over an interval without ties, so that finite
-differences see one side of every kink. Ties and edges have tests of their own.
+Arrays are drawn as (shape, seed, layout), their elements spread over an interval without ties, so that
+finite differences see one side of every kink. Ties and edges have tests of their own.
 """
 
 from __future__ import annotations
@@ -125,8 +125,10 @@ def broadcastable(draw, n):
 
 DOMAINS = {
     "sqrt": [(0.1, 3)], "log": [(0.1, 3)], "log2": [(0.1, 3)], "log10": [(0.1, 3)], "log1p": [(-0.8, 3)],
-    "cbrt": [(0.2, 3)], "asin": [(-0.9, 0.9)], "acos": [(-0.9, 0.9)], "atanh": [(-0.9, 0.9)], "acosh": [(1.1, 3)],
-    "tan": [(-1.2, 1.2)], "reciprocal": [(0.3, 3)], "truediv": [(-2, 2), (0.4, 2)], "floordiv": [(0.01, 0.38), (0.4, 2)], "atan2": [(0.1, 2), (-2, 2)],
+    "cbrt": [(0.2, 3)], "asin": [(-0.9, 0.9)], "acos": [(-0.9, 0.9)], "atanh": [(-0.9, 0.9)],
+    "acosh": [(1.1, 3)],
+    "tan": [(-1.2, 1.2)], "reciprocal": [(0.3, 3)], "truediv": [(-2, 2), (0.4, 2)], "floordiv": [(0.01,
+    0.38), (0.4, 2)], "atan2": [(0.1, 2), (-2, 2)],
     "mod": [(0.01, 0.38), (0.4, 2)], "fmod": [(-0.19, 0.19), (0.4, 2)], "pow": [(0.2, 2), (-2, 3)],
     "abs": [(0.1, 2)], "fabs": [(-2, -0.1)], "copysign": [(0.1, 2), (-2, -0.1)], "gamma": [(0.2, 4)],
     "lgamma": [(0.2, 20)], "digamma": [(0.2, 9)], "floor": [(0.1, 0.9)], "ceil": [(0.1, 0.9)],
@@ -367,18 +369,23 @@ def _(draw):
 @case(np.tensordot)
 def _(draw):
     left, right, axes = draw(st.sampled_from([
-        ((2, 3), (3, 4), 1), ((2, 3), (2, 3), 2), ((2,), (3,), 0), ((2, 3, 4), (3, 4, 2), 2), ((2, 3, 4), (4, 3), ([1, 2], [1, 0])),
-        ((2, 3, 4), (4, 2, 5), ([0, 2], [1, 0])), ((2, 3), (4, 3), (1, 1)), ((2, 3), (4, 3), (-1, -1)), ((3, 2), (3, 2), ([1, 0], [1, 0])),
+        ((2, 3), (3, 4), 1), ((2, 3), (2, 3), 2), ((2,), (3,), 0), ((2, 3, 4), (3, 4, 2), 2), ((2, 3, 4),
+        (4, 3), ([1, 2], [1, 0])),
+        ((2, 3, 4), (4, 2, 5), ([0, 2], [1, 0])), ((2, 3), (4, 3), (1, 1)), ((2, 3), (4, 3), (-1, -1)),
+        ((3, 2), (3, 2), ([1, 0], [1, 0])),
     ]))  # fmt: skip
     return (array(draw, left, complex_=True), array(draw, right)), {"axes": axes}
 
 
 EINSUMS = [
-    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ij->ji", (2, 3)), ("ij->", (2, 3)), ("ii->i", (3, 3)),
+    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ij->ji", (2, 3)), ("ij->", (2, 3)),
+    ("ii->i", (3, 3)),
     ("ii", (3, 3)), ("i,i->", (3,), (3,)), ("i,j->ij", (2,), (3,)), ("...ij,...jk->...ik", (2, 2, 3), (3, 2)),
     ("...i->...", (2, 3)), ("...ij,...jk", (2, 2, 3), (2, 3, 2)), ("ij,jk,kl->il", (2, 3), (3, 2), (2, 2)),
-    ("ij,ij,ij->i", (2, 3), (2, 3), (2, 3)), ("iij->ij", (2, 2, 3)), ("iij,j->i", (2, 2, 3), (3,)), ("ij,kl->", (2, 3), (1, 2)),
-    ("bij,bjk->bik", (2, 2, 3), (2, 3, 2)), ("ij,j->i", (2, 3), (1,)), ("ba", (2, 3)), ("i...,i...->...", (2, 3), (2, 3)),
+    ("ij,ij,ij->i", (2, 3), (2, 3), (2, 3)), ("iij->ij", (2, 2, 3)), ("iij,j->i", (2, 2, 3), (3,)),
+    ("ij,kl->", (2, 3), (1, 2)),
+    ("bij,bjk->bik", (2, 2, 3), (2, 3, 2)), ("ij,j->i", (2, 3), (1,)), ("ba", (2, 3)), ("i...,i...->...",
+    (2, 3), (2, 3)),
     ("i,->i", (3,), ()), ("ijk,j->ik", (2, 0, 3), (0,)), ("ij...,jk...->ik...", (2, 3, 2), (3, 2, 1)),
 ]  # fmt: skip
 
@@ -398,7 +405,8 @@ def _(draw):
 @case(np.cross)
 def _(draw):
     left, right, kwargs = draw(st.sampled_from([
-        ((3,), (3,), {}), ((2, 3), (3,), {}), ((3,), (2, 3), {}), ((3, 2), (3, 2), {"axis": 0}), ((3, 2), (2, 3), {"axisa": 0, "axisc": 0}),
+        ((3,), (3,), {}), ((2, 3), (3,), {}), ((3,), (2, 3), {}), ((3, 2), (3, 2), {"axis": 0}), ((3, 2),
+        (2, 3), {"axisa": 0, "axisc": 0}),
     ]))  # fmt: skip
     return (array(draw, left), array(draw, right)), kwargs
 
@@ -739,10 +747,14 @@ if hasattr(np, "unstack"):
 # -- indexing ------------------------------------------------------------------------------------------------
 
 INDICES = [
-    0, -1, slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2), Ellipsis, None, (0, 1), (slice(None), 1),
-    (Ellipsis, 1), (None, 0), (0, Ellipsis, None), np.array([0, 0, 2]), [1, 1], (np.array([0, 0]), np.array([1, 1])),
-    (np.array([[0], [2]]), np.array([1, 0])), (slice(None), [3, 3, 0]), (0, [1, 1]), np.array([True, False, True]),
-    np.arange(12).reshape(3, 4) % 5 == 0, (np.array([True, False, True]), 1), (np.array([True, False, True]), slice(1, 3)), slice(0, 0),
+    0, -1, slice(None), slice(1, None), slice(None, None, -1), slice(None, None, 2), Ellipsis, None, (0,
+    1), (slice(None), 1),
+    (Ellipsis, 1), (None, 0), (0, Ellipsis, None), np.array([0, 0, 2]), [1, 1], (np.array([0, 0]),
+    np.array([1, 1])),
+    (np.array([[0], [2]]), np.array([1, 0])), (slice(None), [3, 3, 0]), (0, [1, 1]), np.array([True,
+    False, True]),
+    np.arange(12).reshape(3, 4) % 5 == 0, (np.array([True, False, True]), 1), (np.array([True, False,
+    True]), slice(1, 3)), slice(0, 0),
     ([0, 0], slice(None)), (np.int64(1), np.int64(2)), np.array([], int), (True,), np.array(False),
 ]  # fmt: skip
 
@@ -864,7 +876,7 @@ def _(draw):
     return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {}
 
 
-@each(np.linalg.eig, np.linalg.eigvals)
+@case(np.linalg.eigvals)
 def _(draw):
     n = draw(st.integers(1, 3))
     return (regular(draw, n, batch_of(draw)) + np.diag(np.arange(n) * 4.0),), {}
@@ -1012,6 +1024,27 @@ def _(draw):
     return (number(draw), number(draw)), {}
 
 
+@case(np.correlate)
+def _(draw):
+    n = draw(st.integers(3, 5))
+    return (array(draw, (n,)), array(draw, (3,))), {"mode": draw(st.sampled_from(["full", "same", "valid"]))}
+
+
+@each(np.real_if_close, np.unwrap)
+def _(draw):
+    return (array(draw, shape_of(draw, 1, 2), -20, 20),), {}
+
+
+@case(np.bincount)
+def _(draw):
+    return (np.array([0, 2, 2, 1]), array(draw, (4,))), {}
+
+
+@case(np.trim_zeros)
+def _(draw):
+    return (array(draw, (5,), 0.5, 1.0), draw(st.sampled_from(["fb", "f"]))), {}
+
+
 # -- lowerings -----------------------------------------------------------------------------------------------
 
 
@@ -1132,6 +1165,37 @@ def _(draw):
 @case(np.polyval)
 def _(draw):
     return (array(draw, (3,)), array(draw, shape_of(draw))), {}
+
+
+@case(np.gradient)
+def _(draw):
+    steps = [
+        ((3, 4), ()), ((3, 4), (0.5,)), ((4,), (np.array([0.0, 1.0, 1.5, 3.0]),)), ((2, 3), (2.0,
+        np.array([0.0, 1.0, 3.0]))),
+    ]  # fmt: skip
+    shape, varargs = draw(st.sampled_from(steps))
+    return (array(draw, shape), *varargs), {}
+
+
+@case(np.vander)
+def _(draw):
+    return (array(draw, (3,)),), draw(st.sampled_from([{}, {"N": 2}, {"increasing": True}]))
+
+
+@case(np.cov)
+def _(draw):
+    kwargs = draw(st.sampled_from([{}, {"bias": True}, {"ddof": 2}]))
+    return (array(draw, (3, 4)), *draw(st.sampled_from([(), (np.arange(4.0),)]))), kwargs
+
+
+@case(np.corrcoef)
+def _(draw):
+    return (array(draw, (3, 4)),), {}
+
+
+@case(np.geomspace)
+def _(draw):
+    return (number(draw, 1, 2), number(draw, 3, 9), 4), {}
 
 
 @case(np.meshgrid)

@@ -1,8 +1,9 @@
 """The one checker that every derivative rule goes through.
 
-`check(callee, args, kwargs, pull)` compares the cotangents that `pull` computes with finite differences, and checks
-their shapes and dtypes, and that neither the arguments nor the result were changed. `pull_by_table` evaluates the
-rules as they stand in the table; any other function of the same signature can be checked against the same cases.
+`check(callee, args, kwargs, pull)` compares the cotangents that `pull` computes with finite differences,
+and checks their shapes and dtypes, and that neither the arguments nor the result were changed.
+`pull_by_table` evaluates the rules as they stand in the table; any other function of the same signature can
+be checked against the same cases.
 """
 
 from __future__ import annotations

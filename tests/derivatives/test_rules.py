@@ -1,4 +1,5 @@
-"""Every rule against finite differences, over shapes, layouts, axes and flags; float32; and the lowerings' values."""
+"""Every rule against finite differences, over shapes, layouts, axes and flags; float32; and the lowerings'
+values."""
 
 from __future__ import annotations
 
@@ -34,14 +35,10 @@ def pull_through(wrap):
 
     def pull(callee, g, y, args, kwargs):
         cotangent = pull_by_table(callee.inner, g, y, (wrap(args[0]), *args[1:]), kwargs)[0]
-        return (cotangent + cotangent.swapaxes(-1, -2).conj() * 0 + _transposed(cotangent),)
+        # a -> a + a^H: to the cotangent of an entry comes that of its mirror image, conjugated.
+        return (cotangent + cotangent.swapaxes(-1, -2).conj(),)
 
     return pull
-
-
-def _transposed(cotangent):
-    # a -> a + a^H: the transpose adds, to the cotangent of an entry, that of its mirror image, conjugated twice.
-    return cotangent.swapaxes(-1, -2).conj()
 
 
 def wrapped(callee, wrap):

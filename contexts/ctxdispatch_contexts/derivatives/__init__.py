@@ -1,7 +1,7 @@
-"""The derivatives of functions without Python code, each said once; every context of derivatives reads them here.
+"""The derivatives of functions without Python code, each said once, for every context that reads them.
 
-`rows.py` has the elementwise functions, a table of partial derivatives as expressions. The structural rules stand by
-family: `reductions products shapes stacking indexing sorting linalg scalars`. `lowerings.py` has functions that are
-differentiated as Python, `zeros.py` those whose derivative is zero, `linear.py` the linear operations that rules are
-written with. `table.py` is the way in.
+`table.py` is the way in. `rows.py` has the elementwise functions, a table of partial derivatives as
+expressions. The structural rules stand by family: `reductions products shapes stacking indexing sorting
+linalg scalars`; `linear.py` has the linear operations they are written with. `lowerings.py` and `norms.py`
+have functions that are differentiated as Python, `zeros.py` those whose derivative is zero.
 """

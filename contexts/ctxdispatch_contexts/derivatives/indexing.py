@@ -71,12 +71,26 @@ def unique(
     return take(g, y, ar, np.unique(ar, return_index=True, equal_nan=equal_nan)[1])
 
 
+@vjp(np.bincount, arrays=0)
+def bincount(g, y, x, weights=None, minlength=0):
+    return (None,) if weights is None else (None, g[x])
+
+
+@vjp(np.trim_zeros)
+def trim_zeros(g, y, filt, trim="fb", axis=None):
+    if filt.ndim != 1:
+        raise NotImplementedError("no derivative of trim_zeros but for vectors: take the slice by hand")
+    kept = np.flatnonzero(filt)
+    first = kept[0] if "f" in trim.lower() and kept.size else 0
+    return (scatter(g, slice(int(first), int(first) + y.size), filt.shape, y.dtype),)
+
+
 # -- selection -----------------------------------------------------------------------------------------------
 
 
 @vjp(np.where, arrays=3)
 def where(g, y, condition, a=None, b=None):
-    """A selection, not a product with a mask: an infinite cotangent does not become nan where it is not selected."""
+    """A selection, not a product with a mask: where it is not selected, inf does not become nan."""
     if a is None:
         return (None,)
     return (
@@ -92,8 +106,7 @@ def narrowed(g, shape):
 
 @vjp(np.choose, np.ndarray.choose)
 def choose(g, y, a, choices, out=None, mode="raise"):
-    index = within(a, len(choices), mode)
-    cotangents = chosen(g, [index == i for i in range(len(choices))], choices)
+    cotangents = chosen(g, one_hot(within(a, len(choices), mode), len(choices)), choices)
     return (None, np.stack(cotangents) if isinstance(choices, np.ndarray) else cotangents)
 
 
@@ -102,6 +115,10 @@ def select(g, y, condlist, choicelist, default=0):
     first, none = firsts(condlist)
     rest = None if type(default) is int else unbroadcast(np.where(none, g, 0.0), np.shape(default))
     return (None, chosen(g, first, choicelist), rest)
+
+
+def one_hot(index, n):
+    return [index == i for i in range(n)]
 
 
 def firsts(conditions):

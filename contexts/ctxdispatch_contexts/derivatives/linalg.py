@@ -1,8 +1,9 @@
 """Linear algebra (numpy.linalg), on stacks of matrices as well.
 
-The formulas are those of Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-differentiation" (2008), transposed where he conjugates: a cotangent here is df/dx - i df/dy. Functions of symmetric
-matrices (cholesky, eigh) read one triangle and return a symmetric cotangent, that of the matrix as a whole.
+The formulas are those of Giles, "Collected matrix derivative results for forward and reverse mode
+algorithmic differentiation" (2008), transposed where he conjugates: a cotangent here is df/dx - i df/dy.
+Functions of symmetric matrices (cholesky, eigh) read one triangle and return a symmetric cotangent, that of
+the matrix as a whole.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def eigh(g, y, a, UPLO="L"):
 
 
 def inverse_gaps(w):
-    """1 / (w_j - w_i), 0 on the diagonal; infinite where eigenvalues coincide and the vectors have no derivative."""
+    """1 / (w_j - w_i), 0 on the diagonal; infinite where two coincide and vectors have no derivative."""
     gaps = w[..., None, :] - w[..., :, None]
     unit = np.eye(w.shape[-1], dtype=w.dtype)
     return (1.0 - unit) / (gaps + unit)

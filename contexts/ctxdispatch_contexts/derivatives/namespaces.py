@@ -157,7 +157,8 @@ CMATH: dict[str, Any] = {
 NUMPY: dict[str, Any] = {
     "__name__": "derivatives of arrays",
     **{name: value for name, value in vars(np).items() if isinstance(value, np.ufunc)},
-    "div": np.divide, "unit": array_unit, "share": array_share, "where": np.where, "sinc_slope": array_sinc_slope,
+    "div": np.divide, "unit": array_unit, "share": array_share, "where": np.where,
+    "sinc_slope": array_sinc_slope,
     "power_base": array_power_base, "power_exponent": array_power_exponent, "inf": math.inf,
 }  # fmt: skip
 
@@ -170,7 +171,8 @@ _MODULES = {
 
 _ALSO = {
     "sub": "np.subtract", "mul": "np.multiply", "truediv": "np.divide", "floordiv": "np.floor_divide",
-    "neg": "np.negative", "pos": "np.positive", "fmod": "math.remainder", "pow": "np.power np.float_power builtins.pow",
+    "neg": "np.negative", "pos": "np.positive", "fmod": "math.remainder",
+    "pow": "np.power np.float_power builtins.pow",
     "abs": "builtins.abs np.absolute", "degrees": "np.rad2deg", "radians": "np.deg2rad", "ulp": "np.spacing",
 }  # fmt: skip
 """Callees of a row besides those that bear its name in `math`, `cmath`, `numpy` and `operator`."""

@@ -167,9 +167,10 @@ def explicit(subscripts, ndims):
 
 
 def einsum_cotangent(g, i, terms, output, arrays, optimize):
-    """Contract g with the other operands to the axes of operand i that they have; spread over those they have not.
+    """Contract g with the other operands to the axes of operand i they have; spread over the rest.
 
-    An axis named twice is a diagonal: the cotangent goes there. An axis of length 1 that was broadcast is summed.
+    An axis named twice is a diagonal: the cotangent goes there. An axis of length 1 that was broadcast is
+    summed.
     """
     term, shape = terms[i], np.shape(arrays[i])
     rest = [output, *terms[:i], *terms[i + 1 :]]
@@ -238,3 +239,13 @@ def widened(g, n, m, mode):
     out = np.zeros(n + m - 1, g.dtype)
     out[start[mode] : start[mode] + g.size] = g
     return out
+
+
+@vjp(np.correlate, arrays=2)
+def correlate(g, y, a, v, mode="valid"):
+    if a.size < v.size and mode != "full":
+        raise NotImplementedError(
+            "no derivative of correlate with the shorter sequence first: exchange the two"
+        )
+    ga, gv = convolve(g, y, a, np.conj(v[::-1]), mode)
+    return (ga, np.conj(gv[::-1]))

@@ -1,7 +1,7 @@
 """Reductions and accumulations along axes.
 
-The cotangent of a reduction gets its axes back (`restore`) and is spread over what was summed, or multiplied by what
-selects or scales: every rule below is one of the two. Ties of max and min share equally.
+The cotangent of a reduction gets its axes back (`restore`) and is spread over what was summed, or
+multiplied by what selects or scales: every rule below is one of the two. Ties of max and min share equally.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def nanstd(
 
 
 @vjp(
-    np.max, np.min, np.nanmax, np.nanmin,
+    np.max, np.min, np.nanmax, np.nanmin, *of(np, "amax", "amin"),
     *of(np.ndarray, "max", "min"), *of(np.generic, "max", "min"),
 )  # fmt: skip
 def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=True):

@@ -5,12 +5,12 @@
         return (...,)
 
 A vjp rule takes the cotangent of the result, the result, and then whatever the primal takes; it returns the
-cotangents of the leading parameters, each of its primal's shape (None: no derivative). What the rule leaves to its
-caller: to refuse `out`, to cast a cotangent to its primal's dtype (the real part, where the primal is real), and to
-make arrays of the numbers and lists among the first `arrays` arguments.
+cotangents of the leading parameters, each of its primal's shape (None: no derivative). What the rule leaves
+to its caller: to refuse `out`, to cast a cotangent to its primal's dtype (the real part, where the primal
+is real), and to make arrays of the numbers and lists among the first `arrays` arguments.
 
-A rule is plain Python, to be lifted, specialised on the types of its arguments and inlined: it branches on types,
-ranks and flags, and calls helpers where it needs a loop.
+A rule is plain Python, to be lifted, specialised on the types of its arguments and inlined: it branches on
+types, ranks and flags, and calls helpers where it needs a loop.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
     y = f(a, b)   =>   dy = (partial a) * da + (partial b) * db
 
 A partial is a Python expression in the parameters and in the result `y`. Its names are those of a namespace
-(`namespaces.py`), so that one row serves Python floats, complex numbers and arrays. "0" is a zero by rule, and a
-number a constant; every other property (linear or not, what the partial needs) is read off the expression.
+(`namespaces.py`), so that one row serves Python floats, complex numbers and arrays. "0" is a zero by rule,
+and a number a constant; every other property (linear or not, what the partial needs) is read off the
+expression.
 
-Where a real result comes of a complex argument the partial is df/dx - i df/dy; everywhere else it is the complex
-derivative, without conjugation.
+Where a real result comes of a complex argument the partial is df/dx - i df/dy; everywhere else it is the
+complex derivative, without conjugation.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ ROWS = {
 
 
 PIECEWISE_CONSTANT = frozenset("unit share where isnan rint floor sign copysign".split())
-"""Functions of a namespace whose own derivative is zero: a partial made of these alone varies with nothing."""
+"""Functions whose own derivative is zero: a partial made of these alone varies with nothing."""
 
 REAL_ONLY = frozenset({"sign", "copysign"})
 """Rows that do not hold for complex arguments, though the functions accept them."""

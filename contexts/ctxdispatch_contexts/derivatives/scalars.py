@@ -1,4 +1,4 @@
-"""Functions of Python numbers that are not elementwise rows: constructors, several arguments, several results."""
+"""Functions of Python numbers that are no elementwise rows: constructors, many arguments or results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 
 @vjp(
-    builtins.float, np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128, np.clongdouble,
-    float.conjugate, float.real, int.conjugate, int.real, float.__float__, arrays=0,
+    builtins.float, np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128,
+    np.clongdouble, float.conjugate, float.real, int.conjugate, int.real, float.__float__, arrays=0,
 )  # fmt: skip
 def number(g, y, x=0.0, *rest):
     """The cotangent of a one-element array has its shape."""
@@ -82,15 +82,17 @@ def gathered(g, shape, dtype):
 
 @vjp(math.hypot, arrays=0)
 def hypot(g, y, *coordinates):
-    scale = g / y if y else math.nan
-    return tuple([scale * x for x in coordinates])
+    return tuple(scaled(g / y if y else math.nan, coordinates))
 
 
 @vjp(math.dist, arrays=0)
 def dist(g, y, p, q):
-    scale = g / y if y else math.nan
-    return ([scale * (a - b) for a, b in zip(p, q, strict=True)],
-            [scale * (b - a) for a, b in zip(p, q, strict=True)])  # fmt: skip
+    towards = scaled(g / y if y else math.nan, [a - b for a, b in zip(p, q, strict=True)])
+    return (towards, scaled(-1.0, towards))
+
+
+def scaled(factor, items):
+    return [factor * x for x in items]
 
 
 @vjp(math.fsum, arrays=0)
@@ -100,7 +102,7 @@ def fsum(g, y, seq):
 
 @vjp(*of(math, "sumprod"), arrays=0)
 def sumprod(g, y, p, q):
-    return ([g * b for b in q], [g * a for a in p])
+    return (scaled(g, q), scaled(g, p))
 
 
 # -- several results -----------------------------------------------------------------------------------------

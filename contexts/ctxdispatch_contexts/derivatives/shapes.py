@@ -279,7 +279,8 @@ def triu(g, y, m, k=0):
 
 
 @vjp(
-    np.copy, *of(np, "astype"), *of(np.ndarray, "astype", "copy", "__copy__"), *of(np.generic, "astype", "copy"),
+    np.copy, *of(np, "astype"), *of(np.ndarray, "astype", "copy", "__copy__"), *of(np.generic, "astype",
+    "copy"),
 )  # fmt: skip
 def copy(g, y, a, *args, **kwargs):
     return (g,)
@@ -369,3 +370,8 @@ def angle(g, y, z, deg=False):
 @vjp(np.nan_to_num)
 def nan_to_num(g, y, x, copy=True, nan=0.0, posinf=None, neginf=None):
     return (np.where(np.isfinite(x), g, 0.0),)
+
+
+@vjp(np.real_if_close, np.unwrap)
+def moved_by_constants(g, y, a, *args, **kwargs):
+    return (g,)

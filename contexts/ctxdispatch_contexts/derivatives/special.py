@@ -13,8 +13,8 @@ _BERNOULLI = (
 def digamma(x: float) -> float:
     """The derivative of log(gamma(x)); nan at its poles 0, -1, -2, ...
 
-    Reflection for x < 0 (DLMF 5.5.4), then recurrence up to x >= 10 and the asymptotic series: within 4 ulp of
-    max(1, |digamma(x)|).
+    Reflection for x < 0 (DLMF 5.5.4), then recurrence up to x >= 10 and the asymptotic series: within 4 ulp
+    of max(1, |digamma(x)|).
     """
     if x <= 0.0:
         fraction = x - round(x)
@@ -29,7 +29,7 @@ def digamma(x: float) -> float:
 
 
 def polygamma(n: int, x: float) -> float:
-    """The n-th derivative of digamma; nan at the poles. The time grows with -x where x is negative and n > 1."""
+    """The n-th derivative of digamma; nan at the poles. The time grows with -x where n > 1."""
     if n == 0:
         return digamma(x)
     if x <= 0.0 and x == round(x):

@@ -5,9 +5,9 @@
     lowering(sum)            a Python function of the same meaning, to be differentiated in its stead
     is_zero(np.argmax)       the derivative is zero by rule
 
-A callee may be in more than one: an elementwise row counts where the call has as many arguments as the row has
-parameters (`math.log(x)`, not `math.log(x, base)`), then a vjp rule, a lowering, a zero. Rules are compiled, and the
-modules that hold them imported, when first asked for.
+A callee may be in more than one: an elementwise row counts where the call has as many arguments as the row
+has parameters (`math.log(x)`, not `math.log(x, base)`), then a vjp rule, a lowering, a zero. Rules are
+compiled, and the modules that hold them imported, when first asked for.
 """
 
 from __future__ import annotations
@@ -24,17 +24,8 @@ from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY,
 
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
-FAMILIES = (
-    "linear",
-    "reductions",
-    "products",
-    "shapes",
-    "stacking",
-    "indexing",
-    "sorting",
-    "linalg",
-    "scalars",
-)
+FAMILIES = "linear reductions products shapes stacking indexing sorting linalg scalars".split()
+LOWERED = "lowerings norms".split()
 
 
 # -- elementwise rows ----------------------------------------------------------------------------------------
@@ -42,12 +33,12 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Elementwise:
-    """A row. Arguments broadcast against each other; the cotangent of each is g * partial, summed to its shape.
+    """A row. Arguments broadcast; the cotangent of each is g * partial, summed to its shape.
 
-    `kinds` says how each parameter enters: "zero" (not at all), "const" (times a constant), "linear" (times what does
-    not vary with it) or "nonlinear". `varies[i]` are the parameters that partial i itself varies with: the pattern
-    of second derivatives. `needs[i]` are the names that partial i reads. `holomorphic` is false where
-    the row holds for real arguments only.
+    `kinds` says how each parameter enters: "zero" (not at all), "const" (times a constant), "linear" (times
+    what does not vary with it) or "nonlinear". `varies[i]` are the parameters that partial i itself varies
+    with: the pattern of second derivatives. `needs[i]` are the names that partial i reads. `holomorphic` is
+    false where the row holds for real arguments only.
     """
 
     name: str
@@ -92,7 +83,7 @@ def _names(tree: ast.expr) -> frozenset[str]:
 
 
 def _varying(tree: ast.expr, params: tuple[str, ...]) -> frozenset[str]:
-    """The parameters that move the value of `tree`: not those inside steps and comparisons; `y` moves with all."""
+    """The parameters that move the value of `tree`: those outside of steps; `y` moves with all."""
     names = _names(_Steps().visit(tree)) & {*params, "y"}
     return frozenset(params) if "y" in names else names
 
@@ -151,12 +142,12 @@ def _elementwise_callees() -> dict[Any, Elementwise]:
 
 
 def vjp_rule(callee: Any) -> Callable[..., Any] | None:
-    """rule(g, y, *args, **kwargs) -> tuple of the leading arguments' cotangents; `registry` has the contract."""
+    """rule(g, y, *args, **kwargs) -> cotangents of the leading arguments; `registry` has the contract."""
     return _get(_vjp_rules(), callee)
 
 
 def array_arguments(callee: Any) -> int:
-    """How many leading arguments of a callee with a vjp rule are arrays: make arrays of numbers and lists there."""
+    """How many leading arguments of a callee are arrays: make arrays of numbers and lists there."""
     _vjp_rules()
     return _get(registry.ARRAYS, callee) or 0
 
@@ -172,7 +163,7 @@ def lowering(callee: Any) -> Callable[..., Any] | None:
 
 
 def is_zero(callee: Any) -> bool:
-    """Whether `callee` (a function, a method or an attribute's descriptor) has the derivative zero by rule."""
+    """Whether `callee` (a function, method or attribute descriptor) has the derivative zero by rule."""
     return _get(_zeros(), callee) is not None
 
 
@@ -185,7 +176,8 @@ def _vjp_rules() -> dict[Any, Callable[..., Any]]:
 
 @cache
 def _lowerings() -> dict[Any, Callable[..., Any]]:
-    import_module("ctxdispatch_contexts.derivatives.lowerings")
+    for family in LOWERED:
+        import_module(f"ctxdispatch_contexts.derivatives.{family}")
     return registry.LOWERING
 
 
@@ -206,7 +198,8 @@ def _get(table: dict[Any, Any], callee: Any) -> Any:
 def names() -> Iterator[tuple[str, Any]]:
     """Everything there is: ("elementwise" | "vjp" | "lowering" | "zero", callee)."""
     tables = {
-        "elementwise": _elementwise_callees(), "vjp": _vjp_rules(), "lowering": _lowerings(), "zero": _zeros(),
+        "elementwise": _elementwise_callees(), "vjp": _vjp_rules(), "lowering": _lowerings(),
+        "zero": _zeros(),
     }  # fmt: skip
     for table, entries in tables.items():
         for callee in entries:
