@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from ctxdispatch_contexts.derivatives import namespaces, special
+from ctxdispatch_contexts.derivatives import linear, namespaces, shapes, special
 from ctxdispatch_contexts.derivatives.rows import ROWS
 
 
@@ -942,6 +942,52 @@ def _(draw):
 def _(draw):
     m, n = draw(st.sampled_from([(2, 2), (3, 2), (2, 3)]))
     return (array(draw, (m, n), complex_=True) + np.diag([8.0, 4.0, 2.0])[:m, :n],), {"compute_uv": False}
+
+
+# -- the linear operations of the rules ---------------------------------------------------------------------
+
+
+@case(linear.spread)
+def _(draw):
+    return (array(draw, (2, 1)), (3, 2, 4), np.dtype(float)), {}
+
+
+@case(linear.unbroadcast)
+def _(draw):
+    return (array(draw, (3, 2, 4)), draw(st.sampled_from([(), (2, 1), (1, 4), (3, 2, 4)]))), {}
+
+
+@case(linear.scatter)
+def _(draw):
+    index, shape = draw(
+        st.sampled_from([(0, (4,)), (np.array([0, 0, 2]), (3, 4)), ((slice(None), [3, 3]), (3, 2))])
+    )
+    return (array(draw, shape), index, (3, 4), np.dtype(float)), {}
+
+
+@case(linear.place)
+def _(draw):
+    return (array(draw, (2, 4)), slice(1, 3), (3, 4), np.dtype(float)), {}
+
+
+@case(linear.scatter_along)
+def _(draw):
+    return (array(draw, (3, 2)), np.array([[0, 0], [1, 3], [2, 2]]), 1, (3, 4), np.dtype(float)), {}
+
+
+@case(linear.pieces)
+def _(draw):
+    return (array(draw, (3, 4)), (1, 0, 3), 1), {}
+
+
+@case(linear.layers)
+def _(draw):
+    return (array(draw, (3, 4)), axis_of(draw, 2, False)), {}
+
+
+@case(shapes.onto_diagonal)
+def _(draw):
+    return (array(draw, (2, 3)), (2, 4, 3), 1, 2, 1), {}
 
 
 # -- numbers -------------------------------------------------------------------------------------------------

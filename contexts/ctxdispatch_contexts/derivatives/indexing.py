@@ -6,13 +6,15 @@ import operator
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.linear import scatter, scatter_along, unbroadcast
+from ctxdispatch_contexts.derivatives.linear import place, scatter, scatter_along, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 
 @vjp(operator.getitem, np.ndarray.__getitem__, *of(np.generic, "__getitem__"))
 def getitem(g, y, a, index):
     """Of arrays; tuples, lists and dicts are their reader's business. The index may repeat elements."""
+    if isinstance(index, (int, slice)):
+        return (place(g, index, a.shape, a.dtype),)
     return (scatter(g, index, a.shape, a.dtype),)
 
 

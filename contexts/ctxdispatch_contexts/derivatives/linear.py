@@ -32,15 +32,19 @@ def unbroadcast(g: Any, shape: tuple[int, ...]) -> Any:
     return np.add.reduce(g, axis=axes).reshape(shape)
 
 
+def place(g: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Zeros of `shape` with `g` at `index`, in which no element occurs twice."""
+    out = np.zeros(shape, dtype)
+    out[index] = g
+    return out
+
+
 def scatter(g: Any, index: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Zeros of `shape` with `g` added at `index`, where an index may repeat: the transpose of `a[index]`."""
+    if basic(index) or (isinstance(index, np.ndarray) and index.dtype == bool):
+        return place(g, index, shape, dtype)
     out = np.zeros(shape, dtype)
-    if basic(index):
-        out[index] = g
-    elif isinstance(index, np.ndarray) and index.dtype == bool:
-        out[index] = g
-    else:
-        np.add.at(out, index, g)
+    np.add.at(out, index, g)
     return out
 
 
@@ -68,9 +72,11 @@ def along(indices: Any, axis: int | None, ndim: int) -> tuple[Any, ...]:
 
 def pieces(g: Any, lengths: Sequence[int], axis: int) -> list[Any]:
     """`g` cut along `axis` into that many pieces of these lengths: the transpose of concatenate."""
-    lead = (slice(None),) * axis
-    ends = np.cumsum(lengths).tolist()
-    return [g[(*lead, slice(end - n, end))] for end, n in zip(ends, lengths, strict=True)]
+    lead, start, parts = (slice(None),) * axis, 0, []
+    for n in lengths:
+        parts.append(g[(*lead, slice(start, start + n))])
+        start += n
+    return parts
 
 
 def layers(g: Any, axis: int) -> list[Any]:
@@ -89,7 +95,7 @@ def unbroadcast_vjp(g, y, a, shape):
     return (spread(g, a.shape, a.dtype),)
 
 
-@vjp(scatter)
+@vjp(place, scatter)
 def scatter_vjp(g, y, a, index, shape, dtype):
     return (g[index],)
 

@@ -30,14 +30,15 @@ def restore(g, shape, axis, keepdims):
 
 
 def count(a, axis, where):
-    """How many elements go into one of the result; with a mask an array of `a`'s rank."""
+    """How many elements go into one of the result, at least 1; with a mask an array of `a`'s rank."""
     if where is not True and where is not NoValue:
-        return np.add.reduce(np.broadcast_to(where, a.shape), axis=axis, keepdims=True, dtype=a.real.dtype)
+        selected = np.broadcast_to(where, a.shape)
+        return np.maximum(np.add.reduce(selected, axis=axis, keepdims=True, dtype=a.real.dtype), 1)
     if axis is None or a.ndim == 0:
-        return a.size
+        return a.size or 1
     if isinstance(axis, tuple):
-        return math.prod([a.shape[i] for i in axis])
-    return a.shape[axis]
+        return math.prod([a.shape[i] for i in axis]) or 1
+    return a.shape[axis] or 1
 
 
 def masked(cotangent, where):
@@ -66,7 +67,7 @@ def nansum(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=Non
 
 @vjp(np.mean, *of(np.ndarray, "mean"), *of(np.generic, "mean"))
 def mean(g, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
-    share = restore(g, a.shape, axis, keepdims) / np.maximum(count(a, axis, where), 1)
+    share = restore(g, a.shape, axis, keepdims) / count(a, axis, where)
     return (masked(spread(share, a.shape, y.dtype), where),)
 
 
@@ -172,7 +173,7 @@ def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=T
     if where is not True and where is not NoValue:
         chosen = chosen & where
     if axis is None:
-        return (np.multiply(chosen, g / max(np.count_nonzero(chosen), 1), dtype=y.dtype),)
+        return (np.multiply(chosen, g / (np.count_nonzero(chosen) or 1), dtype=y.dtype),)
     ties = np.add.reduce(chosen, axis=axis, keepdims=True, dtype=y.real.dtype)
     return (chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0)),)
 
