@@ -1,0 +1,61 @@
+"""What differs from one CPython version to the next when code is emitted. Each `vXYZ.py` fills in one `Dialect`.
+
+Symbolic instructions are `(name, argument)`; the argument is what the instruction means (a name, a constant, a
+slot's value), not an index. `PUSH_NULL` may stand where CPython fuses it into its neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Symbolic = tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    null_first: bool
+    """PUSH_NULL comes below the callable, not above it."""
+    call: Callable[[int, tuple[str, ...]], tuple[Symbolic, ...]]
+    """The call of so many arguments, the last ones by these names, when all of it is on the stack."""
+    attribute: tuple[int, int]
+    """LOAD_ATTR's shift of the name's index, and the bit that asks for a method (0: LOAD_METHOD is separate)."""
+    compare: tuple[int, int]
+    """COMPARE_OP's shift, and its to-bool bit (0: there is none)."""
+    compare_mask: bool
+    """Whether COMPARE_OP's low bits say which outcomes make it true."""
+    exhausted: tuple[Symbolic, ...]
+    """What stands where FOR_ITER goes to at the end."""
+    backward: dict[str, str]
+    """Conditional jumps to use when the target is behind."""
+    forward: dict[str, str]
+    """... and ahead."""
+    truth: tuple[Symbolic, ...]
+    """Makes an exact bool of what is on the stack; () where jumps and UNARY_NOT take any object."""
+    positive: Symbolic
+    to_tuple: Symbolic
+    load_check: str
+    """LOAD_FAST of a local that may be unbound."""
+    format: Callable[[int, bool], tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]]]
+    """Per conversion (0 to 3) and whether there is a format: what comes after the value, what comes last."""
+    function: Callable[[int], tuple[Symbolic, ...]]
+    """MAKE_FUNCTION with the parts whose flags are set, on the stack in the order of the flags, then the code."""
+    merge_below: int
+    """How many slots DICT_MERGE expects between the function that its message names and the dict."""
+    slices: bool = True
+    """There is BINARY_SLICE."""
+    return_const: bool = True
+    fused: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Pairs of slot instructions that are one."""
+    docstring_flag: int = 0
+    """Of co_flags, where the first constant is the docstring only if it is set."""
+
+
+def no_parts(flags: int) -> tuple[Symbolic, ...]:
+    return (("MAKE_FUNCTION", flags),)
+
+
+def format_value(conversion: int, spec: bool) -> tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]]:
+    """Up to 3.12: one instruction for it all."""
+    return (), (("FORMAT_VALUE", conversion | spec << 2),)

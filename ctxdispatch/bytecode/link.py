@@ -1,0 +1,269 @@
+"""From pieces of symbolic code to the instructions and tables of one code object.
+
+Pieces are placed in the order of their blocks; the code of an edge goes where nothing falls into it, just before its
+target if that can be. Then names, constants and slots become indices, and pairs that a version has one instruction
+for are fused. Invariant: constants are distinct by identity (`1`, `1.0` and `True` never merge), so any object can
+be one.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ctxdispatch.bytecode.assemble import Instr, Pos
+from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
+from ctxdispatch.bytecode.tables import EMIT
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import UNDEF, Value
+
+OPCODE = dis.opmap
+
+SWAPPED = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
+CONDITIONAL_BACKWARD = bool(EMIT.backward)
+
+
+# -- placing ------------------------------------------------------------------------------------------------------
+
+
+def place(blocks: Sequence[Piece]) -> list[Piece]:
+    """The order of all pieces, those of edges among the blocks'."""
+    order: list[Piece] = []
+    pending: list[Piece] = []
+    main = set(blocks)
+    for k, piece in enumerate(blocks):
+        if pending and not _falls(order[-1], piece):
+            pending = _flush(order, pending, piece, blocks, k)
+        order.append(piece)
+        extra = [s for s in piece.successors if s not in main]
+        following = blocks[k + 1] if k + 1 < len(blocks) else None
+        if extra and extra[0] is piece.successors[0] and following not in piece.successors:
+            order.append(extra.pop(0))
+        pending += extra
+    return order + pending
+
+
+def _falls(piece: Piece, following: Piece) -> bool:
+    return following in piece.successors
+
+
+def _flush(
+    order: list[Piece], pending: list[Piece], following: Piece, blocks: Sequence[Piece], k: int
+) -> list[Piece]:
+    """Place what is pending before `following`, into which nothing falls. What has a better place later waits."""
+    waiting, last = [], []
+    for piece in pending:
+        target = piece.successors[0]
+        if target is following:
+            last.append(piece)
+        elif _later(target, blocks, k):
+            waiting.append(piece)
+        else:
+            order.append(piece)
+    order += last
+    return waiting
+
+
+def _later(target: Piece, blocks: Sequence[Piece], k: int) -> bool:
+    """Whether `target` comes after block k, and the block before it does not fall into it."""
+    at = target.place
+    return at > k and not _falls(blocks[at - 1], target)
+
+
+# -- slots, names, constants --------------------------------------------------------------------------------------
+
+
+class Linker:
+    """Writes instructions. `names` and `consts` are the code object's."""
+
+    def __init__(self, slots: Slots, frees: Sequence[Value], doc: str | None) -> None:
+        self.slots = slots
+        self.consts: list[Any] = [doc]
+        self.names: list[str] = []
+        self.instrs: list[Instr] = []
+        count = len(slots.names)
+        self._slot = slots.index | {cell: count + k for k, cell in enumerate(frees)}
+        self._name_index: dict[str, int] = {}
+        self._const_index: dict[int, int] = {id(doc): 0}
+        self._fusable = False
+        self._patches: list[tuple[int, Piece]] = []
+        self._starts: dict[Piece, int] = {}
+
+    def code(self, order: Sequence[Piece]) -> list[Instr]:
+        for piece, following in zip(order, [*order[1:], None], strict=True):
+            self._starts[piece] = len(self.instrs)
+            self._fusable = False
+            for instruction in piece.code:
+                self._instruction(*instruction)
+            self._go_on(piece, following)
+        starts = self._starts
+        for at, target in self._patches:
+            opcode, _, pos = self.instrs[at]
+            self.instrs[at] = (opcode, starts[target], pos)
+        return self.instrs
+
+    # -- instructions -----------------------------------------------------------------------------------------------
+
+    def _instruction(self, name: str, arg: Any, pos: Pos) -> None:
+        kind = KINDS.get(name)
+        if kind is not None:
+            kind(self, name, arg, pos)
+        elif isinstance(arg, Value):
+            self._add(name, 0 if name == "POP_TOP" else self._slot[arg], pos)
+        else:
+            self._add(name, arg or 0, pos)
+
+    def _add(self, name: str, arg: int, pos: Pos) -> None:
+        self._fusable = True
+        self.instrs.append((OPCODE[name], arg, pos))
+
+    def slot(self, name: str, arg: Value, pos: Pos) -> None:
+        """LOAD_FAST, STORE_FAST: with the one before, where the version has the pair."""
+        index = self._slot[arg]
+        if self._fusable and index < 16 and self.instrs:
+            opcode, before, at = self.instrs[-1]
+            pair = FUSED.get((opcode, name))
+            if pair is not None and before < 16 and at[0] == pos[0]:
+                self.instrs[-1] = (pair, before << 4 | index, at)
+                return
+        self._add(name, index, pos)
+
+    def const(self, name: str, value: Any, pos: Pos) -> None:
+        index = self._const_index.setdefault(id(value), len(self.consts))
+        if index == len(self.consts):
+            self.consts.append(value)
+        self._add(name, index, pos)
+
+    def name(self, name: str, arg: str, pos: Pos) -> None:
+        index = self._name(arg)
+        shift, method = EMIT.attribute
+        if name == "LOAD_METHOD" and method:
+            self._add("LOAD_ATTR", index << shift | method, pos)
+        else:
+            self._add(name, index << shift if name == "LOAD_ATTR" else index, pos)
+
+    def _name(self, name: str) -> int:
+        index = self._name_index.setdefault(name, len(self.names))
+        if index == len(self.names):
+            self.names.append(name)
+        return index
+
+    def load_global(self, name: str, arg: str, pos: Pos) -> None:
+        null = EMIT.null_first and self._fusable and self.instrs[-1][0] == OPCODE["PUSH_NULL"]
+        if null:
+            self.instrs.pop()
+        self._add(name, self._name(arg) << 1 | null, pos)
+
+    def push_null(self, name: str, arg: None, pos: Pos) -> None:
+        if not EMIT.null_first and self._fusable and self.instrs[-1][0] == OPCODE["LOAD_GLOBAL"]:
+            opcode, index, at = self.instrs[-1]
+            self.instrs[-1] = (opcode, index | 1, at)
+        else:
+            self._add(name, 0, pos)
+
+    def check(self, name: str, arg: tuple[Value, str], pos: Pos) -> None:
+        value, variable = arg
+        if value not in self.slots.sentinels:
+            self._add(EMIT.load_check, self._slot[value], pos)
+            return
+        callee: list[SymbolicAt] = [("LOAD_CONST", primitives.check_bound, pos)]
+        null: list[SymbolicAt] = [("PUSH_NULL", None, pos)]
+        for instruction in null + callee if EMIT.null_first else callee + null:
+            self._instruction(*instruction)
+        self.slot("LOAD_FAST", value, pos)
+        self.const("LOAD_CONST", variable, pos)
+        for call, count in EMIT.call(2, ()):
+            self._add(call, count, pos)
+
+    def moves(self, name: str, pairs: list[tuple[Value, Any]], pos: Pos) -> None:
+        """All sources are pushed before any parameter is stored: cycles need no care."""
+        moved = [(p, a) for p, a in pairs if not self.slots.is_free(p, a)]
+        for param, source in moved:
+            if source is UNDEF and param in self.slots.sentinels:
+                self.const("LOAD_CONST", UNDEF.value, pos)
+            else:
+                self._push(source, pos)
+        for param, _ in reversed(moved):
+            self.slot("STORE_FAST", param, pos)
+
+    def _push(self, source: Any, pos: Pos) -> None:
+        if isinstance(source, Value):
+            self.slot("LOAD_FAST", source, pos)
+        elif source is UNDEF:
+            self._add("PUSH_NULL", 0, pos)
+        else:
+            self.const("LOAD_CONST", source.value, pos)
+
+    # -- jumps ------------------------------------------------------------------------------------------------------
+
+    def _go_on(self, piece: Piece, following: Piece | None) -> None:
+        successors = piece.successors
+        if not successors:
+            return
+        if piece.test is None:
+            self._jump(successors[0], following, piece.pos)
+        elif piece.test == "ITER":
+            self._patch("FOR_ITER", successors[1], piece.pos)
+            self._jump(successors[0], following, piece.pos)
+        else:
+            self._branch(piece.test, *successors, following, piece.pos)
+
+    def _branch(self, test: str, then: Piece, orelse: Piece, following: Piece | None, pos: Pos) -> None:
+        """Fall through, or jump explicitly, to one of the two; the other is the target of the conditional jump."""
+        swap = orelse is following
+        if not CONDITIONAL_BACKWARD and (self._behind(then) or self._behind(orelse)):
+            if self._behind(then) and self._behind(orelse):
+                self._over(test, then, orelse, pos)
+                return
+            swap = self._behind(orelse)
+        if swap:
+            then, orelse, test = orelse, then, SWAPPED[test]
+        name = f"POP_JUMP_IF_{SWAPPED[test]}"
+        table = EMIT.backward if self._behind(orelse) else EMIT.forward
+        self._patch(table.get(name, name), orelse, pos)
+        self._jump(then, following, pos)
+
+    def _over(self, test: str, then: Piece, orelse: Piece, pos: Pos) -> None:
+        """Both targets are behind: jump over a jump."""
+        after = Piece([])
+        self._patch(f"POP_JUMP_IF_{test}", after, pos)
+        self._patch("JUMP_BACKWARD", orelse, pos)
+        self._starts[after] = len(self.instrs)
+        self._patch("JUMP_BACKWARD", then, pos)
+
+    def _behind(self, piece: Piece) -> bool:
+        return piece in self._starts
+
+    def _jump(self, target: Piece, following: Piece | None, pos: Pos) -> None:
+        if target is not following:
+            self._patch("JUMP_BACKWARD" if self._behind(target) else "JUMP_FORWARD", target, pos)
+
+    def _patch(self, name: str, target: Piece, pos: Pos) -> None:
+        self._patches.append((len(self.instrs), target))
+        self._add(name, 0, pos)
+
+
+FUSED = {(OPCODE[first], second): OPCODE[pair] for (first, second), pair in EMIT.fused.items()}
+
+KINDS: dict[str, Callable[[Linker, str, Any, Pos], None]] = {
+    **dict.fromkeys(("LOAD_FAST", "STORE_FAST"), Linker.slot),
+    **dict.fromkeys(("LOAD_CONST", "RETURN_CONST", "KW_NAMES"), Linker.const),
+    **dict.fromkeys(
+        (
+            "LOAD_ATTR",
+            "LOAD_METHOD",
+            "STORE_ATTR",
+            "DELETE_ATTR",
+            "STORE_GLOBAL",
+            "DELETE_GLOBAL",
+            "IMPORT_NAME",
+            "IMPORT_FROM",
+        ),
+        Linker.name,
+    ),
+    "LOAD_GLOBAL": Linker.load_global,
+    "PUSH_NULL": Linker.push_null,
+    "CHECK": Linker.check,
+    "MOVES": Linker.moves,
+}

@@ -1,0 +1,372 @@
+"""How each call of the IR is spelled: what is pushed, in which order, and the instructions that follow.
+
+Invariant: a `Spelling` does what calling the op's callee does, to the exception. What has no row is a call. Rows are
+keyed by the identity of the callee, since a constant callee need not be hashable.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NamedTuple, Protocol
+
+from ctxdispatch.bytecode.dialect import Symbolic
+from ctxdispatch.bytecode.tables import EMIT
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import UNDEF, Const, Op, Operand, Value
+
+NULL: Symbolic = ("PUSH_NULL", None)
+
+STORED = -1
+"""Of `Spelling.results`: the instructions have put the result into its slot."""
+
+
+class Callee(NamedTuple):
+    """The operand that a call calls, with the NULL that goes with it; an attribute becomes a method."""
+
+    operand: Operand
+
+
+Push = Operand | Symbolic | Callee
+
+
+class Spelling(NamedTuple):
+    pushes: list[Push]
+    code: tuple[Symbolic, ...]
+    results: int = 1
+
+
+class Site(Protocol):
+    """Where an op is spelled. The ops before it are not written yet."""
+
+    namespace: Any
+
+    def peek(self, operand: Operand) -> Op | None:
+        """The op right before, if `operand` is its result and is used here only."""
+
+    def skip(self) -> None:
+        """Take over the op that `peek` gave."""
+
+    def resident(self, operand: Operand) -> int:
+        """How deep `operand` lies on the stack below what is pushed here; 0 where it does not."""
+
+
+Row = Callable[[Op, Site], Spelling | None]
+
+
+def spell(op: Op, site: Site) -> Spelling:
+    callee = op.callee
+    if isinstance(callee, Const) and not op.kwnames:
+        row = ROWS.get(id(callee.value)) if op.syntax else ALWAYS.get(id(callee.value))
+        found = row(op, site) if row else None
+        if found is not None:
+            return found
+    return _call(op)
+
+
+def _call(op: Op) -> Spelling:
+    code = EMIT.call(len(op.args), op.kwnames)
+    if len(op.results) > 1:
+        code += (("UNPACK_SEQUENCE", len(op.results)),)
+    return Spelling([Callee(op.callee), *op.args], code, len(op.results) or 1)
+
+
+def head(callee: Operand) -> list[Push]:
+    """A callable that is no method."""
+    return [NULL, callee] if EMIT.null_first else [callee, NULL]
+
+
+# -- rows of a fixed number of operands ---------------------------------------------------------------------------
+
+
+def fixed(count: int, *code: Symbolic, order: tuple[int, ...] = (), results: int = 1) -> Row:
+    """Push the operands in `order`, then `code`."""
+
+    def row(op: Op, site: Site) -> Spelling | None:
+        if len(op.args) != count:
+            return None
+        return Spelling([op.args[k] for k in order] if order else [*op.args], code, results)
+
+    return row
+
+
+def display(name: str, width: int = 1) -> Row:
+    return lambda op, site: Spelling([*op.args], ((name, len(op.args) // width),))
+
+
+COMPARISONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+MASKS = (2, 10, 8, 7, 4, 12)  # of the outcomes unordered 1, less 2, greater 4, equal 8
+
+
+def compare(function: Any, to_bool: bool = False) -> Symbolic:
+    index = COMPARISONS.index(function)
+    shift, bit = EMIT.compare
+    return ("COMPARE_OP", index << shift | (MASKS[index] * EMIT.compare_mask) | bit * to_bool)
+
+
+NUMBERS = "add and_ floordiv lshift matmul mul mod or_ pow rshift sub truediv xor".split()
+INPLACE = "iadd iand ifloordiv ilshift imatmul imul imod ior ipow irshift isub itruediv ixor".split()
+
+
+# -- truth --------------------------------------------------------------------------------------------------------
+
+EXACT = {id(f) for f in (operator.is_, operator.is_not, operator.contains, primitives.not_contains, operator.not_)}
+"""Whose instructions leave an exact bool."""
+
+
+def _bool(op: Op, site: Site) -> Spelling | None:
+    if len(op.args) != 1:
+        return None
+    inner = site.peek(op.args[0])
+    if inner is not None and inner.syntax and EMIT.compare[1] and inner.fn in COMPARISONS:
+        site.skip()
+        return Spelling([*inner.args], (compare(inner.fn, to_bool=True),))
+    return Spelling([*op.args], EMIT.truth or (("UNARY_NOT", 0), ("UNARY_NOT", 0)))
+
+
+# -- subscripts ---------------------------------------------------------------------------------------------------
+
+
+def _slice_bounds(operand: Operand, site: Site) -> list[Operand] | None:
+    """The bounds, where `operand` is a slice without a step that nothing else wants."""
+    op = site.peek(operand)
+    if not (EMIT.slices and op and op.syntax and op.fn is slice):
+        return None
+    if len(op.args) == 3 and not _is_none(op.args[2]) or not 2 <= len(op.args) <= 3:
+        return None
+    site.skip()
+    return op.args[:2]
+
+
+def _is_none(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value is None
+
+
+def _getitem(op: Op, site: Site) -> Spelling | None:
+    if len(op.args) != 2:
+        return None
+    container, index = op.args
+    bounds = _slice_bounds(index, site)
+    if bounds:
+        return Spelling([container, *bounds], (("BINARY_SLICE", 0),))
+    return Spelling([container, index], (("BINARY_SUBSCR", 0),))
+
+
+def _setitem(op: Op, site: Site) -> Spelling | None:
+    if len(op.args) != 3:
+        return None
+    container, index, value = op.args
+    bounds = _slice_bounds(index, site)
+    if bounds:
+        return Spelling([value, container, *bounds], (("STORE_SLICE", 0),), 0)
+    return Spelling([value, container, index], (("STORE_SUBSCR", 0),), 0)
+
+
+def _slice(op: Op, site: Site) -> Spelling | None:
+    count = len(op.args)
+    return Spelling([*op.args], (("BUILD_SLICE", count),)) if 2 <= count <= 3 else None
+
+
+# -- names --------------------------------------------------------------------------------------------------------
+
+
+def attribute(name: str, count: int, pushed: tuple[int, ...], results: int = 1) -> Row:
+    """getattr, setattr, delattr of a constant name."""
+
+    def row(op: Op, site: Site) -> Spelling | None:
+        if len(op.args) != count or not is_name(op.args[1]):
+            return None
+        return Spelling([op.args[k] for k in pushed], ((name, _value(op.args[1])),), results)
+
+    return row
+
+
+def is_name(operand: Operand) -> bool:
+    return isinstance(operand, Const) and type(operand.value) is str
+
+
+def _value(operand: Operand) -> Any:
+    assert isinstance(operand, Const)
+    return operand.value
+
+
+def in_namespace(name: str, count: int, pushed: tuple[int, ...] = (), results: int = 1) -> Row:
+    """What names a global, if the namespace is the function's own."""
+
+    def row(op: Op, site: Site) -> Spelling | None:
+        if len(op.args) != count or not _own(op.args[0], site) or not is_name(op.args[1]):
+            return None
+        return Spelling([op.args[k] for k in pushed], ((name, _value(op.args[1])),), results)
+
+    return row
+
+
+def _own(namespace: Operand, site: Site) -> bool:
+    return isinstance(namespace, Const) and namespace.value is site.namespace
+
+
+def _import_from(op: Op, site: Site) -> Spelling | None:
+    if len(op.args) != 2 or not is_name(op.args[1]):
+        return None
+    code = (("IMPORT_FROM", _value(op.args[1])), ("SWAP", 2), ("POP_TOP", op.args[0]))
+    return Spelling([op.args[0]], code)
+
+
+# -- cells and functions ------------------------------------------------------------------------------------------
+
+
+def _make_cell(op: Op, site: Site) -> Spelling | None:
+    content = op.args[0] if op.args else UNDEF
+    pushed: Push = NULL if content is UNDEF else content
+    return Spelling([pushed], (("STORE_FAST", op.result), ("MAKE_CELL", op.result)), STORED)
+
+
+def cell(name: str, pushed: tuple[int, ...] = (), results: int = 1) -> Row:
+    """The cell is read in its slot. A constant one is put into a slot first."""
+
+    def row(op: Op, site: Site) -> Spelling | None:
+        target = op.args[0]
+        pushes: list[Push] = [op.args[k] for k in pushed]
+        code: tuple[Symbolic, ...] = ((name, target),)
+        if isinstance(target, Const):
+            slot = Value("cell")
+            code = (("LOAD_CONST", target.value), ("STORE_FAST", slot), (name, slot))
+        return Spelling(pushes, code, results)
+
+    return row
+
+
+FLAGS = {1: 2, 2: 3, 4: 4, 8: 5}
+"""Per flag of MAKE_FUNCTION the operand of `primitives.make_function` that it is."""
+
+
+def _make_function(op: Op, site: Site) -> Spelling | None:
+    code = op.args[1]
+    if not _own(op.args[0], site) or not (isinstance(code, Const) and type(code.value) is CodeType):
+        return None
+    parts = {flag: op.args[k] for flag, k in FLAGS.items() if k < len(op.args) and not _is_none(op.args[k])}
+    return Spelling([*parts.values(), code], EMIT.function(sum(parts)))
+
+
+# -- calls, containers, strings -----------------------------------------------------------------------------------
+
+
+def _call_ex(op: Op, site: Site) -> Spelling | None:
+    if not 2 <= len(op.args) <= 3:
+        return None
+    callee, *arguments = op.args
+    if _is_none(arguments[-1]):
+        arguments.pop()
+    return Spelling([*head(callee), *arguments], (("CALL_FUNCTION_EX", len(arguments) - 1),))
+
+
+def grow(name: str) -> Row:
+    """What adds to the container that the first operand is, and leaves it on the stack."""
+
+    def row(op: Op, site: Site) -> Spelling | None:
+        target, *items = op.args
+        depth = site.resident(target)
+        if depth:
+            return Spelling([*items], ((name, depth),), 0)
+        return Spelling([*op.args], ((name, 1), ("POP_TOP", target)), 0)
+
+    return row
+
+
+def _dict_merge(op: Op, site: Site) -> Spelling | None:
+    if len(op.args) != 3:
+        return None
+    target, other, function = op.args
+    below: list[Push] = [function] + [Const(None)] * EMIT.merge_below
+    pops: tuple[Symbolic, ...] = (("POP_TOP", None),) * (1 + EMIT.merge_below)
+    return Spelling([*below, target, other], (("DICT_MERGE", 1), ("POP_TOP", target), *pops), 0)
+
+
+CONVERSIONS = (None, str, repr, ascii)
+
+
+def _format_value(op: Op, site: Site) -> Spelling | None:
+    value, conversion, spec = [*op.args, Const(None), Const("")][:3] if len(op.args) < 3 else op.args
+    if len(op.args) == 2:
+        conversion, spec = op.args[1], Const("")
+    if not isinstance(conversion, Const):
+        return None
+    kind = next((k for k, f in enumerate(CONVERSIONS) if f is conversion.value), None)
+    if kind is None:
+        return None
+    wanted = not (isinstance(spec, Const) and isinstance(spec.value, str) and not spec.value)
+    after_value, last = EMIT.format(kind, wanted)
+    return Spelling([value, *after_value, *([spec] if wanted else [])], last)
+
+
+def _unpack(op: Op, site: Site) -> Spelling | None:
+    return Spelling([op.args[0]], (("UNPACK_SEQUENCE", len(op.results)),), len(op.results))
+
+
+def _unpack_ex(op: Op, site: Site) -> Spelling | None:
+    before, after = _value(op.args[1]), _value(op.args[2])
+    return Spelling([op.args[0]], (("UNPACK_EX", before | after << 8),), len(op.results))
+
+
+# -- the table ----------------------------------------------------------------------------------------------------
+
+TABLE: list[tuple[Any, Row]] = [
+    *((getattr(operator, n), fixed(2, ("BINARY_OP", k))) for k, n in enumerate(NUMBERS)),
+    *((getattr(operator, n), fixed(2, ("BINARY_OP", k + len(NUMBERS)))) for k, n in enumerate(INPLACE)),
+    *((f, fixed(2, compare(f))) for f in COMPARISONS),
+    (operator.is_, fixed(2, ("IS_OP", 0))),
+    (operator.is_not, fixed(2, ("IS_OP", 1))),
+    (operator.contains, fixed(2, ("CONTAINS_OP", 0), order=(1, 0))),
+    (primitives.not_contains, fixed(2, ("CONTAINS_OP", 1), order=(1, 0))),
+    (operator.neg, fixed(1, ("UNARY_NEGATIVE", 0))),
+    (operator.pos, fixed(1, EMIT.positive)),
+    (operator.invert, fixed(1, ("UNARY_INVERT", 0))),
+    (operator.not_, fixed(1, *EMIT.truth, ("UNARY_NOT", 0))),
+    (builtins.bool, _bool),
+    (operator.getitem, _getitem),
+    (operator.setitem, _setitem),
+    (operator.delitem, fixed(2, ("DELETE_SUBSCR", 0), results=0)),
+    (builtins.slice, _slice),
+    (builtins.iter, fixed(1, ("GET_ITER", 0))),
+    (builtins.getattr, attribute("LOAD_ATTR", 2, (0,))),
+    (builtins.setattr, attribute("STORE_ATTR", 3, (2, 0), 0)),
+    (builtins.delattr, attribute("DELETE_ATTR", 2, (0,), 0)),
+    (primitives.load_global, in_namespace("LOAD_GLOBAL", 2)),
+    (primitives.store_global, in_namespace("STORE_GLOBAL", 3, (2,), 0)),
+    (primitives.delete_global, in_namespace("DELETE_GLOBAL", 2, (), 0)),
+    (primitives.import_name, in_namespace("IMPORT_NAME", 4, (3, 2))),
+    (primitives.import_from, _import_from),
+    (primitives.make_cell, _make_cell),
+    (primitives.cell_get, cell("LOAD_DEREF")),
+    (primitives.cell_set, cell("STORE_DEREF", (1,), 0)),
+    (primitives.cell_delete, cell("DELETE_DEREF", (), 0)),
+    (primitives.make_function, _make_function),
+    (primitives.build_tuple, display("BUILD_TUPLE")),
+    (primitives.build_list, display("BUILD_LIST")),
+    (primitives.build_set, display("BUILD_SET")),
+    (primitives.build_map, display("BUILD_MAP", 2)),
+    (primitives.build_string, display("BUILD_STRING")),
+    (primitives.format_value, _format_value),
+    (primitives.list_append, grow("LIST_APPEND")),
+    (primitives.set_add, grow("SET_ADD")),
+    (primitives.map_add, grow("MAP_ADD")),
+    (primitives.list_extend, grow("LIST_EXTEND")),
+    (primitives.set_update, grow("SET_UPDATE")),
+    (primitives.dict_update, grow("DICT_UPDATE")),
+    (primitives.dict_merge, _dict_merge),
+    (primitives.list_to_tuple, fixed(1, EMIT.to_tuple)),
+]
+
+#: A call of these is never one that the source wrote.
+ALWAYS: dict[int, Row] = {
+    id(primitives.call_ex): _call_ex,
+    id(primitives.unpack): _unpack,
+    id(primitives.unpack_ex): _unpack_ex,
+}
+
+ROWS: dict[int, Row] = {id(function): row for function, row in TABLE} | ALWAYS
+
+APPENDS = {id(f) for f in (primitives.list_append, primitives.set_add, primitives.map_add)}
+"""Whose first operand may stay on the stack for the length of a loop."""
