@@ -33,6 +33,7 @@ STORES: dict[Any, int] = {
     primitives.dict_merge: 0,
     primitives.cell_set: 0,
     builtins.setattr: 0,
+    object.__setattr__: 0,
     operator.setitem: 0,
     list.append: 0,
     list.extend: 0,

@@ -24,17 +24,19 @@ from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_ru
 from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError, Refusal, described
+from ctxdispatch_contexts.reverse.entry_keys import HOLE
+from ctxdispatch_contexts.reverse.objects import is_fresh
 from ctxdispatch_contexts.reverse.prepare import lifted
 from ctxdispatch_contexts.reverse.pullbacks import _hashable, static_rule
 from ctxdispatch_contexts.reverse.rules import operand_type
 
-Entries = Callable[[Any, int, tuple[str, ...]], Any]
-"""entries(callee, number of positional arguments, keyword names): the entry for such calls; callee None where it is
-the entry's own first argument."""
+Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
+"""entries(callee, template, keyword names): the entry for such calls; callee None where it is the entry's own first
+argument. The template has a literal, or HOLE for an argument of the entry, per argument of the call."""
 
 REMEDY = "give it one with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`"
 
-MUTATES = frozenset({operator.setitem, operator.delitem, setattr, *INPLACE})
+MUTATES = frozenset({operator.setitem, operator.delitem, setattr, object.__setattr__, *INPLACE})
 MUTATING_METHODS = frozenset({
     np.ndarray.sort, np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.copyto, np.put,
     np.place, np.putmask, np.add.at, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
@@ -58,9 +60,9 @@ def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | Non
         for op in list(block.ops):
             if op.fn in _APPENDS and op.args[0] in active:
                 _remember_length(block, op, found)
-            elif _mutates(op, active):
+            elif _mutates(op, active, graph):
                 _refuse(op, MutationError, mutation_message(op))
-            elif not active.isdisjoint(op.results) and static_rule(op, active) is None:
+            elif not active.isdisjoint(op.results) and static_rule(op, active, certain=op is not own) is None:
                 _replace(block, op, active, entries, own, found)
     return found
 
@@ -81,7 +83,7 @@ def _index(block: Block, op: Op) -> int:
 # -- mutation ---------------------------------------------------------------------------------------------------
 
 
-def _mutates(op: Op, active: set[Value]) -> bool:
+def _mutates(op: Op, active: set[Value], graph: Graph) -> bool:
     """Changes differentiated data in place, or puts such data into something that is there already."""
     fn = op.fn
     if not _hashable(fn):
@@ -92,9 +94,8 @@ def _mutates(op: Op, active: set[Value]) -> bool:
     if fn in INPLACE:
         return op.args[0] in active and not _rebinds(op)
     if fn in MUTATES or fn in MUTATING_METHODS:
-        return not active.isdisjoint(a for a in op.args if isinstance(a, Value)) and not (
-            fn is setattr and static_rule(op, active) is not None and _fresh(op)
-        )
+        touched = not active.isdisjoint(a for a in op.args if isinstance(a, Value))
+        return touched and not (fn in (setattr, object.__setattr__) and is_fresh(graph, op))
     return False
 
 
@@ -103,12 +104,9 @@ def _rebinds(op: Op) -> bool:
     return cls is None or issubclass(cls, (int, float, complex, str, bytes, tuple, np.generic))
 
 
-def _fresh(op: Op) -> bool:
-    return True
-
-
 def mutation_message(op: Op) -> str:
     what = {operator.setitem: "item assignment", operator.delitem: "item deletion", setattr: "attribute assignment"}
+    what[object.__setattr__] = what[setattr]
     fn = op.fn
     name = what.get(fn) or (f"in-place operator {fn.__name__}" if fn in INPLACE else f"{described(fn)} (in place)")
     return (
@@ -139,9 +137,7 @@ def _replace(
     if isinstance(fn, FunctionType) and (reason := _unsupported(fn)):
         _refuse(op, DerivativeError, reason)
         return
-    operands = list(op.args) if fn is not None else list(op.operands())
-    n = len(op.args) - len(op.kwnames)
-    entry = entries(fn, n, op.kwnames)
+    operands, entry = _entry_for(op, entries)
     pair, pullback = Value("pair"), Value("pullback")
     call = Op(Const(entry), operands, [pair], (), op.pos)
     opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
@@ -151,6 +147,14 @@ def _replace(
     at = _index(block, op)
     block.ops[at : at + 1] = [call, opening]
     found.replaced[opening] = (pullback, operands)
+
+
+def _entry_for(op: Op, entries: Entries) -> tuple[list[Operand], Any]:
+    """The entry for `op` and the operands it takes: literals are part of the entry, not among its arguments."""
+    if op.fn is None:
+        return list(op.operands()), entries(None, tuple(HOLE for _ in op.args), op.kwnames)
+    template = tuple(a.value if isinstance(a, Const) and T.is_literal(a.value) else HOLE for a in op.args)
+    return [a for a, t in zip(op.args, template, strict=True) if t is HOLE], entries(op.fn, template, op.kwnames)
 
 
 def _at_run_time(fn: Any) -> bool:

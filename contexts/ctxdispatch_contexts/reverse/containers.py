@@ -128,7 +128,14 @@ def _attribute(adjoint: Adjoint, op: Op) -> None:
     target = op.args[0]
     if not is_zero(g) and target in adjoint.active:
         bar = _or_none(adjoint.bar(target))
-        _owned(adjoint, target, adjoint.call(cotangents.add_entry, bar, op.args[1], g))
+        _owned(adjoint, target, adjoint.call(cotangents.add_entry, bar, _key(op), g))
+
+
+def _key(op: Op) -> Const:
+    """The entry that an attribute is: a named tuple's fields are its items."""
+    name = op.args[1].value  # type: ignore[union-attr]
+    fields = getattr(T.cls_of(operand_type(op.args[0])), "_fields", ())
+    return Const(fields.index(name) if name in fields else name)
 
 
 def _plain_attribute(op: Op) -> bool:
@@ -157,7 +164,8 @@ def _is_slot(found: Any) -> bool:
 
 
 def _python_names(cls: type) -> set[str]:
-    return {name for base in cls.__mro__ if base is not object for name in vars(base)}
+    """What Python classes among the bases define."""
+    return {name for base in cls.__mro__ if base.__module__ != "builtins" for name in vars(base)}
 
 
 def _setattr(adjoint: Adjoint, op: Op) -> None:
@@ -165,6 +173,16 @@ def _setattr(adjoint: Adjoint, op: Op) -> None:
     g = adjoint.bar(target)
     if not is_zero(g) and value in adjoint.active:
         adjoint.add(value, adjoint.call(cotangents.take_entry, g, name))
+
+
+def _new_tuple(adjoint: Adjoint, op: Op) -> None:
+    """tuple.__new__(cls, items)"""
+    if len(op.args) > 1:
+        adjoint.add(op.args[1], _arrived(adjoint, op))
+
+
+def _nothing(adjoint: Adjoint, op: Op) -> None:
+    """A new object has no parts yet."""
 
 
 def _unpack(adjoint: Adjoint, op: Op) -> None:
@@ -333,7 +351,10 @@ def _any_iterable(op: Op) -> bool:
     """Iterating runs no Python code of the user's."""
     import numpy as np
 
-    cls = T.cls_of(operand_type(op.args[0]))
+    type_ = operand_type(op.args[0])
+    if isinstance(type_, T.IterOf):
+        return type_.plain
+    cls = T.cls_of(type_)
     return cls in (list, tuple, dict, range, enumerate, zip, reversed, np.ndarray, type({}.items()), type({}.values())) or (
         cls is not None and cls.__module__ == "builtins"
     )
@@ -368,6 +389,9 @@ REVERSED: dict[Any, Handler] = {
     operator.getitem: Handler(_index, _indexable),
     builtins.getattr: Handler(_attribute, _plain_attribute),
     builtins.setattr: Handler(_setattr),
+    object.__setattr__: Handler(_setattr),
+    object.__new__: Handler(_nothing),
+    tuple.__new__: Handler(_new_tuple),
     builtins.iter: Handler(_iter, _any_iterable),
     builtins.enumerate: Handler(_enumerate, _any_iterable),
     builtins.zip: Handler(_zip),
@@ -383,6 +407,7 @@ REVERSED: dict[Any, Handler] = {
 
 INDEXED_BY = frozenset(
     {operator.getitem, builtins.getattr, dict.get, primitives.list_append, primitives.list_extend, list.append,
-     list.extend, primitives.map_add, primitives.dict_update, primitives.dict_merge, builtins.setattr}
+     list.extend, primitives.map_add, primitives.dict_update, primitives.dict_merge, builtins.setattr,
+     object.__setattr__}
 )  # fmt: skip
 """Ops after which the cotangent of the first operand may be in parts."""

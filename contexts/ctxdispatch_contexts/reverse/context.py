@@ -14,6 +14,7 @@ from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.reverse.activity import has_zero_derivative
 from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.entry import CallSource, Entry, Source
+from ctxdispatch_contexts.reverse.entry_keys import HOLE, ById, holes, literal_key
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.program import Mode
 
@@ -50,15 +51,15 @@ class ADContext(Context):
         return bool(elementwise(callee) or vjp_rule(callee) or has_zero_derivative(callee) or callee in REVERSED)
 
     @classmethod
-    def ad_entries(cls, callee: Any, n: int, kwnames: tuple[str, ...]) -> Any:
+    def ad_entries(cls, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
         """What differentiates calls of `callee` at run time, see `calls.py`."""
         if callee is None:
-            return _dynamic(cls, n, kwnames)
-        return _static(cls, callee, n, kwnames)
+            return _dynamic(cls, kwnames)
+        return _static(cls, callee, template, kwnames)
 
 
 @functools.lru_cache(maxsize=256)
-def _dynamic(context: type[ADContext], n: int, kwnames: tuple[str, ...]) -> Callable[..., Any]:
+def _dynamic(context: type[ADContext], kwnames: tuple[str, ...]) -> Callable[..., Any]:
     """(callee, *args) -> (y, pullback), the pullback's first cotangent being the callee's."""
 
     def call(callee: Any, *args: Any) -> Any:
@@ -67,29 +68,48 @@ def _dynamic(context: type[ADContext], n: int, kwnames: tuple[str, ...]) -> Call
     return call
 
 
-def _static(context: type[ADContext], callee: Any, n: int, kwnames: tuple[str, ...]) -> Any:
-    """(*args) -> (y, pullback)"""
-    if context.has_rules(callee):
-        return functools.partial(_by_rule, context, callee, n, kwnames)
+def _static(context: type[ADContext], callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
+    """(*args) -> (y, pullback), args being those for the holes of the template."""
+    if context.has_rules(callee) if _hashable(callee) else False:
+        return functools.partial(_by_rule, context, callee, template, kwnames)
     if isinstance(callee, FunctionType) and callee.__closure__:
-        return functools.partial(_without_callee, context, callee, kwnames)
-    return call_entry(context, callee, n, kwnames).function
+        return functools.partial(_without_callee, context, callee, template, kwnames)
+    return call_entry(context, callee, template, kwnames).function
 
 
-def _without_callee(context: type[ADContext], callee: Any, kwnames: tuple[str, ...], *args: Any) -> Any:
-    y, pullback = call_any(context, callee, args, kwnames)
-    return y, functools.partial(_drop_first, pullback)
+def _hashable(callee: Any) -> bool:
+    try:
+        hash(callee)
+    except TypeError:
+        return False
+    return True
 
 
-def _drop_first(pullback: Any, g: Any) -> Any:
-    return pullback(g)[1:]
+def _filled(template: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    rest = iter(args)
+    return tuple([next(rest) if t is HOLE else t for t in template])
 
 
-def _by_rule(context: type[ADContext], callee: Any, n: int, kwnames: tuple[str, ...], *args: Any) -> Any:
-    rule = context.find_rule(callee, tuple(map(type, args[:n])))
+def _without_callee(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...], *args: Any) -> Any:
+    y, pullback = call_any(context, callee, _filled(template, args), kwnames)
+    return y, functools.partial(_drop_callee, pullback, template)
+
+
+def _drop_callee(pullback: Any, template: tuple[Any, ...], g: Any) -> Any:
+    return _at_holes(pullback(g)[1:], template)
+
+
+def _at_holes(cotangents: Any, template: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([c for c, t in zip(cotangents, template, strict=True) if t is HOLE])
+
+
+def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...], *args: Any) -> Any:
+    filled = _filled(template, args)
+    n = len(filled) - len(kwnames)
+    rule = context.find_rule(callee, tuple(map(type, filled[:n])))
     if rule is None:
-        return call_entry(context, callee, n, kwnames).function(*args)
-    result = rule(context(), *args[:n], **dict(zip(kwnames, args[n:], strict=True)))
+        return call_entry(context, callee, template, kwnames).function(*args)
+    result = rule(context(), *filled[:n], **dict(zip(kwnames, filled[n:], strict=True)))
     if not (isinstance(result, tuple) and len(result) == 2):
         raise DerivativeError(
             f"the rule for {context_rules.name_of(callee)} returned a {type(result).__name__}; "
@@ -97,10 +117,10 @@ def _by_rule(context: type[ADContext], callee: Any, n: int, kwnames: tuple[str, 
             user_position(),
         )
     y, pullback = result
-    return y, functools.partial(_pull_rule, callee, pullback, n, len(args))
+    return y, functools.partial(_pull_rule, callee, pullback, n, template)
 
 
-def _pull_rule(callee: Any, pullback: Any, n: int, total: int, g: Any) -> Any:
+def _pull_rule(callee: Any, pullback: Any, n: int, template: tuple[Any, ...], g: Any) -> Any:
     """One cotangent per positional argument; one alone need not be in a tuple. NotImplemented is None."""
     given = pullback(g)
     given = given if isinstance(given, tuple) else (given,)
@@ -110,12 +130,12 @@ def _pull_rule(callee: Any, pullback: Any, n: int, total: int, g: Any) -> Any:
             "arguments; give one per positional argument, None where there is none",
             user_position(),
         )
-    return (*(None if c is NotImplemented else c for c in given), *[None] * (total - n))
+    every = (*(None if c is NotImplemented else c for c in given), *[None] * (len(template) - n))
+    return _at_holes(every, template)
 
 
 def call_any(context: type[ADContext], callee: Any, args: tuple[Any, ...], kwnames: tuple[str, ...] = ()) -> Any:
     """(y, pullback) of callee(*args) for a callee that only run time knows."""
-    n = len(args) - len(kwnames)
     if type(callee) is types.MethodType:
         y, pullback = call_any(context, callee.__func__, (callee.__self__, *args), kwnames)
         return y, functools.partial(_as_method, pullback)
@@ -126,7 +146,7 @@ def call_any(context: type[ADContext], callee: Any, args: tuple[Any, ...], kwnam
     call = getattr(type(callee), "__call__", None)
     if isinstance(call, FunctionType) and not isinstance(callee, type):
         return _call_object(context, call, callee, args, kwnames)
-    y, pullback = _static(context, callee, n, kwnames)(*args)
+    y, pullback = _static(context, callee, holes(len(args)), kwnames)(*args)
     return y, functools.partial(_with_callee, pullback)
 
 
@@ -136,7 +156,7 @@ def _with_callee(pullback: Any, g: Any) -> Any:
 
 def _call_object(context: Any, call: FunctionType, obj: Any, args: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
     """obj(*args) is call(obj, *args): the object's cotangent is the callee's."""
-    return _static(context, call, len(args) + 1 - len(kwnames), kwnames)(obj, *args)
+    return _static(context, call, holes(len(args) + 1), kwnames)(obj, *args)
 
 
 def _as_method(pullback: Any, g: Any) -> Any:
@@ -224,21 +244,9 @@ class _Key:
 entries = _Entries(4096)
 
 
-class ById:
-    """A callee as a dictionary key, hashable or not."""
-
-    def __init__(self, callee: Any) -> None:
-        self.callee = callee
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ById) and self.callee is other.callee
-
-    def __hash__(self) -> int:
-        return id(self.callee)
-
-
-def call_entry(context: Any, callee: Any, n: int, kwnames: tuple[str, ...]) -> Entry:
-    return entries(context, CALL, (ById(callee), n, kwnames), lambda: CallSource(callee, n, kwnames))
+def call_entry(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Entry:
+    key = (ById(callee), literal_key(template), kwnames)
+    return entries(context, CALL, key, lambda: CallSource(callee, template, kwnames))
 
 
 def closure_entry(context: Any, callee: FunctionType, n: int, kwnames: tuple[str, ...]) -> Entry:
@@ -255,7 +263,7 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
     if not callable(f):
         raise DerivativeError(f"{f!r} is not callable", user_position())
     key = (ById(f), n, kwnames)
-    function = entries(context, mode, key, lambda: CallSource(f, n, kwnames)).function
+    function = entries(context, mode, key, lambda: CallSource(f, holes(n + len(kwnames)), kwnames)).function
     if not kwnames:
         return function
     return lambda *args, **kwargs: function(*args, *[kwargs[k] for k in kwnames])

@@ -16,11 +16,12 @@ from typing import Any
 
 from ctxdispatch.bytecode.emit import make_function
 from ctxdispatch.dispatch import rules as context_rules
-from ctxdispatch.ir.graph import Const, Graph, Op, Return, Signature, Value
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value, positional
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, Guard
 from ctxdispatch_contexts.reverse.activity import carries
+from ctxdispatch_contexts.reverse.entry_keys import HOLE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.guarding import add_guards, guardable, holds
 from ctxdispatch_contexts.reverse.prepare import lifted
@@ -48,20 +49,21 @@ class Source:
 
 
 class CallSource:
-    """One call, `callee(a0, ..., k=ak)`. Without a callee the first argument is called."""
+    """One call of `callee`. `template` has a literal or HOLE per argument; the last len(kwnames) go by keyword."""
 
-    def __init__(self, callee: Any, n: int, kwnames: tuple[str, ...] = (), *, dynamic: bool = False) -> None:
-        self.callee, self.n, self.kwnames, self.dynamic = callee, n, kwnames, dynamic
+    def __init__(self, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...] = ()) -> None:
+        self.callee, self.template, self.kwnames = callee, template, kwnames
         self.cells = ()
 
     def signature(self) -> Signature:
-        names = [f"a{i}" for i in range(self.n)] + [f"k_{name}" for name in self.kwnames]
-        return Signature(tuple(names), len(names))
+        return positional(sum(t is HOLE for t in self.template))
 
     def graph(self) -> Graph:
         graph = Graph(getattr(self.callee, "__name__", "call"), self.signature(), namespace={"__name__": __name__})
+        params = iter(graph.params)
+        args: list[Operand] = [next(params) if t is HOLE else Const(t) for t in self.template]
         y = Value("y")
-        graph.entry.ops.append(Op(Const(self.callee), list(graph.params), [y], self.kwnames))
+        graph.entry.ops.append(Op(Const(self.callee), args, [y], self.kwnames))
         graph.entry.terminator = Return(y)
         return graph
 

@@ -31,6 +31,7 @@ from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.reverse.activity import carries
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.objects import construct, method_of_operator
 from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
 
 MAX_OPS = 4000
@@ -116,6 +117,8 @@ def _rewrite(
         return _inline_made(prepared, block, op, made[op.callee])
     if op.fn is primitives.call_ex and _spread(block, op):
         return block
+    if _worth(op.args) and construct(prepared, block, op):
+        return block
     target = _callee(op, prepared)
     if target is None or not _worth_it(op, target):
         return None
@@ -158,6 +161,10 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
     fn = op.fn
     if fn is None:
         return _object(op, prepared) if isinstance(op.callee, Value) else None
+    operator_method = method_of_operator(prepared, op)
+    if operator_method is not None:
+        op.args = operator_method[1]
+        return Target(operator_method[0])
     other = lowering(fn)
     if isinstance(other, FunctionType):
         return Target(other)
@@ -220,10 +227,13 @@ def read_method(obj: Any, name: str) -> Any:
 
 def _worth_it(op: Op, target: Target) -> bool:
     """Something that carries a derivative goes in: an argument, or what the function has captured."""
-    operands: list[Operand] = [*op.args, *target.first]
-    if any(_may_carry(a) for a in operands):
+    if _worth([*op.args, *target.first]):
         return True
     return any(_captures(cell) for cell in target.function.__closure__ or ())
+
+
+def _worth(operands: Sequence[Operand]) -> bool:
+    return any(_may_carry(a) for a in operands)
 
 
 def _may_carry(operand: Operand) -> bool:

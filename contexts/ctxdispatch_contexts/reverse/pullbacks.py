@@ -21,26 +21,31 @@ from ctxdispatch_contexts.reverse.elementwise import leaf_class, reverse_element
 from ctxdispatch_contexts.reverse.rules import call_rule, infer_op, items_of, operand_type
 
 
-def static_rule(op: Op, active: set[Value]) -> Any:
-    """The function (adjoint, op) that reverses `op`, decided on types alone; None: only run time can tell."""
+def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
+    """The function (adjoint, op) that reverses `op`, decided on types alone; None: only run time can tell.
+
+    With `certain` false this is run time: a structural rule then takes what it gets.
+    """
     fn = op.fn
     handler = REVERSED.get(fn) if _hashable(fn) else None
     if handler is not None and handler.accepts(op):
         return handler.reverse
     if row_for(op) is not None:
         return _reverse_row
-    if _hashable(fn) and vjp_rule(fn) is not None and _rule_applies(op, active):
+    if _hashable(fn) and vjp_rule(fn) is not None and (_rule_applies(op) or not certain) and "out" not in op.kwnames:
         return _reverse_structural
     return None
 
 
-def _rule_applies(op: Op, active: set[Value]) -> bool:
+def _rule_applies(op: Op) -> bool:
     """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to be."""
     arrays = op.args[: array_arguments(op.fn) or 1]
-    return all(_array_like(operand_type(a)) for a in arrays) and "out" not in op.kwnames
+    return all(_array_like(operand_type(a)) for a in arrays)
 
 
 def _array_like(type_: T.Type) -> bool:
+    if isinstance(type_, T.Known) and isinstance(type_.value, str):
+        return True  # the subscripts of an einsum
     if isinstance(type_, T.TupleOf):
         return all(map(_array_like, type_.items))
     if isinstance(type_, T.ListOf):
@@ -59,7 +64,8 @@ def _hashable(fn: Any) -> bool:
 class Pullbacks:
     """`replaced` are the ops whose pullback is found at run time: op -> (pullback, operands it has cotangents for)."""
 
-    def __init__(self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], graph: Any) -> None:
+    def __init__(self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], graph: Any, own: Op | None) -> None:
+        self.own = own
         self.replaced = replaced
         self.before = before  # the length of a list before an append, by op
         self.indexed = _indexed_values(graph)
@@ -79,7 +85,7 @@ class Pullbacks:
         if op in self.replaced:
             self._reverse_call(adjoint, op)
             return
-        rule = static_rule(op, adjoint.active)
+        rule = static_rule(op, adjoint.active, certain=op is not self.own)
         if rule is not None:
             rule(adjoint, op)
 

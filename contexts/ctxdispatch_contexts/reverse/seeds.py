@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.reverse.errors import DerivativeError
+from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 
 _REAL = (float, np.floating)
 
@@ -19,7 +19,7 @@ def scalar_seed(y: Any) -> Any:
         return np.ones((), y.dtype)
     if isinstance(y, (int, bool, np.integer, np.bool_)):
         return None
-    raise DerivativeError(_not_scalar(y))
+    raise DerivativeError(_not_scalar(y), user_position())
 
 
 def _not_scalar(y: Any) -> str:

@@ -11,6 +11,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse.api import Argnums
 from ctxdispatch_contexts.reverse.context import ADContext, is_direct
 from ctxdispatch_contexts.reverse.entry import CallSource, Entry, Source
+from ctxdispatch_contexts.reverse.entry_keys import holes
 from ctxdispatch_contexts.reverse.guarding import guardable
 from ctxdispatch_contexts.reverse.program import Mode
 
@@ -32,7 +33,7 @@ def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., A
         single = isinstance(argnums, int)
         wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         mode = Mode(wrt=wrt, split=False, single=single)
-        source = Source(f) if is_direct(f, ADContext) else CallSource(f, len(args))  # type: ignore[arg-type]
+        source = Source(f) if is_direct(f, ADContext) else CallSource(f, holes(len(args)))  # type: ignore[arg-type]
         entry = Entry(source, dataclasses.replace(mode), ADContext)
         program = entry.program(tuple(guardable(T.type_of(a)) for a in args))
         return AdjointCode(to_python(program.graph))

@@ -1,0 +1,38 @@
+"""How entries for calls are told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _Hole:
+    def __repr__(self) -> str:
+        return "_"
+
+
+HOLE = _Hole()
+"""In a call's template: an argument that the entry takes."""
+
+
+class ById:
+    """Any object as a dictionary key, hashable or not."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ById) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def literal_key(template: tuple[Any, ...]) -> tuple[Any, ...]:
+    """1, 1.0 and True are different literals, and so are 0.0 and -0.0."""
+    return tuple([t if t is HOLE else (type(t), repr(t)) for t in template])
+
+
+def holes(n: int) -> tuple[Any, ...]:
+    return (HOLE,) * n
