@@ -19,7 +19,7 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.plan import plan
-from ctxdispatch.dispatch.reach import Target
+from ctxdispatch.dispatch.reach import Engine, Target
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -109,9 +109,10 @@ def _default_fallback(cls: type[Context]) -> bool:
 
 def dispatch(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A dispatched call with hooks."""
-    ctx.prehook(f, args, kwargs)
+    seen = f if type(f) is not functools.partial else _seen(f)
+    ctx.prehook(seen, args, kwargs)
     out = resolve(ctx, f)(*args, **kwargs)
-    ctx.posthook(out, f, args, kwargs)
+    ctx.posthook(out, seen, args, kwargs)
     return out
 
 
@@ -135,7 +136,7 @@ def hooking(ctx: Context, f: Any, /) -> Target:
     return functools.partial(dispatch, ctx, f)
 
 
-_ENGINE = reach.Engine(resolve, callback, native)
+_ENGINE = Engine(resolve, callback, native, beneath=lambda f: f)
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -192,8 +193,16 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
         return _rebuilt(ctx, f, code)
     if isinstance(code, UnsupportedSyntax):
         raise code.with_traceback(None)
+    return _machine(ctx, f) if _machinery(f) else f
+
+
+def _machine(ctx: Context, f: types.FunctionType) -> Target:
+    """What `ctx` runs in place of a function that is no program: what that itself says, else `f`."""
     own = f.__dict__.get("__overdub__")
-    return f if own is None else functools.partial(own, ctx)
+    if own is not None:
+        return functools.partial(own, ctx)
+    under = _UNDER.get(f)
+    return f if under is None else functools.partial(under, _ENGINE, ctx)
 
 
 def _rebuilt(ctx: Context, f: types.FunctionType, code: types.CodeType) -> types.FunctionType:
@@ -267,46 +276,60 @@ def _python_function(f: Any) -> types.FunctionType | None:
 
 
 # -- contexts within contexts ----------------------------------------------------------------------
-# `f.__overdub__(outer, *args)` is what the context `outer` runs in place of f(*args).
+# What the context `outer` runs in place of the engine's own functions, where programs of `ctx` call them.
 
 
-def _overdub_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return resolve(outer, ctx.program(f, args, kwargs))(*args, **kwargs)
+def _overdub_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return engine.resolve(outer, ctx.program(f, args, kwargs))(*args, **kwargs)
 
 
-def _recurse_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
+def _recurse_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return engine.resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
 
 
-def _fallback_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _fallback_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if _default_fallback(type(ctx)):
-        return resolve(outer, f)(*args, **kwargs)
-    return resolve(outer, ctx.fallback)(f, args, kwargs)
+        return engine.resolve(outer, f)(*args, **kwargs)
+    return engine.resolve(outer, ctx.fallback)(f, args, kwargs)
 
 
-def _dispatch_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    resolve(outer, ctx.prehook)(f, args, kwargs)
-    out = _operate_under(outer, ctx, f, *args, **kwargs)
-    resolve(outer, ctx.posthook)(out, f, args, kwargs)
+def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    rule = rules.find(type(ctx), f, tuple(map(type, args)))
+    if rule is None:
+        return engine.resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
+    return engine.resolve(outer, rule)(ctx, *args, **kwargs)
+
+
+def _dispatch_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    engine.resolve(outer, ctx.prehook)(f, args, kwargs)
+    out = _operate_under(engine, outer, ctx, f, *args, **kwargs)
+    engine.resolve(outer, ctx.posthook)(out, f, args, kwargs)
     return out
 
 
-def _operate_under(outer: Context, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _operate_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     target = resolve(ctx, f)
-    if plan(type(outer)).hooks(f):
-        return dispatch(outer, target, *args, **kwargs)
-    return resolve(outer, target)(*args, **kwargs)
+    run = engine.resolve(outer, target)
+    if not plan(type(outer)).hooks(f):
+        return run(*args, **kwargs)
+    seen = _seen(target)
+    engine.beneath(outer.prehook)(seen, args, kwargs)
+    out = run(*args, **kwargs)
+    engine.beneath(outer.posthook)(out, seen, args, kwargs)
+    return out
 
 
-def _by_types_under(outer: Context, ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
-    rule = rules.find(type(ctx), callee, tuple(map(type, args)))
-    if rule is None:
-        return resolve(outer, beyond_rules(ctx, callee))(*args, **kwargs)
-    return resolve(outer, rule)(ctx, *args, **kwargs)
+def _hooking_under(engine: Engine, outer: Any, ctx: Context, f: Any, /) -> Any:
+    return functools.partial(_dispatch_under, engine, outer, ctx, f)
 
 
-def _hooking_under(outer: Context, ctx: Context, f: Any, /) -> Any:
-    return functools.partial(_dispatch_under, outer, ctx, f)
+def _seen(f: Any) -> Any:
+    """What hooks are told: the callee where `f` is what the engine made of it for a context further in."""
+    if type(f) is not functools.partial or not f.args:
+        return f
+    if type(f.args[0]) is Engine:
+        return f.args[2]
+    return f.args[1] if f.func in (_by_types, fallback) else f
 
 
 _UNDER: dict[Any, Any] = {
@@ -318,5 +341,8 @@ _UNDER: dict[Any, Any] = {
     hooking: _hooking_under,
     _by_types: _by_types_under,
 }
-for _f, _under in _UNDER.items():
-    _f.__dict__["__overdub__"] = _under
+
+
+def is_stub(f: Any) -> bool:
+    """Whether `f` is a function by which rewritten code reaches the engine."""
+    return f is dispatch or f is operate or f is hooking or f is resolve

@@ -25,6 +25,8 @@ class Engine(NamedTuple):
     """What to hand to C code in place of a function: calling it is a dispatched call, hooks included."""
     native: Callable[[Any, Any], Target]
     """The callee as it is, by way of the context's fallback."""
+    beneath: Callable[[Any], Target]
+    """What runs in place of a hook of the context: the hook, under the contexts further out."""
 
 
 Handler = Callable[[Engine, Any, Any], Target | None]
@@ -93,6 +95,7 @@ def _composed(outer: Engine, ctx: Any, inner: Engine) -> Engine:
         lambda c, f: outer.resolve(ctx, inner.resolve(c, f)),
         lambda c, f: outer.callback(ctx, inner.callback(c, f)),
         lambda c, f: outer.resolve(ctx, inner.native(c, f)),
+        lambda f: outer.resolve(ctx, inner.beneath(f)),
     )
 
 

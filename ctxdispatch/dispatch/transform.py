@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.overdub import dispatch, hooking, operate, resolve
+from ctxdispatch.dispatch.overdub import dispatch, hooking, is_stub, operate, resolve
 from ctxdispatch.dispatch.plan import Plan, plan
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
@@ -115,7 +115,7 @@ class _Rewriter:
         return [Op(Const(mapped), [ctx, op.args[0]], [target], pos=op.pos), call]
 
     def _hooked(self, callee: Operand) -> bool:
-        if isinstance(callee, Const) and "__overdub__" in getattr(callee.value, "__dict__", ()):
+        if isinstance(callee, Const) and is_stub(callee.value):
             return False  # the engine's own, of a context further in
         made = self._definition(callee)
         if made is not None and made.fn is primitives.make_function and isinstance(made.args[1], Const):
