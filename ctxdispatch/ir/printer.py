@@ -75,7 +75,7 @@ class Printer:
     def operand(self, operand: Operand) -> str:
         if isinstance(operand, Value):
             return f"%{self._names[operand]}"
-        if operand.value is self._graph.namespace:
+        if operand.value is self._graph.namespace is not None:
             return "globals()"
         return describe(operand.value, self._home)
 

@@ -35,7 +35,7 @@ def prune(graph: Graph) -> Graph:
         order_blocks(graph)
         incoming = _incoming(graph)
     _merge(graph, incoming, mapping)
-    substitute(graph, mapping)
+    substitute(graph, {old: _find(old, mapping) for old in mapping})
     for n, block in enumerate(graph.blocks):
         block.name = f"b{n}"
     return graph
@@ -67,8 +67,13 @@ def _incoming(graph: Graph) -> Incoming:
 
 
 def _find(operand: Operand, mapping: Mapping) -> Operand:
+    """What became of `operand`. The way there is shortened, so that long ways are gone once."""
+    passed = []
     while operand in mapping:
+        passed.append(operand)
         operand = mapping[operand]
+    for value in passed[:-1]:
+        mapping[value] = operand
     return operand
 
 
@@ -88,7 +93,7 @@ def _arguments(block: Block, k: int, incoming: Incoming) -> list[Operand] | None
 
 def _find_trivial(graph: Graph, incoming: Incoming, places: Places, mapping: Mapping) -> None:
     feeds = _feeds(incoming, places)
-    work = list(places)
+    work = list(places)[::-1]
     while work:
         param = work.pop()
         if param in mapping:
@@ -97,7 +102,7 @@ def _find_trivial(graph: Graph, incoming: Incoming, places: Places, mapping: Map
         same = _only(param, _arguments(block, k, incoming), mapping)
         if same is not None:
             mapping[param] = same
-            fed = feeds.get(param, [])
+            fed = [p for p in feeds.pop(param, ()) if p not in mapping]
             work += fed
             if isinstance(same, Value):
                 feeds.setdefault(same, []).extend(fed)
@@ -174,7 +179,7 @@ def _thread(graph: Graph, mapping: Mapping) -> bool:
     if any(block.params for block in empty):
         read = _read_elsewhere(graph, mapping)
         empty = {block: edge for block, edge in empty.items() if read.isdisjoint(block.params)}
-    for block in graph.blocks if empty else ():
+    for block in reversed(graph.blocks) if empty else ():  # an edge onward has been forwarded before
         for edge in block.edges():
             if not (isinstance(block.terminator, Iterate) and edge is block.terminator.body):
                 _forward(block, edge, empty, mapping)
