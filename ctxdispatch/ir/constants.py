@@ -1,4 +1,4 @@
-"""What constants are called in generated source, and what those names mean: `namespace` is what the text needs."""
+"""What constants are called in generated source; `namespace` is what those names mean."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Calls as Python expressions and statements: `mul(%a, add(%b, 1))` is `a * (b + 1)`.
 
-An `Expr` is an op whose operands may be ops again. What it looks like is a row of a table, per callee; what has no
-row is a call. A row may decline (wrong number of arguments, keywords): then too it is a call.
+An `Expr` is an op whose operands may be ops again. What it looks like is a row of a table, per callee; what has
+no row is a call. A row may decline (wrong number of arguments, keywords): then too it is a call.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ class Program:
                 _substitute(arc.args, mapping)
 
 
-def _reachable(entry: Node) -> list[Node]:
-    order, work, seen = [], [entry], {entry}
+def _reachable(entry: Node, without: Node | None = None) -> list[Node]:
+    order, work, seen = [], [entry], {entry, without}
     while work:
         node = work.pop()
         order.append(node)
@@ -274,7 +274,8 @@ def unrotate(program: Program, node: Node) -> bool:
         if len(above) != 1 or len(program.preds[header]) != 2 or above[0].kind is not Branch:
             continue
         pre = above[0]
-        if pre.arcs[side].target is header and pre.arcs[1 - side].target is node.arcs[1 - side].target:
+        same = pre.arcs[side].target is header and pre.arcs[1 - side].target is node.arcs[1 - side].target
+        if same and node not in _reachable(program.entry, without=header):
             return _unrotate(program, pre, node, side)
     return False
 

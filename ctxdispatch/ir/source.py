@@ -1,4 +1,4 @@
-"""A graph as Python source that reads as if a person had written it, and that compiles to what the graph does.
+"""A graph as Python source that reads as if a person had written it and does what the graph does.
 
     trees        calls nested into expressions, in an order of evaluation that cannot be told from the graph's
     reduce       and, or, x if c else y; `while` loops with their test on top
@@ -6,8 +6,8 @@
     variables    values that share a variable, and its name
     source       here: jumps as break, continue or a flag; statements as lines
 
-The text defines one function. What its free names mean is `Source.namespace`. Where control leaves several loops, or
-skips code that no `if` or loop surrounds, a flag says so: `done = True`, tested where the ways part.
+The text defines one function. What its free names mean is `Source.namespace`. Where control leaves several
+loops, or skips code that no `if` or loop surrounds, a flag says so: `done = True`, tested where the ways part.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ctxdispatch.ir.variables import Variables, clean
 
 
 class Source(NamedTuple):
-    """Python source of one function, `name`, and what its free names mean. `cells` name the closure's cells."""
+    """Source of one function, `name`, and what its free names mean. `cells` are names of the closure's cells."""
 
     text: str
     name: str

@@ -1,11 +1,11 @@
 """Control flow as nested statements, from the dominator tree (Ramsey, "Beyond Relooper", ICFP 2022).
 
-    seq(X)   X's own code; what only X leads to stands where X leads to it; then, in order, the blocks where paths
-             that X starts come together again
+    seq(X)   X's own code; what only X leads to stands where X leads to it; then, in order, the blocks where
+             paths that X starts come together again
 
 So every path runs off the end of the code that is nested in a place, with one target in mind: the label that
-comes next there, or another one. `source` spells the others `break`, `continue` or with a flag. Python has no scopes
-inside a function, so paths that leave a loop and meet stand behind it. Any reducible graph has such a form.
+comes next there, or another one. `source` spells the others `break`, `continue` or with a flag. Python has no
+scopes inside a function, so paths that leave a loop and meet stand behind it. Any reducible graph has such a form.
 """
 
 from __future__ import annotations
@@ -162,8 +162,9 @@ class _Structure:
 
     # -- statements --------------------------------------------------------------------------------
 
-    def seq(self, node: Node) -> Seq:
-        head, later = self.head(node)
+    def seq(self, node: Node, inside: bool = False) -> Seq:
+        """`inside` the loop that `node` heads, or else with that loop."""
+        head, later = self.head(node, inside)
         seq = Seq(head)
         while later:  # a long program is a long list of labels, not a deep nest of them
             label = later.pop(0)
@@ -172,12 +173,12 @@ class _Structure:
             later = more + later
         return seq
 
-    def head(self, node: Node) -> tuple[list[Statement], list[Node]]:
+    def head(self, node: Node, inside: bool = False) -> tuple[list[Statement], list[Node]]:
         """The node's code up to the first label, and the nodes that come after it in the same place."""
         statements: list[Statement] = []
         later: list[Node] = []
         while True:
-            if self.heads_loop(node):
+            if self.heads_loop(node) and not inside:
                 later = self.behind[node] + ([] if self.in_forest(node) else self.labels[node]) + later
                 return [*statements, self.repeat(node)], later
             later = self.labels[node] + later
@@ -185,6 +186,7 @@ class _Structure:
             if node.kind is not Jump or node.arcs[0].target in self.elsewhere or self.closes(node):
                 return [*statements, *self.end(node)], later
             statements.append(self.moves(node, 0))
+            inside = False
             node = node.arcs[0].target
 
     def heads_loop(self, node: Node) -> bool:
@@ -222,8 +224,7 @@ class _Structure:
     def repeat(self, node: Node) -> Repeat:
         test = self.test_of(node)
         if test is None:
-            statements: list[Statement] = [Code(_built(node).statements), *self.end(node)]
-            return Repeat(node, self.with_labels(Seq(statements), node), Seq([]), None)
+            return Repeat(node, self.seq(node, inside=True), Seq([]), None)
         body = self.goto(node, test)
         if self.in_forest(node):
             body = self.with_labels(body, node)

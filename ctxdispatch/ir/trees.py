@@ -1,8 +1,8 @@
 """A graph's blocks as statements with nested expressions: what stands between the IR and its source.
 
 A `Node` is a block; `build` nests a value that is read once into its reader, where that changes no order of
-evaluation that anything could see: values are nested in exactly the order in which they were computed, or past
-others when none of them writes (`expressions.pure`).
+evaluation that anything could see: values are nested in exactly the order in which they were computed, or
+past others when none of them writes (`expressions.pure`).
 """
 
 from __future__ import annotations
