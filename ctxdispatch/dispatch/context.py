@@ -17,12 +17,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 from types import CellType
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from ctxdispatch.dispatch import rules
 from ctxdispatch.ir.graph import Graph
 
-C = TypeVar("C", bound="Context")
 F = TypeVar("F", bound=Callable[..., Any])
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -39,6 +38,12 @@ class Context(metaclass=rules.Registered):
     """
 
     intercepts: ClassVar[Iterable[Any] | None] = None
+    _twins: ClassVar[dict[int, Any]]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        self = super().__new__(cls)
+        self.__dict__["_twins"] = {}  # no field: the functions rewritten for this instance, by id
+        return self
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -75,7 +80,7 @@ class Context(metaclass=rules.Registered):
         """What `overdub(self, f, *args, **kwargs)` does."""
         return self.program(f, args, kwargs)(*args, **kwargs)
 
-    def replace(self: C, **fields: Any) -> C:
+    def replace(self, **fields: Any) -> Self:
         """This context with other values for some fields. It belongs to the same run: tags stay its own."""
         other = dataclasses.replace(self, **fields)
         other.__dict__["_run_id"] = self._run
@@ -135,12 +140,6 @@ class Context(metaclass=rules.Registered):
         """The closure cell by which rewritten code reaches this instance."""
         cell: CellType | None = self.__dict__.get("_ctx_cell")
         return cell or self.__dict__.setdefault("_ctx_cell", CellType(self))
-
-    @property
-    def _twins(self) -> dict[int, Any]:
-        """What functions were rewritten for this instance, by id. The entries keep the functions alive."""
-        twins: dict[int, Any] | None = self.__dict__.get("_ctx_twins")
-        return self.__dict__.setdefault("_ctx_twins", {}) if twins is None else twins
 
     @property
     def _run(self) -> Any:

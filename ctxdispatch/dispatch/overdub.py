@@ -155,9 +155,15 @@ def twin(ctx: Context, f: types.FunctionType) -> Target:
     """`_twin`, remembered by the context for functions without closure: those are called again and again."""
     if f.__closure__ is not None:
         return _twin(ctx, f)
-    known = ctx._twins.get(id(f))
-    if known is not None and known.fits(ctx, f):
-        return known.made  # type: ignore[no-any-return]
+    known: _Remembered | None = ctx._twins.get(id(f))
+    if (
+        known is not None
+        and known.code is f.__code__
+        and known.version == type(ctx)._version
+        and known.defaults is f.__defaults__
+        and known.kwdefaults is f.__kwdefaults__
+    ):
+        return known.made
     made = _twin(ctx, f)
     if len(ctx._twins) >= REMEMBERED:
         ctx._twins.clear()
@@ -172,14 +178,6 @@ class _Remembered:
         self.function = f
         self.code, self.defaults, self.kwdefaults = f.__code__, f.__defaults__, f.__kwdefaults__
         self.version, self.made = version, made
-
-    def fits(self, ctx: Context, f: types.FunctionType) -> bool:
-        return (
-            self.code is f.__code__
-            and self.version == type(ctx)._version
-            and self.defaults is f.__defaults__
-            and self.kwdefaults is f.__kwdefaults__
-        )
 
 
 REMEMBERED = 1024

@@ -53,6 +53,8 @@ class Plan(NamedTuple):
     syntax: frozenset[Any]
     transforms: bool
     """`transform` is overridden."""
+    direct: dict[Any, Any]
+    """Syntax whose rule is known without the arguments: its function."""
 
     @property
     def active(self) -> bool:
@@ -83,7 +85,14 @@ def _make_plan(cls: type[Context]) -> Plan:
     asked = frozenset().union(*(KINDS[k] for k in kinds), (f for f in declared if not isinstance(f, str)))
     ruled = _ruled(cls)
     calls = CALL in kinds or next(rules.callees(cls), None) is not None
-    return Plan(hooked, calls, asked if hooked else frozenset(), asked | ruled, _overrides(cls, "transform"))
+    hooked_syntax = asked if hooked else frozenset()
+    direct = {} if hooked else _direct(cls, ruled)
+    return Plan(hooked, calls, hooked_syntax, asked | ruled, _overrides(cls, "transform"), direct)
+
+
+def _direct(cls: type[Context], ruled: frozenset[Any]) -> dict[Any, Any]:
+    found = {f: rules.sets(cls, f) for f in ruled}
+    return {f: sets[0].default for f, sets in found.items() if sets and not sets[0].typed}
 
 
 def _overrides(cls: type[Context], *names: str) -> bool:

@@ -2,7 +2,8 @@
 
     %y = f(%x)          %g = resolve(%ctx, f); %y = %g(%x)      nothing needs the arguments
     %y = f(%x)          %y = dispatch(%ctx, f, %x)              a hook does
-    %y = mul(%a, %b)    %y = operate(%ctx, mul, %a, %b)         an operator that has a rule
+    %y = mul(%a, %b)    %y = rule(%ctx, %a, %b)                 an operator that has a rule for any types
+    %y = mul(%a, %b)    %y = operate(%ctx, mul, %a, %b)         another one that is intercepted
 
 Invariants: what the class neither rules nor hooks stays the native instruction; `%ctx` comes from a cell,
 the last, so one code object serves all instances of the class.
@@ -93,6 +94,8 @@ class _Rewriter:
             return [op]
         if op.fn in primitives.MULTIPLE_RESULTS and op.syntax:
             return self._unpack(op, ctx)
+        if op.syntax and op.fn in self.plan.direct:
+            return [_with(op, self.plan.direct[op.fn], [ctx, *op.args])]
         if op.syntax and op.fn is not primitives.call_ex:
             hooked = op.fn in self.plan.hooked_syntax
             return [_with(op, dispatch if hooked else operate, [ctx, op.callee, *op.args])]
