@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode import callops, displayops, stackops
 from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
@@ -13,6 +13,7 @@ from ctxdispatch.ir import primitives
 
 LIFT: dict[str, Handler] = {
     **stackops.SHARED,
+    **displayops.SHARED,
     **callops.SHARED,
     "LOAD_FAST": stackops.load_fast_check,
     "LOAD_CLOSURE": callops.load_closure,
@@ -33,7 +34,7 @@ LIFT: dict[str, Handler] = {
     "POP_JUMP_BACKWARD_IF_NOT_NONE": stackops.pop_jump_if_not_none,
     "JUMP_IF_TRUE_OR_POP": stackops.jump_if_true_or_pop,
     "JUMP_IF_FALSE_OR_POP": stackops.jump_if_false_or_pop,
-    "FORMAT_VALUE": stackops.format_value,
+    "FORMAT_VALUE": displayops.format_value,
     "LIST_TO_TUPLE": stackops.unary(primitives.list_to_tuple),
 }
 

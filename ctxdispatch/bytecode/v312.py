@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode import callops, displayops, stackops
 from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
@@ -14,6 +14,7 @@ from ctxdispatch.ir.graph import Const
 
 LIFT: dict[str, Handler] = {
     **stackops.SHARED,
+    **displayops.SHARED,
     **callops.SHARED,
     "LOAD_FAST": stackops.load_fast,
     "LOAD_FAST_CHECK": stackops.load_fast_check,
@@ -33,7 +34,7 @@ LIFT: dict[str, Handler] = {
     "POP_JUMP_IF_NONE": stackops.pop_jump_if_none,
     "POP_JUMP_IF_NOT_NONE": stackops.pop_jump_if_not_none,
     "RETURN_CONST": stackops.return_const,
-    "FORMAT_VALUE": stackops.format_value,
+    "FORMAT_VALUE": displayops.format_value,
     "CALL_INTRINSIC_1": stackops.select(
         {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
     ),

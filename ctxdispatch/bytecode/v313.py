@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ctxdispatch.bytecode import callops, stackops
+from ctxdispatch.bytecode import callops, displayops, stackops
 from ctxdispatch.bytecode.dialect import Dialect, Symbolic
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
@@ -14,6 +14,7 @@ from ctxdispatch.ir.graph import Const
 
 LIFT: dict[str, Handler] = {
     **stackops.SHARED,
+    **displayops.SHARED,
     **callops.SHARED,
     "LOAD_FAST": stackops.load_fast,
     "LOAD_FAST_CHECK": stackops.load_fast_check,
@@ -37,9 +38,9 @@ LIFT: dict[str, Handler] = {
     "POP_JUMP_IF_NONE": stackops.pop_jump_if_none,
     "POP_JUMP_IF_NOT_NONE": stackops.pop_jump_if_not_none,
     "RETURN_CONST": stackops.return_const,
-    "CONVERT_VALUE": stackops.convert_value,
-    "FORMAT_SIMPLE": stackops.format_simple,
-    "FORMAT_WITH_SPEC": stackops.format_with_spec,
+    "CONVERT_VALUE": displayops.convert_value,
+    "FORMAT_SIMPLE": displayops.format_simple,
+    "FORMAT_WITH_SPEC": displayops.format_with_spec,
     "CALL_INTRINSIC_1": stackops.select(
         {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
     ),
