@@ -1,9 +1,9 @@
 """Dead code: what has no effect and whose results nobody reads goes.
 
-Mark and sweep from what must stay: calls with effects, what is returned or raised, loops that may not end. A block
-parameter lives if it is read, so values that only feed each other around a loop go. A branch lives if something in
-its reach (by control dependence, Cytron et al. 1991, section 7) does; a dead one becomes a jump to where its ways
-meet again, so a loop that surely ends and computes nothing goes whole.
+Mark and sweep from what must stay: calls with effects, what is returned or raised, loops that may not end. A
+block parameter lives if it is read, so values that only feed each other around a loop go. A branch lives if
+something in its reach (by control dependence, Cytron et al. 1991, section 7) does; a dead one becomes a jump
+to where its ways meet again, so a loop that surely ends and computes nothing goes whole.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Liveness:
                     found.setdefault(param, []).append((block, arg))
         return found
 
-    # -- marking ----------------------------------------------------------------------------------------------------
+    # -- marking ---------------------------------------------------------------------------------------------
 
     def mark(self) -> None:
         """Everything that must stay, and what that needs."""
@@ -140,7 +140,8 @@ class _Liveness:
 
 
 def _appends_to(op: Op, makers: dict[Value, Op]) -> Value | None:
-    """The list, made here, that `op` only appends to: if nobody reads it, the appending is not needed either."""
+    """The list, made here, that `op` only appends to: if nobody reads it, the appending is not needed
+    either."""
     if op.fn not in (prim.list_append, list.append) or not isinstance(op.args[0], Value):
         return None
     maker = makers.get(op.args[0])
@@ -171,7 +172,7 @@ def _edges(block: Block) -> list[tuple[Edge, list[Value]]]:
     return [(edge, edge.target.params) for edge in block.edges()]
 
 
-# -- sweeping ---------------------------------------------------------------------------------------------------
+# -- sweeping ------------------------------------------------------------------------------------------------
 
 
 def _sweep(block: Block, live: _Liveness) -> None:
@@ -185,7 +186,9 @@ def _redirect(live: _Liveness) -> None:
     for block in live.tree.order:
         if len(block.edges()) > 1 and block not in live.branches:
             target = _next_living(block, live)
-            block.terminator = Jump(_only_edge(block, target), block.terminator.pos if block.terminator else None)
+            block.terminator = Jump(
+                _only_edge(block, target), block.terminator.pos if block.terminator else None
+            )
     items = {b.terminator.body.target for b in live.tree.order if isinstance(b.terminator, Iterate)}
     for block in live.tree.order[1:]:
         keep = block.params[:1] if block in items else []
@@ -201,8 +204,7 @@ def _next_living(block: Block, live: _Liveness) -> Block:
 
 
 def _only_edge(block: Block, target: Block) -> Edge:
-    """Its living parameters would make the block that passes them live: there are none, or this block passes them."""
+    """Its living parameters would make the block that passes them live: there are none, or this block passes
+    them."""
     direct = [e for e in block.edges() if e.target is target]
     return Edge(target, list(direct[0].args) if direct else [])
-
-

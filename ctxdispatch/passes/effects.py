@@ -6,8 +6,8 @@
     movable(op)          removable, and computes the same wherever its operands are known
     writes(f, types)     it may change an array, list or object that something else reads
 
-Three things are let go: warnings of NumPy (and errors that `np.errstate` makes of them), shapes that do not broadcast
-in an unused result, and an int beyond 1e308 that meets a float.
+Three things are let go: warnings of NumPy (and errors that `np.errstate` makes of them), shapes that do not
+broadcast in an unused result, and an int beyond 1e308 that meets a float.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
-from ctxdispatch.passes import numpy_types, transfer
+from ctxdispatch.passes import numpy_types, python_types, transfer
 from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
@@ -52,14 +52,21 @@ OTHER_WRITES = frozenset(
         *(setattr, delattr, operator.setitem, operator.delitem, print, next),
         *(prim.store_global, prim.delete_global, prim.cell_set, prim.cell_delete),
         *(prim.set_add, prim.map_add, prim.set_update, prim.dict_update, prim.dict_merge),
-        *(f for f in transfer.INPLACE),
+        *(f for f in python_types.INPLACE),
     }
 )
 """Calls with a known result and an effect."""
 
 ANY_OPERANDS = frozenset(
     {
-        *(prim.build_tuple, prim.build_list, prim.make_cell, prim.make_function, operator.is_, operator.is_not),
+        *(
+            prim.build_tuple,
+            prim.build_list,
+            prim.make_cell,
+            prim.make_function,
+            operator.is_,
+            operator.is_not,
+        ),
         *(type, id, callable, slice, object),
     }
 )
@@ -71,10 +78,22 @@ READS_NAMES = frozenset({prim.load_global, prim.cell_get, getattr})
 _SHALLOW = {len, bool, operator.not_, operator.truth, iter, list, tuple, reversed, prim.list_to_tuple}
 """Look at the container, not at its items."""
 
-IMMUTABLE = (int, float, complex, bool, str, bytes, range, slice, pytypes.NoneType, pytypes.EllipsisType, np.dtype)
+IMMUTABLE = (
+    int,
+    float,
+    complex,
+    bool,
+    str,
+    bytes,
+    range,
+    slice,
+    pytypes.NoneType,
+    pytypes.EllipsisType,
+    np.dtype,
+)
 
 
-# -- types ------------------------------------------------------------------------------------------------------
+# -- types ---------------------------------------------------------------------------------------------------
 
 
 def plain(type_: Type) -> bool:
@@ -92,16 +111,26 @@ def immutable(type_: Type) -> bool:
     if isinstance(type_, TupleOf):
         return all(map(immutable, type_.items))
     if isinstance(type_, Known):
-        return is_literal(type_.value) or isinstance(type_.value, (*_FIXED, *IMMUTABLE)) or _known_class(type_.value)
+        return (
+            is_literal(type_.value)
+            or isinstance(type_.value, (*_FIXED, *IMMUTABLE))
+            or _known_class(type_.value)
+        )
     cls = cls_of(type_)
-    return type_ is Never or cls in numpy_types.SCALARS or cls in IMMUTABLE or cls in _FIXED or (cls is not None and _dtype_class(cls))
+    return (
+        type_ is Never
+        or cls in numpy_types.SCALARS
+        or cls in IMMUTABLE
+        or cls in _FIXED
+        or (cls is not None and _dtype_class(cls))
+    )
 
 
 _FIXED = (np.ufunc, pytypes.ModuleType)
 
 
 def _known_class(value: Anything) -> bool:
-    return (isinstance(value, type) and transfer.builtin(value)) or value in numpy_types.SCALARS
+    return (isinstance(value, type) and python_types.builtin(value)) or value in numpy_types.SCALARS
 
 
 def _dtype_class(cls: type) -> bool:
@@ -117,14 +146,21 @@ def holds_list(type_: Type) -> bool:
 
 def plain_container(type_: Type) -> bool:
     """Iterating over it runs none of the user's code."""
-    return (isinstance(type_, IterOf) and type_.plain) or cls_of(type_) in (tuple, list, dict, range, str, np.ndarray)
+    return (isinstance(type_, IterOf) and type_.plain) or cls_of(type_) in (
+        tuple,
+        list,
+        dict,
+        range,
+        str,
+        np.ndarray,
+    )
 
 
 def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
     """The call puts nothing into any list, nor does it keep one."""
     if function in _KEEPS_LISTS and args:
         return cls_of(args[0]) is not None or isinstance(args[0], IterOf)
-    if function in transfer.INPLACE or function is operator.setitem:
+    if function in python_types.INPLACE or function is operator.setitem:
         return isinstance(args[0], ArrayOf) and all(map(plain, args))
     return pure(function, args)
 
@@ -134,7 +170,9 @@ MAKES_LIST = frozenset({prim.build_list, list, sorted, list.copy, operator.add})
 CONTAINS_OPERANDS = frozenset({prim.build_map, prim.build_set, prim.make_function})
 
 
-LOOKS_AT = frozenset({prim.build_tuple, len, bool, operator.not_, operator.truth, operator.is_, operator.is_not, type})
+LOOKS_AT = frozenset(
+    {prim.build_tuple, len, bool, operator.not_, operator.truth, operator.is_, operator.is_not, type}
+)
 """Calls whose results share nothing with their operands, or (`build_tuple`) are seen through."""
 
 
@@ -143,7 +181,7 @@ def reads_list(callee: Type, args: Sequence[Type]) -> bool:
     return isinstance(callee, Known) and callee.value in numpy_types.RULES and all(map(plain, args))
 
 
-# -- purity -----------------------------------------------------------------------------------------------------
+# -- purity --------------------------------------------------------------------------------------------------
 
 
 def pure(function: Anything, args: Sequence[Type]) -> bool:
@@ -151,8 +189,8 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
         if function in ANY_OPERANDS:
             return True
         if function in LIST_WRITES or function in OTHER_WRITES:
-            return function in transfer.INPLACE and bool(args) and immutable(args[0]) and all(map(plain, args))
-        known = function in transfer.RULES or function in numpy_types.RULES
+            return function in python_types.INPLACE and immutable(args[0]) and all(map(plain, args))
+        known = function in python_types.RULES or function in numpy_types.RULES
     except TypeError:  # not hashable
         return False
     if function in _SHALLOW:
@@ -162,7 +200,7 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
     return known and all(map(plain, args))
 
 
-# Functions that raise for no operands of the given classes. On arrays everything counts as such that is not here.
+# Functions that raise for no operands of the given classes. On arrays all do but those named here.
 
 _NUMBERS = (bool, int, float, complex)
 _TOTAL_SCALAR = {
@@ -171,7 +209,17 @@ _TOTAL_SCALAR = {
 }
 _TOTAL_REAL = {
     *(abs, operator.abs, operator.lt, operator.le, operator.gt, operator.ge, min, max, float, bool, complex),
-    *(math.atan, math.tanh, math.fabs, math.isnan, math.isinf, math.isfinite, math.copysign, math.erf, math.erfc),
+    *(
+        math.atan,
+        math.tanh,
+        math.fabs,
+        math.isnan,
+        math.isinf,
+        math.isfinite,
+        math.copysign,
+        math.erf,
+        math.erfc,
+    ),
     *(math.atan2, math.hypot, math.asinh, math.degrees, math.radians),
     getattr(math, "cbrt", math.atan),
 }
@@ -183,7 +231,17 @@ _ON_CONTAINERS = {len, iter, reversed, enumerate, zip, list, tuple, prim.list_to
 _DIVISIONS = {operator.truediv, operator.floordiv, operator.mod, operator.itruediv, divmod, math.fmod}
 _MAY_FAIL_ON_ARRAYS = {
     *(np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.eigh, np.linalg.svd, np.linalg.pinv),
-    *(np.linalg.eigvalsh, operator.getitem, float, int, bool, complex, operator.index, operator.not_, operator.truth),
+    *(
+        np.linalg.eigvalsh,
+        operator.getitem,
+        float,
+        int,
+        bool,
+        complex,
+        operator.index,
+        operator.not_,
+        operator.truth,
+    ),
     *(np.ndarray.reshape, np.reshape, np.ndarray.item, np.linalg.det, np.linalg.slogdet, len, iter),
 }
 
@@ -234,10 +292,12 @@ def _sized(args: Sequence[Type]) -> bool:
 
 def _harmless_index(index: Type) -> bool:
     items = index.items if isinstance(index, TupleOf) else (index,)
-    return all(isinstance(i, Known) and (i.value is None or i.value is ... or type(i.value) is slice) for i in items)
+    return all(
+        isinstance(i, Known) and (i.value is None or i.value is ... or type(i.value) is slice) for i in items
+    )
 
 
-# -- ops --------------------------------------------------------------------------------------------------------
+# -- ops -----------------------------------------------------------------------------------------------------
 
 
 def operand_type(operand: Operand) -> Type:
@@ -247,7 +307,8 @@ def operand_type(operand: Operand) -> Type:
 
 
 def call_of(op: Op) -> tuple[Anything, tuple[Type, ...]] | None:
-    """The function that `op` calls and the types of its arguments, through a bound method; None if not known."""
+    """The function that `op` calls and the types of its arguments, through a bound method; None if not
+    known."""
     callee = operand_type(op.callee)
     args = tuple([operand_type(a) for a in op.args])
     if isinstance(callee, Bound):
@@ -287,7 +348,9 @@ def op_may_raise(op: Op) -> bool:
         return not _vouched(op)
     if call[0] in (prim.unpack, prim.unpack_ex):
         source = call[1][0]
-        return not (isinstance(source, TupleOf) and len(op.results) == len(source.items) and call[0] is prim.unpack)
+        return not (
+            isinstance(source, TupleOf) and len(op.results) == len(source.items) and call[0] is prim.unpack
+        )
     return may_raise(*call)
 
 
@@ -309,8 +372,8 @@ def writes(op: Op) -> bool:
     call = call_of(op)
     if call is None:
         return True
-    if _hashable(call[0]) and (call[0] in LIST_WRITES or call[0] in (prim.cell_set, prim.store_global, print)):
+    if _hashable(call[0]) and (
+        call[0] in LIST_WRITES or call[0] in (prim.cell_set, prim.store_global, print)
+    ):
         return call[0] is print and not all(map(plain, call[1]))
     return not op_is_pure(op)
-
-

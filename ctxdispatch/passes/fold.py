@@ -8,7 +8,8 @@
     f(*(a, b))                                 f(a, b)
     1.0 * x, x / 1.0, -(-x), ...               x, where that is exact (`passes.strength`)
 
-Invariant: nothing changes that `inference.guards` does not vouch for; `fold` adds the guards it needs to them.
+Invariant: nothing changes that `inference.guards` does not vouch for; `fold` adds the guards it needs to
+them.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ import numpy as np
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
-from ctxdispatch.passes import effects, resolve, transfer
+from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.infer import Inference
 from ctxdispatch.passes.strength import strengthen
-from ctxdispatch.passes.types import Bound, Known, TupleOf, Type, is_literal
+from ctxdispatch.passes.types import Bound, Known, TupleOf, Type, cls_of, is_literal
 
 
 def fold(graph: Graph, inference: Inference) -> Graph:
@@ -60,7 +61,7 @@ class _Folder:
     def _branch(self, block: Block) -> None:
         terminator = block.terminator
         if isinstance(terminator, Branch):
-            truth = transfer.truth(effects.operand_type(terminator.cond))
+            truth = python_types.truth(effects.operand_type(terminator.cond))
             if truth is not None:
                 block.terminator = Jump(terminator.then if truth else terminator.orelse, terminator.pos)
             elif _same_edge(terminator.then, terminator.orelse):
@@ -71,16 +72,19 @@ class _Folder:
             operand = self.replaced[operand]
         return operand
 
-    # -- ops: True where the op goes --------------------------------------------------------------------------------
+    # -- ops: True where the op goes -------------------------------------------------------------------------
 
     def _op(self, op: Op) -> bool:
         removable = effects.removable(op)
-        if removable and all([self._constant(r) for r in op.results]) and op.results:
+        constant = [self._constant(r) for r in op.results]
+        if removable and constant and all(constant):
             return True
         op.callee = self.current(op.callee)
         op.args = [self.current(a) for a in op.args]
         self._spread(op)
         self._unbind(op)
+        if op.fn in python_types.INPLACE and effects.immutable(effects.operand_type(op.args[0])):
+            op.callee = Const(python_types.INPLACE[op.fn])  # there is no place to do it in
         if self._forward(op):
             return True
         same = strengthen(op, self.maker)
@@ -118,7 +122,7 @@ class _Folder:
             op.callee, op.args, op.syntax = Const(found[0]), op.args[:1], False
             self.inference.guards.append(found[1])
 
-    # -- tuples that are taken apart again --------------------------------------------------------------------------
+    # -- tuples that are taken apart again -------------------------------------------------------------------
 
     def _forward(self, op: Op) -> bool:
         rule = _FORWARD.get(op.fn) if isinstance(op.fn, (*_FUNCTIONS,)) else None
@@ -132,7 +136,11 @@ class _Folder:
         if isinstance(operand, Const):
             return [Const(v) for v in operand.value] if type(operand.value) is tuple else None
         maker = self.maker.get(operand)
-        return list(map(self.current, maker.args)) if maker is not None and maker.fn is prim.build_tuple else None
+        return (
+            list(map(self.current, maker.args))
+            if maker is not None and maker.fn is prim.build_tuple
+            else None
+        )
 
 
 _FUNCTIONS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, type)
@@ -159,7 +167,7 @@ def _forward_tuple(folder: _Folder, op: Op) -> list[Operand] | None:
 
 def _forward_bool(folder: _Folder, op: Op) -> list[Operand] | None:
     """bool(b) is b."""
-    return [op.args[0]] if len(op.args) == 1 and transfer.cls_of(effects.operand_type(op.args[0])) is bool else None
+    return [op.args[0]] if len(op.args) == 1 and cls_of(effects.operand_type(op.args[0])) is bool else None
 
 
 _FORWARD: dict[Anything, Callable[[_Folder, Op], list[Operand] | None]] = {
@@ -170,13 +178,14 @@ _FORWARD: dict[Anything, Callable[[_Folder, Op], list[Operand] | None]] = {
 }
 
 
-# -- constants --------------------------------------------------------------------------------------------------
+# -- constants -----------------------------------------------------------------------------------------------
 
 
 def constant_of(type_: Type | None) -> Const | None:
-    """The constant that stands for every value of this type: a literal, a part of a program, a tuple of them."""
-    value = transfer.known(type_) if type_ is not None else transfer.UNKNOWN
-    return Const(value) if value is not transfer.UNKNOWN and _may_be_constant(value) else None
+    """The constant that stands for every value of this type: a literal, a part of a program, a tuple of
+    them."""
+    value = python_types.known(type_) if type_ is not None else python_types.UNKNOWN
+    return Const(value) if value is not python_types.UNKNOWN and _may_be_constant(value) else None
 
 
 def _may_be_constant(value: Anything) -> bool:

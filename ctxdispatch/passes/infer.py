@@ -1,11 +1,12 @@
 """Types of all values of a graph, for given argument types.
 
-An optimistic fixpoint over the control flow graph (Wegman and Zadeck 1991, "Constant Propagation with Conditional
-Branches"): every value starts as Never, a block is looked at once an edge to it is known to be taken, a block
-parameter is the join of what the taken edges pass. Only joins move a type, so it ends.
+An optimistic fixpoint over the control flow graph (Wegman and Zadeck 1991, "Constant Propagation with
+Conditional Branches"): every value starts as Never, a block is looked at once an edge to it is known to be
+taken, a block parameter is the join of what the taken edges pass. Only joins move a type, so it ends.
 
-Lists are the one kind of value whose type changes under way, so a list is one abstract object: all values that may be
-it share their type, appending raises it, and what may be changed by code that we do not see has items of any type.
+Lists are the one kind of value whose type changes under way, so a list is one abstract object: all values
+that may be it share their type, appending raises it, and what may be changed by code that we do not see has
+items of any type.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ctxdispatch.ir.graph import (
     Return,
     Value,
 )
-from ctxdispatch.passes import effects, resolve, transfer
+from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.types import (
     Any,
@@ -45,6 +46,7 @@ from ctxdispatch.passes.types import (
     Never,
     TupleOf,
     Type,
+    cls_of,
     const_type,
     join,
     widen,
@@ -56,8 +58,8 @@ CallType = Callable[[Anything, Sequence[Type], tuple[str, ...]], "Type | None"]
 
 @dataclass(eq=False)
 class Inference:
-    """`guards` is what the types rest on besides the argument types; the types are in `Value.type`. `mutates` says
-    that the graph may change lists among its arguments."""
+    """`guards` is what the types rest on besides the argument types; the types are in `Value.type`. `mutates`
+    says that the graph may change lists among its arguments."""
 
     return_type: Type
     guards: list[Guard]
@@ -72,7 +74,8 @@ def infer(
     cells: Sequence[Type | Cell] = (),
     call_type: CallType | None = None,
 ) -> Inference:
-    """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its contents."""
+    """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
+    contents."""
     run = _Inference(graph, argtypes, cells, call_type).run()
     if run.foreign_lists and any(map(_has_list, argtypes)):
         run = _Inference(graph, [_without_lists(t) for t in argtypes], cells, call_type).run()
@@ -115,7 +118,7 @@ class _Inference:
         self.shared_cells: set[Anything] = set()
         self._scan()
 
-    # -- the graph as it is -----------------------------------------------------------------------------------------
+    # -- the graph as it is ----------------------------------------------------------------------------------
 
     def all_values(self) -> list[Value]:
         values = [*self.graph.cells]
@@ -137,12 +140,16 @@ class _Inference:
     def _scan_op(self, op: Op) -> None:
         for result in op.results:
             self.maker[result] = op
-        if op.fn in (prim.store_global, prim.delete_global) and all(isinstance(a, Const) for a in op.args[:2]):
+        if op.fn in (prim.store_global, prim.delete_global) and all(
+            isinstance(a, Const) for a in op.args[:2]
+        ):
             self.stored.add((id(op.args[0].value), op.args[1].value))  # type: ignore[union-attr]
         quiet = op.args[1:] if op.fn is prim.cell_get else op.args
         if op.fn is prim.cell_set:
             quiet = [*op.args[1:], *(a for a in op.args[:1] if self._maker_is(a, prim.make_cell) is False)]
-        self.shared_cells.update(a.value if isinstance(a, Const) and isinstance(a.value, Cell) else a for a in quiet)
+        self.shared_cells.update(
+            a.value if isinstance(a, Const) and isinstance(a.value, Cell) else a for a in quiet
+        )
 
     def _maker_is(self, operand: Operand, function: Anything) -> bool:
         maker = self.maker.get(operand) if isinstance(operand, Value) else None
@@ -155,7 +162,7 @@ class _Inference:
                 if not blocks or blocks[-1] is not block:
                     blocks.append(block)
 
-    # -- the fixpoint -----------------------------------------------------------------------------------------------
+    # -- the fixpoint ----------------------------------------------------------------------------------------
 
     def run(self) -> _Inference:
         self._mark(self.graph.entry)
@@ -173,7 +180,7 @@ class _Inference:
             self.dirty.add(block)
             heappush(self.queue, (self.order[block], block))
 
-    def set(self, value: Value, type_: Type) -> None:
+    def raise_type(self, value: Value, type_: Type) -> None:
         """Raise the type of `value` to include `type_`."""
         old = self.types.get(value, Never)
         new = join(old, type_)
@@ -195,7 +202,7 @@ class _Inference:
             case Jump(edge=edge):
                 self._flow(edge)
             case Branch(cond=cond, then=then, orelse=orelse):
-                truth = transfer.truth(self.type(cond))
+                truth = python_types.truth(self.type(cond))
                 for edge in (then,) if truth is True else (orelse,) if truth is False else (then, orelse):
                     self._flow(edge)
             case Iterate(iterator=iterator, body=body, exit=exit):
@@ -224,7 +231,7 @@ class _Inference:
         old = self.types.get(param, Never)
         if self.visits.get(target, 0) > MAX_VISITS and join(old, type_) != old:
             type_ = Any if self.visits[target] > 2 * MAX_VISITS else widen(type_)
-        self.set(param, type_)
+        self.raise_type(param, type_)
 
     def _passed(self, param: Value, arg: Operand) -> Type:
         type_ = self.type(arg)
@@ -237,43 +244,48 @@ class _Inference:
             self._escape(arg)
         return type_
 
-    # -- ops --------------------------------------------------------------------------------------------------------
+    # -- ops -------------------------------------------------------------------------------------------------
 
     def _op(self, op: Op) -> None:
         args = [self.type(a) for a in op.args]
         callee = self.type(op.callee)
         if callee is Never or any(a is Never and o is not UNDEF for a, o in zip(args, op.args)):
             return  # not computed yet
-        special = _SPECIAL.get(callee.value) if isinstance(callee, Known) and _hashable(callee.value) else None
+        special = (
+            _SPECIAL.get(callee.value) if isinstance(callee, Known) and _hashable(callee.value) else None
+        )
         if special is not None:
             special(self, op, args)
             return
         self._list_effects(op, callee, args)
         result = self._call(callee, args, op.kwnames)
-        if result is Any and not effects.reads_list(callee, args):  # not understood: it may be one of the operands
+        if result is Any and not effects.reads_list(
+            callee, args
+        ):  # not understood: it may be one of the operands
             self._contain_all(op.args, args)
         self.set_results(op, result)
 
     def set_results(self, op: Op, type_: Type) -> None:
         if len(op.results) == 1:
-            self.set(op.results[0], type_)
+            self.raise_type(op.results[0], type_)
         else:
             for result in op.results:
-                self.set(result, Any)
+                self.raise_type(result, Any)
 
     def _call(self, callee: Type, args: Sequence[Type], kwnames: tuple[str, ...]) -> Type:
         split = len(args) - len(kwnames)
         positional, kwargs = tuple(args[:split]), dict(zip(kwnames, args[split:]))
         if isinstance(callee, Bound):
-            found = transfer.call_bound(callee, positional, kwargs)
-            callee, args = Known(callee.function), (callee.self, *args)
-        else:
-            found = transfer.call(callee.value, positional, kwargs) if isinstance(callee, Known) else Any
-        if found is Any and self.call_type is not None and isinstance(callee, Known):
+            positional, args = (callee.self, *positional), (callee.self, *args)
+            callee = Known(callee.function)
+        if not isinstance(callee, Known):
+            return Any
+        found = transfer.call(callee.value, positional, kwargs)
+        if found is Any and self.call_type is not None:
             return self.call_type(callee.value, args, kwnames) or Any
         return found
 
-    # -- lists ------------------------------------------------------------------------------------------------------
+    # -- lists -----------------------------------------------------------------------------------------------
 
     def _list_effects(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
         """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
@@ -297,7 +309,7 @@ class _Inference:
         if not (isinstance(types[0], TupleOf) and effects.holds_list(types[0])):
             return
         maker = self.maker.get(operand) if isinstance(operand, Value) else None
-        index = transfer.known(types[1])
+        index = python_types.known(types[1])
         made_here = maker is not None and maker.fn is prim.build_tuple and type(index) is int
         item = maker.args[index] if made_here else None  # type: ignore[union-attr]
         if isinstance(item, Value) and isinstance(self.types.get(item), ListOf):
@@ -317,7 +329,7 @@ class _Inference:
         self._check_foreign(operand)
         for member in self._members(operand):
             if isinstance(self.types.get(member), ListOf):
-                self.set(member, Exact(list) if item is Any else ListOf(widen(item)))
+                self.raise_type(member, Exact(list) if item is Any else ListOf(widen(item)))
 
     def _escape(self, operand: Operand | None) -> None:
         """Code that we do not see may change this list from now on."""
@@ -330,14 +342,16 @@ class _Inference:
         self._check_foreign(operand)
         for member in self._members(operand):
             if isinstance(self.types.get(member), ListOf):
-                self.set(member, Exact(list))
+                self.raise_type(member, Exact(list))
 
     def _check_foreign(self, operand: Operand | None) -> None:
         """A list that was not made here may be an item of another, or of an argument."""
         for member in self._members(operand) or (None,):
             maker = self.maker.get(member) if member is not None else None
             fresh = maker is not None and maker.fn in effects.MAKES_LIST
-            self.foreign_lists |= not fresh and (member is None or member in self.graph.params or maker is not None)
+            self.foreign_lists |= not fresh and (
+                member is None or member in self.graph.params or maker is not None
+            )
 
     def _members(self, operand: Operand | None) -> set[Value]:
         if not isinstance(operand, Value):
@@ -351,20 +365,20 @@ class _Inference:
         group |= other
         for member in other:
             self.lists[member] = group
-        type_ = transfer.join_all(self.types.get(m, Never) for m in group)
+        type_ = python_types.join_all(self.types.get(m, Never) for m in group)
         for member in group:
-            self.set(member, type_)
+            self.raise_type(member, type_)
 
     def _bound_to(self, operand: Operand) -> Operand | None:
         """The list whose method this is; None where that is not seen here."""
         maker = self.maker.get(operand) if isinstance(operand, Value) else None
         return maker.args[0] if maker is not None and maker.fn is getattr else None
 
-    # -- names ------------------------------------------------------------------------------------------------------
+    # -- names -----------------------------------------------------------------------------------------------
 
     def note(self, op: Op, found: resolve.Found) -> None:
         self.resolved[op.result] = found
-        self.set(op.result, found.type)
+        self.raise_type(op.result, found.type)
 
     def path(self, operand: Operand) -> resolve.Path | None:
         found = self.resolved.get(operand) if isinstance(operand, Value) else None
@@ -380,7 +394,8 @@ class _Inference:
         return list(found.values())
 
     def _only_bases(self) -> set[Value]:
-        bases, others = set(), set()
+        bases: set[Operand] = set()
+        others: set[Operand] = set()
         for block in self.reached:
             for op in block.ops:
                 longer = op.fn is getattr and self.path(op.result) is not None
@@ -419,35 +434,35 @@ _PUTS: dict[Anything, tuple[int, Callable[[Type], Type]]] = {
     list.append: (1, lambda t: t),
     list.insert: (2, lambda t: t),
     operator.setitem: (2, lambda t: t),
-    prim.list_extend: (1, transfer.item_of),
-    list.extend: (1, transfer.item_of),
+    prim.list_extend: (1, python_types.item_of),
+    list.extend: (1, python_types.item_of),
 }
 """Which argument says what such a call puts into the list, its first argument."""
 
 
 def _put(function: Anything, types: Sequence[Type]) -> tuple[int, Type] | None:
     """The number of the argument that is put into a list, and the type of the items that this gives."""
-    if function not in _PUTS or transfer.cls_of(types[0]) is not list:
+    if function not in _PUTS or cls_of(types[0]) is not list:
         return None
     position, item = _PUTS[function]
-    if function is operator.setitem and transfer.cls_of(types[1]) is not int:
+    if function is operator.setitem and cls_of(types[1]) is not int:
         return position, Any
     return position, item(types[position])
 
 
-# -- ops that need more than types ------------------------------------------------------------------------------
+# -- ops that need more than types ---------------------------------------------------------------------------
 
 
 def _load_global(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    namespace, name = (transfer.known(a) for a in args)
-    unknown = name is transfer.UNKNOWN or (id(namespace), name) in run.stored
+    namespace, name = (python_types.known(a) for a in args)
+    unknown = name is python_types.UNKNOWN or (id(namespace), name) in run.stored
     run.note(op, resolve.UNKNOWN if unknown else resolve.global_name(namespace, name))
 
 
 def _getattr(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    name = transfer.known(args[1])
+    name = python_types.known(args[1])
     if len(args) != 2 or not isinstance(name, str):
-        run.set(op.result, Any)
+        run.raise_type(op.result, Any)
         return
     found = resolve.attribute(args[0], name, run.path(op.args[0]))
     if found is resolve.UNKNOWN and not isinstance(args[0], Known):
@@ -462,13 +477,15 @@ def _cell_get(run: _Inference, op: Op, args: Sequence[Type]) -> None:
     elif isinstance(cell, Cell):
         run.note(op, resolve.cell_contents(cell))
     elif isinstance(cell, Value):
-        run.set(op.result, run.contents.get(cell, Never) if run._maker_is(cell, prim.make_cell) else Any)
+        run.raise_type(
+            op.result, run.contents.get(cell, Never) if run._maker_is(cell, prim.make_cell) else Any
+        )
     else:
         run.note(op, resolve.Found(cell))
 
 
 def _make_cell(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    run.set(op.result, Exact(Cell))
+    run.raise_type(op.result, Exact(Cell))
     for operand in op.args:
         _store(run, op.result, operand)
 
@@ -493,14 +510,18 @@ def _unpack(run: _Inference, op: Op, args: Sequence[Type]) -> None:
     if not effects.plain_container(args[0]):
         run.foreign_lists = True
     run._contain(op.args[0], args[0]) if isinstance(args[0], TupleOf) else None
-    for result, type_ in zip(op.results, transfer.unpacked(args[0], len(op.results))):
-        run.set(result, type_)
+    for result, type_ in zip(op.results, python_types.unpacked(args[0], len(op.results))):
+        run.raise_type(result, type_)
 
 
 def _call_ex(run: _Inference, op: Op, args: Sequence[Type]) -> None:
     """f(*args) with a tuple of known length is a call like any other."""
     kwargs = args[2] if len(args) > 2 else Known(None)
-    if isinstance(args[1], TupleOf) and kwargs == Known(None) and not any(map(effects.holds_list, args[1].items)):
+    if (
+        isinstance(args[1], TupleOf)
+        and kwargs == Known(None)
+        and not any(map(effects.holds_list, args[1].items))
+    ):
         run._list_effects(Op(op.args[0], [], []), args[0], args[1].items)
         run.set_results(op, run._call(args[0], args[1].items, ()))
         return
@@ -509,7 +530,7 @@ def _call_ex(run: _Inference, op: Op, args: Sequence[Type]) -> None:
 
 
 def _check_bound(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    run.set(op.result, run._passed(op.result, op.args[0]))
+    run.raise_type(op.result, run._passed(op.result, op.args[0]))
 
 
 _SPECIAL: Mapping[Anything, Callable[[_Inference, Op, Sequence[Type]], None]] = {

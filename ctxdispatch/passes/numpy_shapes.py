@@ -38,7 +38,7 @@ def array_or_scalar(dtype: Anything, dims: Dims, *, scalar: bool) -> Type:
     return ArrayOf(dtype, dims) if dims or not scalar else Exact(dtype.type)
 
 
-# -- shapes given as arguments ----------------------------------------------------------------------------------
+# -- shapes given as arguments -------------------------------------------------------------------------------
 
 
 def dims_of(shape: Type) -> Dims | None:
@@ -67,7 +67,7 @@ def dtype_of(type_: Type | None, default: Anything) -> Anything:
 
 def filled(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """zeros, ones, empty: (shape, dtype=float)"""
-    given = dict(zip(("shape", "dtype"), args)) | kwargs
+    given = {**dict(zip(("shape", "dtype"), args)), **kwargs}
     dims = dims_of(given["shape"]) if "shape" in given else None
     dtype = dtype_of(given.get("dtype"), float)
     return ArrayOf(dtype, dims) if dims is not None and dtype is not None and set(given) <= _FILLED else Any
@@ -78,7 +78,7 @@ _FILLED = {"shape", "dtype", "order"}
 
 def full(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """full(shape, value, dtype=that of the value)"""
-    given = dict(zip(("shape", "value", "dtype"), args)) | kwargs
+    given = {**dict(zip(("shape", "value", "dtype"), args)), **kwargs}
     dims, cls = dims_of(given["shape"]), cls_of(given["value"])
     simple = cls in (bool, int, float, complex) or (cls is not None and issubclass(cls, np.number))
     dtype = dtype_of(given.get("dtype"), cls) if simple else None
@@ -123,7 +123,7 @@ def _single_unknown(old: Dims, shape: Type, dims: Dims) -> Dims:
     return tuple(all(old) if i == minus[0] else d for i, d in enumerate(dims))
 
 
-# -- indexing ---------------------------------------------------------------------------------------------------
+# -- indexing ------------------------------------------------------------------------------------------------
 
 
 def getitem(args: Args, kwargs: Mapping[str, Type]) -> Type:
@@ -146,14 +146,14 @@ def _part(index: Type) -> Part | None:
         kind = index.dtype.kind
         return ("array", index.dims) if kind in "iu" else ("mask", len(index.dims)) if kind == "b" else None
     if isinstance(index, ListOf):
-        kind = {int: ("array", (None,)), bool: ("mask", 1)}.get(cls_of(index.item))  # type: ignore[assignment,arg-type]
-        return kind  # type: ignore[return-value]
+        return _LISTS.get(cls_of(index.item))
     if isinstance(index, Known) and (index.value is None or index.value is ...):
         return ("new", None) if index.value is None else ("rest", None)
     cls = cls_of(index)
     return ("slice", index) if cls is slice else ("int", None) if cls in INTS else None
 
 
+_LISTS: dict[type | None, Part] = {int: ("array", (None,)), bool: ("mask", 1)}
 _TAKES = {"int": 1, "slice": 1, "array": 1, "new": 0, "rest": 0}
 
 
@@ -164,7 +164,8 @@ class _Indexing:
         self.array = array
         taken = sum(_TAKES.get(kind, detail or 0) for kind, detail in parts)
         self.rest = len(array.dims) - taken
-        self.parts = parts if ("rest", None) in parts else [*parts, ("rest", None)]
+        self.explicit = ("rest", None) in parts  # x[..., 0] of a vector is an array of rank 0, x[0] a number
+        self.parts = parts if self.explicit else [*parts, ("rest", None)]
         self.advanced = any(kind in ("array", "mask") for kind, _ in parts)
 
     def result(self) -> Type:
@@ -175,21 +176,19 @@ class _Indexing:
         places: list[int] = []  # of the advanced parts: numbers in `parts`
         first, at = 0, 0
         for number, (kind, detail) in enumerate(self.parts):
-            if kind in ("array", "mask") or (kind == "int" and self.advanced):
+            step = self.rest if kind == "rest" else detail if kind == "mask" else _TAKES[kind]
+            dims, at = self.array.dims[at : at + step], at + step
+            if kind in _ADVANCED and self.advanced:
                 first = first if places else len(out)
                 places.append(number)
                 arrays.append(_ADVANCED[kind](detail))
-                at += detail if kind == "mask" else 1
             else:
-                step = self.rest if kind == "rest" else _TAKES[kind]
-                out.extend(_BASIC[kind](self.array.dims[at : at + step], detail))
-                at += step
+                out.extend(_BASIC[kind](dims, detail))
         if arrays:
-            adjacent = places == list(range(places[0], places[0] + len(places)))
-            first = first if adjacent else 0
+            first = first if places == list(range(places[0], places[0] + len(places))) else 0
             out[first:first] = broadcast(arrays)
-        whole = not arrays and all(kind == "int" for kind, _ in self.parts[:-1])
-        return array_or_scalar(self.array.dtype, tuple(out), scalar=whole and ("rest", None) not in self.parts[:-1])
+        whole = not self.explicit and all(kind == "int" for kind, _ in self.parts[:-1])
+        return array_or_scalar(self.array.dtype, tuple(out), scalar=whole)
 
 
 def _sliced(dims: Dims, index: Type) -> Dims:

@@ -1,10 +1,11 @@
 """What NumPy calls return: dtype, rank, and which dimensions have length 1.
 
-dtypes are not modelled but asked for: the function runs once on tiny operands of the same dtypes and kinds (arrays,
-NumPy scalars, Python scalars, which NEP 50 treats as weak). So do the dimensions of most functions: `SAMPLED` runs on
-operands whose dimensions of unknown length take several lengths, and the results are joined. That is right for
-functions whose result has each dimension a sum or product of the operands'; where it is not (slices, `reshape`)
-there is a rule of its own in `numpy_shapes`. Results are cached by function and types.
+dtypes are not modelled but asked for: the function runs once on tiny operands of the same dtypes and kinds
+(arrays, NumPy scalars, Python scalars, which NEP 50 treats as weak). So do the dimensions of most functions:
+`SAMPLED` runs on operands whose dimensions of unknown length take several lengths, and the results are
+joined. That is right for functions whose result has each dimension a sum or product of the operands'; where
+it is not (slices, `reshape`) there is a rule of its own in `numpy_shapes`. Results are cached by function and
+types.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def numeric(type_: Type) -> bool:
     return cls_of(type_) in SCALARS
 
 
-# -- elementwise ------------------------------------------------------------------------------------------------
+# -- elementwise ---------------------------------------------------------------------------------------------
 
 
 def elementwise(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
@@ -98,7 +99,7 @@ def quiet(function: Anything, args: list[Anything], kwargs: dict[str, Anything])
         return type_of(function(*args, **kwargs))
 
 
-# -- by sampling ------------------------------------------------------------------------------------------------
+# -- by sampling ---------------------------------------------------------------------------------------------
 
 
 class Unsampled(Exception):
@@ -185,7 +186,7 @@ def _array(type_: ArrayOf, shape: tuple[int, ...]) -> Anything:
     return np.broadcast_to(np.eye(*shape[-2:], dtype=type_.dtype), shape).copy()
 
 
-# -- the table --------------------------------------------------------------------------------------------------
+# -- the table -----------------------------------------------------------------------------------------------
 
 
 def own(rule: Callable[[Args, Mapping[str, Type]], Type]) -> Rule:
@@ -202,7 +203,10 @@ def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Typ
 
 
 OPERATORS = (
-    *(getattr(operator, n) for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")),
+    *(
+        getattr(operator, n)
+        for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")
+    ),
     *(getattr(operator, n) for n in ("and_", "or_", "xor", "neg", "pos", "invert", "abs")),
     *(getattr(operator, n) for n in ("lt", "le", "eq", "ne", "gt", "ge")),
     *(abs, pow, divmod),
@@ -214,19 +218,21 @@ REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cum
 
 SAMPLED = f"""{REDUCTIONS} amax amin median average nansum nanmean nanmax nanmin nanprod nanvar nanstd
     count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d atleast_2d atleast_3d
-    matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like copy ravel diagonal diag trace
-    triu tril diff ascontiguousarray asfortranarray nan_to_num real imag angle conj broadcast_to iscomplexobj isrealobj
-    cumulative_sum ndim result_type trapezoid gradient tile repeat eye identity"""
+    matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like copy ravel diagonal diag
+    trace triu tril diff ascontiguousarray asfortranarray nan_to_num real imag angle conj broadcast_to
+    iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile repeat eye identity"""
 
 DATA = """dot vdot inner outer tensordot einsum kron concatenate stack vstack hstack column_stack dstack clip
     full_like round around interp searchsorted isclose allclose array_equal cross polyval append shape size
     where matmul"""
 """Sampled, and integers among their positional arguments are data."""
 
-METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot conj
-    conjugate repeat item tolist"""
+METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot
+    conj conjugate repeat item tolist"""
 
-LINALG = "inv solve det norm cholesky slogdet pinv eigh eigvalsh qr svd svdvals matrix_power multi_dot matrix_rank"
+LINALG = (
+    "inv solve det norm cholesky slogdet pinv eigh eigvalsh qr svd svdvals matrix_power multi_dot matrix_rank"
+)
 
 FFT = "fft ifft rfft irfft fft2 ifft2 fftn ifftn hfft ihfft fftshift ifftshift"
 

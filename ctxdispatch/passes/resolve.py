@@ -1,7 +1,7 @@
 """What names and attributes mean: the objects behind globals, cells, modules, classes and methods.
 
-Whatever is found out about something that the program might rebind comes with a guard. Of data only the type is
-taken, never the value: a global number may change between two calls.
+Whatever is found out about something that the program might rebind comes with a guard. Of data only the type
+is taken, never the value: a global number may change between two calls.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.guards import AttrIs, CellIs, CellType, Guard, PathIs, PathType
-from ctxdispatch.passes.transfer import builtin
+from ctxdispatch.passes.python_types import builtin
 from ctxdispatch.passes.types import (
     CODE,
     Any,
@@ -47,7 +47,7 @@ CONSTANT_MODULES = (math, cmath, np)
 """Their numbers (`math.pi`) are constants like their functions."""
 
 
-# -- globals and cells ------------------------------------------------------------------------------------------
+# -- globals and cells ---------------------------------------------------------------------------------------
 
 
 def global_name(namespace: dict[str, Anything], name: str) -> Found:
@@ -76,7 +76,7 @@ def is_code(value: Anything) -> bool:
     """A program part rather than data: a module, class, function, or what wraps one."""
     if isinstance(value, CODE) or hasattr(type(value), "__wrapped__"):
         return True
-    return callable(value) and not isinstance(getattr(type(value), "__call__", None), pytypes.FunctionType)
+    return callable(value) and not isinstance(class_attribute(type(value), "__call__"), pytypes.FunctionType)
 
 
 def cell_contents(cell: pytypes.CellType) -> Found:
@@ -88,7 +88,7 @@ def cell_contents(cell: pytypes.CellType) -> Found:
     return Found(type_, CellIs(cell, value) if isinstance(type_, Known) else CellType(cell, type_))
 
 
-# -- attributes -------------------------------------------------------------------------------------------------
+# -- attributes ----------------------------------------------------------------------------------------------
 
 
 def attribute(owner: Type, name: str, path: Path | None) -> Found:
@@ -147,14 +147,20 @@ def _of_instance(owner: Type, name: str) -> Found:
     if cls is None or not finds_class_attribute(cls, name):
         return UNKNOWN
     found = class_attribute(cls, name)
-    if not isinstance(found, (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)):
+    if not isinstance(
+        found, (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)
+    ):
         return Found(_DATA.get((cls, name), Any))
     return Found(Bound(owner, found), None if builtin(cls) else AttrIs(cls, name, found))
 
 
 _DATA: dict[tuple[type, str], Type] = {
     **{(cls, part): Exact(float) for cls in (float, complex) for part in ("real", "imag")},
-    **{(cls, part): Exact(int) for cls in (int, bool) for part in ("real", "imag", "numerator", "denominator")},
+    **{
+        (cls, part): Exact(int)
+        for cls in (int, bool)
+        for part in ("real", "imag", "numerator", "denominator")
+    },
 }
 
 
@@ -169,10 +175,14 @@ def class_attribute(cls: type, name: str) -> Anything:
 def finds_class_attribute(cls: type, name: str) -> bool:
     """Whether `x.name` for an `x` of exactly `cls` surely means what the class holds.
 
-    It does not where `x` may have an entry of its own: in classes with a `__dict__`, except for data descriptors,
-    which win over it. Nor where the class computes its attributes, or its metaclass is not known.
+    It does not where `x` may have an entry of its own: in classes with a `__dict__`, except for data
+    descriptors, which win over it. Nor where the class computes its attributes, or its metaclass is not
+    known.
     """
-    if type(cls) not in (type, ABCMeta) or class_attribute(cls, "__getattribute__") is not object.__getattribute__:
+    if (
+        type(cls) not in (type, ABCMeta)
+        or class_attribute(cls, "__getattribute__") is not object.__getattribute__
+    ):
         return builtin(cls) and type(cls) is type
     found = class_attribute(cls, name)
     return found is not None and (not cls.__dictoffset__ or is_data_descriptor(found))
@@ -189,5 +199,3 @@ def property_getter(owner: Type, name: str) -> tuple[pytypes.FunctionType, AttrI
     if type(found) is property and isinstance(found.fget, pytypes.FunctionType):
         return found.fget, AttrIs(cls, name, found)
     return None
-
-

@@ -1,12 +1,14 @@
 """Cheaper calls with bitwise the same results: one table, callee -> rewrite.
 
-A rewrite gets the op and the types of its arguments; it changes the op in place, or returns the operand that the
-result is equal to. Floating point allows little: x + 0.0 is not x where x is -0.0, and 0.0 * x is not 0.0.
+A rewrite gets the op and the types of its arguments; it changes the op in place, or returns the operand that
+the result is equal to. Floating point allows little: x + 0.0 is not x where x is -0.0, and 0.0 * x is not
+0.0.
 """
 
 from __future__ import annotations
 
 import operator
+import types as pytypes
 from collections.abc import Callable, Mapping
 from typing import Any as Anything
 
@@ -32,12 +34,12 @@ def strengthen(op: Op, makers: Makers) -> Operand | None:
     return rewrite(op, makers) if rewrite is not None else None
 
 
-# -- identities -------------------------------------------------------------------------------------------------
+# -- identities ----------------------------------------------------------------------------------------------
 
 
 def unit(position: int, value: float) -> Rewrite:
-    """The operand at `position` being `value`, the result is the other operand: not a copy of it, so arrays, which
-    may be changed later, are left alone."""
+    """The operand at `position` being `value`, the result equals the other operand. An array it only equals:
+    the result is a new one, which may be changed later. `cse` sees to these."""
 
     def apply(op: Op, makers: Makers) -> Operand | None:
         if len(op.args) != 2 or not is_number(op.args[position], value):
@@ -46,6 +48,33 @@ def unit(position: int, value: float) -> Rewrite:
         return other if cls_of(operand_type(other)) in REAL and _same_class(op, other) else None
 
     return apply
+
+
+def equal_array(op: Op) -> Operand | None:
+    """The array that the result is a copy of."""
+    units = (
+        _UNITS.get(op.fn, ()) if isinstance(op.fn, pytypes.BuiltinFunctionType) and len(op.args) == 2 else ()
+    )
+    for position, value in units:
+        other = op.args[1 - position]
+        type_ = operand_type(other)
+        if is_number(op.args[position], value) and isinstance(type_, ArrayOf) and type_.dtype.kind == "f":
+            return other if op.results[0].type == type_ else None
+    return None
+
+
+_UNITS: dict[Anything, tuple[tuple[int, int], ...]] = {
+    operator.mul: ((0, 1), (1, 1)),
+    operator.truediv: ((1, 1),),
+    operator.sub: ((1, 0),),
+    operator.pow: ((1, 1),),
+}
+"""Which argument being which number makes the result the other argument: exactly, also for -0.0, inf and
+nan."""
+
+
+def units(function: Anything) -> Rewrite:
+    return either(*(unit(*row) for row in _UNITS[function]))
 
 
 def is_number(operand: Operand, value: float) -> bool:
@@ -80,12 +109,17 @@ def involution(op: Op, makers: Makers) -> Operand | None:
 def square(op: Op, makers: Makers) -> Operand | None:
     """x ** 2 is x * x on arrays: NumPy computes it so; for Python floats the C library's pow need not."""
     type_ = operand_type(op.args[0])
-    if len(op.args) == 2 and is_number(op.args[1], 2) and isinstance(type_, ArrayOf) and type_.dtype.kind in "f":
+    if (
+        len(op.args) == 2
+        and is_number(op.args[1], 2)
+        and isinstance(type_, ArrayOf)
+        and type_.dtype.kind in "f"
+    ):
         op.callee, op.args, op.syntax = Const(operator.mul), [op.args[0], op.args[0]], True
     return None
 
 
-# -- reductions -------------------------------------------------------------------------------------------------
+# -- reductions ----------------------------------------------------------------------------------------------
 
 
 def reduction(ufunc: np.ufunc, *, kinds: str) -> Rewrite:
@@ -129,7 +163,7 @@ def _call_reduce(op: Op, ufunc: np.ufunc, given: dict[str, Operand]) -> None:
         op.kwnames = (*op.kwnames, "keepdims")
 
 
-# -- the table --------------------------------------------------------------------------------------------------
+# -- the table -----------------------------------------------------------------------------------------------
 
 _REDUCTIONS = {
     "sum": (np.add, "fc"),
@@ -139,13 +173,10 @@ _REDUCTIONS = {
 }
 
 REWRITES: dict[Anything, Rewrite] = {
-    operator.mul: either(unit(0, 1), unit(1, 1)),
-    operator.imul: either(unit(0, 1), unit(1, 1)),
-    operator.truediv: unit(1, 1),
-    operator.itruediv: unit(1, 1),
-    operator.sub: unit(1, 0),
-    operator.isub: unit(1, 0),
-    operator.pow: either(unit(1, 1), square),
+    operator.mul: units(operator.mul),
+    operator.truediv: units(operator.truediv),
+    operator.sub: units(operator.sub),
+    operator.pow: either(units(operator.pow), square),
     operator.neg: involution,
     **{
         getattr(owner, name): reduction(ufunc, kinds=kinds)
@@ -153,5 +184,3 @@ REWRITES: dict[Anything, Rewrite] = {
         for owner in (np, np.ndarray)
     },
 }
-
-

@@ -47,8 +47,8 @@ class Exact(Type):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known(Type):
-    """This very object: a function, module, class, literal. Equal where the object is identical (literals: where
-    type and value agree)."""
+    """This very object: a function, module, class, literal. Equal where the object is identical (literals:
+    where type and value agree)."""
 
     value: Anything
 
@@ -66,8 +66,8 @@ class Known(Type):
 
 @dataclass(frozen=True, slots=True)
 class ArrayOf(Type):
-    """Exactly `numpy.ndarray`, of this dtype. Per dimension: True where its length is 1, False where it is not,
-    None where that is not known. The length of `dims` is the rank."""
+    """Exactly `numpy.ndarray`, of this dtype. Per dimension: True where its length is 1, False where it is
+    not, None where that is not known. The length of `dims` is the rank."""
 
     dtype: Anything
     dims: tuple[bool | None, ...]
@@ -102,7 +102,8 @@ class ListOf(Type):
 
 @dataclass(frozen=True, slots=True)
 class IterOf(Type):
-    """An iterator that gives items of this type. `plain`: it ends, and taking items runs no code of the user's."""
+    """An iterator that gives items of this type. `plain`: it ends, and taking items runs no code of the
+    user's."""
 
     item: Type
     plain: bool = True
@@ -163,7 +164,7 @@ def widen(type_: Type) -> Type:
     return type_
 
 
-# -- the order --------------------------------------------------------------------------------------------------
+# -- the order -----------------------------------------------------------------------------------------------
 
 
 def join(a: Type, b: Type) -> Type:
@@ -209,7 +210,21 @@ def leq(a: Type, b: Type) -> bool:
     return join(a, b) == b
 
 
-# -- types of values --------------------------------------------------------------------------------------------
+def covers(type_: Type, value: Anything) -> bool:
+    """`value` is of type `type_`."""
+    if type_ is Any or isinstance(type_, Known):
+        return type_ is Any or type_ == Known(value)
+    if isinstance(type_, Exact):
+        return type(value) is type_.cls
+    if isinstance(type_, TupleOf):
+        same = type(value) is tuple and len(value) == len(type_.items)
+        return same and all(map(covers, type_.items, value))
+    if isinstance(type_, ListOf):
+        return type(value) is list and all(covers(type_.item, item) for item in value)
+    return isinstance(type_, ArrayOf) and leq(type_of(value), type_)
+
+
+# -- types of values -----------------------------------------------------------------------------------------
 
 MAX_ITEMS = 50
 """Longer tuples and lists are not looked into: every call would check them item by item."""
@@ -228,8 +243,8 @@ CODE = (
 
 
 def type_of(value: Anything, depth: int = 8) -> Type:
-    """The type that a program is specialised to when it is called with `value`. Containers are looked into `depth`
-    levels deep: a list may contain itself."""
+    """The type that a program is specialised to when it is called with `value`. Containers are looked into
+    `depth` levels deep: a list may contain itself."""
     cls = type(value)
     if cls is float or cls is int:
         return Exact(cls)
