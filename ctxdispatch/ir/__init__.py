@@ -35,6 +35,7 @@ from ctxdispatch.ir.graph import (
 from ctxdispatch.ir.interpret import interpret
 from ctxdispatch.ir.printer import print_graph
 from ctxdispatch.ir.rewrite import Copy, Use, clone, clone_into, copy_blocks, split_block, substitute, uses
+from ctxdispatch.ir.source import Source, to_python, to_source
 from ctxdispatch.ir.verify import VerificationError, verify
 
 __all__ = [
@@ -78,4 +79,7 @@ __all__ = [
     "verify",
     "interpret",
     "print_graph",
+    "Source",
+    "to_python",
+    "to_source",
 ]

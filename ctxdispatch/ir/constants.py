@@ -7,10 +7,11 @@ import math
 import sys
 from typing import Any
 
-from ctxdispatch.ir.expressions import NUMBER, PRIMARY, UNARY, Shown
+from ctxdispatch.ir.expressions import NUMBER, PRIMARY, UNARY
 from ctxdispatch.ir.graph import UNDEF, Const, Graph
 from ctxdispatch.ir.names import Names, describe, is_literal, path_of
 from ctxdispatch.ir.primitives import load_global
+from ctxdispatch.ir.text import Shown
 
 LONG_NAMES = {"np": "numpy", "primitives": "ctxdispatch.ir.primitives"}
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from ctxdispatch.ir.expressions import Expr, Part, both, choose, either, leaves, special
 from ctxdispatch.ir.graph import Branch, Const, Jump, Op, Operand, Value
 from ctxdispatch.ir.names import is_literal
-from ctxdispatch.ir.trees import Arc, Built, Item, Node, build, count_reads
+from ctxdispatch.ir.trees import Arc, Built, Item, Node, build, count_reads, drop_copies
 
 
 class Program:
@@ -78,6 +78,7 @@ def _substitute(parts: list[Part], mapping: dict[Value, Operand]) -> None:
 
 def reduce(nodes: list[Node]) -> Program:
     """Apply the rules until none does anything. Every node is built at the end."""
+    drop_copies(nodes)
     program = Program(nodes)
     changed = True
     while changed:
@@ -213,7 +214,7 @@ def short_value(program: Program, node: Node) -> bool:
 
 
 def choice(program: Program, node: Node) -> bool:
-    """x = a if c else b; only where the source has it on one line, for an `if` statement says it better else."""
+    """x = a if c else b; only where the source has it on one line: else an `if` statement says it better."""
     if node.kind is not Branch or node.pos is None:
         return False
     ends = [_end(program, node, arc) for arc in node.arcs]

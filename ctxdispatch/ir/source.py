@@ -4,33 +4,35 @@
     reduce       and, or, x if c else y; `while` loops with their test on top
     structure    blocks nested into if, while and for
     variables    values that share a variable, and its name
-    source       here: jumps as break, continue or a flag; statements as lines
+    text         expressions and statements as text
+    layout       lines
+    source       here: jumps as break, continue or a flag
 
 The text defines one function. What its free names mean is `Source.namespace`. Where control leaves several
-loops, or skips code that no `if` or loop surrounds, a flag says so: `done = True`, tested where the ways part.
+loops, or skips code that no `if` or loop surrounds, a flag says so: `done = True`, tested where ways part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from types import CellType
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir.constants import Constants
-from ctxdispatch.ir.expressions import INPLACE, Expr, Part, Text, leaves, listed
+from ctxdispatch.ir.expressions import INPLACE, Expr, Part, leaves, listed
 from ctxdispatch.ir.graph import Graph, Iterate, Position, Return, Signature, Value
+from ctxdispatch.ir.layout import Line, Out, if_lines, indent, render
 from ctxdispatch.ir.names import Names
 from ctxdispatch.ir.primitives import load_global, unpack, unpack_ex
-from ctxdispatch.ir.printer import source_line
 from ctxdispatch.ir.reduce import Program, reduce
 from ctxdispatch.ir.structure import Code, Goto, If, Leave, Moves, Repeat, Seq, Statement, structure
+from ctxdispatch.ir.text import Text
 from ctxdispatch.ir.trees import Item, Node, nodes_of
 from ctxdispatch.ir.variables import Variables, clean
 
 
 class Source(NamedTuple):
-    """Source of one function, `name`, and what its free names mean. `cells` are names of the closure's cells."""
+    """Source of the function `name`, what its free names mean, and the names of its closure's cells."""
 
     text: str
     name: str
@@ -64,7 +66,7 @@ def to_source(graph: Graph, *, comments: bool = True) -> Source:
     writer = _Writer(graph, program, _Text(variables, constants), names)
     name = Names(constants.namespace).fresh(clean(graph.name.rpartition(".")[2]))
     head = f"def {name}({', '.join(_arguments(graph.signature, [variables[p] for p in graph.params]))}):"
-    lines = [head, *_render(writer.lines(), comments)]
+    lines = [head, *render(writer.lines(), comments)]
     top = [f"# {n}: {what}" for n, what in constants.listed.items()]
     return Source(
         "\n".join([*top, *lines, ""]), name, constants.namespace, tuple(variables[c] for c in graph.cells)
@@ -82,47 +84,6 @@ def _arguments(signature: Signature, names: list[str]) -> list[str]:
     elif keyword:
         plain.append("*")
     return [*plain, *keyword, *("**" + s for s in stars)]
-
-
-# -- lines -----------------------------------------------------------------------------------------
-
-
-class Line(NamedTuple):
-    depth: int
-    text: str
-    pos: Position | None = None
-
-
-def _render(lines: list[Line], comments: bool) -> list[str]:
-    out: list[str] = []
-    last: tuple[str, int | None] | None = None
-    for line in lines:
-        indent = "    " * (line.depth + 1)
-        here = (line.pos.filename, line.pos.line) if line.pos else last
-        if comments and line.pos and here != last:
-            out.append(f"{indent}# {source_line(line.pos)}")
-        last = here
-        out.append(indent + line.text)
-    return out
-
-
-def _indent(lines: list[Line]) -> list[Line]:
-    return [line._replace(depth=line.depth + 1) for line in lines] or [Line(1, "pass")]
-
-
-@dataclass
-class _Out:
-    """Lines; `pending` are labels that control may be bound for, by a flag, when it runs off their end; `ends`
-    says that it never does."""
-
-    lines: list[Line] = field(default_factory=list)
-    pending: set[Node] = field(default_factory=set)
-    ends: bool = False
-
-    def add(self, other: _Out) -> None:
-        self.lines += other.lines
-        self.pending |= other.pending
-        self.ends = other.ends
 
 
 class _Loop:
@@ -167,7 +128,7 @@ class _Writer:
 
     # -- sequences and jumps -----------------------------------------------------------------------
 
-    def seq(self, seq: Seq, fall: Node | None, loop: _Loop | None) -> _Out:
+    def seq(self, seq: Seq, fall: Node | None, loop: _Loop | None) -> Out:
         """`fall` is where control gets that runs off the end; None is the end of the function."""
         labels = [label for label, _ in seq.labels]
         self.place.update(dict.fromkeys(labels, loop))
@@ -180,7 +141,7 @@ class _Writer:
         self.reset(out, labels)
         return out
 
-    def label(self, out: _Out, code: _Out) -> None:
+    def label(self, out: Out, code: Out) -> None:
         """Code that those who are bound for a later label skip."""
         if not out.pending:
             out.add(code)
@@ -188,44 +149,44 @@ class _Writer:
         flags = " or ".join(self.flags[p] for p in self.ordered(out.pending))
         test = f"not {flags}" if len(out.pending) == 1 else f"not ({flags})"
         if code.lines:
-            out.lines += [Line(0, f"if {test}:"), *_indent(code.lines)]
+            out.lines += [Line(0, f"if {test}:"), *indent(code.lines)]
         out.pending |= code.pending
         out.ends = False
 
-    def reset(self, out: _Out, labels: list[Node]) -> None:
+    def reset(self, out: Out, labels: list[Node]) -> None:
         out.lines[:0] = [Line(0, f"{self.flags[n]} = False") for n in labels if n in self.flags]
 
     def ordered(self, nodes: set[Node]) -> list[Node]:
         return [n for n in self.flags if n in nodes]
 
-    def statements(self, statements: list[Statement], fall: Node | None, loop: _Loop | None) -> _Out:
-        out = _Out()
+    def statements(self, statements: list[Statement], fall: Node | None, loop: _Loop | None) -> Out:
+        out = Out()
         for statement in statements:
             out.add(_WRITERS[type(statement)](self, statement, fall, loop))
         return out
 
-    def goto(self, goto: Goto, fall: Node | None, loop: _Loop | None) -> _Out:
+    def goto(self, goto: Goto, fall: Node | None, loop: _Loop | None) -> Out:
         if goto.target is not fall and self.is_exit(goto.target):
             return self.leave_at_once(goto)
         out = self.moves(Moves(goto.pairs, goto.pos), fall, loop)
         out.add(self.jump(goto.target, fall, loop))
         return out
 
-    def jump(self, target: Node, fall: Node | None, loop: _Loop | None, *, flagged: bool = False) -> _Out:
+    def jump(self, target: Node, fall: Node | None, loop: _Loop | None, *, flagged: bool = False) -> Out:
         self.reached.add(target)
         if target is fall:
-            return _Out()
+            return Out()
         if loop and target is loop.header:
-            return _Out([Line(0, "continue")], ends=True)
+            return Out([Line(0, "continue")], ends=True)
         if loop and target is loop.after:
             loop.breaks = True
-            return _Out([Line(0, "break")], ends=True)
+            return Out([Line(0, "break")], ends=True)
         return self.flagged_jump(target, loop, flagged)
 
-    def flagged_jump(self, target: Node, loop: _Loop | None, flagged: bool) -> _Out:
+    def flagged_jump(self, target: Node, loop: _Loop | None, flagged: bool) -> Out:
         """No statement leads to `target`: a flag says that control is bound for it."""
         flag = self.flags.get(target) or self.flags.setdefault(target, self.names.fresh("done"))
-        out = _Out([] if flagged else [Line(0, f"{flag} = True")])
+        out = Out([] if flagged else [Line(0, f"{flag} = True")])
         if self.place.get(target) is loop:
             out.pending.add(target)
         else:
@@ -245,19 +206,19 @@ class _Writer:
         )
         return simple and not node.arcs
 
-    def leave_at_once(self, goto: Goto) -> _Out:
+    def leave_at_once(self, goto: Goto) -> Out:
         mapping = dict(goto.pairs)
         parts = [mapping.get(p, p) if isinstance(p, Value) else p for p in _parts(goto.target)]
         used = {id(p) for p in parts}
         out = self.moves(
             Moves([(v, a) for v, a in goto.pairs if isinstance(a, Expr) and id(a) not in used], goto.pos)
         )
-        out.add(_Out([Line(0, self.exit_text(goto.target, parts), goto.target.pos)], ends=True))
+        out.add(Out([Line(0, self.exit_text(goto.target, parts), goto.target.pos)], ends=True))
         return out
 
-    def leave(self, leave: Leave, *_: Any) -> _Out:
+    def leave(self, leave: Leave, *_: Any) -> Out:
         text = self.exit_text(leave.node, _parts(leave.node))
-        return _Out([Line(0, text, leave.node.pos)], ends=True)
+        return Out([Line(0, text, leave.node.pos)], ends=True)
 
     def exit_text(self, node: Node, parts: list[Part]) -> str:
         if node.kind is Return:
@@ -266,37 +227,37 @@ class _Writer:
 
     # -- if ----------------------------------------------------------------------------------------
 
-    def branch(self, branch: If, fall: Node | None, loop: _Loop | None) -> _Out:
+    def branch(self, branch: If, fall: Node | None, loop: _Loop | None) -> Out:
         part = _parts(branch.node)[0]
         test, negated = self.text.condition(part), self.text.condition(part, negate=True)
         then, orelse = self.seq(branch.then, fall, loop), self.seq(branch.orelse, fall, loop)
-        lines = _if_lines(test, negated, then, orelse, branch.node.pos)
-        return _Out(lines, then.pending | orelse.pending, then.ends and orelse.ends)
+        lines = if_lines(test, negated, then, orelse, branch.node.pos)
+        return Out(lines, then.pending | orelse.pending, then.ends and orelse.ends)
 
     # -- loops -------------------------------------------------------------------------------------
 
-    def repeat(self, repeat: Repeat, fall: Node | None, outer: _Loop | None) -> _Out:
+    def repeat(self, repeat: Repeat, fall: Node | None, outer: _Loop | None) -> Out:
         loop = _Loop(repeat.node, fall)
         self.place[repeat.node] = loop
         head = self.loop_head(repeat)
         body = self.seq(repeat.body, repeat.node, loop)
         self.reset(body, [repeat.node])
-        out = _Out([Line(0, head, repeat.node.pos), *_indent(body.lines)])
+        out = Out([Line(0, head, repeat.node.pos), *indent(body.lines)])
         self.after_loop(out, repeat, loop, fall, outer)
         return out
 
     def after_loop(
-        self, out: _Out, repeat: Repeat, loop: _Loop, fall: Node | None, outer: _Loop | None
+        self, out: Out, repeat: Repeat, loop: _Loop, fall: Node | None, outer: _Loop | None
     ) -> None:
         exit = self.seq(repeat.exit, fall, outer)
         out.pending |= exit.pending
         out.ends = not loop.breaks and (repeat.test is None or exit.ends)
         if exit.lines:
-            out.lines += [Line(0, "else:"), *_indent(exit.lines)] if loop.breaks else exit.lines
+            out.lines += [Line(0, "else:"), *indent(exit.lines)] if loop.breaks else exit.lines
         for target in self.ordered(loop.pending):
             onward = self.jump(target, fall, outer, flagged=True)
             if onward.lines:
-                out.lines += [Line(0, f"if {self.flags[target]}:"), *_indent(onward.lines)]
+                out.lines += [Line(0, f"if {self.flags[target]}:"), *indent(onward.lines)]
             out.pending |= onward.pending
 
     def loop_head(self, repeat: Repeat) -> str:
@@ -318,20 +279,20 @@ class _Writer:
         code = next((s for s in repeat.body.head if not (isinstance(s, Moves) and not s.pairs)), None)
         first = code.items[0] if isinstance(code, Code) and code.items else None
         item = node.params[0]
-        if first is not None and listed(first.expr.fn, _TARGETS) and first.expr.parts[1] is item:
-            if self.program.reads_of[item] == 1 and first.results:
-                assert isinstance(code, Code)
-                code.items = code.items[1:]
-                return self.targets(first).strip("()")
-        return self.text.name(item) if self.program.reads_of[item] else self.unused(item)
+        if isinstance(code, Code) and first is not None and self.unpacks(first, item):
+            code.items = code.items[1:]
+            return self.targets(first).strip("()")
+        return self.text.name(item) if item.name or self.program.reads_of[item] else "_"
 
-    def unused(self, item: Value) -> str:
-        return self.text.name(item) if item.name else "_"
+    def unpacks(self, first: Item, item: Value) -> bool:
+        """It unpacks `item`, which nothing else reads."""
+        here = listed(first.expr.fn, _TARGETS) and first.expr.parts[1] is item
+        return here and self.program.reads_of[item] == 1 and bool(first.results)
 
     # -- statements --------------------------------------------------------------------------------
 
-    def code(self, code: Code, *_: Any) -> _Out:
-        return _Out([Line(0, text, item.expr.pos) for item in code.items for text in self.item(item)])
+    def code(self, code: Code, *_: Any) -> Out:
+        return Out([Line(0, text, item.expr.pos) for item in code.items for text in self.item(item)])
 
     def item(self, item: Item) -> list[str]:
         used = [r for r in item.results if self.program.reads_of[r]]
@@ -356,10 +317,10 @@ class _Writer:
             names[star] = f"*{names[star]}"
         return ", ".join(names) if len(names) > 1 else f"({', '.join(names)}{',' if names else ''})"
 
-    def moves(self, moves: Moves, *_: Any) -> _Out:
+    def moves(self, moves: Moves, *_: Any) -> Out:
         named = [(self.text.name(v), part) for v, part in moves.pairs]
         todo = [(n, p) for n, p in named if not (isinstance(p, Value) and self.text.name(p) == n)]
-        return _Out([Line(0, text, pos or None) for text, pos in self.sequential(todo)])
+        return Out([Line(0, text, pos or None) for text, pos in self.sequential(todo)])
 
     def sequential(self, moves: list[tuple[str, Part]]) -> list[tuple[str, Position | None]]:
         """Assignments one after the other, in an order in which none destroys what a later one reads; as one
@@ -383,12 +344,9 @@ class _Writer:
         return name not in reads and not (isinstance(part, Expr) and ahead)
 
 
-SHORT = 4
-"""Lines before an `else` that leaves at which `if ...: ... else: return` still reads better than `if not`."""
-
 _TARGETS = frozenset({unpack, unpack_ex})
 
-_WRITERS: dict[type, Callable[..., _Out]] = {
+_WRITERS: dict[type, Callable[..., Out]] = {
     Code: _Writer.code,
     Moves: _Writer.moves,
     Goto: _Writer.goto,
@@ -405,26 +363,3 @@ def _parts(node: Node) -> list[Part]:
 
 def _pos(part: Part) -> Position | None:
     return part.pos if isinstance(part, Expr) else None
-
-
-def _if_lines(test: str, negated: str, then: _Out, orelse: _Out, pos: Position | None) -> list[Line]:
-    """An `if` as people write it: no empty branch, no `else` after a branch that leaves, `elif` for a chain."""
-    if not then.lines and not orelse.lines:
-        return [Line(0, test, pos)]
-    clean_test = not negated.startswith("not ") or len(then.lines) > SHORT
-    swap = not then.lines or (orelse.ends and not then.ends and clean_test)
-    if swap:
-        test, then, orelse = negated, orelse, then
-    lines = [Line(0, f"if {test}:", pos), *_indent(then.lines)]
-    if then.ends:
-        return lines + orelse.lines
-    if _is_chain(orelse.lines):
-        first = orelse.lines[0]
-        return [*lines, first._replace(text=f"el{first.text}"), *orelse.lines[1:]]
-    return lines + ([Line(0, "else:"), *_indent(orelse.lines)] if orelse.lines else [])
-
-
-def _is_chain(lines: list[Line]) -> bool:
-    """One `if` statement and nothing else."""
-    top = [line.text for line in lines if line.depth == 0]
-    return bool(top) and top[0].startswith("if ") and all(t.startswith(("elif ", "else:")) for t in top[1:])

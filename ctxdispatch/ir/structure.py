@@ -5,7 +5,7 @@
 
 So every path runs off the end of the code that is nested in a place, with one target in mind: the label that
 comes next there, or another one. `source` spells the others `break`, `continue` or with a flag. Python has no
-scopes inside a function, so paths that leave a loop and meet stand behind it. Any reducible graph has such a form.
+scopes inside a function, so paths that leave a loop meet behind it. Any reducible graph has such a form.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class If:
 
 @dataclass
 class Repeat:
-    """A loop. `exit` is what runs once a `for` is exhausted or a `while` condition fails: it is outside of it.
+    """A loop. `exit` is what runs once a `for` is exhausted or a `while` test fails: it is outside of it.
     `test` is the index of the edge into the body for those two, None for `while True`."""
 
     node: Node
@@ -129,7 +129,7 @@ class _Structure:
             self.place_exit(self.node_of[loop.header], [self.node_of[e] for e in exits])
 
     def place_exit(self, header: Node, exits: list[Node]) -> None:
-        """Of a `while True` left from within, what comes after it stands behind it: a big exit, not a mere return."""
+        """What comes after a `while True` stands behind it: a big exit, not a mere return."""
         if self.behind[header] or self.test_of(header) is not None:
             return
         big = [e for e in exits if not _small(e)] or (exits if len(exits) == 1 else [])

@@ -23,7 +23,7 @@ from ctxdispatch.ir.expressions import (
     updates,
 )
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Jump, Operand, Position, Value
-from ctxdispatch.ir.primitives import MULTIPLE_RESULTS
+from ctxdispatch.ir.primitives import MULTIPLE_RESULTS, build_map, call_ex, dict_merge
 
 HEAVIEST = 12
 """Calls in one expression at most; what would make it bigger gets a name."""
@@ -75,8 +75,8 @@ class Node:
 
 
 class Built:
-    """A node's statements; `parts` and, per arc, `args` as in the node, with what is nested in them. `iterable`
-    is the nested expression over which the `for` loop that this node jumps to iterates."""
+    """A node's statements; `parts` and, per arc, `args` as in the node, with what is nested in them.
+    `iterable` is the nested expression over which the `for` loop that this node jumps to iterates."""
 
     __slots__ = ("args", "iterable", "parts", "statements")
 
@@ -113,6 +113,19 @@ def _split(node: Node) -> list[Node]:
     return [node, rest]
 
 
+def drop_copies(nodes: list[Node]) -> None:
+    """`f(*a, **kw)` is compiled to `t = {}; merge kw into t; f(*a, **t)`: without t it does the same."""
+    reads_of = count_reads(nodes)
+    for node in nodes:
+        empty = [i for i in node.items if i.expr.fn is build_map and len(i.expr.parts) == 1]
+        fresh = [i for i in empty if reads_of[i.results[0]] == 2]
+        for item in fresh:
+            users = [i for i in node.items if item.results[0] in i.expr.parts]
+            if [u.expr.fn for u in users] == [dict_merge, call_ex] and len(users[1].expr.parts) == 4:
+                users[1].expr.parts[3] = users[0].expr.parts[2]
+                node.items = [i for i in node.items if i is not item and i is not users[0]]
+
+
 # -- counting --------------------------------------------------------------------------------------
 
 
@@ -134,8 +147,8 @@ def count_reads(nodes: Iterable[Node]) -> Counter[Value]:
 
 
 def _nestable_here(node: Node) -> Counter[Value]:
-    """Reads that are certain to happen when the node runs, before it is left. A branch takes one of its edges:
-    what an edge passes is computed before."""
+    """Reads that are certain to happen when the node runs, before it is left. A branch takes one of its
+    edges: what an edge passes is computed before."""
     found: Counter[Value] = Counter()
     for item in node.items:
         found.update(p for p in item.expr.parts[: item.expr.lazy] if isinstance(p, Value))
@@ -144,7 +157,7 @@ def _nestable_here(node: Node) -> Counter[Value]:
 
 
 def _last_parts(node: Node) -> list[Part]:
-    """What the terminator evaluates: operands, or a jump's arguments and the iterator of the loop after it."""
+    """What the terminator evaluates: operands, or a jump's arguments and the iterator of a loop."""
     if node.kind is Jump:
         iterator = node.arcs[0].target.loop_iterator
         return [*node.arcs[0].args, *([iterator] if iterator is not None else [])]

@@ -1,7 +1,7 @@
 """Which values share a variable, and what variables are called.
 
 Two values may share one unless one of them is computed while the other is still needed. Those that an edge
-hands over to a parameter of the same name do share one, so `x = x * 2` in a loop is one statement; other values of
+hands over to a parameter of the same name do share one, so `x = x * 2` in a loop is one statement; others of
 one name do too where they can, so the program reads like what it was lifted from.
 """
 
