@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import types
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -190,7 +191,7 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
     if type(code) is types.CodeType:
         return _rebuilt(ctx, f, code)
     if isinstance(code, UnsupportedSyntax):
-        raise code.with_traceback(None)
+        raise UnsupportedSyntax(code.construct, code.filename, code.line, code.function)
     return _machine(ctx, f) if _machinery(f) else f
 
 
@@ -227,7 +228,7 @@ def _compile(ctx: Context, f: types.FunctionType) -> types.CodeType | Unsupporte
     try:
         graph = lift(f)
     except UnsupportedSyntax as error:
-        return error
+        return error.with_traceback(None)  # kept: it must not hold this frame, and through it the function
     result = ctx.transform(graph)
     if result is graph and not plan(type(ctx)).transforms:
         return None
@@ -242,7 +243,7 @@ def _machinery(f: types.FunctionType) -> bool:
     return "__overdub__" in f.__dict__ or f.__globals__.get("__name__", "").startswith("ctxdispatch.")
 
 
-_warned: set[types.CodeType] = set()
+_warned: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
 
 
 def _warn(code: types.CodeType, error: UnsupportedSyntax) -> None:

@@ -387,6 +387,7 @@ REACHED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::ctxdispatch.dispatch.NativeCallWarning")
 @pytest.mark.parametrize("name", REACHED)
 def test_recursion_reaches(name):
     f, expected = REACHED[name]
