@@ -29,7 +29,8 @@ def bind(
     kwdefaults: dict[str, Any] | None,
     emit: Emit,
 ) -> list[Operand]:
-    """One operand per parameter, in `signature.names` order, for a call with these arguments."""
+    """One operand per parameter, in `signature.names` order, for a call with these arguments. Defaults are values, or
+    operands where the program computes them."""
     n = len(args) - len(kwnames)
     positional, keywords = args[:n], dict(zip(kwnames, args[n:], strict=True))
     bound: dict[str, Operand] = dict(zip(signature.names[: signature.argcount], positional, strict=False))
@@ -65,7 +66,7 @@ def _bind_defaults(
 ) -> None:
     first = signature.argcount - len(defaults)
     for name, value in zip(signature.names[first : signature.argcount], defaults, strict=True):
-        bound.setdefault(name, Const(value))
+        bound.setdefault(name, value if isinstance(value, (Const, Value)) else Const(value))
     for name in signature.names[signature.argcount : signature.argcount + signature.kwonly]:
         if name in kwdefaults:
             bound.setdefault(name, Const(kwdefaults[name]))

@@ -23,7 +23,7 @@ from ctxdispatch.passes.python_types import (
     functions,
     known,
 )
-from ctxdispatch.passes.types import Any, Exact, Type, const_type, is_literal
+from ctxdispatch.passes.types import Any, Exact, Never, OneOf, Type, const_type, is_literal, join
 
 Args = tuple[Type, ...]
 
@@ -75,10 +75,21 @@ def _small(value: Anything, bound: int) -> bool:
 
 def call(function: Anything, args: Args, kwargs: Mapping[str, Type] | None = None) -> Type:
     """The type of function(*args, **kwargs)."""
+    for position, arg in enumerate(args):
+        if isinstance(arg, OneOf):
+            return _of_each(function, args, position, kwargs, arg)
     try:
         return _call(function, args, kwargs or {})
     except (IndexError, ValueError, TypeError, KeyError, AttributeError):
         return Any  # wrong arguments: the call itself will say so
+
+
+def _of_each(function: Anything, args: Args, position: int, kwargs: Mapping[str, Type], one: OneOf) -> Type:
+    """An argument of several classes: the join of what each of them gives."""
+    result: Type = Never
+    for cls in one.classes:
+        result = join(result, call(function, (*args[:position], Exact(cls), *args[position + 1 :]), kwargs))
+    return result
 
 
 def _call(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:

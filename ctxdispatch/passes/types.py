@@ -101,6 +101,16 @@ class ListOf(Type):
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf(Type):
+    """A number of exactly one of these classes: what a sum is that starts with 0."""
+
+    classes: frozenset[type]
+
+    def __repr__(self) -> str:
+        return "|".join(sorted(cls.__name__ for cls in self.classes))
+
+
+@dataclass(frozen=True, slots=True)
 class IterOf(Type):
     """An iterator that gives items of this type. `plain`: it ends, and taking items runs no code of the
     user's."""
@@ -179,7 +189,21 @@ def join(a: Type, b: Type) -> Type:
 
 def _join_classes(a: Type, b: Type) -> Type:
     cls = cls_of(a)
-    return Exact(cls) if cls is not None and cls is cls_of(b) else Any
+    if cls is not None and cls is cls_of(b):
+        return Exact(cls)
+    numbers = number_classes(a) | number_classes(b)
+    return OneOf(numbers) if numbers and number_classes(a) and number_classes(b) else Any
+
+
+def number_classes(type_: Type) -> frozenset[type]:
+    """The classes that a number of this type may have; nothing where it may be no number."""
+    if isinstance(type_, OneOf):
+        return type_.classes
+    cls = cls_of(type_)
+    if cls in (int, float, complex, bool):
+        return frozenset((cls,))
+    numpy = sys.modules.get("numpy")
+    return frozenset((cls,)) if cls and numpy is not None and issubclass(cls, numpy.number) else frozenset()
 
 
 def _join_arrays(a: ArrayOf, b: ArrayOf) -> Type | None:
@@ -214,8 +238,8 @@ def covers(type_: Type, value: Anything) -> bool:
     """`value` is of type `type_`."""
     if type_ is Any or isinstance(type_, Known):
         return type_ is Any or type_ == Known(value)
-    if isinstance(type_, Exact):
-        return type(value) is type_.cls
+    if isinstance(type_, (Exact, OneOf)):
+        return type(value) is type_.cls if isinstance(type_, Exact) else type(value) in type_.classes
     if isinstance(type_, TupleOf):
         same = type(value) is tuple and len(value) == len(type_.items)
         return same and all(map(covers, type_.items, value))

@@ -65,6 +65,8 @@ def carries(type_: T.Type | None) -> bool:
             return item is T.Never or carries(item)
         case T.Exact(cls):
             return not issubclass(cls, (*_DISCRETE, np.integer))
+        case T.OneOf(classes):
+            return any(carries(T.Exact(cls)) for cls in classes)
     return type_ is not T.Never
 
 

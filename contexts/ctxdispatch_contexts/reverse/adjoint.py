@@ -82,6 +82,8 @@ class Adjoint:
         """bar(value) += cotangent"""
         if not isinstance(value, Value) or value not in self.active or is_zero(cotangent):
             return
+        if numeric(value.type) and may_be_none(cotangent):
+            cotangent = self.pullbacks.definite(self, value, cotangent)
         old = self.bar(value)
         if is_zero(old):
             new = cotangent
@@ -420,14 +422,21 @@ def numeric(type_: T.Type | None) -> bool:
             import numpy as np
 
             return issubclass(cls, (float, complex, np.inexact))
+        case T.OneOf(classes):
+            return any(numeric(T.Exact(cls)) for cls in classes)
     return False
 
 
 def cotangent_type(value: Operand) -> T.Type:
-    if isinstance(value, Value) and numeric(value.type):
-        assert value.type is not None
-        return value.type
-    return T.Any
+    type_ = value.type if isinstance(value, Value) else None
+    if isinstance(type_, T.OneOf) and numeric(type_):
+        return T.OneOf(type_.classes | {float})
+    return type_ if type_ is not None and numeric(type_) else T.Any
+
+
+def may_be_none(cotangent: Operand) -> bool:
+    """Nothing is known of it: a pullback met at run time gave it, or it is an entry of a container's cotangent."""
+    return isinstance(cotangent, Value) and cotangent.type in (None, T.Any)
 
 
 def is_zero(operand: Operand) -> bool:

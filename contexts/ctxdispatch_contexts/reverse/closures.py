@@ -26,8 +26,11 @@ class ClosureSource:
         names = [*(f"c_{name}" for name in free), *(f"a{i}" for i in range(self.n)), *(f"k_{k}" for k in self.kwnames)]
         return Signature(tuple(names), len(names))
 
+    def bare(self) -> Graph:
+        return Graph(self.function.__qualname__, self.signature(), namespace=self.function.__globals__)
+
     def graph(self) -> Graph:
-        graph = Graph(self.function.__qualname__, self.signature(), namespace=self.function.__globals__)
+        graph = self.bare()
         free = len(self.function.__code__.co_freevars)
         ops = graph.entry.ops
         cells: list[Operand] = [_op(ops, primitives.make_cell, p) for p in graph.params[:free]]

@@ -72,7 +72,7 @@ def _static(context: type[ADContext], callee: Any, template: tuple[Any, ...], kw
     """(*args) -> (y, pullback), args being those for the holes of the template."""
     if context.has_rules(callee) if _hashable(callee) else False:
         return functools.partial(_by_rule, context, callee, template, kwnames)
-    if isinstance(callee, FunctionType) and callee.__closure__:
+    if made_at_run_time(callee):
         return functools.partial(_without_callee, context, callee, template, kwnames)
     return call_entry(context, callee, template, kwnames).function
 
@@ -141,7 +141,7 @@ def call_any(context: type[ADContext], callee: Any, args: tuple[Any, ...], kwnam
         return y, functools.partial(_as_method, pullback)
     if type(callee) is functools.partial:
         return _call_partial(context, callee, args, kwnames)
-    if type(callee) is FunctionType and callee.__closure__ and not context.has_rules(callee):
+    if made_at_run_time(callee) and not context.has_rules(callee):
         return _call_closure(context, callee, args, kwnames)
     call = getattr(type(callee), "__call__", None)
     if isinstance(call, FunctionType) and not isinstance(callee, type):
@@ -185,12 +185,21 @@ def _as_partial(
 # -- closures ---------------------------------------------------------------------------------------------------
 
 
+def made_at_run_time(callee: Any) -> bool:
+    """A function that another one makes, maybe anew at each call."""
+    return type(callee) is FunctionType and bool(callee.__closure__ or "<locals>" in callee.__qualname__)
+
+
 def _call_closure(context: Any, callee: FunctionType, args: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
-    """Closures are made anew all the time: one program per code object, what they captured being arguments."""
+    """One program per code object: what the function captured, and its defaults, are arguments."""
     contents = tuple(_contents(cell) for cell in callee.__closure__ or ())
-    entry = closure_entry(context, callee, len(args) - len(kwnames), kwnames)
-    y, pullback = entry.function(*contents, *args)
-    return y, functools.partial(_as_closure, pullback, callee.__code__.co_freevars)
+    missing = callee.__code__.co_argcount - len(args)
+    filled = args
+    if callee.__defaults__ and not kwnames and 0 < missing <= len(callee.__defaults__):
+        filled = (*args, *callee.__defaults__[-missing:])
+    entry = closure_entry(context, callee, len(filled) - len(kwnames), kwnames)
+    y, pullback = entry.function(*contents, *filled)
+    return y, functools.partial(_as_closure, pullback, callee.__code__.co_freevars, len(args))
 
 
 def _contents(cell: Any) -> Any:
@@ -200,12 +209,12 @@ def _contents(cell: Any) -> Any:
         raise DerivativeError("a closure with a variable that is not bound yet was called", user_position()) from None
 
 
-def _as_closure(pullback: Any, names: tuple[str, ...], g: Any) -> Any:
+def _as_closure(pullback: Any, names: tuple[str, ...], total: int, g: Any) -> Any:
     given = pullback(g)
     n = len(names)
     captured = given[:n]
     mine = None if all(c is None for c in captured) else SimpleNamespace(**dict(zip(names, captured, strict=True)))
-    return (mine, *given[n:])
+    return (mine, *given[n : n + total])
 
 
 # -- the entries there are --------------------------------------------------------------------------------------
@@ -252,7 +261,8 @@ def call_entry(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tu
 def closure_entry(context: Any, callee: FunctionType, n: int, kwnames: tuple[str, ...]) -> Entry:
     from ctxdispatch_contexts.reverse.closures import ClosureSource
 
-    key = (callee.__code__, ById(callee.__globals__), n, kwnames)
+    defaults = ById(callee.__defaults__) if kwnames and callee.__defaults__ else None
+    key = (callee.__code__, ById(callee.__globals__), n, kwnames, defaults)
     return entries(context, CALL, key, lambda: ClosureSource(callee, n, kwnames))
 
 

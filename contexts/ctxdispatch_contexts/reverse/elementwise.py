@@ -31,6 +31,8 @@ INPLACE = {
 
 def leaf_class(type_: T.Type) -> type | None:
     """The class of a number or array type, else None."""
+    if isinstance(type_, T.OneOf):
+        return next((c for c in type_.classes if c not in (int, float, bool)), float)
     cls = T.cls_of(type_)
     if cls is None or not issubclass(cls, (int, float, complex, np.number, np.bool_, np.ndarray)):
         return None
@@ -103,13 +105,15 @@ def _is_one(operand: Operand) -> bool:
 def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Operand:
     """The cotangent of `arg`, from that of the `result` it was broadcast to."""
     mine, full, now = operand_type(arg), operand_type(result), operand_type(cotangent)
+    if isinstance(mine, T.OneOf) and not isinstance(full, T.ArrayOf):
+        return cotangent
     if isinstance(mine, T.Exact) and not isinstance(full, T.ArrayOf):
         return _fit_scalar(adjoint, cotangent, mine, now)
     if isinstance(mine, T.ArrayOf) and isinstance(full, T.ArrayOf) and isinstance(now, (T.ArrayOf, T.Exact)):
         if _same_shape(mine, full):
-            return _cast(adjoint, cotangent, mine, now)
+            return cast(adjoint, cotangent, mine, now)
         if _shape_known(mine) and _shape_known(full):
-            return _cast(adjoint, _reduce(adjoint, cotangent, mine, full, now, result), mine, now)
+            return cast(adjoint, _reduce(adjoint, cotangent, mine, full, now, result), mine, now)
     typed = mine if isinstance(mine, (T.ArrayOf, T.Exact)) else T.Any
     return adjoint.call(  # type: ignore[no-any-return]
         cotangents.unbroadcast, cotangent, adjoint.recall(arg), adjoint.recall(result), type=typed
@@ -138,7 +142,8 @@ def _shape_known(type_: T.ArrayOf) -> bool:
     return None not in type_.dims
 
 
-def _cast(adjoint: Any, cotangent: Operand, mine: T.ArrayOf, now: T.Type) -> Operand:
+def cast(adjoint: Any, cotangent: Operand, mine: T.ArrayOf, now: T.Type) -> Operand:
+    """`cotangent` in the dtype of `mine`."""
     if not isinstance(now, T.ArrayOf) or now.dtype == mine.dtype:
         return cotangent
     if now.dtype.kind == "c" and mine.dtype.kind == "f":

@@ -47,6 +47,14 @@ class Source:
     def signature(self) -> Signature:
         return Signature.of(self.function.__code__)
 
+    def bare(self) -> Graph:
+        """A graph with the parameters and nothing in it."""
+        code = self.function.__code__
+        return Graph(
+            code.co_qualname, self.signature(), cellnames=code.co_freevars, namespace=self.function.__globals__,
+            filename=code.co_filename, line=code.co_firstlineno,
+        )  # fmt: skip
+
 
 class CallSource:
     """One call of `callee`. `template` has a literal or HOLE per argument; the last len(kwnames) go by keyword."""
@@ -58,8 +66,11 @@ class CallSource:
     def signature(self) -> Signature:
         return positional(sum(t is HOLE for t in self.template))
 
+    def bare(self) -> Graph:
+        return Graph(getattr(self.callee, "__name__", "call"), self.signature(), namespace={"__name__": __name__})
+
     def graph(self) -> Graph:
-        graph = Graph(getattr(self.callee, "__name__", "call"), self.signature(), namespace={"__name__": __name__})
+        graph = self.bare()
         params = iter(graph.params)
         args: list[Operand] = [next(params) if t is HOLE else Const(t) for t in self.template]
         y = Value("y")
@@ -110,7 +121,7 @@ class Entry:
 
     def _stub_graph(self) -> Graph:
         """(*arguments): return miss(*arguments)"""
-        graph = self.source.graph() if isinstance(self.source, CallSource) else _bare(self.source.function)
+        graph = self.source.bare()
         result = Value()
         entry = graph.entry
         entry.ops = [Op(Const(self.miss), list(graph.params), [result])]
@@ -170,14 +181,6 @@ class Entry:
     def forget(self) -> None:
         self.specialised.clear()
         self.function.__code__ = self._stub
-
-
-def _bare(function: FunctionType) -> Graph:
-    code = function.__code__
-    return Graph(
-        code.co_qualname, Signature.of(code), cellnames=code.co_freevars, namespace=function.__globals__,
-        filename=code.co_filename, line=code.co_firstlineno,
-    )  # fmt: skip
 
 
 _live = weakref.WeakSet()

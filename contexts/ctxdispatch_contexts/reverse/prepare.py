@@ -21,6 +21,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
 from ctxdispatch.passes.infer import infer
@@ -64,6 +65,8 @@ def prepare(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rul
         _infer(prepared, types, cells)
         if not _rewrite_calls(prepared, has_rule, stuck):
             break
+    dce(graph)
+    prune(graph)
     return prepared
 
 
@@ -298,17 +301,15 @@ def _inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block 
     chain = prepared.chain.get(op, ())
     if code in chain:
         return None
-    known = _known_tuple(defaults, making, prepared.graph)
-    if known is None or not _is_none(kwdefaults):
+    items = _items(defaults, prepared.graph)
+    if items is None or not _is_none(kwdefaults):
         return None
     try:
         callee = lift_code(code, namespace)
-        args = bind(callee.signature, op.args, op.kwnames, None, None, emit_before(block, op)) if not known else None
+        args = bind(callee.signature, op.args, op.kwnames, tuple(items), None, emit_before(block, op))
     except (UnsupportedSyntax, BindError):
         return None
-    if args is None:
-        return None
-    cells = _closure_cells(closure, prepared.graph)
+    cells = _items(closure, prepared.graph)
     if cells is None or len(cells) != len(callee.cells):
         return None
     return _splice(prepared, block, op, callee, args, cells, (*chain, code))
@@ -324,20 +325,12 @@ def _is_none(operand: Operand) -> bool:
     return isinstance(operand, Const) and operand.value is None
 
 
-def _known_tuple(operand: Operand, making: Op, graph: Graph) -> tuple[Any, ...] | None:
-    """() where there are no defaults; None where there are some."""
-    return () if _is_none(operand) or (isinstance(operand, Const) and operand.value == ()) else None
-
-
-def _closure_cells(closure: Operand, graph: Graph) -> list[Operand] | None:
-    if _is_none(closure):
-        return []
-    if isinstance(closure, Const):
-        return [Const(c) for c in closure.value]
-    for _, op in graph.ops():
-        if closure in op.results and op.fn is primitives.build_tuple:
-            return list(op.args)
-    return None
+def _items(operand: Operand, graph: Graph) -> list[Operand] | None:
+    """The items of a tuple operand (or of None, which is none), where it is constant or made in this graph."""
+    if isinstance(operand, Const):
+        return [Const(item) for item in operand.value or ()]
+    making = next((op for _, op in graph.ops() if operand in op.results), None)
+    return list(making.args) if making is not None and making.fn is primitives.build_tuple else None
 
 
 def _wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
@@ -351,7 +344,7 @@ def _inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value
     namespace, code, *_, closure = _made_parts(making)
     if not _consumer_is_eager(op, prepared.graph):
         return None
-    cells = _closure_cells(closure, prepared.graph)
+    cells = _items(closure, prepared.graph)
     if cells is None:
         return None
     callee = lift_generator_expression(code, namespace)

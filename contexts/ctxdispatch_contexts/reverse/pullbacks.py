@@ -12,12 +12,14 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.derivatives.linear import spread
 from ctxdispatch_contexts.derivatives.table import array_arguments, vjp_rule
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import STORES
-from ctxdispatch_contexts.reverse.adjoint import Adjoint, is_zero
+from ctxdispatch_contexts.reverse.adjoint import Adjoint, cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
-from ctxdispatch_contexts.reverse.elementwise import leaf_class, reverse_elementwise, row_for, strict
+from ctxdispatch_contexts.reverse.elementwise import cast, leaf_class, reverse_elementwise, row_for, strict
+from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
 from ctxdispatch_contexts.reverse.rules import call_rule, infer_op, items_of, operand_type
 
 
@@ -32,6 +34,8 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
         return handler.reverse
     if row_for(op) is not None:
         return _reverse_row
+    if _hashable(fn) and fn in SUMS and arguments(op) is not None:
+        return reverse_sum
     if _hashable(fn) and vjp_rule(fn) is not None and (_rule_applies(op) or not certain) and "out" not in op.kwnames:
         return _reverse_structural
     return None
@@ -119,12 +123,14 @@ class Pullbacks:
     def in_full(self, adjoint: Adjoint, value: Value) -> Operand:
         """bar(value) for a rule that looks at its shape."""
         bar = self.arrived(adjoint, value)
-        if isinstance(bar, Value) and isinstance(value.type, T.ArrayOf) and self._may_be_scalar(adjoint, bar):
+        if isinstance(bar, Value) and isinstance(value.type, T.ArrayOf) and self.may_be_scalar(adjoint, bar):
             return adjoint.call(cotangents.expand, bar, adjoint.recall(value), type=value.type)
         return bar if is_zero(bar) else strict(adjoint, bar, value)
 
+    is_zero = staticmethod(is_zero)
+
     @staticmethod
-    def _may_be_scalar(adjoint: Adjoint, bar: Value) -> bool:
+    def may_be_scalar(adjoint: Adjoint, bar: Operand) -> bool:
         """A merge of cotangents, one of which may be the zero 0.0."""
         return bar in adjoint.build.variable_of
 
@@ -138,10 +144,21 @@ class Pullbacks:
         for i, operand in wanted:
             adjoint.add(operand, items_of(adjoint.build, given, i + 1)[i])
 
+    @staticmethod
+    def definite(adjoint: Adjoint, value: Value, cotangent: Operand) -> Operand:
+        """Where cotangents add with `+` there is no None among them."""
+        if isinstance(value.type, T.ArrayOf):
+            return adjoint.call(cotangents.finish, cotangent, adjoint.recall(value), type=value.type)
+        return adjoint.call(or_zero, cotangent, type=cotangent_type(value))
+
 
 def pull(pullback: Any, g: Any, n: int) -> Any:
     """The pullback's n cotangents; where nothing arrived there is nothing to pull."""
     return (None,) * n if g is None else pullback(g)
+
+
+def or_zero(cotangent: Any) -> Any:
+    return 0.0 if cotangent is None else cotangent
 
 
 def _reverse_row(adjoint: Adjoint, op: Op) -> None:
@@ -168,8 +185,39 @@ def _reverse_structural(adjoint: Adjoint, op: Op) -> None:
     count = len(op.args)
     for arg, cotangent in zip(op.args, items_of(adjoint.build, given, count), strict=True):
         if arg in adjoint.active and not (isinstance(cotangent, Const) and cotangent.value is None):
-            adjoint.add(arg, cotangent)
+            adjoint.add(arg, _as_cotangent_of(adjoint, op, cotangent, arg))
             adjoint.pullbacks.mark_lazy(arg)
+
+
+def _as_cotangent_of(adjoint: Adjoint, op: Op, cotangent: Operand, arg: Operand) -> Operand:
+    """A structural rule's cotangent has the shape of its argument; its dtype is made so here."""
+    cotangent = _without_spread(adjoint, cotangent)
+    mine, now = operand_type(arg), operand_type(cotangent)
+    if not isinstance(cotangent, Value) or not isinstance(mine, (T.ArrayOf, T.Exact)):
+        return cotangent
+    if isinstance(now, T.ArrayOf) and isinstance(mine, T.ArrayOf):
+        return cotangent if now.dtype == mine.dtype else cast(adjoint, cotangent, mine, now)
+    if now is not T.Any or leaf_class(mine) is None:
+        return cotangent
+    if _one_dtype(op):
+        cotangent.type = mine
+        return cotangent
+    return adjoint.call(cotangents.project, cotangent, adjoint.recall(arg), type=mine)
+
+
+def _one_dtype(op: Op) -> bool:
+    """All arrays of `op` and its result are of one dtype: then so are the cotangents."""
+    found = {getattr(operand_type(a), "dtype", None) for a in (*op.args, op.result)} - {None}
+    kinds = all(leaf_class(operand_type(a)) not in (int, bool, float, complex) for a in op.args)
+    return len(found) == 1 and kinds and isinstance(operand_type(op.result), T.ArrayOf)
+
+
+def _without_spread(adjoint: Adjoint, cotangent: Operand) -> Operand:
+    """spread(g, shape, dtype) is g, lazily."""
+    ops = adjoint.build.block.ops
+    if ops and cotangent in ops[-1].results and ops[-1].fn is spread and operand_type(ops[-1].args[0]) is not T.Any:
+        return ops.pop().args[0]
+    return cotangent
 
 
 def _indexed_values(graph: Any) -> set[Value]:

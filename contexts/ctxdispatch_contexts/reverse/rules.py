@@ -20,6 +20,7 @@ from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.inline import BindError, bind
 from ctxdispatch.passes.prune import prune
+from ctxdispatch_contexts.derivatives.table import vjp_rule
 
 PACKAGE = "ctxdispatch_contexts.derivatives"
 
@@ -93,6 +94,8 @@ def _helper(op: Op, out: list[Op]) -> Operand | None:
     fn = op.fn
     if not isinstance(fn, FunctionType) or not (fn.__module__ or fn.__globals__["__name__"]).startswith(PACKAGE):
         return None
+    if vjp_rule(fn) is not None:
+        return None  # a primitive: it fills an array that it has made
     args = _bound(fn, op.args, op.kwnames, out)
     if args is None:
         return None
