@@ -18,6 +18,7 @@ from typing import Any
 from ctxdispatch.ir.graph import (
     Block,
     Branch,
+    Const,
     Edge,
     Graph,
     Iterate,
@@ -75,6 +76,8 @@ class Printer:
     def operand(self, operand: Operand) -> str:
         if isinstance(operand, Value):
             return f"%{self._names[operand]}"
+        if not isinstance(operand, Const):  # a broken graph is printed too: in the message that says so
+            return f"<{operand!r}>"
         if operand.value is self._graph.namespace is not None:
             return "globals()"
         return describe(operand.value, self._home)

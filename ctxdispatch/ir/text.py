@@ -97,7 +97,7 @@ class Text:
         return f"{a} {word} {b}", level
 
     def _opposite(self, part: Expr) -> Shown | None:
-        """Only identity and membership: a NaN is neither less nor not less, and `==` may return anything."""
+        """Not of an order: a NaN is neither less nor not less. Classes are trusted that `!=` is not `==`."""
         return _OPPOSITES[part.fn](self, *part.args) if listed(part.fn, _OPPOSITES) else None
 
     # -- statements --------------------------------------------------------------------------------
@@ -234,6 +234,8 @@ _FORMS: dict[Any, Form] = {
 _OPPOSITES: dict[Any, Form] = {
     operator.is_: _compare("is not"),
     operator.is_not: _compare("is"),
+    operator.eq: _compare("!="),
+    operator.ne: _compare("=="),
     operator.contains: _member("not in"),
     primitives.not_contains: _member("in"),
 }

@@ -223,7 +223,7 @@ class _Nesting:
         while wanted := self.wanted(parts, order):
             if self.in_order(wanted) and self.weight(wanted) < HEAVIEST:
                 break
-            self.flush(wanted[:1])
+            self.flush([next(v for v in self.pending if v in wanted)])
         for i in order:
             part = parts[i]
             if isinstance(part, Value) and part in self.pending:
