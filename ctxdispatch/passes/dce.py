@@ -15,6 +15,7 @@ from ctxdispatch.ir.analysis import DominatorTree, dominators, loops, postdomina
 from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Jump, Op, Operand, Raise, Return, Value
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import effects
+from ctxdispatch.passes.infer import passed
 from ctxdispatch.passes.types import IterOf
 
 
@@ -49,7 +50,7 @@ class _Liveness:
         """Per block parameter what the edges pass, and from where."""
         found: dict[Value, list[tuple[Block, Operand]]] = {}
         for block in self.tree.order:
-            for edge, params in _edges(block):
+            for edge, params in passed(block):
                 for param, arg in zip(params, edge.args):
                     found.setdefault(param, []).append((block, arg))
         return found
@@ -77,16 +78,22 @@ class _Liveness:
                     self.op(block, op)
             elif not effects.removable(op):
                 self.op(block, op)
-        if isinstance(block.terminator, (Return, Raise)) or block not in self.meet:
+        terminator = block.terminator
+        taken = isinstance(terminator, Iterate) and not self._own(terminator.iterator)
+        if taken or isinstance(terminator, (Return, Raise)) or block not in self.meet:
             self.branch(block)
 
     def _ends(self, header: Block) -> bool:
-        """A loop over something of known length, whose iterator serves nothing else."""
-        terminator = header.terminator
-        if not isinstance(terminator, Iterate):
+        return isinstance(header.terminator, Iterate) and self._own(header.terminator.iterator)
+
+    def _own(self, iterator: Operand) -> bool:
+        """An iterator over something of known length, made here, that nobody else takes items from."""
+        type_ = effects.operand_type(iterator)
+        maker = self.makers.get(iterator) if isinstance(iterator, Value) else None
+        if maker is None or not isinstance(type_, IterOf) or not type_.plain or self._reads(iterator) != 1:
             return False
-        type_ = effects.operand_type(terminator.iterator)
-        return isinstance(type_, IterOf) and type_.plain and self._reads(terminator.iterator) == 1
+        inner = [a for a in maker.args if isinstance(effects.operand_type(a), IterOf)]
+        return effects.removable(maker) and all(map(self._own, inner))
 
     def _reads(self, operand: Operand) -> int:
         reads = 0
@@ -163,21 +170,12 @@ def _controllers(order: list[Block], meet: DominatorTree[Block | None]) -> dict[
     return found
 
 
-def _edges(block: Block) -> list[tuple[Edge, list[Value]]]:
-    """The edges that leave `block`, each with the parameters that its arguments are for."""
-    terminator = block.terminator
-    if isinstance(terminator, Iterate):
-        body, exit = terminator.body, terminator.exit
-        return [(body, body.target.params[1:]), (exit, exit.target.params)]
-    return [(edge, edge.target.params) for edge in block.edges()]
-
-
 # -- sweeping ------------------------------------------------------------------------------------------------
 
 
 def _sweep(block: Block, live: _Liveness) -> None:
     block.ops = [op for op in block.ops if id(op) in live.ops]
-    for edge, params in _edges(block):
+    for edge, params in passed(block):
         edge.args = [a for a, p in zip(edge.args, params) if p in live.values]
 
 

@@ -15,7 +15,6 @@ them.
 from __future__ import annotations
 
 import operator
-import types as pytypes
 from collections.abc import Callable
 from typing import Any as Anything
 
@@ -27,7 +26,7 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.infer import Inference
 from ctxdispatch.passes.strength import strengthen
-from ctxdispatch.passes.types import Bound, Known, TupleOf, Type, cls_of, is_literal
+from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, is_literal
 
 
 def fold(graph: Graph, inference: Inference) -> Graph:
@@ -83,8 +82,7 @@ class _Folder:
         op.args = [self.current(a) for a in op.args]
         self._spread(op)
         self._unbind(op)
-        if op.fn in python_types.INPLACE and effects.immutable(effects.operand_type(op.args[0])):
-            op.callee = Const(python_types.INPLACE[op.fn])  # there is no place to do it in
+        self._out_of_place(op)
         if self._forward(op):
             return True
         same = strengthen(op, self.maker)
@@ -94,10 +92,16 @@ class _Folder:
 
     def _constant(self, value: Value) -> bool:
         """Have every use of `value` see the constant it is."""
-        constant = constant_of(value.type)
+        constant = constant_of(value.type) if value not in self.inference.maybe_unbound else None
         if constant is not None:
             self.replaced[value] = constant
         return constant is not None
+
+    def _out_of_place(self, op: Op) -> None:
+        """x += 1 of a number. Where it raises, the message would tell the difference."""
+        plain = _hashable(op.fn) and python_types.INPLACE.get(op.fn)
+        if plain and effects.immutable(effects.operand_type(op.args[0])) and op.result.type is not Any:
+            op.callee = Const(plain)
 
     def _spread(self, op: Op) -> None:
         """f(*args) where the arguments are known one by one."""
@@ -125,7 +129,7 @@ class _Folder:
     # -- tuples that are taken apart again -------------------------------------------------------------------
 
     def _forward(self, op: Op) -> bool:
-        rule = _FORWARD.get(op.fn) if isinstance(op.fn, (*_FUNCTIONS,)) else None
+        rule = _FORWARD.get(op.fn) if _hashable(op.fn) else None
         found = rule(self, op) if rule is not None else None
         if found is not None:
             self.replaced.update(zip(op.results, found))
@@ -143,7 +147,10 @@ class _Folder:
         )
 
 
-_FUNCTIONS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, type)
+def _hashable(value: Anything) -> bool:
+    return getattr(type(value), "__hash__", None) is not None
+
+
 
 
 def _forward_item(folder: _Folder, op: Op) -> list[Operand] | None:

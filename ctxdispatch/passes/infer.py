@@ -64,7 +64,8 @@ class Inference:
     return_type: Type
     guards: list[Guard]
     reachable: set[Block]
-    resolved: dict[Value, resolve.Found] = field(default_factory=dict)
+    maybe_unbound: set[Value] = field(default_factory=set)
+    """Parameters that may hold UNDEF: their types are those of what they hold otherwise."""
 
 
 def infer(
@@ -81,7 +82,7 @@ def infer(
         run = _Inference(graph, [_without_lists(t) for t in argtypes], cells, call_type).run()
     for value in run.all_values():
         value.type = run.types.get(value, Never)
-    return Inference(run.returned, run.guards(), run.reached, run.resolved)
+    return Inference(run.returned, run.guards(), run.reached, run.maybe_unbound())
 
 
 def _has_list(type_: Type) -> bool:
@@ -101,6 +102,7 @@ class _Inference:
         self.graph = graph
         self.call_type = call_type
         self.types: dict[Value, Type] = dict(zip(graph.params, argtypes, strict=True))
+        self.types.update(dict.fromkeys(graph.cells, Exact(Cell)))
         self.cells = dict(zip(graph.cells, cells)) if cells else {}
         self.order = {block: i for i, block in enumerate(reverse_postorder(graph))}
         self.returned: Type = Never
@@ -374,6 +376,15 @@ class _Inference:
         maker = self.maker.get(operand) if isinstance(operand, Value) else None
         return maker.args[0] if maker is not None and maker.fn is getattr else None
 
+    def maybe_unbound(self) -> set[Value]:
+        edges = [pair for block in self.reached for e, ps in passed(block) for pair in zip(ps, e.args)]
+        found: set[Value] = set()
+        grows = any(a is UNDEF for _, a in edges)
+        while grows:
+            new = {p for p, a in edges if a is UNDEF or a in found}
+            grows, found = new != found, new
+        return found
+
     # -- names -----------------------------------------------------------------------------------------------
 
     def note(self, op: Op, found: resolve.Found) -> None:
@@ -407,6 +418,20 @@ class _Inference:
 
 
 MAX_VISITS = 12
+
+
+def _cell_key(operand: Operand) -> Anything:
+    """Cells compare by contents, so they cannot be keys."""
+    return operand if isinstance(operand, Value) else id(operand.value)
+
+
+def passed(block: Block) -> list[tuple[Edge, list[Value]]]:
+    """The edges that leave `block`, each with the parameters that its arguments are for."""
+    terminator = block.terminator
+    if isinstance(terminator, Iterate):
+        body, exit = terminator.body, terminator.exit
+        return [(body, body.target.params[1:]), (exit, exit.target.params)]
+    return [(edge, edge.target.params) for edge in block.edges()]
 
 
 def _hashable(value: Anything) -> bool:
@@ -472,7 +497,7 @@ def _getattr(run: _Inference, op: Op, args: Sequence[Type]) -> None:
 
 def _cell_get(run: _Inference, op: Op, args: Sequence[Type]) -> None:
     cell = op.args[0].value if isinstance(op.args[0], Const) else run.cells.get(op.args[0], op.args[0])
-    if op.args[0] in run.shared_cells or (isinstance(cell, Cell) and cell in run.shared_cells):
+    if _cell_key(op.args[0]) in run.shared_cells or (isinstance(cell, Cell) and id(cell) in run.shared_cells):
         run.note(op, resolve.UNKNOWN)
     elif isinstance(cell, Cell):
         run.note(op, resolve.cell_contents(cell))

@@ -77,7 +77,7 @@ def call(function: Anything, args: Args, kwargs: Mapping[str, Type] | None = Non
     """The type of function(*args, **kwargs)."""
     for position, arg in enumerate(args):
         if isinstance(arg, OneOf):
-            return _of_each(function, args, position, kwargs, arg)
+            return _of_each(function, args, position, kwargs or {}, arg)
     try:
         return _call(function, args, kwargs or {})
     except (IndexError, ValueError, TypeError, KeyError, AttributeError):
@@ -98,8 +98,23 @@ def _call(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
         return by_numpy(function, args, kwargs)  # type: ignore[no-any-return]
     if by_python is None:
         return _construct(function)
+    if kwargs and not set(kwargs) <= TAKES.get(function, frozenset()):
+        return Any
     folded = fold(function, args) if function in FOLDABLE and not kwargs else None
     return by_python(args, kwargs) if folded is None else folded
+
+
+TAKES: dict[Anything, frozenset[str]] = {
+    sum: frozenset({"start"}),
+    sorted: frozenset({"key", "reverse"}),
+    enumerate: frozenset({"start"}),
+    zip: frozenset({"strict"}),
+    print: frozenset({"sep", "end", "file", "flush"}),
+    math.isclose: frozenset({"rel_tol", "abs_tol"}),
+    int: frozenset({"base"}),
+    math.prod: frozenset({"start"}),
+}
+"""The keyword arguments that rules know of."""
 
 
 def lookup(table: Mapping[Anything, Anything], function: Anything) -> Anything:
