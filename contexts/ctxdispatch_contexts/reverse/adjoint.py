@@ -71,7 +71,7 @@ class Adjoint:
         """The cotangent of `value` that has arrived so far."""
         found = self.build.read(("bar", value))
         if isinstance(found, Value) and found.type is None:
-            found.type = cotangent_type(value)
+            found.type = T.Any if value in self.pullbacks.indexed else cotangent_type(value)
             found.name = found.name or "d" + getattr(value, "name", "")
         return found
 
@@ -87,7 +87,7 @@ class Adjoint:
         old = self.bar(value)
         if is_zero(old):
             new = cotangent
-        elif numeric(value.type):
+        elif numeric(value.type) and value not in self.pullbacks.indexed:
             new = self.call(operator.add, old, cotangent, syntax=True, type=cotangent_type(value))
         else:
             new = self.call(cotangents.accumulate, old, cotangent)

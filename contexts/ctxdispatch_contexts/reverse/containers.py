@@ -110,6 +110,9 @@ def take_keys(bar: Any, other: Any) -> dict[Any, Any]:
 
 def _index(adjoint: Adjoint, op: Op) -> None:
     container, index = op.args
+    if isinstance(operand_type(container), T.ArrayOf) and container not in adjoint.pullbacks.indexed:
+        adjoint.pullbacks.reverse_structural(adjoint, op)
+        return
     g = _arrived(adjoint, op)
     if is_zero(g) or container not in adjoint.active:
         return

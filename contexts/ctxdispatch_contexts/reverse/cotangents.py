@@ -46,6 +46,8 @@ def accumulate(a: Any, b: Any) -> Any:
         return b
     if b is None:
         return a
+    if isinstance(a, OwnedArray) or isinstance(b, OwnedArray):
+        return _add_owned(a, b)
     if type(a) is float or isinstance(a, (np.ndarray, np.generic, complex, int, float)):
         return a + b
     if isinstance(a, Partial) or isinstance(b, Partial):
@@ -150,6 +152,14 @@ class OwnedArray:
         self.array = array
 
 
+def _add_owned(a: Any, b: Any) -> OwnedArray:
+    """Into the array that may be changed; which of both that is does not matter to a sum."""
+    if not isinstance(a, OwnedArray):
+        a, b = b, a
+    a.array += b.array if isinstance(b, OwnedArray) else b
+    return a  # type: ignore[no-any-return]
+
+
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
@@ -202,12 +212,20 @@ def whole(bar: Any, primal: Any) -> Any:
     if isinstance(bar, Partial):
         return _whole_container(bar.entries, primal)
     if isinstance(bar, (tuple, list)):
-        return _rebuild(bar, [whole(b, p) for b, p in zip(bar, primal, strict=False)])
+        return _whole_items(bar, primal)
     if isinstance(bar, SimpleNamespace):
         return SimpleNamespace(**{k: whole(b, getattr(primal, k, None)) for k, b in vars(bar).items()})
     if isinstance(bar, dict):
         return {k: whole(b, primal[k] if k in primal else None) for k, b in bar.items()}
     return bar
+
+
+def _whole_items(bar: Any, primal: Any) -> Any:
+    """Of an iterator the items are gone: their cotangents stay as they are."""
+    if not isinstance(primal, (tuple, list)):
+        return bar
+    missing = [None] * (len(primal) - len(bar))
+    return _rebuild(bar, [whole(b, p) for b, p in zip([*bar, *missing], primal, strict=True)])
 
 
 def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:

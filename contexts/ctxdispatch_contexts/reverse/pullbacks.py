@@ -21,6 +21,7 @@ from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
 from ctxdispatch_contexts.reverse.elementwise import cast, leaf_class, reverse_elementwise, row_for, strict
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
 from ctxdispatch_contexts.reverse.rules import call_rule, infer_op, items_of, operand_type
+from ctxdispatch_contexts.reverse.structure import Shape
 
 
 def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
@@ -68,11 +69,11 @@ def _hashable(fn: Any) -> bool:
 class Pullbacks:
     """`replaced` are the ops whose pullback is found at run time: op -> (pullback, operands it has cotangents for)."""
 
-    def __init__(self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], graph: Any, own: Op | None) -> None:
+    def __init__(self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], shape: Shape, own: Op | None) -> None:
         self.own = own
         self.replaced = replaced
         self.before = before  # the length of a list before an append, by op
-        self.indexed = _indexed_values(graph)
+        self.indexed = _indexed_values(shape)
         self._lazy: dict[Value, None] = {}
 
     # -- the interface that Adjoint uses ------------------------------------------------------------------------
@@ -128,6 +129,10 @@ class Pullbacks:
         return bar if is_zero(bar) else strict(adjoint, bar, value)
 
     is_zero = staticmethod(is_zero)
+
+    @staticmethod
+    def reverse_structural(adjoint: Adjoint, op: Op) -> None:
+        _reverse_structural(adjoint, op)
 
     @staticmethod
     def may_be_scalar(adjoint: Adjoint, bar: Operand) -> bool:
@@ -220,11 +225,13 @@ def _without_spread(adjoint: Adjoint, cotangent: Operand) -> Operand:
     return cotangent
 
 
-def _indexed_values(graph: Any) -> set[Value]:
-    """Values of which parts are read: their cotangents are collected entry by entry."""
+def _indexed_values(shape: Shape) -> set[Value]:
+    """Values of which parts are read: their cotangents are collected entry by entry. Of arrays only those that a loop
+    reads parts of; elsewhere the derivative table has the cheaper rule."""
     found: set[Value] = set()
-    for _, op in graph.ops():
+    for block, op in shape.graph.ops():
         fn = op.fn
-        if _hashable(fn) and fn in INDEXED_BY:
-            found.update(a for a in op.args[:1] if isinstance(a, Value))
+        if _hashable(fn) and fn in INDEXED_BY and isinstance(op.args[0], Value):
+            if not isinstance(op.args[0].type, T.ArrayOf) or shape.loop(block) is not None:
+                found.add(op.args[0])
     return found
