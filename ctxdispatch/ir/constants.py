@@ -5,11 +5,12 @@ from __future__ import annotations
 import builtins
 import math
 import sys
+import types
 from typing import Any
 
 from ctxdispatch.ir.expressions import NUMBER, PRIMARY, UNARY
 from ctxdispatch.ir.graph import UNDEF, Const, Graph
-from ctxdispatch.ir.names import Names, describe, is_literal, path_of
+from ctxdispatch.ir.names import Names, describe, is_literal, lookup, path_of
 from ctxdispatch.ir.primitives import load_global
 from ctxdispatch.ir.text import Shown
 
@@ -22,6 +23,7 @@ class Constants:
     def __init__(self, graph: Graph, names: Names) -> None:
         self.namespace: dict[str, Any] = {}
         self.listed: dict[str, str] = {}
+        self.imports: list[str] = []
         self._globals = graph.namespace or {}
         self._names = names
         self._shown: dict[int, Shown] = {}
@@ -78,6 +80,8 @@ class Constants:
         if type(value) is float:  # inf or nan: finite ones are literals
             self._names.taken.add("float")
             return ("-float('inf')", UNARY) if value == -math.inf else (f"float('{value}')", PRIMARY)
+        if type(value) is complex and is_literal(-value):  # -1j has -0.0 for real part, as -(1j) has
+            return f"-{-value!r}", UNARY
         return self._path(value) or self._listed(value), PRIMARY
 
     def _path(self, value: Any) -> str | None:
@@ -93,11 +97,22 @@ class Constants:
         found = base = self._root(root)
         for part in rest:
             found = getattr(found, part, None)
-        if found is not value or not self._free(root, base):
+        if not same_object(found, value) or not self._free(root, base):
             return None
+        if len(rest) > 1 and value is vars(found_in := sys.modules.get(path.rpartition(".")[0], sys)).get(
+            rest[-1]
+        ):
+            return self._import(found_in.__name__, rest[-1], value) or path
         self._names.taken.add(root)
         self.namespace[root] = base
         return path
+
+    def _import(self, module: str, name: str, value: Any) -> bool:
+        """What stands deep inside of a package goes by its own name, if that is free."""
+        if name in self._names.taken:
+            return False
+        self.imports.append(f"from {module} import {name}")
+        return self._bind(name, value) == name
 
     def _root(self, root: str) -> Any:
         if root in self._globals:
@@ -124,6 +139,11 @@ class Constants:
         name = self._names.fresh(hint)
         self.namespace[name] = value
         return name
+
+
+def same_object(a: Any, b: Any) -> bool:
+    """Identical; for a method of a built-in object, which is made anew at each access: equal."""
+    return a is b or (isinstance(a, types.BuiltinMethodType) and a == b)
 
 
 def _literal(value: Any) -> Shown:

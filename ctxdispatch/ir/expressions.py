@@ -148,7 +148,8 @@ INPLACE: dict[Any, str] = {
 _READS = {
     *BINARY, *COMPARISONS, *MEMBERSHIP, *PREFIX,
     operator.pow, operator.getitem, getattr, len, abs, float, int, bool, complex, slice, isinstance, type,
-    primitives.build_tuple, primitives.load_global, primitives.cell_get, either, both, choose,
+    primitives.build_tuple, primitives.build_list, primitives.build_map, primitives.build_set,
+    iter, range, reversed, enumerate, zip, primitives.load_global, primitives.cell_get, either, both, choose,
     *(f for f in vars(math).values() if callable(f)),
 }  # fmt: skip
 
@@ -158,6 +159,20 @@ def pure(part: Part) -> bool:
 
     An operator that a user's class defines is taken to be well behaved."""
     return not isinstance(part, Expr) or (_reads(part.op) and all(map(pure, part.parts)))
+
+
+_ARITHMETIC = {*BINARY, *COMPARISONS, *PREFIX, operator.pow, *(f for f in vars(math).values() if callable(f))}
+_SCALARS = (float, int, bool, complex)
+
+
+def free(part: Part) -> bool:
+    """Arithmetic on numbers that are known to be such: nothing sees when it is done."""
+    if isinstance(part, Expr):
+        return listed(part.fn, _ARITHMETIC) and not part.op.kwnames and all(map(free, part.args))
+    if isinstance(part, Const):
+        return type(part.value) in _SCALARS
+    known = getattr(part.type, "cls", None) or type(getattr(part.type, "value", None))
+    return known in _SCALARS
 
 
 def _reads(op: Op) -> bool:

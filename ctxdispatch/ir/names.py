@@ -79,6 +79,9 @@ def path_of(value: Any) -> str | None:
         return SHORT_MODULES.get(value.__name__, value.__name__)
     if isinstance(value, types.MethodType):
         return None
+    if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | None):
+        owner = path_of(value.__self__)  # np.add.reduce
+        return f"{owner}.{value.__name__}" if owner else value.__qualname__
     name = _plain_name(value)
     module = _module_of(value, name) if name else None
     return f"{SHORT_MODULES.get(module, module)}.{name}" if module else name

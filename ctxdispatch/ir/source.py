@@ -67,7 +67,8 @@ def to_source(graph: Graph, *, comments: bool = True) -> Source:
     name = Names(constants.namespace).fresh(clean(graph.name.rpartition(".")[2]))
     head = f"def {name}({', '.join(_arguments(graph.signature, [variables[p] for p in graph.params]))}):"
     lines = [head, *render(writer.lines(), comments)]
-    top = [f"# {n}: {what}" for n, what in constants.listed.items()]
+    imports = [*sorted(constants.imports), "", ""] if constants.imports else []
+    top = [*imports, *(f"# {n}: {what}" for n, what in constants.listed.items())]
     return Source(
         "\n".join([*top, *lines, ""]), name, constants.namespace, tuple(variables[c] for c in graph.cells)
     )

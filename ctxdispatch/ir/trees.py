@@ -1,8 +1,8 @@
 """A graph's blocks as statements with nested expressions: what stands between the IR and its source.
 
 A `Node` is a block; `build` nests a value that is read once into its reader, where that changes no order of
-evaluation that anything could see: values are nested in exactly the order in which they were computed, or
-past others when none of them writes (`expressions.pure`).
+evaluation that anything could see: values are nested in exactly the order in which they were computed, past
+others when none of them writes (`expressions.pure`), and past anything when it is plain arithmetic (`free`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ctxdispatch.ir.expressions import (
     INPLACE,
     Expr,
     Part,
+    free,
     is_statement,
     leaves,
     listed,
@@ -198,8 +199,9 @@ class _Nesting:
         if self.waits(item):
             self.pending[item.results[0]] = expr
             return
-        if not pure(expr) or not all(map(pure, self.pending.values())):
-            self.flush(list(self.pending))
+        if not free(expr):
+            harmless = pure if pure(expr) else free
+            self.flush([v for v, waiting in self.pending.items() if not harmless(waiting)])
         self.out.statements.append(Item(expr, item.results))
 
     def waits(self, item: Item) -> bool:
@@ -246,15 +248,16 @@ class _Nesting:
 
     def in_order(self, wanted: list[Value]) -> bool:
         waiting = list(self.pending)
-        tail = waiting[min(map(waiting.index, wanted)) :]
-        return tail == wanted or all(pure(self.pending[v]) for v in tail)
+        tail = [v for v in waiting[min(map(waiting.index, wanted)) :] if not free(self.pending[v])]
+        fixed = [v for v in wanted if not free(self.pending[v])]
+        return tail == fixed or all(pure(self.pending[v]) for v in tail)
 
     def weight(self, wanted: list[Value]) -> int:
         return sum(self.pending[v].weight for v in wanted)
 
     def flush(self, values: Sequence[Part]) -> None:
-        """Write pending values up to the last of `values`, as statements."""
+        """Write pending values up to the last of `values` as statements; free ones in between may wait."""
         waiting = list(self.pending)
         end = max((waiting.index(v) + 1 for v in values if v in self.pending), default=0)
-        for value in waiting[:end]:
+        for value in [v for v in waiting[:end] if v in values or not free(self.pending[v])]:
             self.out.statements.append(Item(self.pending.pop(value), [value]))

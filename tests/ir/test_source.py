@@ -15,6 +15,7 @@ from outcomes import fresh_cells, outcome, run_function, run_graph
 
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import Builder, Const, Graph, interpret, positional, to_python, to_source
+from ctxdispatch.passes.types import Exact
 
 
 def same(graph, text):
@@ -143,6 +144,27 @@ def test_a_computed_value_is_nested_only_where_order_allows():
             return g() - first
         """,
     )
+
+
+def test_arithmetic_on_numbers_moves_to_its_use():
+    graph = Graph("f", positional(2, ("x", "log")))
+    b = Builder(graph)
+    x, log = graph.params
+    double = b.call(operator.mul, x, Const(2.0), name="double")
+    b.call(log, x)
+    b.ret(double)
+    before = "def f(x, log):\n    double = x * 2.0\n    log(x)\n    return double"
+    same(graph, before)
+    x.type = Exact(float)
+    same(graph, "def f(x, log):\n    log(x)\n    return x * 2.0")
+
+
+def test_functions_from_deep_inside_are_imported():
+    graph = Graph("f", positional(1, ("x",)))
+    b = Builder(graph)
+    b.ret(b.call(np.add.reduce, b.call(np.linalg.norm, graph.params[0])))
+    text = "from numpy.linalg import norm\n\n\ndef f(x):\n    return np.add.reduce(norm(x))"
+    same(graph, text)
 
 
 def test_constants_without_a_name_are_listed_on_top():
