@@ -1,9 +1,9 @@
 """The assembler: a list of instructions <-> the byte strings of a code object.
 
-Here an instruction is `(opcode, argument, position)`: no EXTENDED_ARG, no inline caches, and the argument of a jump
-is the *index* of its target in the list. Invariant: `encode(decode(code))` gives back the bytes of every code object
-that CPython's own compiler makes (but for an EXTENDED_ARG that it leaves although the argument shrank).
-"""
+Here an instruction is `(opcode, argument, position)`: no EXTENDED_ARG, no inline caches, and the argument
+of a jump is the *index* of its target in the list. Invariant: `encode(decode(code))` gives back the bytes
+of every code object that CPython's own compiler makes (but for an EXTENDED_ARG that it leaves although
+the argument shrank)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CACHES = [_cache_units(opcode) for opcode in range(256)]
 PADDING = [bytes(2 * n) for n in CACHES]
 
 
-# -- decoding -----------------------------------------------------------------------------------------------------
+# -- decoding --------------------------------------------------------------------------------------
 
 
 def decode(code: CodeType) -> tuple[list[Instr], list[Handler]]:
@@ -63,7 +63,7 @@ def decode(code: CodeType) -> tuple[list[Instr], list[Handler]]:
     return instrs, handlers
 
 
-# -- encoding -----------------------------------------------------------------------------------------------------
+# -- encoding --------------------------------------------------------------------------------------
 
 
 class Assembled(NamedTuple):
@@ -120,7 +120,7 @@ def _extended(arg: int) -> bytes:
     return b"".join(bytes((flow.EXTENDED_ARG, arg >> 8 * k & 0xFF)) for k in range(_units(arg) - 1, 0, -1))
 
 
-# -- the location table (Objects/locations.md) --------------------------------------------------------------------
+# -- the location table (Objects/locations.md) -----------------------------------------------------
 
 NO_COLUMNS, LONG, NONE = 13, 14, 15
 
@@ -180,7 +180,7 @@ def _varint(out: bytearray, number: int) -> None:
     out.append(number)
 
 
-# -- the exception table (Objects/exception_handling_notes.txt) ---------------------------------------------------
+# -- the exception table (Objects/exception_handling_notes.txt) ------------------------------------
 
 
 def _handler(h: Handler, offsets: list[int]) -> bytes:
@@ -197,7 +197,7 @@ def _big_endian(number: int) -> bytes:
     return bytes(digits[::-1])
 
 
-# -- the stack ----------------------------------------------------------------------------------------------------
+# -- the stack -------------------------------------------------------------------------------------
 
 
 @cache

@@ -1,8 +1,8 @@
-"""What differs from one CPython version to the next when code is emitted. Each `vXYZ.py` fills in one `Dialect`.
+"""What differs from one CPython version to the next when code is emitted. Each `vXYZ.py` fills in one
+`Dialect`.
 
-Symbolic instructions are `(name, argument)`; the argument is what the instruction means (a name, a constant, a
-slot's value), not an index. `PUSH_NULL` may stand where CPython fuses it into its neighbour.
-"""
+Symbolic instructions are `(name, argument)`; the argument is what the instruction means (a name, a
+constant, a slot's value), not an index. `PUSH_NULL` may stand where CPython fuses it into its neighbour."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Dialect:
     call: Callable[[int, tuple[str, ...]], tuple[Symbolic, ...]]
     """The call of so many arguments, the last ones by these names, when all of it is on the stack."""
     attribute: tuple[int, int]
-    """LOAD_ATTR's shift of the name's index, and the bit that asks for a method (0: LOAD_METHOD is separate)."""
+    """LOAD_ATTR's shift of the name's index, and the bit for a method (0: there is LOAD_METHOD)."""
     compare: tuple[int, int]
     """COMPARE_OP's shift, and its to-bool bit (0: there is none)."""
     compare_mask: bool
@@ -40,7 +40,7 @@ class Dialect:
     format: Callable[[int, bool], tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]]]
     """Per conversion (0 to 3) and whether there is a format: what comes after the value, what comes last."""
     function: Callable[[int], tuple[Symbolic, ...]]
-    """MAKE_FUNCTION with the parts whose flags are set, on the stack in the order of the flags, then the code."""
+    """MAKE_FUNCTION with the parts whose flags are set: they lie in this order, then comes the code."""
     merge_below: int
     """How many slots DICT_MERGE expects between the function that its message names and the dict."""
     slices: bool = True
@@ -48,8 +48,6 @@ class Dialect:
     return_const: bool = True
     fused: dict[tuple[str, str], str] = field(default_factory=dict)
     """Pairs of slot instructions that are one."""
-    docstring_flag: int = 0
-    """Of co_flags, where the first constant is the docstring only if it is set."""
 
 
 def no_parts(flags: int) -> tuple[Symbolic, ...]:

@@ -6,9 +6,8 @@
     place, Linker   jumps, indices, fused pairs
     encode          bytes, locations, exceptions
 
-Invariant: running the code does what `ir.interpret` does with the graph, raising at the same source position. This
-is the *free* way to emit: values have slots, the user's variables do not.
-"""
+Invariant: running the code does what `ir.interpret` does with the graph, raising at the same source
+position. This is the *free* way to emit: values have slots, the user's variables do not."""
 
 from __future__ import annotations
 
@@ -23,7 +22,6 @@ from ctxdispatch.bytecode.layout import Layout, lay_out
 from ctxdispatch.bytecode.link import OPCODE, Linker, place
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.stackify import Stackifier
-from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Value
 
 
@@ -62,11 +60,11 @@ def make_function(
     code = emit(graph, name=name, namespace=namespace)
     function = FunctionType(code, namespace, code.co_name, defaults, tuple(closure))
     function.__qualname__ = code.co_qualname
-    function.__kwdefaults__ = kwdefaults  # type: ignore[assignment]
+    function.__kwdefaults__ = kwdefaults
     return function
 
 
-# -- pieces -------------------------------------------------------------------------------------------------------
+# -- pieces ----------------------------------------------------------------------------------------
 
 
 class _Pieces:
@@ -136,12 +134,12 @@ class _Pieces:
 
 def _pieces(graph: Graph, namespace: Any) -> _Pieces:
     layout = lay_out(graph)
-    pieces = _Pieces(layout, Stackifier(layout, namespace, graph.filename))
+    pieces = _Pieces(layout, Stackifier(layout, namespace, graph.filename, graph.line))
     _join_store_and_load(pieces.all)
     return pieces
 
 
-# -- peephole -----------------------------------------------------------------------------------------------------
+# -- peephole --------------------------------------------------------------------------------------
 
 
 def _join_store_and_load(order: list[Piece]) -> None:
@@ -164,7 +162,7 @@ def _joined(code: list[SymbolicAt], loads: Counter[Any]) -> list[SymbolicAt]:
     for instruction in code:
         if instruction[0] == "LOAD_FAST" and found:
             name, arg, _ = found[-1]
-            if arg is instruction[1] and (name == "POP_TOP" or name == "STORE_FAST" and loads[arg] == 1):
+            if arg is instruction[1] and (name == "POP_TOP" or (name == "STORE_FAST" and loads[arg] == 1)):
                 found.pop()
                 loads[arg] -= name == "POP_TOP"
                 continue
@@ -172,7 +170,7 @@ def _joined(code: list[SymbolicAt], loads: Counter[Any]) -> list[SymbolicAt]:
     return found
 
 
-# -- the code object ----------------------------------------------------------------------------------------------
+# -- the code object -------------------------------------------------------------------------------
 
 KEPT_FLAGS = inspect.CO_NESTED | 0x1FE0000
 """Of the code that a graph was lifted from: CO_NESTED and the flags of __future__ imports."""
@@ -194,11 +192,9 @@ def _shifted(instrs: list[Instr], by: int) -> list[Instr]:
 
 
 def _docstring(graph: Graph) -> str | None:
-    code = graph.code
-    if code is None or not code.co_consts or not isinstance(code.co_consts[0], str):
-        return None
-    has = not EMIT.docstring_flag or code.co_flags & EMIT.docstring_flag
-    return code.co_consts[0] if has else None
+    """The first constant is the docstring if it is a string."""
+    consts = graph.code.co_consts if graph.code else ()
+    return consts[0] if consts and isinstance(consts[0], str) else None
 
 
 def _flags(graph: Graph) -> int:
@@ -206,7 +202,6 @@ def _flags(graph: Graph) -> int:
     flags = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
     flags |= inspect.CO_VARARGS * signature.varargs | inspect.CO_VARKEYWORDS * signature.varkw
     flags |= inspect.CO_NESTED * bool(graph.cells)
-    flags |= EMIT.docstring_flag * (_docstring(graph) is not None)
     return flags | (graph.code.co_flags & KEPT_FLAGS if graph.code else 0)
 
 

@@ -1,9 +1,8 @@
 """The order of blocks, and what stays on the stack across them.
 
-`base[block]`: the values that lie at the bottom of the stack all through `block`. They are a `for` loop's iterator,
-which FOR_ITER wants there, and below it the container that a comprehension fills. Invariant: along an edge the
-bases differ only in what the edge pushes or pops, so depth is a fact of the block.
-"""
+`base[block]`: the values that lie at the bottom of the stack all through `block`. They are a `for` loop's
+iterator, which FOR_ITER wants there, and below it the container that a comprehension fills. Invariant:
+along an edge the bases differ only in what the edge pushes or pops, so depth is a fact of the block."""
 
 from __future__ import annotations
 
@@ -28,12 +27,16 @@ class Layout:
     forest: LoopForest | None
     aliases: dict[Value, Value] = field(default_factory=dict)
     """The result of a `check_bound` is its operand."""
+    held: set[Block] = field(default_factory=set)
+    """Whose FOR_ITER leaves its iterator on the stack although there is no loop: its body returns."""
 
     def is_header(self, block: Block) -> bool:
         return self.forest is not None and self.forest.header_of(block) is not None
 
     def entering(self, block: Block, target: Block) -> Base:
         """What an edge pushes."""
+        if block in self.held and target is block.successors()[0]:
+            return ()
         return self.base[target][_common(self.base[block], self.base[target]) :]
 
     def leaving(self, block: Block, edge: Edge) -> Base:
@@ -69,6 +72,8 @@ def lay_out(graph: Graph) -> Layout:
     _find_aliases(found)
     if forest:
         _find_residents(found, forest)
+    for block in order:
+        _hold(found, block)
     return found
 
 
@@ -102,7 +107,7 @@ def _contiguous(order: list[Block], forest: LoopForest) -> list[Block]:
     return found
 
 
-# -- uses ---------------------------------------------------------------------------------------------------------
+# -- uses ------------------------------------------------------------------------------------------
 
 
 def _count_uses(order: list[Block]) -> Counter[Value]:
@@ -136,7 +141,7 @@ def is_check(op: Op) -> bool:
     return op.fn is primitives.check_bound and isinstance(op.args[0], Value)
 
 
-# -- residents ----------------------------------------------------------------------------------------------------
+# -- residents -------------------------------------------------------------------------------------
 
 
 def _find_residents(layout: Layout, forest: LoopForest) -> None:
@@ -154,7 +159,8 @@ def _residents(layout: Layout, loop: Loop, below: Base) -> Base:
     if not isinstance(end, Iterate) or end.exit.target in loop.blocks:
         return ()
     iterator = end.iterator
-    inside = {r for b in loop.blocks for op in b.ops for r in op.results} | {p for b in loop.blocks for p in b.params}
+    inside = {r for b in loop.blocks for op in b.ops for r in op.results}
+    inside.update(p for b in loop.blocks for p in b.params)
     if not isinstance(iterator, Value) or layout.uses[iterator] != 1 or iterator in inside:
         return ()
     entries = sum(block not in loop.blocks for block in layout.incoming[loop.header])
@@ -186,6 +192,18 @@ def _extend_over_return(layout: Layout, block: Block) -> None:
     exhausted = any(_exits(b, block) for b in layout.incoming[block])
     if len(bases) == 1 and not exhausted:
         layout.base[block] = bases.pop()
+
+
+def _hold(layout: Layout, block: Block) -> None:
+    """The same for a loop that ends in its first round."""
+    end = block.terminator
+    if not isinstance(end, Iterate) or layout.resident_iterator(block):
+        return
+    body = end.body.target
+    returns = len(layout.incoming[body]) == 1 and isinstance(body.terminator, (Return, Raise))
+    if returns and isinstance(end.iterator, Value):
+        layout.held.add(block)
+        layout.base[body] = (*layout.base[block], end.iterator)
 
 
 def _exits(block: Block, target: Block) -> bool:

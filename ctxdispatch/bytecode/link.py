@@ -1,10 +1,9 @@
 """From pieces of symbolic code to the instructions and tables of one code object.
 
-Pieces are placed in the order of their blocks; the code of an edge goes where nothing falls into it, just before its
-target if that can be. Then names, constants and slots become indices, and pairs that a version has one instruction
-for are fused. Invariant: constants are distinct by identity (`1`, `1.0` and `True` never merge), so any object can
-be one.
-"""
+Pieces are placed in the order of their blocks; the code of an edge goes where nothing falls into it, just
+before its target if that can be. Then names, constants and slots become indices, and pairs that a version
+has one instruction for are fused. Invariant: constants are distinct by identity (`1`, `1.0` and `True`
+never merge), so any object can be one."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ SWAPPED = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NO
 CONDITIONAL_BACKWARD = bool(EMIT.backward)
 
 
-# -- placing ------------------------------------------------------------------------------------------------------
+# -- placing ---------------------------------------------------------------------------------------
 
 
 def place(blocks: Sequence[Piece]) -> list[Piece]:
@@ -51,7 +50,7 @@ def _falls(piece: Piece, following: Piece) -> bool:
 def _flush(
     order: list[Piece], pending: list[Piece], following: Piece, blocks: Sequence[Piece], k: int
 ) -> list[Piece]:
-    """Place what is pending before `following`, into which nothing falls. What has a better place later waits."""
+    """Place what is pending before `following`, into which nothing falls. What fits better later waits."""
     waiting, last = [], []
     for piece in pending:
         target = piece.successors[0]
@@ -71,7 +70,7 @@ def _later(target: Piece, blocks: Sequence[Piece], k: int) -> bool:
     return at > k and not _falls(blocks[at - 1], target)
 
 
-# -- slots, names, constants --------------------------------------------------------------------------------------
+# -- slots, names, constants -----------------------------------------------------------------------
 
 
 class Linker:
@@ -103,7 +102,7 @@ class Linker:
             self.instrs[at] = (opcode, starts[target], pos)
         return self.instrs
 
-    # -- instructions -----------------------------------------------------------------------------------------------
+    # -- instructions ------------------------------------------------------------------------------
 
     def _instruction(self, name: str, arg: Any, pos: Pos) -> None:
         kind = KINDS.get(name)
@@ -195,7 +194,7 @@ class Linker:
         else:
             self.const("LOAD_CONST", source.value, pos)
 
-    # -- jumps ------------------------------------------------------------------------------------------------------
+    # -- jumps -------------------------------------------------------------------------------------
 
     def _go_on(self, piece: Piece, following: Piece | None) -> None:
         successors = piece.successors
@@ -207,10 +206,10 @@ class Linker:
             self._patch("FOR_ITER", successors[1], piece.pos)
             self._jump(successors[0], following, piece.pos)
         else:
-            self._branch(piece.test, *successors, following, piece.pos)
+            self._branch(piece.test, successors[0], successors[1], following, piece.pos)
 
     def _branch(self, test: str, then: Piece, orelse: Piece, following: Piece | None, pos: Pos) -> None:
-        """Fall through, or jump explicitly, to one of the two; the other is the target of the conditional jump."""
+        """Fall through, or jump, to one of the two; the other is the target of the conditional jump."""
         swap = orelse is following
         if not CONDITIONAL_BACKWARD and (self._behind(then) or self._behind(orelse)):
             if self._behind(then) and self._behind(orelse):

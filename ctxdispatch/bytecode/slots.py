@@ -1,13 +1,13 @@
 """Which local variable slot holds which value.
 
-The live range of a value is a set of program points, kept as the bits of one integer: two values may share a slot if
-`a & b == 0`, and a shared slot's range is `a | b`. A point is one read or write of a slot; a value is live from its
-write to just before its last read, so that what an op reads and what it writes may share.
+The live range of a value is a set of program points, kept as the bits of one integer: two values may
+share a slot if `a & b == 0`, and a shared slot's range is `a | b`. A point is one read or write of a
+slot; a value is live from its write to just before its last read, so that what an op reads and what it
+writes may share.
 
-Invariant: whatever an instruction reads from a slot, the last write to that slot on every path was of that value. A
-value that may be UNDEF is copied only within one slot, which then is empty (NULL); where that cannot be had,
-`Slots.sentinels` has the value, and UNDEF is stored as an object.
-"""
+Invariant: whatever an instruction reads from a slot, the last write to that slot on every path was of
+that value. A value that may be UNDEF is copied only within one slot, which then is empty (NULL); where
+that cannot be had, `Slots.sentinels` has the value, and UNDEF is stored as an object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SymbolicAt = tuple[str, Any, Pos]
 
 
 class Piece:
-    """Straight-line code and where it goes on. `live` is filled in here: the slots' values at its start, as bits."""
+    """Straight-line code and where it goes on. `live`: the values that are in slots at its start, as bits."""
 
     __slots__ = ("code", "successors", "test", "pos", "live", "events", "place", "kept")
 
@@ -51,6 +51,7 @@ class Slots:
         self._number: dict[Value, int] = {}
         self._names: dict[Value, str] = {}  # that messages need
         self._checked: set[Value] = set()
+        self._two_names: set[Value] = set()  # a message names the slot, so these cannot be empty
         self._unbound: set[Value] = set()
         self._parent: list[int] = []
         self._range: list[int] = []
@@ -68,7 +69,7 @@ class Slots:
         self._colour()
         self._settle_undef()
 
-    # -- events -----------------------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------
 
     def _numbered(self, value: Value) -> int:
         number = self._number.get(value)
@@ -92,7 +93,8 @@ class Slots:
                 reads = (numbered(a) for _, a in arg if isinstance(a, Value) and a not in fixed)
                 yield tuple(reads), tuple(numbered(p) for p, _ in arg)
             elif name == "CHECK":
-                self._names[arg[0]] = arg[1]
+                if self._names.setdefault(arg[0], arg[1]) != arg[1]:
+                    self._two_names.add(arg[0])
                 self._checked.add(arg[0])
                 yield (numbered(arg[0]),), ()
 
@@ -140,7 +142,7 @@ class Slots:
         for number, end in ends.items():
             ranges[number] |= (1 << end - start) - 1 << start
 
-    # -- sharing ----------------------------------------------------------------------------------------------------
+    # -- sharing -----------------------------------------------------------------------------------
 
     def _find(self, number: int) -> int:
         parent = self._parent
@@ -228,7 +230,7 @@ class Slots:
             return self.index.get(source, -1) == self.index[param]
         return source is UNDEF and param not in self.sentinels and param not in self.empties
 
-    # -- UNDEF ------------------------------------------------------------------------------------------------------
+    # -- UNDEF -------------------------------------------------------------------------------------
 
     def _maybe_unbound(self) -> set[Value]:
         copies: dict[Any, list[Value]] = {}
@@ -244,11 +246,11 @@ class Slots:
         return found
 
     def _settle_undef(self) -> None:
-        """Per group of values that are copied to one another: empty slots will do, or objects must stand for it."""
+        """Per group of values that are copied to one another: empty slots will do, or an object must."""
         if not self._unbound:
             return
         group = {value: {value} for value in self._unbound}
-        apart: list[Value] = []
+        apart = [value for value in self._two_names if value in group]
         for param, source in self._moves():
             if source in group and group[param] is not group[source]:
                 group[source] |= group[param]

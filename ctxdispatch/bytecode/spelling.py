@@ -1,8 +1,7 @@
 """How each call of the IR is spelled: what is pushed, in which order, and the instructions that follow.
 
-Invariant: a `Spelling` does what calling the op's callee does, to the exception. What has no row is a call. Rows are
-keyed by the identity of the callee, since a constant callee need not be hashable.
-"""
+Invariant: a `Spelling` does what calling the op's callee does, to the exception. What has no row is a
+call. Rows are keyed by the identity of the callee, since a constant callee need not be hashable."""
 
 from __future__ import annotations
 
@@ -49,6 +48,13 @@ class Site(Protocol):
     def skip(self) -> None:
         """Take over the op that `peek` gave."""
 
+    def is_threaded(self, op: Op) -> bool:
+        """Whether the result of what grows a container is that container."""
+
+    def lies_below(self, operand: Operand, depth: int) -> bool:
+        """Whether `operand` is what is pushed `depth` places below the op's own operands. If so it is one use
+        less."""
+
     def resident(self, operand: Operand) -> int:
         """How deep `operand` lies on the stack below what is pushed here; 0 where it does not."""
 
@@ -78,7 +84,7 @@ def head(callee: Operand) -> list[Push]:
     return [NULL, callee] if EMIT.null_first else [callee, NULL]
 
 
-# -- rows of a fixed number of operands ---------------------------------------------------------------------------
+# -- rows of a fixed number of operands ------------------------------------------------------------
 
 
 def fixed(count: int, *code: Symbolic, order: tuple[int, ...] = (), results: int = 1) -> Row:
@@ -92,8 +98,8 @@ def fixed(count: int, *code: Symbolic, order: tuple[int, ...] = (), results: int
     return row
 
 
-def display(name: str, width: int = 1) -> Row:
-    return lambda op, site: Spelling([*op.args], ((name, len(op.args) // width),))
+def display(name: str) -> Row:
+    return lambda op, site: Spelling([*op.args], ((name, len(op.args)),))
 
 
 COMPARISONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
@@ -110,9 +116,10 @@ NUMBERS = "add and_ floordiv lshift matmul mul mod or_ pow rshift sub truediv xo
 INPLACE = "iadd iand ifloordiv ilshift imatmul imul imod ior ipow irshift isub itruediv ixor".split()
 
 
-# -- truth --------------------------------------------------------------------------------------------------------
+# -- truth -----------------------------------------------------------------------------------------
 
-EXACT = {id(f) for f in (operator.is_, operator.is_not, operator.contains, primitives.not_contains, operator.not_)}
+IS = (operator.is_, operator.is_not)
+EXACT = {id(f) for f in (*IS, operator.contains, primitives.not_contains, operator.not_)}
 """Whose instructions leave an exact bool."""
 
 
@@ -126,7 +133,7 @@ def _bool(op: Op, site: Site) -> Spelling | None:
     return Spelling([*op.args], EMIT.truth or (("UNARY_NOT", 0), ("UNARY_NOT", 0)))
 
 
-# -- subscripts ---------------------------------------------------------------------------------------------------
+# -- subscripts ------------------------------------------------------------------------------------
 
 
 def _slice_bounds(operand: Operand, site: Site) -> list[Operand] | None:
@@ -134,7 +141,7 @@ def _slice_bounds(operand: Operand, site: Site) -> list[Operand] | None:
     op = site.peek(operand)
     if not (EMIT.slices and op and op.syntax and op.fn is slice):
         return None
-    if len(op.args) == 3 and not _is_none(op.args[2]) or not 2 <= len(op.args) <= 3:
+    if len(op.args) not in (2, 3) or (len(op.args) == 3 and not _is_none(op.args[2])):
         return None
     site.skip()
     return op.args[:2]
@@ -169,7 +176,7 @@ def _slice(op: Op, site: Site) -> Spelling | None:
     return Spelling([*op.args], (("BUILD_SLICE", count),)) if 2 <= count <= 3 else None
 
 
-# -- names --------------------------------------------------------------------------------------------------------
+# -- names -----------------------------------------------------------------------------------------
 
 
 def attribute(name: str, count: int, pushed: tuple[int, ...], results: int = 1) -> Row:
@@ -214,7 +221,7 @@ def _import_from(op: Op, site: Site) -> Spelling | None:
     return Spelling([op.args[0]], code)
 
 
-# -- cells and functions ------------------------------------------------------------------------------------------
+# -- cells and functions ---------------------------------------------------------------------------
 
 
 def _make_cell(op: Op, site: Site) -> Spelling | None:
@@ -250,16 +257,14 @@ def _make_function(op: Op, site: Site) -> Spelling | None:
     return Spelling([*parts.values(), code], EMIT.function(sum(parts)))
 
 
-# -- calls, containers, strings -----------------------------------------------------------------------------------
+# -- calls, containers, strings --------------------------------------------------------------------
 
 
 def _call_ex(op: Op, site: Site) -> Spelling | None:
     if not 2 <= len(op.args) <= 3:
         return None
-    callee, *arguments = op.args
-    if _is_none(arguments[-1]):
-        arguments.pop()
-    return Spelling([*head(callee), *arguments], (("CALL_FUNCTION_EX", len(arguments) - 1),))
+    arguments = op.args[1 : 2 if _is_none(op.args[-1]) else 3]
+    return Spelling([*head(op.args[0]), *arguments], (("CALL_FUNCTION_EX", len(arguments) - 1),))
 
 
 def grow(name: str) -> Row:
@@ -267,6 +272,8 @@ def grow(name: str) -> Row:
 
     def row(op: Op, site: Site) -> Spelling | None:
         target, *items = op.args
+        if site.is_threaded(op):
+            return Spelling([*op.args], ((name, 1),))
         depth = site.resident(target)
         if depth:
             return Spelling([*items], ((name, depth),), 0)
@@ -279,18 +286,31 @@ def _dict_merge(op: Op, site: Site) -> Spelling | None:
     if len(op.args) != 3:
         return None
     target, other, function = op.args
-    below: list[Push] = [function] + [Const(None)] * EMIT.merge_below
+    threaded, merge = site.is_threaded(op), ("DICT_MERGE", 1)
+    if threaded and site.lies_below(function, EMIT.merge_below + 1):
+        return Spelling([target, other], (merge,))
+    below: list[Push] = [Const(None)] * EMIT.merge_below
     pops: tuple[Symbolic, ...] = (("POP_TOP", None),) * (1 + EMIT.merge_below)
-    return Spelling([*below, target, other], (("DICT_MERGE", 1), ("POP_TOP", target), *pops), 0)
+    pushes = [function, *below, target, other]
+    if threaded:
+        return Spelling(pushes, (merge, ("SWAP", 2 + EMIT.merge_below), *pops))
+    return Spelling(pushes, (merge, ("POP_TOP", target), *pops), 0)
+
+
+def _build_map(op: Op, site: Site) -> Spelling | None:
+    keys = op.args[::2]
+    if len(keys) < 2 or not all(isinstance(key, Const) for key in keys):
+        return Spelling([*op.args], (("BUILD_MAP", len(keys)),))
+    names = Const(tuple(_value(key) for key in keys))
+    return Spelling([*op.args[1::2], names], (("BUILD_CONST_KEY_MAP", len(keys)),))
 
 
 CONVERSIONS = (None, str, repr, ascii)
 
 
 def _format_value(op: Op, site: Site) -> Spelling | None:
-    value, conversion, spec = [*op.args, Const(None), Const("")][:3] if len(op.args) < 3 else op.args
-    if len(op.args) == 2:
-        conversion, spec = op.args[1], Const("")
+    defaults: list[Operand] = [Const(None), Const("")]
+    value, conversion, spec = [*op.args, *defaults[len(op.args) - 1 :]]
     if not isinstance(conversion, Const):
         return None
     kind = next((k for k, f in enumerate(CONVERSIONS) if f is conversion.value), None)
@@ -310,7 +330,7 @@ def _unpack_ex(op: Op, site: Site) -> Spelling | None:
     return Spelling([op.args[0]], (("UNPACK_EX", before | after << 8),), len(op.results))
 
 
-# -- the table ----------------------------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------------------
 
 TABLE: list[tuple[Any, Row]] = [
     *((getattr(operator, n), fixed(2, ("BINARY_OP", k))) for k, n in enumerate(NUMBERS)),
@@ -346,7 +366,7 @@ TABLE: list[tuple[Any, Row]] = [
     (primitives.build_tuple, display("BUILD_TUPLE")),
     (primitives.build_list, display("BUILD_LIST")),
     (primitives.build_set, display("BUILD_SET")),
-    (primitives.build_map, display("BUILD_MAP", 2)),
+    (primitives.build_map, _build_map),
     (primitives.build_string, display("BUILD_STRING")),
     (primitives.format_value, _format_value),
     (primitives.list_append, grow("LIST_APPEND")),
@@ -367,6 +387,20 @@ ALWAYS: dict[int, Row] = {
 }
 
 ROWS: dict[int, Row] = {id(function): row for function, row in TABLE} | ALWAYS
+
+GROWS = {
+    id(f)
+    for f in (
+        primitives.list_append,
+        primitives.set_add,
+        primitives.map_add,
+        primitives.list_extend,
+        primitives.set_update,
+        primitives.dict_update,
+        primitives.dict_merge,
+    )
+}
+"""What leaves its first operand on the stack."""
 
 APPENDS = {id(f) for f in (primitives.list_append, primitives.set_add, primitives.map_add)}
 """Whose first operand may stay on the stack for the length of a loop."""

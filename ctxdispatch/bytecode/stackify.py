@@ -1,13 +1,13 @@
 """Code of one block: expression trees on the VM stack, the rest through slots.
 
-Blocks are written backwards, from the terminator to the first op. `work` holds what is still to be pushed below what
-has been written; an operand whose op is the one right before is written in its place, everything else is loaded.
-Invariant: ops run in the order in which they stand in the block. So an op may be an operand's tree only if no other
-op stands between, or if those are written as whole statements above the operand, on the stack where it waits.
+Blocks are written backwards, from the terminator to the first op. `work` holds what is still to be pushed
+below what has been written; an operand whose op is the one right before is written in its place,
+everything else is loaded. Invariant: ops run in the order in which they stand in the block. So an op may
+be an operand's tree only if no other op stands between, or if those are written as whole statements above
+the operand, on the stack where it waits.
 
-A value with several uses is stored and loaded again at its first one, unless something on the left of that use,
-which will be pushed earlier, needs it too.
-"""
+A value with several uses is stored and loaded again at its first one, unless something on the left of
+that use, which will be pushed earlier, needs it too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from ctxdispatch.bytecode.assemble import NOWHERE, Pos
 from ctxdispatch.bytecode.layout import Base, Layout, is_check
 from ctxdispatch.bytecode.spelling import (
     COMPARISONS,
-    EMIT,
     EXACT,
     NULL,
     STORED,
@@ -30,6 +29,8 @@ from ctxdispatch.bytecode.spelling import (
     is_name,
     spell,
 )
+from ctxdispatch.bytecode.tables import EMIT
+from ctxdispatch.bytecode.threads import Threads
 from ctxdispatch.ir.graph import (
     Block,
     Branch,
@@ -46,7 +47,7 @@ from ctxdispatch.ir.graph import (
 )
 
 SymbolicAt = tuple[str, Any, Pos]
-"""An instruction whose argument is still what it means. `MOVES` is a parallel copy: [(parameter, source), ...]."""
+"""An instruction whose argument is what it means. `MOVES` is a parallel copy: [(parameter, source), ...]."""
 
 Work = tuple[Push | None, Pos]
 """None: the op before is a statement."""
@@ -57,13 +58,14 @@ SWAPPED = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NO
 class Stackifier:
     """Writes the blocks of one graph, successors before predecessors (loops apart)."""
 
-    def __init__(self, layout: Layout, namespace: Any, filename: str) -> None:
+    def __init__(self, layout: Layout, namespace: Any, filename: str, line: int) -> None:
         self.layout = layout
         self.namespace = namespace
         self.filename = filename
         self.tops: dict[Block, Value] = {}  # the parameter that a block finds on the stack
+        self._threads = Threads(layout)
         self.test = "TRUE"  # under which the branch of the last block takes `then`
-        self._pos: Pos = NOWHERE
+        self._pos: Pos = (line, line, 0, 0)  # until an op says where it is
         self._base: Base = ()
         self._ops: list[Op] = []
         self._cursor = 0  # ops before it are not written yet
@@ -72,8 +74,8 @@ class Stackifier:
         self._work: list[Work] = []
 
     def block(self, block: Block) -> list[SymbolicAt]:
-        self._ops, self._cursor = block.ops, len(block.ops)
-        self._index = {op.results[0]: k for k, op in enumerate(block.ops) if len(op.results) == 1}
+        self._ops, self._cursor = self._threads.ops(block), len(block.ops)
+        self._index = {op.results[0]: k for k, op in enumerate(self._ops) if len(op.results) == 1}
         self._base, self._out, self._work = self.layout.base[block], [], []
         self._terminator(block)
         self._drain()
@@ -85,15 +87,15 @@ class Stackifier:
         self._take_top(block, code)
         return code
 
-    # -- positions --------------------------------------------------------------------------------------------------
+    # -- positions ---------------------------------------------------------------------------------
 
     def position(self, pos: Position | None) -> Pos:
         """What has no place in this file is where its surroundings are."""
-        if pos is not None and pos.filename == self.filename:
+        if pos is not None and pos.filename == self.filename and pos.line is not None:
             self._pos = (pos.line, pos.end_line, pos.column, pos.end_column)
         return self._pos
 
-    # -- terminators ------------------------------------------------------------------------------------------------
+    # -- terminators -------------------------------------------------------------------------------
 
     def _terminator(self, block: Block) -> None:
         end = block.terminator
@@ -107,7 +109,7 @@ class Stackifier:
                 if not self.layout.resident_iterator(block):
                     self._work.append((end.iterator, pos))
             case Return():
-                self._return(end.value, len(self.layout.base[block]), pos)
+                self._return(self._threads.now.get(end.value, end.value), len(self.layout.base[block]), pos)
             case Raise():
                 self._out.append(("RAISE_VARARGS", len(end.operands()), pos))
                 self._work += [(v, pos) for v in end.operands()]
@@ -141,14 +143,14 @@ class Stackifier:
             self.skip()
             self._spelled(op.args, (compare(op.fn, to_bool=True),), self.position(op.pos))
         else:
-            bare = exact or op is not None and op.syntax and id(op.fn) in EXACT
+            bare = exact or (op is not None and op.syntax and id(op.fn) in EXACT)
             self._spelled([cond], () if bare else EMIT.truth, pos)
 
     def _jump(self, block: Block, edge: Edge, pos: Pos) -> None:
-        """Pushed: what the target's base adds, its top parameter, then arguments made right here; then the copies."""
+        """Push what the target's base adds, its top parameter, arguments made right here; then copy."""
         keep: list[Operand] = [*self.layout.entering(block, edge.target)]
         top = self.tops.get(edge.target)
-        pairs = self.pairs(edge)
+        pairs = [(p, self._threads.now.get(a, a)) for p, a in self.pairs(edge)]
         keep += [a for p, a in pairs if p is top]
         bound = max((self._index.get(v, -1) for v in keep if isinstance(v, Value)), default=-1)
         trees = [(p, a) for p, a in pairs if p is not top and self._is_tree(a, bound)]
@@ -160,17 +162,21 @@ class Stackifier:
         self._work += [(a, pos) for _, a in trees]
 
     def _is_tree(self, value: Operand, bound: int) -> bool:
-        return isinstance(value, Value) and self._index.get(value, -1) > bound and self.layout.uses[value] == 1
+        if not isinstance(value, Value) or self.layout.uses[value] != 1:
+            return False
+        return self._index.get(value, -1) > bound
 
-    # -- edges ------------------------------------------------------------------------------------------------------
+    # -- edges -------------------------------------------------------------------------------------
 
     def pairs(self, edge: Edge) -> list[tuple[Value, Operand]]:
         """The parameters that anything reads, with their arguments. The item of a loop has none."""
         params = edge.target.params
         args = edge.args
         found = zip(params[len(params) - len(args) :], args, strict=True)
-        uses, aliases = self.layout.uses, self.layout.aliases
-        return [(p, aliases.get(a, a) if isinstance(a, Value) else a) for p, a in found if uses[p]]  # fmt: skip
+        return [(p, self._source(a)) for p, a in found if self.layout.uses[p]]
+
+    def _source(self, operand: Operand) -> Operand:
+        return self.layout.aliases.get(operand, operand) if isinstance(operand, Value) else operand
 
     def edge(self, block: Block, edge: Edge) -> list[SymbolicAt]:
         """What is done on an edge of a branch or a loop."""
@@ -201,7 +207,7 @@ class Stackifier:
             return
         if edge is end.exit:
             self._out += [(name, arg, pos) for name, arg in EMIT.exhausted[::-1]]
-        elif not self.layout.resident_iterator(block):
+        elif not self.layout.resident_iterator(block) and block not in self.layout.held:
             self._out += [("POP_TOP", None, pos), ("SWAP", 2, pos)]
 
     def _moves(self, pairs: list[tuple[Value, Operand]], pos: Pos) -> None:
@@ -220,6 +226,14 @@ class Stackifier:
             first = code[0][1]
             if isinstance(first, Value) and first in block.params and self._opens_with(code, first):
                 self.tops[block] = first
+            elif len(code) > 1 and code[0][0] in ("LOAD_FAST", "LOAD_CONST"):
+                self._take_second(block, code)
+
+    def _take_second(self, block: Block, code: list[SymbolicAt]) -> None:
+        name, second, pos = code[1]
+        if name == "LOAD_FAST" and second in block.params and self.layout.uses[second] == 1:
+            code[1] = ("SWAP", 2, pos)
+            self.tops[block] = second
 
     def _opens_with(self, code: list[SymbolicAt], value: Value) -> bool:
         if not (code and code[0][0] == "LOAD_FAST" and code[0][1] is value and self.layout.uses[value] == 1):
@@ -241,7 +255,7 @@ class Stackifier:
             isinstance(p.terminator, Jump) and self.layout.numbers[p] < number for p in preds
         )
 
-    # -- ops --------------------------------------------------------------------------------------------------------
+    # -- ops ---------------------------------------------------------------------------------------
 
     def peek(self, operand: Operand) -> Op | None:
         if isinstance(operand, Value) and self._adjacent(operand) and self.layout.uses[operand] == 1:
@@ -250,6 +264,17 @@ class Stackifier:
 
     def skip(self) -> None:
         self._cursor -= 1
+
+    def is_threaded(self, op: Op) -> bool:
+        return op in self._threads.made
+
+    def lies_below(self, operand: Operand, depth: int) -> bool:
+        """Whether it is what will be pushed so far below what is pushed next."""
+        if len(self._work) < depth or self._work[-depth][0] is not operand:
+            return False
+        if isinstance(operand, Value):
+            self.layout.uses[operand] -= 1
+        return True
 
     def resident(self, operand: Operand) -> int:
         """Only for statements: their base, and operands that wait below them."""
@@ -306,11 +331,11 @@ class Stackifier:
             self._load(value, pos)
 
     def _waited_for(self, value: Value) -> bool:
-        return any(v is value or isinstance(v, Callee) and v.operand is value for v, _ in self._work)
+        return any(v is value or (isinstance(v, Callee) and v.operand is value) for v, _ in self._work)
 
     def _may_wait(self, at: int) -> bool:
-        """Whether what is made at `at` may lie on the stack while the ops after it run: nothing that is pushed
-        below it comes from them."""
+        """Whether what is made at `at` may lie on the stack while the ops after it run: nothing that is
+        pushed below it comes from them."""
         if len(self._work) > 50:
             return False
         for item, _ in self._work:
@@ -338,8 +363,9 @@ class Stackifier:
         self.skip()
         pos = self.position(op.pos)
         if is_check(op):
-            self._out.append(("POP_TOP", op.result, pos))
-            self._check(op, pos)
+            if op.args[0] not in self.layout.aliases:
+                self._out.append(("POP_TOP", op.result, pos))
+                self._check(op, pos)
             return
         spelling = spell(op, self)
         if spelling.results > 0:
@@ -368,17 +394,20 @@ class Stackifier:
         else:
             self._work += [(push, pos) for push in head(callee)]
 
-    # -- slots ------------------------------------------------------------------------------------------------------
+    # -- slots -------------------------------------------------------------------------------------
 
     def _load(self, operand: Operand, pos: Pos) -> None:
         if isinstance(operand, Const):
             self._out.append(("LOAD_CONST", operand.value, pos))
         else:
-            self._out.append(("LOAD_FAST", self.layout.aliases.get(operand, operand), pos))
+            self._out.append(("LOAD_FAST", self._source(operand), pos))
 
     def _check(self, op: Op, pos: Pos) -> None:
-        source = self.layout.aliases[op.result]
-        self._out.append(("CHECK", (source, op.args[1].value), pos))  # type: ignore[union-attr]
+        """What was checked once is bound."""
+        if op.args[0] in self.layout.aliases:
+            self._load(op.result, pos)
+        else:
+            self._out.append(("CHECK", (op.args[0], op.args[1].value), pos))  # type: ignore[union-attr]
 
     def _drop(self, value: Value, pos: Pos) -> None:
         self._out.append(self._dropped(value, pos))

@@ -83,5 +83,4 @@ EMIT = Dialect(
         ("STORE_FAST", "LOAD_FAST"): "STORE_FAST_LOAD_FAST",
         ("STORE_FAST", "STORE_FAST"): "STORE_FAST_STORE_FAST",
     },
-    docstring_flag=0x4000000,
 )

@@ -1,4 +1,4 @@
-"""The assembler against CPython's compiler: every code object of a sample of the standard library, byte by byte."""
+"""The assembler against CPython's compiler: the code objects of a sample of the stdlib, byte by byte."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from ctxdispatch.bytecode.assemble import Handler, decode, encode, stack_size
 
 MODULES = [
-    "argparse", "ast", "asyncio.base_events", "bdb", "collections", "dataclasses", "datetime", "decimal", "difflib",
-    "dis", "email.message", "enum", "fractions", "functools", "heapq", "inspect", "json.decoder", "json.encoder",
-    "logging", "pathlib", "random", "re._parser", "statistics", "subprocess", "tarfile", "textwrap", "typing",
-    "unittest.mock", "zipfile",
+    "argparse", "ast", "asyncio.base_events", "bdb", "collections", "dataclasses", "datetime",
+    "decimal", "difflib", "dis", "email.message", "enum", "fractions", "functools", "heapq",
+    "inspect", "json.decoder", "json.encoder", "logging", "pathlib", "random", "re._parser",
+    "statistics", "subprocess", "tarfile", "textwrap", "typing", "unittest.mock", "zipfile",
 ]  # fmt: skip
 
 
