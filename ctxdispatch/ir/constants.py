@@ -99,10 +99,9 @@ class Constants:
             found = getattr(found, part, None)
         if not same_object(found, value) or not self._free(root, base):
             return None
-        if len(rest) > 1 and value is vars(found_in := sys.modules.get(path.rpartition(".")[0], sys)).get(
-            rest[-1]
-        ):
-            return self._import(found_in.__name__, rest[-1], value) or path
+        module = path.rpartition(".")[0]
+        if len(rest) > 1 and lookup(module, rest[-1]) is value and self._import(module, rest[-1], value):
+            return rest[-1]
         self._names.taken.add(root)
         self.namespace[root] = base
         return path
