@@ -28,10 +28,12 @@ from ctxdispatch.passes.types import (
     ArrayOf,
     Bound,
     Exact,
+    Held,
     IterOf,
     Known,
     ListOf,
     Never,
+    OneOf,
     TupleOf,
     Type,
     cls_of,
@@ -119,6 +121,7 @@ def immutable(type_: Type) -> bool:
     cls = cls_of(type_)
     return (
         type_ is Never
+        or isinstance(type_, OneOf)
         or cls in numpy_types.SCALARS
         or cls in IMMUTABLE
         or cls in _FIXED
@@ -158,11 +161,35 @@ def plain_container(type_: Type) -> bool:
 
 def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
     """The call puts nothing into any list, nor does it keep one."""
+    if function in _OPENS_HELD and args and all(map(_opens_quietly, args)):
+        return True
+    if function in _HARMLESS:
+        return True
     if function in _KEEPS_LISTS and args:
         return cls_of(args[0]) is not None or isinstance(args[0], IterOf)
     if function in python_types.INPLACE or function is operator.setitem:
         return isinstance(args[0], ArrayOf) and all(map(plain, args))
     return pure(function, args)
+
+
+_OPENS_HELD = {
+    *(operator.getitem, getattr, iter, enumerate, zip, reversed, len, list, tuple),
+    *(dict.values, dict.items, dict.keys, dict.get, prim.list_extend),
+}
+"""They run none of the user's code on what an argument holds."""
+
+_HARMLESS: set[Anything] = set()
+
+
+def _opens_quietly(type_: Type) -> bool:
+    if isinstance(type_, IterOf):
+        return type_.plain
+    return isinstance(type_, Held) or plain(type_) or cls_of(type_) in (list, tuple, dict)
+
+
+def assume_harmless(function: Anything) -> None:
+    """`function` changes nothing that the program can see, whatever it is called with."""
+    _HARMLESS.add(function)
 
 
 _KEEPS_LISTS = {list.pop, list.clear, list.reverse, next}
@@ -197,6 +224,8 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
         return all(plain(a) or cls_of(a) in (list, tuple, dict) for a in args)
     if function is operator.getitem and isinstance(args[0], (TupleOf, ListOf)):
         return plain(args[1])
+    if function in (operator.getitem, iter, enumerate, len) and isinstance(args[0], Held):
+        return args[0].cls in (list, dict, tuple) and all(map(plain, args[1:]))
     return known and all(map(plain, args))
 
 

@@ -151,8 +151,6 @@ def _hashable(value: Anything) -> bool:
     return getattr(type(value), "__hash__", None) is not None
 
 
-
-
 def _forward_item(folder: _Folder, op: Op) -> list[Operand] | None:
     items = folder._items(op.args[0])
     index = op.args[1].value if isinstance(op.args[1], Const) else None

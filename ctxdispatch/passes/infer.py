@@ -4,14 +4,11 @@ An optimistic fixpoint over the control flow graph (Wegman and Zadeck 1991, "Con
 Conditional Branches"): every value starts as Never, a block is looked at once an edge to it is known to be
 taken, a block parameter is the join of what the taken edges pass. Only joins move a type, so it ends.
 
-Lists are the one kind of value whose type changes under way, so a list is one abstract object: all values
-that may be it share their type, appending raises it, and what may be changed by code that we do not see has
-items of any type.
+Lists, the one kind of value whose type changes under way, have a file of their own (`passes.lists`).
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -36,6 +33,8 @@ from ctxdispatch.ir.graph import (
 )
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
+from ctxdispatch.passes.held import has_held, without_held
+from ctxdispatch.passes.lists import Lists, hashable
 from ctxdispatch.passes.types import (
     Any,
     Bound,
@@ -46,7 +45,6 @@ from ctxdispatch.passes.types import (
     Never,
     TupleOf,
     Type,
-    cls_of,
     const_type,
     join,
     widen,
@@ -64,6 +62,8 @@ class Inference:
     return_type: Type
     guards: list[Guard]
     reachable: set[Block]
+    foreign: bool = False
+    """Code that is not seen here may run: what the arguments hold may change meanwhile."""
     maybe_unbound: set[Value] = field(default_factory=set)
     """Parameters that may hold UNDEF: their types are those of what they hold otherwise."""
 
@@ -74,15 +74,19 @@ def infer(
     *,
     cells: Sequence[Type | Cell] = (),
     call_type: CallType | None = None,
+    trust: bool = False,
 ) -> Inference:
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
-    contents."""
+    contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so looks at
+    `Inference.foreign` himself, once he has inlined what he can."""
     run = _Inference(graph, argtypes, cells, call_type).run()
-    if run.foreign_lists and any(map(_has_list, argtypes)):
+    if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
+        run = _Inference(graph, [without_held(t) for t in argtypes], cells, call_type).run()
+    if run.lists.foreign and any(map(_has_list, argtypes)):
         run = _Inference(graph, [_without_lists(t) for t in argtypes], cells, call_type).run()
     for value in run.all_values():
         value.type = run.types.get(value, Never)
-    return Inference(run.returned, run.guards(), run.reached, run.maybe_unbound())
+    return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound())
 
 
 def _has_list(type_: Type) -> bool:
@@ -108,13 +112,12 @@ class _Inference:
         self.returned: Type = Never
         self.reached: set[Block] = {graph.entry}
         self.resolved: dict[Value, resolve.Found] = {}
-        self.foreign_lists = False
         self.queue: list[tuple[int, Block]] = []
         self.dirty: set[Block] = set()
         self.visits: dict[Block, int] = {}
         self.maker: dict[Value, Op] = {}
         self.readers: dict[Value, list[Block]] = {}
-        self.lists: dict[Value, set[Value]] = {}  # which values may be the same list
+        self.lists = Lists(self)
         self.contents: dict[Value, Type] = {}  # of cells made here
         self.stored: set[tuple[int, str]] = set()
         self.shared_cells: set[Anything] = set()
@@ -189,6 +192,7 @@ class _Inference:
         if new is old or new == old:
             return
         self.types[value] = new
+        self.lists.changed(value, new)
         for block in self.readers.get(value, ()):
             self._mark(block)
 
@@ -213,7 +217,7 @@ class _Inference:
 
     def _item(self, iterator: Type) -> Type:
         if not (isinstance(iterator, IterOf) and iterator.plain) and iterator is not Never:
-            self.foreign_lists = True  # the iterator's own code runs
+            self.lists.foreign = True  # the iterator's own code runs
         return iterator.item if isinstance(iterator, IterOf) else Never if iterator is Never else Any
 
     def _flow(self, edge: Edge, item: tuple[Type, ...] = ()) -> None:
@@ -238,12 +242,12 @@ class _Inference:
     def _passed(self, param: Value, arg: Operand) -> Type:
         type_ = self.type(arg)
         if isinstance(type_, ListOf) and isinstance(arg, Value):
-            self._same_list(param, arg)
+            self.lists.same(param, arg)
         elif isinstance(type_, Bound) and isinstance(type_.self, ListOf):
-            self._escape(self._bound_to(arg))
+            self.lists.escape(self.lists.bound_to(arg))
             return Any
         elif effects.holds_list(type_):
-            self._escape(arg)
+            self.lists.escape(arg)
         return type_
 
     # -- ops -------------------------------------------------------------------------------------------------
@@ -253,18 +257,16 @@ class _Inference:
         callee = self.type(op.callee)
         if callee is Never or any(a is Never and o is not UNDEF for a, o in zip(args, op.args)):
             return  # not computed yet
-        special = (
-            _SPECIAL.get(callee.value) if isinstance(callee, Known) and _hashable(callee.value) else None
-        )
+        special = _SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
         if special is not None:
             special(self, op, args)
             return
-        self._list_effects(op, callee, args)
+        self.lists.effects_of(op, callee, args)
         result = self._call(callee, args, op.kwnames)
         if result is Any and not effects.reads_list(
             callee, args
         ):  # not understood: it may be one of the operands
-            self._contain_all(op.args, args)
+            self.lists.keep_all(op.args, args)
         self.set_results(op, result)
 
     def set_results(self, op: Op, type_: Type) -> None:
@@ -286,95 +288,6 @@ class _Inference:
         if found is Any and self.call_type is not None:
             return self.call_type(callee.value, args, kwnames) or Any
         return found
-
-    # -- lists -----------------------------------------------------------------------------------------------
-
-    def _list_effects(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
-        """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
-        function, operands, types = _unbound(callee, op, args, self)
-        put = _put(function, types) if _hashable(function) else None
-        if put is not None:
-            self._raise_items(operands[0], put[1])
-            self._contain(operands[put[0]], types[put[0]])
-        elif not _hashable(function) or not effects.keeps_lists(function, types):
-            self.foreign_lists = True
-            self._contain_all(operands, types)
-        elif function in effects.CONTAINS_OPERANDS:
-            self._contain_all(operands, types)
-        elif function is operator.getitem:
-            self._take_item(op.results[0], operands[0], types)
-        elif function not in effects.LOOKS_AT:
-            self._contain_all(*_only_tuples(operands, types))
-
-    def _take_item(self, result: Value, operand: Operand | None, types: Sequence[Type]) -> None:
-        """A list taken out of a tuple that was made here is that list."""
-        if not (isinstance(types[0], TupleOf) and effects.holds_list(types[0])):
-            return
-        maker = self.maker.get(operand) if isinstance(operand, Value) else None
-        index = python_types.known(types[1])
-        made_here = maker is not None and maker.fn is prim.build_tuple and type(index) is int
-        item = maker.args[index] if made_here else None  # type: ignore[union-attr]
-        if isinstance(item, Value) and isinstance(self.types.get(item), ListOf):
-            self._same_list(result, item)
-        else:
-            self._contain(operand, types[0])
-
-    def _contain_all(self, operands: Sequence[Operand | None], types: Sequence[Type]) -> None:
-        for operand, type_ in zip(operands, types):
-            self._contain(operand, type_)
-
-    def _contain(self, operand: Operand | None, type_: Type) -> None:
-        if effects.holds_list(type_):
-            self._escape(operand)
-
-    def _raise_items(self, operand: Operand | None, item: Type) -> None:
-        self._check_foreign(operand)
-        for member in self._members(operand):
-            if isinstance(self.types.get(member), ListOf):
-                self.raise_type(member, Exact(list) if item is Any else ListOf(widen(item)))
-
-    def _escape(self, operand: Operand | None) -> None:
-        """Code that we do not see may change this list from now on."""
-        if isinstance(operand, Value) and isinstance(self.types.get(operand), Bound):
-            operand = self._bound_to(operand)
-        maker = self.maker.get(operand) if isinstance(operand, Value) else None
-        if maker is not None and maker.fn is prim.build_tuple:
-            self._contain_all(maker.args, [self.type(a) for a in maker.args])
-            return
-        self._check_foreign(operand)
-        for member in self._members(operand):
-            if isinstance(self.types.get(member), ListOf):
-                self.raise_type(member, Exact(list))
-
-    def _check_foreign(self, operand: Operand | None) -> None:
-        """A list that was not made here may be an item of another, or of an argument."""
-        for member in self._members(operand) or (None,):
-            maker = self.maker.get(member) if member is not None else None
-            fresh = maker is not None and maker.fn in effects.MAKES_LIST
-            self.foreign_lists |= not fresh and (
-                member is None or member in self.graph.params or maker is not None
-            )
-
-    def _members(self, operand: Operand | None) -> set[Value]:
-        if not isinstance(operand, Value):
-            return set()
-        return self.lists.setdefault(operand, {operand})
-
-    def _same_list(self, a: Value, b: Value) -> None:
-        group, other = self._members(a), self._members(b)
-        if group is other:
-            return
-        group |= other
-        for member in other:
-            self.lists[member] = group
-        type_ = python_types.join_all(self.types.get(m, Never) for m in group)
-        for member in group:
-            self.raise_type(member, type_)
-
-    def _bound_to(self, operand: Operand) -> Operand | None:
-        """The list whose method this is; None where that is not seen here."""
-        maker = self.maker.get(operand) if isinstance(operand, Value) else None
-        return maker.args[0] if maker is not None and maker.fn is getattr else None
 
     def maybe_unbound(self) -> set[Value]:
         edges = [pair for block in self.reached for e, ps in passed(block) for pair in zip(ps, e.args)]
@@ -434,47 +347,6 @@ def passed(block: Block) -> list[tuple[Edge, list[Value]]]:
     return [(edge, edge.target.params) for edge in block.edges()]
 
 
-def _hashable(value: Anything) -> bool:
-    return getattr(type(value), "__hash__", None) is not None
-
-
-def _unbound(
-    callee: Type, op: Op, args: Sequence[Type], run: _Inference
-) -> tuple[Anything, list[Operand | None], list[Type]]:
-    """The call with a bound method's object as its first argument."""
-    if isinstance(callee, Bound):
-        return callee.function, [run._bound_to(op.callee), *op.args], [callee.self, *args]
-    return (callee.value if isinstance(callee, Known) else None), list(op.args), list(args)
-
-
-def _only_tuples(
-    operands: Sequence[Operand | None], types: Sequence[Type]
-) -> tuple[Sequence[Operand | None], Sequence[Type]]:
-    chosen = [(o, t) for o, t in zip(operands, types) if isinstance(t, TupleOf)]
-    return [o for o, _ in chosen], [t for _, t in chosen]
-
-
-_PUTS: dict[Anything, tuple[int, Callable[[Type], Type]]] = {
-    prim.list_append: (1, lambda t: t),
-    list.append: (1, lambda t: t),
-    list.insert: (2, lambda t: t),
-    operator.setitem: (2, lambda t: t),
-    prim.list_extend: (1, python_types.item_of),
-    list.extend: (1, python_types.item_of),
-}
-"""Which argument says what such a call puts into the list, its first argument."""
-
-
-def _put(function: Anything, types: Sequence[Type]) -> tuple[int, Type] | None:
-    """The number of the argument that is put into a list, and the type of the items that this gives."""
-    if function not in _PUTS or cls_of(types[0]) is not list:
-        return None
-    position, item = _PUTS[function]
-    if function is operator.setitem and cls_of(types[1]) is not int:
-        return position, Any
-    return position, item(types[position])
-
-
 # -- ops that need more than types ---------------------------------------------------------------------------
 
 
@@ -487,11 +359,14 @@ def _load_global(run: _Inference, op: Op, args: Sequence[Type]) -> None:
 def _getattr(run: _Inference, op: Op, args: Sequence[Type]) -> None:
     name = python_types.known(args[1])
     if len(args) != 2 or not isinstance(name, str):
+        run.lists.keep_all(op.args, args)
         run.raise_type(op.result, Any)
         return
     found = resolve.attribute(args[0], name, run.path(op.args[0]))
     if found is resolve.UNKNOWN and not isinstance(args[0], Known):
-        run.foreign_lists = True
+        run.lists.foreign = True
+    if found.type is Any:
+        run.lists.keep(op.args[0], args[0])
     run.note(op, found)
 
 
@@ -523,7 +398,7 @@ def _cell_set(run: _Inference, op: Op, args: Sequence[Type]) -> None:
 
 def _store(run: _Inference, cell: Value, operand: Operand) -> None:
     type_ = run.type(operand)
-    run._contain(operand, type_)
+    run.lists.keep(operand, type_)
     old = run.contents.get(cell, Never)
     run.contents[cell] = join(old, run.type(operand))
     if run.contents[cell] != old:
@@ -533,8 +408,8 @@ def _store(run: _Inference, cell: Value, operand: Operand) -> None:
 
 def _unpack(run: _Inference, op: Op, args: Sequence[Type]) -> None:
     if not effects.plain_container(args[0]):
-        run.foreign_lists = True
-    run._contain(op.args[0], args[0]) if isinstance(args[0], TupleOf) else None
+        run.lists.foreign = True
+    run.lists.keep(op.args[0], args[0]) if isinstance(args[0], TupleOf) else None
     for result, type_ in zip(op.results, python_types.unpacked(args[0], len(op.results))):
         run.raise_type(result, type_)
 
@@ -547,10 +422,11 @@ def _call_ex(run: _Inference, op: Op, args: Sequence[Type]) -> None:
         and kwargs == Known(None)
         and not any(map(effects.holds_list, args[1].items))
     ):
-        run._list_effects(Op(op.args[0], [], []), args[0], args[1].items)
+        spread = Op(op.args[0], [Const(None)] * len(args[1].items), op.results)
+        run.lists.effects_of(spread, args[0], args[1].items)
         run.set_results(op, run._call(args[0], args[1].items, ()))
         return
-    run._list_effects(op, Any, args)
+    run.lists.effects_of(op, Any, args)
     run.set_results(op, Any)
 
 

@@ -23,6 +23,7 @@ from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
     Exact,
+    Held,
     IterOf,
     Known,
     ListOf,
@@ -393,7 +394,40 @@ def _getitem(args: Args, kwargs: Mapping[str, Type]) -> Type:
         return (
             container.item if cls_of(index) in (int, bool) else container if cls_of(index) is slice else Any
         )
+    if isinstance(container, Held):
+        return _held_item(container, index)
     return _GETITEM.get((cls_of(container), cls_of(index)), Any)
+
+
+def _held_item(container: Held, index: Type) -> Type:
+    if container.item is not None:
+        return container.item if cls_of(index) in (int, bool) else Any
+    key = known(index)
+    if container.cls is dict:
+        return container.field(key) or Any if isinstance(key, str) else Any
+    if type(key) is int and -len(container.fields) <= key < len(container.fields):
+        return container.fields[key][1]
+    return Any
+
+
+@rule(dict.values)
+def _values(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if isinstance(args[0], Held):
+        return Held(type({}.values()), (), join_all(t for _, t in args[0].fields))
+    return Any
+
+
+@rule(dict.items)
+def _items(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if isinstance(args[0], Held):
+        return Held(type({}.items()), (), TupleOf((STR, join_all(t for _, t in args[0].fields))))
+    return Any
+
+
+@rule(dict.get)
+def _get(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    key = known(args[1]) if len(args) > 1 else UNKNOWN
+    return args[0].field(key) or Any if isinstance(args[0], Held) and isinstance(key, str) else Any
 
 
 _GETITEM: dict[tuple[type | None, type | None], Type] = {
@@ -421,6 +455,8 @@ def unpacked(sequence: Type, n: int) -> list[Type]:
     """The types of the n results of `unpack`."""
     if isinstance(sequence, TupleOf) and len(sequence.items) == n:
         return list(sequence.items)
+    if isinstance(sequence, Held) and len(sequence.fields) == n and issubclass(sequence.cls, tuple):
+        return [type_ for _, type_ in sequence.fields]
     return [item_of(sequence)] * n
 
 
@@ -428,11 +464,21 @@ def item_of(iterable: Type) -> Type:
     """The type of every item that iterating over a value of this type gives."""
     if isinstance(iterable, (ListOf, IterOf)):
         return iterable.item
+    if isinstance(iterable, Held):
+        return _held_items(iterable)
     if isinstance(iterable, TupleOf):
         return join_all(iterable.items)
     if isinstance(iterable, ArrayOf):
         return numpy_shapes.getitem((iterable, INT), {}) if iterable.dims else Any
     return _ITEMS.get(cls_of(iterable), Any)
+
+
+def _held_items(iterable: Held) -> Type:
+    if iterable.item is not None:
+        return iterable.item
+    if iterable.cls is dict:
+        return STR
+    return join_all(t for _, t in iterable.fields) if issubclass(iterable.cls, tuple) else Any
 
 
 _ITEMS: dict[type | None, Type] = {range: INT, str: STR, bytes: INT}

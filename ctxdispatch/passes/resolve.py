@@ -24,6 +24,7 @@ from ctxdispatch.passes.types import (
     Any,
     Bound,
     Exact,
+    Held,
     Known,
     Type,
     cls_of,
@@ -100,8 +101,16 @@ def attribute(owner: Type, name: str, path: Path | None) -> Found:
             return _of_class(owner.value, name, path)
         if is_literal(owner.value) or isinstance(owner.value, (np.ufunc, np.dtype)):
             return _of_constant(owner.value, name)
+    if isinstance(owner, Held) and (held := _held_attribute(owner, name)) is not None:
+        return Found(held)
     data = numpy_types.attribute(owner, name)
     return Found(data) if data is not None else _of_instance(owner, name)
+
+
+def _held_attribute(owner: Held, name: str) -> Type | None:
+    if owner.cls is dict or (is_data_descriptor(class_attribute(owner.cls, name)) and not issubclass(owner.cls, tuple)):
+        return None
+    return owner.field(name)
 
 
 def _of_module(module: pytypes.ModuleType, name: str, path: Path | None) -> Found:

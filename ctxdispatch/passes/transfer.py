@@ -129,4 +129,3 @@ def _construct(cls: Anything) -> Type:
     if type(cls) is type and getattr(cls, "__new__", None) is object.__new__ and not builtin(cls):
         return Exact(cls)
     return Any
-

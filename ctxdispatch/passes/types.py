@@ -101,6 +101,23 @@ class ListOf(Type):
 
 
 @dataclass(frozen=True, slots=True)
+class Held(Type):
+    """Exactly `cls`, and what it holds: attributes of an object, entries of a dict with string keys, fields of a named
+    tuple; or, `item`, every item of a list or of a dict's view. See `passes.held`."""
+
+    cls: type
+    fields: tuple[tuple[str, Type], ...]
+    item: Type | None = None
+
+    def field(self, name: Anything) -> Type | None:
+        return next((type_ for key, type_ in self.fields if key == name), None)
+
+    def __repr__(self) -> str:
+        inside = f"[{self.item!r}]" if self.item else ", ".join(f"{k}: {t!r}" for k, t in self.fields)
+        return f"{self.cls.__name__}({inside})"
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf(Type):
     """A number of exactly one of these classes: what a sum is that starts with 0."""
 
@@ -156,7 +173,7 @@ _CLASSES: dict[type[Type], type] = {TupleOf: tuple, ListOf: list}
 
 def cls_of(type_: Type) -> type | None:
     """The exact class of every value of `type_`, where it is known."""
-    if isinstance(type_, Exact):
+    if isinstance(type_, (Exact, Held)):
         return type_.cls
     if isinstance(type_, Known):
         return type(type_.value)
@@ -220,7 +237,15 @@ def _join_bound(a: Bound, b: Bound) -> Type | None:
     return Bound(join(a.self, b.self), a.function) if a.function is b.function else None
 
 
+def _join_held(a: Held, b: Held) -> Type | None:
+    if a.cls is not b.cls or [k for k, _ in a.fields] != [k for k, _ in b.fields]:
+        return None
+    fields = tuple((k, join(x, y)) for (k, x), (_, y) in zip(a.fields, b.fields, strict=True))
+    return Held(a.cls, fields, None if a.item is None or b.item is None else join(a.item, b.item))
+
+
 _JOINS: dict[type[Type], Anything] = {
+    Held: _join_held,
     ArrayOf: _join_arrays,
     TupleOf: _join_tuples,
     ListOf: lambda a, b: ListOf(join(a.item, b.item)),

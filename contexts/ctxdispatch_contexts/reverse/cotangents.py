@@ -243,14 +243,36 @@ def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:
 
 def finish(bar: Any, primal: Any) -> Any:
     """The cotangent of an argument: whole, of the primal's shape and dtype, zero where nothing arrived."""
-    bar = whole(bar, primal)
-    if isinstance(primal, np.ndarray):
-        return _finish_array(bar, primal)
     if type(primal) is float:
         return 0.0 if bar is None else project(bar, primal)
-    if isinstance(primal, (complex, np.inexact)):
+    if isinstance(primal, np.ndarray):
+        return _finish_array(whole(bar, primal), primal)
+    if isinstance(primal, (float, complex, np.inexact)):
         return type(primal)(0) if bar is None else project(bar, primal)
-    return bar
+    return _finish_entry(bar, primal)
+
+
+def _finish_entry(bar: Any, primal: Any) -> Any:
+    """Like `finish`, for an entry of a container: None where nothing arrived."""
+    if bar is None or isinstance(primal, (int, str, bytes, np.integer, np.bool_)):
+        return None
+    if isinstance(primal, (float, complex, np.inexact, np.ndarray)):
+        return finish(bar, primal)
+    if isinstance(primal, (tuple, list, dict)):
+        return _finish_container(dict(entries_of(bar)), primal)
+    if isinstance(bar, (Partial, SimpleNamespace)):
+        entries = [(str(k), _finish_entry(b, getattr(primal, str(k), None))) for k, b in entries_of(bar)]
+        return SimpleNamespace(**dict(entries))
+    return whole(bar, primal)
+
+
+def _finish_container(entries: dict[Any, Any], primal: Any) -> Any:
+    if isinstance(primal, dict):
+        return {k: _finish_entry(entries[k], item) for k, item in primal.items() if k in entries}
+    fields = getattr(type(primal), "_fields", ())
+    entries = {fields.index(k) if k in fields else k: b for k, b in entries.items()}
+    items = [_finish_entry(entries.get(i), item) for i, item in enumerate(primal)]
+    return type(primal)._make(items) if fields else items if isinstance(primal, list) else tuple(items)  # type: ignore[attr-defined]
 
 
 def _finish_array(bar: Any, primal: Any) -> Any:

@@ -90,8 +90,8 @@ def product(adjoint: Any, g: Operand, factor: Operand, op: Op) -> Operand:
             ops.pop()
             inner = product(adjoint, g, last.args[0], op)
             return adjoint.pullbacks.typed(adjoint, operator.neg, inner)  # type: ignore[no-any-return]
-    if _is_one(g) and not isinstance(operand_type(factor), (T.ArrayOf,)) and leaf_class(operand_type(factor)):
-        return factor
+    if _is_one(g) and leaf_class(operand_type(factor)) not in (None, np.ndarray, int, bool):
+        return factor  # of an int the product is the float, which a cotangent is
     return adjoint.pullbacks.typed(adjoint, operator.mul, g, factor)  # type: ignore[no-any-return]
 
 

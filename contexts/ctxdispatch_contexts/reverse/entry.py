@@ -20,6 +20,7 @@ from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, V
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, Guard
+from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.reverse.activity import carries
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
@@ -85,13 +86,13 @@ class CallSource:
 class Specialised:
     """One compiled program: `function` tests its guards first, `body` does not."""
 
-    def __init__(self, entry: Entry, types: tuple[T.Type, ...], program: Program) -> None:
-        self.types, self.guards = types, program.guards
+    def __init__(self, entry: Entry, program: Program) -> None:
+        self.types, self.guards = program.types, program.guards
         self._plain = program.graph
         self._entry = entry
         self._body: Callable[..., Any] | None = None
         graph = clone(program.graph)
-        add_guards(graph, types, self.guards, entry.miss)
+        add_guards(graph, self.types, self.guards, entry.miss)
         self.function = make_function(graph, entry.namespace, entry.closure)
         self.installed = False
 
@@ -131,7 +132,7 @@ class Entry:
 
     def miss(self, *args: Any) -> Any:
         """The installed program does not fit these arguments: find or compile one that does, and run it."""
-        types = tuple([guardable(T.type_of(a)) for a in args])
+        types = tuple([guardable(held_type(a)) for a in args])
         found = self.specialised.get(types)
         if found is None or not found.holds():
             found = self._compile(types)
@@ -144,7 +145,7 @@ class Entry:
             if found is not None and found.holds():  # another thread was first
                 return found
             version = context_rules.version()
-            found = Specialised(self, types, self.program(types))
+            found = Specialised(self, self.program(types))
             _count(self)
             if version == context_rules.version():
                 self._keep(types, found)
@@ -160,7 +161,7 @@ class Entry:
     def program(self, types: tuple[T.Type, ...]) -> Program:
         self._check_arguments(types)
         program = differentiate(
-            self.source.graph(), types, self.source.cells, self.mode, self.context.ad_has_rule, self.context.ad_entries
+            self.source.graph, types, self.source.cells, self.mode, self.context.ad_has_rule, self.context.ad_entries
         )
         program.guards[:0] = self.source.guards()
         return program

@@ -18,6 +18,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Return, Value
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.held import fits
 
 
 class _Tests:
@@ -69,6 +70,8 @@ def guardable(type_: T.Type) -> T.Type:
     match type_:
         case T.ListOf():
             return T.Exact(list)
+        case T.Held(cls, fields, item):
+            return T.Held(cls, tuple((k, guardable(t)) for k, t in fields), item and guardable(item))
         case T.TupleOf(items):
             return T.TupleOf(tuple(map(guardable, items))) if len(items) <= 16 else T.Exact(tuple)
         case T.Known(value):
@@ -90,6 +93,8 @@ def _check_type(tests: _Tests, a: Operand, type_: T.Type) -> None:
             tests.is_(a, value)
         case T.Exact(cls):
             tests.is_(tests.op(type, a, syntax=False), cls)
+        case T.Held() | T.OneOf():
+            tests.require(tests.op(fits, Const(type_), a, syntax=False))
         case T.ArrayOf(dtype, dims):
             _check_array(tests, a, dtype, dims)
         case T.TupleOf(items):

@@ -18,7 +18,7 @@ def optimise(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any]) -> Non
     """Improve a derivative program in place."""
     prune(graph)
     for _ in range(2):
-        inference = infer(graph, types, cells=cells)
+        inference = infer(graph, types, cells=cells, trust=True)
         fold(graph, inference)
         prune(graph)
         cse(graph)

@@ -20,6 +20,7 @@ from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator_expression
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
@@ -51,6 +52,8 @@ class Prepared:
     guards: dict[Any, Guard] = field(default_factory=dict)
     chain: dict[Op, tuple[CodeType, ...]] = field(default_factory=dict)
     return_type: T.Type = T.Any
+    foreign: bool = False
+    """Code that is not in the graph may change what the arguments hold."""
     maker: dict[Value, Op] = field(default_factory=dict)
 
     def assume(self, guard: Guard) -> None:
@@ -72,13 +75,14 @@ def prepare(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rul
 
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
-    inference = infer(graph, types, cells=cells)
+    inference = infer(graph, types, cells=cells, trust=True)
     fold(graph, inference)
     prune(graph)
     for guard in inference.guards:
         if not _ours(guard):
             prepared.assume(guard)
     prepared.return_type = inference.return_type
+    prepared.foreign = inference.foreign
 
 
 def _ours(guard: Guard) -> bool:
@@ -226,6 +230,9 @@ def read_method(obj: Any, name: str) -> Any:
             user_position(),
         )
     return getattr(obj, name)
+
+
+effects.assume_harmless(read_method)
 
 
 def _worth_it(op: Op, target: Target) -> bool:

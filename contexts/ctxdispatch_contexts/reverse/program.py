@@ -24,13 +24,14 @@ from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, R
 from ctxdispatch.ir.rewrite import split_block
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
+from ctxdispatch.passes.held import has_held, only_used, without_held
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import active_values, carries
 from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, settle
 from ctxdispatch_contexts.reverse.calls import Entries, instrument
 from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.optimise import optimise
-from ctxdispatch_contexts.reverse.prepare import prepare
+from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
 from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of
 from ctxdispatch_contexts.reverse.structure import Shape, normalise
@@ -51,19 +52,24 @@ class Mode:
 
 @dataclass(eq=False)
 class Program:
-    """The optimised graph, and what it takes for granted besides its argument types."""
+    """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the rest."""
 
     graph: Graph
+    types: tuple[T.Type, ...]
     guards: list[Guard]
 
 
 def differentiate(
-    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], mode: Mode, has_rule: Callable[[Any], bool],
-    entries: Entries,
+    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], mode: Mode,
+    has_rule: Callable[[Any], bool], entries: Entries,
 ) -> Program:  # fmt: skip
-    """The derivative program of `graph` (changed in place) for arguments of these types."""
-    own = graph.entry.ops[-1] if mode.stub else None
-    prepared = prepare(graph, types, cells, has_rule)
+    """The derivative program of the graph that `source` gives, for arguments of these types."""
+    prepared, own = _prepared(source, types, cells, mode, has_rule)
+    if prepared.foreign and any(map(has_held, types)):
+        types = [without_held(t) for t in types]
+        prepared, own = _prepared(source, types, cells, mode, has_rule)
+    graph = prepared.graph
+    names = held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
     adjoint = _adjoint(graph, wrt, mode, entries, own)
     if adjoint is not None:
@@ -71,7 +77,30 @@ def differentiate(
     optimise(graph, types, cells)
     if mode.split and adjoint is not None:
         split(graph)
-    return Program(graph, list(prepared.guards.values()))
+    used = tuple(only_used(t, names) for t in types)
+    return Program(graph, used, list(prepared.guards.values()))
+
+
+def _prepared(
+    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], mode: Mode, has_rule: Any
+) -> tuple[Prepared, Op | None]:
+    graph = source()
+    own = graph.entry.ops[-1] if mode.stub else None
+    return prepare(graph, types, cells, has_rule), own
+
+
+def held_names(graph: Graph) -> set[Any]:
+    """The attributes and keys that a program may read off what its arguments hold."""
+    names: set[Any] = set()
+    for _, op in graph.ops():
+        if op.fn in (getattr, operator.getitem, dict.get) and len(op.args) > 1:
+            key = op.args[1].value if isinstance(op.args[1], Const) else None
+            fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
+            if isinstance(key, (str, int)):
+                names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
+        elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
+            names.update(k for a in op.args if isinstance(a, Value) and isinstance(a.type, T.Held) for k, _ in a.type.fields)
+    return names
 
 
 def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: Op | None) -> Adjoint | None:

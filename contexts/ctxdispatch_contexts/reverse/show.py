@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.ir.source import to_python
-from ctxdispatch.passes import types as T
+from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.reverse.api import Argnums
 from ctxdispatch_contexts.reverse.context import ADContext, is_direct
 from ctxdispatch_contexts.reverse.entry import CallSource, Entry, Source
@@ -35,7 +35,7 @@ def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., A
         mode = Mode(wrt=wrt, split=False, single=single)
         source = Source(f) if is_direct(f, ADContext) else CallSource(f, holes(len(args)))  # type: ignore[arg-type]
         entry = Entry(source, dataclasses.replace(mode), ADContext)
-        program = entry.program(tuple(guardable(T.type_of(a)) for a in args))
+        program = entry.program(tuple(guardable(held_type(a)) for a in args))
         return AdjointCode(to_python(program.graph))
 
     return show

@@ -1,0 +1,163 @@
+"""Types of what the arguments of a program hold: the fields of objects, the entries of dicts, the items of lists.
+
+    held_type(value)      the type with everything that is worth a guard
+    fits(type, value)     the guard: `value` and what it holds are as the type says
+    without_held(type)    the part that stays true whatever runs meanwhile
+    only_used(type, names)   the fields that a program reads; the others are none of the guard's business
+
+What is held may be relied on while nothing that we do not see runs (`Inference.foreign`): code out of sight could
+store into the same objects.
+"""
+
+from __future__ import annotations
+
+import sys
+from abc import ABCMeta
+from collections.abc import Iterable
+from types import FunctionType
+from typing import Any as Anything
+
+from ctxdispatch.passes.types import (
+    MAX_ITEMS,
+    Any,
+    ArrayOf,
+    Exact,
+    Held,
+    Known,
+    ListOf,
+    Never,
+    TupleOf,
+    Type,
+    covers,
+    join,
+    type_of,
+)
+
+MAX_DEPTH, MAX_NODES = 5, 200
+
+
+def held_type(value: Anything) -> Type:
+    """Like `type_of`, and into objects, dicts and lists; large or deep ones are left at their class."""
+    found = _typed(value, MAX_DEPTH, [MAX_NODES])
+    return type_of(value, 1) if found is None else found
+
+
+def _typed(value: Anything, depth: int, budget: list[int]) -> Type | None:
+    """None where the budget is spent."""
+    budget[0] -= 1
+    if budget[0] < 0:
+        return None
+    cls = type(value)
+    if depth == 0 or not _opens(value, cls):
+        return _closed(value)
+    if cls is tuple:
+        items = [_typed(v, depth - 1, budget) for v in value]
+        return None if None in items else TupleOf(tuple(items))  # type: ignore[arg-type]
+    return _container(value, cls, depth - 1, budget)
+
+
+def _closed(value: Anything) -> Type:
+    """One that is not looked into. A closure is known by its code at most, not by identity."""
+    if isinstance(value, FunctionType) and value.__closure__:
+        return Exact(FunctionType)
+    found = type_of(value, 1)
+    return Exact(type(value)) if isinstance(found, (ListOf, TupleOf)) else found
+
+
+def _opens(value: Anything, cls: type) -> bool:
+    if cls in (list, tuple, dict):
+        return len(value) <= MAX_ITEMS and (cls is not dict or all(type(k) is str for k in value))
+    if hasattr(cls, "_fields") and issubclass(cls, tuple):
+        return True
+    return has_plain_dict(value, cls) and len(vars(value)) <= MAX_ITEMS
+
+
+def has_plain_dict(value: Anything, cls: type) -> bool:
+    """An instance of a user's class whose attributes are what its `__dict__` says."""
+    if type(cls) not in (type, ABCMeta) or cls.__module__ in ("builtins", "types", "functools", "numpy"):
+        return False
+    own = cls.__getattribute__ is object.__getattribute__
+    return own and isinstance(getattr(value, "__dict__", None), dict)
+
+
+def _container(value: Anything, cls: type, depth: int, budget: list[int]) -> Type | None:
+    if cls is list:
+        item = _joined(value, depth, budget)
+        return None if item is None else Exact(list) if item in (Any, Never) else Held(list, (), item)
+    pairs = value.items() if cls is dict else zip(cls._fields, value) if issubclass(cls, tuple) else vars(value).items()  # type: ignore[attr-defined]
+    fields: list[tuple[str, Type]] = []
+    for name, held in pairs:
+        type_ = _typed(held, depth, budget)
+        if type_ is None:
+            return None
+        fields.append((name, type_))
+    return Held(cls, tuple(fields))
+
+
+def _joined(values: Iterable[Anything], depth: int, budget: list[int]) -> Type | None:
+    item: Type = Never
+    for value in values:
+        type_ = _typed(value, depth, budget)
+        if type_ is None:
+            return None
+        item = join(item, type_)
+    return item
+
+
+# -- the guard -----------------------------------------------------------------------------------------------
+
+
+def fits(type_: Type, value: Anything) -> bool:
+    if isinstance(type_, Held):
+        return type(value) is type_.cls and _held_fits(type_, value)
+    if isinstance(type_, TupleOf):
+        return type(value) is tuple and len(value) == len(type_.items) and all(map(fits, type_.items, value))
+    if isinstance(type_, Known):
+        return value is type_.value
+    if isinstance(type_, ArrayOf):
+        return _array_fits(type_, value)
+    return type(value) is type_.cls if isinstance(type_, Exact) else covers(type_, value)
+
+
+def _array_fits(type_: ArrayOf, value: Anything) -> bool:
+    if type(value) is not sys.modules["numpy"].ndarray or value.dtype is not type_.dtype:
+        return False
+    shape = value.shape
+    if len(shape) != len(type_.dims):
+        return False
+    return all(one is None or one is (n == 1) for one, n in zip(type_.dims, shape, strict=True))
+
+
+def _held_fits(type_: Held, value: Anything) -> bool:
+    if type_.cls is list:
+        return len(value) <= MAX_ITEMS and all(fits(type_.item, item) for item in value)
+    if issubclass(type_.cls, tuple):
+        return all(fits(t, getattr(value, name)) for name, t in type_.fields)
+    held = value if type_.cls is dict else value.__dict__
+    return all(name in held and fits(t, held[name]) for name, t in type_.fields)
+
+
+# -- parts of types ------------------------------------------------------------------------------------------
+
+
+def has_held(type_: Type) -> bool:
+    return isinstance(type_, Held) or (isinstance(type_, TupleOf) and any(map(has_held, type_.items)))
+
+
+def without_held(type_: Type) -> Type:
+    if isinstance(type_, TupleOf):
+        return TupleOf(tuple(map(without_held, type_.items)))
+    return Exact(type_.cls) if isinstance(type_, Held) else type_
+
+
+def only_used(type_: Type, names: set[Anything]) -> Type:
+    """Without the fields of other names, at any depth."""
+    if isinstance(type_, TupleOf):
+        return TupleOf(tuple(only_used(t, names) for t in type_.items))
+    if not isinstance(type_, Held):
+        return type_
+    if type_.cls is list:
+        item = only_used(type_.item, names)
+        return Held(list, (), item)
+    kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names)
+    return Held(type_.cls, kept) if kept else Exact(type_.cls)

@@ -1,0 +1,173 @@
+"""Lists during inference: each is one abstract object.
+
+All values that may be the same list make a group and share their type; what is put into the list raises it. A list
+that code may change which we do not see *escapes*: its items may be anything from then on, and, since inference does
+not look at the order of things, from the start. Lists in arguments are not told apart: where one of them, or what it
+holds, may be changed, `foreign` is set and inference starts again without their items.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any as Anything
+from typing import Protocol
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.graph import Graph, Op, Operand, Value
+from ctxdispatch.passes import effects, python_types
+from ctxdispatch.passes.types import Any, Bound, Exact, Known, ListOf, Never, TupleOf, Type, cls_of, widen
+
+
+class Run(Protocol):
+    """What the lists need of the inference they are part of."""
+
+    graph: Graph
+    types: dict[Value, Type]
+    maker: dict[Value, Op]
+
+    def type(self, operand: Operand) -> Type: ...
+
+    def raise_type(self, value: Value, type_: Type) -> None: ...
+
+
+class Lists:
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.foreign = False
+        self.groups: dict[Value, set[Value]] = {}
+
+    def effects_of(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
+        """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
+        function, operands, types = self._unbound(callee, op, args)
+        put = _put(function, types) if hashable(function) else None
+        if put is not None:
+            self._raise_items(operands[0], put[1])
+            self.keep(operands[put[0]], types[put[0]])
+        elif not hashable(function) or not effects.keeps_lists(function, types):
+            self.foreign = True
+            self.keep_all(operands, types)
+        elif function in effects.CONTAINS_OPERANDS:
+            self.keep_all(operands, types)
+        elif function is operator.getitem:
+            self._take_item(op.results[0], operands[0], types)
+        elif function not in effects.LOOKS_AT:
+            self.keep_all(*_only_tuples(operands, types))
+
+    def _take_item(self, result: Value, operand: Operand | None, types: Sequence[Type]) -> None:
+        """A list taken out of a tuple that was made here is that list."""
+        if not (isinstance(types[0], TupleOf) and effects.holds_list(types[0])):
+            return
+        maker = self.run.maker.get(operand) if isinstance(operand, Value) else None
+        index = python_types.known(types[1])
+        made_here = maker is not None and maker.fn is prim.build_tuple and type(index) is int
+        item = maker.args[index] if made_here else None  # type: ignore[union-attr]
+        if isinstance(item, Value) and isinstance(self.run.types.get(item), ListOf):
+            self.same(result, item)
+        else:
+            self.keep(operand, types[0])
+
+    def keep_all(self, operands: Sequence[Operand | None], types: Sequence[Type]) -> None:
+        for operand, type_ in zip(operands, types):
+            self.keep(operand, type_)
+
+    def keep(self, operand: Operand | None, type_: Type) -> None:
+        """Something keeps the operand, or does with it what we do not see."""
+        if effects.holds_list(type_):
+            self.escape(operand)
+
+    def _raise_items(self, operand: Operand | None, item: Type) -> None:
+        self._check_foreign(operand)
+        for member in self._members(operand):
+            if isinstance(self.run.types.get(member), ListOf):
+                self.run.raise_type(member, Exact(list) if item is Any else ListOf(widen(item)))
+
+    def escape(self, operand: Operand | None) -> None:
+        """Code that we do not see may change this list from now on."""
+        if isinstance(operand, Value) and isinstance(self.run.types.get(operand), Bound):
+            operand = self.bound_to(operand)
+        maker = self.run.maker.get(operand) if isinstance(operand, Value) else None
+        if maker is not None and maker.fn is prim.build_tuple:
+            self.keep_all(maker.args, [self.run.type(a) for a in maker.args])
+            return
+        self._check_foreign(operand)
+        for member in self._members(operand):
+            if isinstance(self.run.types.get(member), ListOf):
+                self.run.raise_type(member, Exact(list))
+
+    def _check_foreign(self, operand: Operand | None) -> None:
+        """A list that was not made here may be an item of another, or of an argument."""
+        for member in self._members(operand) or (None,):
+            maker = self.run.maker.get(member) if member is not None else None
+            fresh = maker is not None and maker.fn in effects.MAKES_LIST
+            self.foreign |= not fresh and (
+                member is None or member in self.run.graph.params or maker is not None
+            )
+
+    def _members(self, operand: Operand | None) -> set[Value]:
+        if not isinstance(operand, Value):
+            return set()
+        return self.groups.setdefault(operand, {operand})
+
+    def same(self, a: Value, b: Value) -> None:
+        group, other = self._members(a), self._members(b)
+        if group is other:
+            return
+        group |= other
+        for member in other:
+            self.groups[member] = group
+        type_ = python_types.join_all(self.run.types.get(m, Never) for m in group)
+        for member in group:
+            self.run.raise_type(member, type_)
+
+    def bound_to(self, operand: Operand) -> Operand | None:
+        """The list whose method this is; None where that is not seen here."""
+        maker = self.run.maker.get(operand) if isinstance(operand, Value) else None
+        return maker.args[0] if maker is not None and maker.fn is getattr else None
+
+    def _unbound(
+        self, callee: Type, op: Op, args: Sequence[Type]
+    ) -> tuple[Anything, list[Operand | None], list[Type]]:
+        """The call with a bound method's object as its first argument."""
+        if isinstance(callee, Bound):
+            return callee.function, [self.bound_to(op.callee), *op.args], [callee.self, *args]
+        return (callee.value if isinstance(callee, Known) else None), list(op.args), list(args)
+
+    def changed(self, value: Value, type_: Type) -> None:
+        """The type of `value` was raised. One that says nothing of a list hides what is done to the list."""
+        if value in self.groups and not isinstance(type_, ListOf):
+            for member in self.groups[value]:
+                if isinstance(self.run.types.get(member), ListOf):
+                    self.run.raise_type(member, Exact(list))
+
+
+def hashable(value: Anything) -> bool:
+    return getattr(type(value), "__hash__", None) is not None
+
+
+def _only_tuples(
+    operands: Sequence[Operand | None], types: Sequence[Type]
+) -> tuple[Sequence[Operand | None], Sequence[Type]]:
+    chosen = [(o, t) for o, t in zip(operands, types) if isinstance(t, TupleOf)]
+    return [o for o, _ in chosen], [t for _, t in chosen]
+
+
+_PUTS: dict[Anything, tuple[int, Callable[[Type], Type]]] = {
+    prim.list_append: (1, lambda t: t),
+    list.append: (1, lambda t: t),
+    list.insert: (2, lambda t: t),
+    operator.setitem: (2, lambda t: t),
+    prim.list_extend: (1, python_types.item_of),
+    list.extend: (1, python_types.item_of),
+}
+"""Which argument says what such a call puts into the list, its first argument."""
+
+
+def _put(function: Anything, types: Sequence[Type]) -> tuple[int, Type] | None:
+    """The number of the argument that is put into a list, and the type of the items that this gives."""
+    if function not in _PUTS or cls_of(types[0]) is not list:
+        return None
+    position, item = _PUTS[function]
+    if function is operator.setitem and cls_of(types[1]) is not int:
+        return position, Any
+    return position, item(types[position])
