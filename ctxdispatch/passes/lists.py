@@ -1,10 +1,10 @@
 """Lists during inference: each is one abstract object.
 
-All values that may be the same list make a group and share their type; what is put into the list raises it. A list
-that code may change which we do not see *escapes*: its items may be anything from then on, and, since inference does
-not look at the order of things, from the start. Lists in arguments are not told apart: where one of them, or what it
-holds, may be changed, `foreign` is set and inference starts again without their items.
-"""
+All values that may be the same list make a group and share their type; what is put into the list raises
+it. A list that code may change which we do not see *escapes*: its items may be anything from then on,
+and, since inference does not look at the order of things, from the start. Lists in arguments are not told
+apart: where one of them, or what it holds, may be changed, `foreign` is set and inference starts again
+without their items."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ def leq(a: Type, b: Type) -> bool:
 
 
 def covers(type_: Type, value: Anything) -> bool:
-    """`value` is of type `type_`."""
+    """`value` is of type `type_`. What an iterator will give cannot be seen."""
     if type_ is Any or isinstance(type_, Known):
         return type_ is Any or type_ == Known(value)
     if isinstance(type_, (Exact, OneOf)):
@@ -270,7 +270,9 @@ def covers(type_: Type, value: Anything) -> bool:
         return same and all(map(covers, type_.items, value))
     if isinstance(type_, ListOf):
         return type(value) is list and all(covers(type_.item, item) for item in value)
-    return isinstance(type_, ArrayOf) and leq(type_of(value), type_)
+    if isinstance(type_, Bound):
+        return covers(type_.self, getattr(value, "__self__", None))
+    return isinstance(type_, IterOf) or (isinstance(type_, ArrayOf) and leq(type_of(value), type_))
 
 
 # -- types of values -----------------------------------------------------------------------------------------

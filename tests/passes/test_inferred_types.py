@@ -1,5 +1,5 @@
-"""Whatever a program returns is of the type that was inferred for it: NumPy programs from a table, on arrays of all
-small shapes and several dtypes, known exactly or in part."""
+"""Whatever a program returns is of the type that was inferred for it: NumPy programs from a table, on arrays
+of all small shapes and several dtypes, known exactly or in part."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def has_inner_function(function):
 @pytest.mark.parametrize("graph, function", compiled([f for f in UNARY if not has_inner_function(f)]))
 def test_types_are_found(graph, function):
     """Not only right but useful: each program has a type, for one of the usual ranks."""
-    if set(function.__code__.co_names).isdisjoint({"qr", "ravel"}):  # a named tuple; a sum, which of no items is 0
+    if set(function.__code__.co_names).isdisjoint({"qr", "ravel"}):  # a named tuple; a sum of no items
         assert any(infer(graph, [type_]).return_type is not Any for type_ in CANDIDATES)
 
 

@@ -1,4 +1,4 @@
-"""Optimised programs compute what the programs do, bitwise, exceptions included; their types hold on the way."""
+"""Optimised programs compute what the programs do, bitwise, exceptions included; all types hold."""
 
 import math
 
@@ -121,6 +121,23 @@ def list_methods(x):
     zs += ["c"]
     zs.extend((1, 2))
     return xs[-1], ys, zs, ys.pop(), zs.pop(1)
+
+
+@on((1, True), (1, False))
+def hidden_lists(x, c):
+    xs = [x]
+    maybe = xs if c else None
+    if maybe is not None:
+        maybe.append("a")
+    ys = [x]
+    put = getattr(ys, "append", None)
+    put("b")
+    zs = [x]
+    puts = (zs.append, 1)
+    puts[0]("c")
+    ws = [x]
+    list.append(*(ws, "d"))
+    return xs[-1], ys[-1], zs[-1], ws[-1]
 
 
 class Point:
@@ -278,7 +295,9 @@ def globals_(x):
     return counter, SCALE * x, SIZES[0], np.pi, math.inf
 
 
-ALL = [pytest.param(f, a, id=f"{f.__qualname__}-{n}") for f, cases in CASES + MINE for n, a in enumerate(cases)]
+ALL = [
+    pytest.param(f, a, id=f"{f.__qualname__}-{n}") for f, cases in CASES + MINE for n, a in enumerate(cases)
+]
 
 
 @pytest.mark.parametrize("f, args", ALL)
