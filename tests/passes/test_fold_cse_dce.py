@@ -1,4 +1,4 @@
-"""Before and after of each thing that folding, common subexpressions and dead code do; guards; the lattice."""
+"""Before and after of each thing that folding, common subexpressions and dead code do; guards; types."""
 
 import math
 import textwrap
