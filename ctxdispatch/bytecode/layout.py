@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from ctxdispatch.bytecode.spelling import APPENDS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, Loop, LoopForest, dominators, loops, reverse_postorder
-from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op, Raise, Return, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op, Operand, Raise, Return, Value
 
 Base = tuple[Value, ...]
 
@@ -111,19 +111,19 @@ def _contiguous(order: list[Block], forest: LoopForest) -> list[Block]:
 
 
 def _count_uses(order: list[Block]) -> Counter[Value]:
-    uses: Counter[Value] = Counter()
-    for block in order:
-        for op in block.ops:
-            if isinstance(op.callee, Value):
-                uses[op.callee] += 1
-            for arg in op.args:
-                if isinstance(arg, Value):
-                    uses[arg] += 1
-        if block.terminator is not None:
-            uses.update(v for v in block.terminator.operands() if isinstance(v, Value))
-        for edge in block.edges():
-            uses.update(a for a in edge.args if isinstance(a, Value))
-    return uses
+    return Counter(v for block in order for v in _operands(block) if isinstance(v, Value))
+
+
+def _operands(block: Block) -> list[Operand]:
+    found: list[Operand] = []
+    for op in block.ops:
+        found.append(op.callee)
+        found += op.args
+    if block.terminator is not None:
+        found += block.terminator.operands()
+    for edge in block.edges():
+        found += edge.args
+    return found
 
 
 def _find_aliases(layout: Layout) -> None:

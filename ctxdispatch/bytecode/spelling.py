@@ -102,12 +102,13 @@ def display(name: str) -> Row:
     return lambda op, site: Spelling([*op.args], ((name, len(op.args)),))
 
 
-COMPARISONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+COMPARE = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+COMPARISONS = {id(f): k for k, f in enumerate(COMPARE)}
 MASKS = (2, 10, 8, 7, 4, 12)  # of the outcomes unordered 1, less 2, greater 4, equal 8
 
 
 def compare(function: Any, to_bool: bool = False) -> Symbolic:
-    index = COMPARISONS.index(function)
+    index = COMPARISONS[id(function)]
     shift, bit = EMIT.compare
     return ("COMPARE_OP", index << shift | (MASKS[index] * EMIT.compare_mask) | bit * to_bool)
 
@@ -118,8 +119,8 @@ INPLACE = "iadd iand ifloordiv ilshift imatmul imul imod ior ipow irshift isub i
 
 # -- truth -----------------------------------------------------------------------------------------
 
-IS = (operator.is_, operator.is_not)
-EXACT = {id(f) for f in (*IS, operator.contains, primitives.not_contains, operator.not_)}
+IS = {id(operator.is_), id(operator.is_not)}
+EXACT = IS | {id(f) for f in (operator.contains, primitives.not_contains, operator.not_)}
 """Whose instructions leave an exact bool."""
 
 
@@ -127,7 +128,7 @@ def _bool(op: Op, site: Site) -> Spelling | None:
     if len(op.args) != 1:
         return None
     inner = site.peek(op.args[0])
-    if inner is not None and inner.syntax and EMIT.compare[1] and inner.fn in COMPARISONS:
+    if inner is not None and inner.syntax and EMIT.compare[1] and id(inner.fn) in COMPARISONS:
         site.skip()
         return Spelling([*inner.args], (compare(inner.fn, to_bool=True),))
     return Spelling([*op.args], EMIT.truth or (("UNARY_NOT", 0), ("UNARY_NOT", 0)))
@@ -335,7 +336,7 @@ def _unpack_ex(op: Op, site: Site) -> Spelling | None:
 TABLE: list[tuple[Any, Row]] = [
     *((getattr(operator, n), fixed(2, ("BINARY_OP", k))) for k, n in enumerate(NUMBERS)),
     *((getattr(operator, n), fixed(2, ("BINARY_OP", k + len(NUMBERS)))) for k, n in enumerate(INPLACE)),
-    *((f, fixed(2, compare(f))) for f in COMPARISONS),
+    *((f, fixed(2, compare(f))) for f in COMPARE),
     (operator.is_, fixed(2, ("IS_OP", 0))),
     (operator.is_not, fixed(2, ("IS_OP", 1))),
     (operator.contains, fixed(2, ("CONTAINS_OP", 0), order=(1, 0))),

@@ -20,6 +20,7 @@ from ctxdispatch.bytecode.layout import Base, Layout, is_check
 from ctxdispatch.bytecode.spelling import (
     COMPARISONS,
     EXACT,
+    IS,
     NULL,
     STORED,
     Callee,
@@ -32,6 +33,7 @@ from ctxdispatch.bytecode.spelling import (
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.bytecode.threads import Threads
 from ctxdispatch.ir.graph import (
+    UNDEF,
     Block,
     Branch,
     Const,
@@ -52,6 +54,7 @@ SymbolicAt = tuple[str, Any, Pos]
 Work = tuple[Push | None, Pos]
 """None: the op before is a statement."""
 
+TRUTH = {id(bool), id(operator.not_)}
 SWAPPED = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}
 
 
@@ -131,15 +134,15 @@ class Stackifier:
     def _condition(self, cond: Operand, pos: Pos) -> None:
         """Sets `test`: the jump decides by itself what `bool`, `not` and `is None` would."""
         self.test, exact = "TRUE", True
-        while (op := self.peek(cond)) and op.syntax and op.fn in (bool, operator.not_) and len(op.args) == 1:
+        while (op := self.peek(cond)) and op.syntax and id(op.fn) in TRUTH and len(op.args) == 1:
             exact, cond, pos = False, op.args[0], self.position(op.pos)
             self.test = SWAPPED[self.test] if op.fn is operator.not_ else self.test
             self.skip()
-        if op and op.syntax and op.fn in (operator.is_, operator.is_not) and _is_none(op.args[1]):
+        if op and op.syntax and id(op.fn) in IS and _is_none(op.args[1]):
             self.test = "NONE" if (op.fn is operator.is_) == (self.test == "TRUE") else "NOT_NONE"
             self.skip()
             self._work.append((op.args[0], self.position(op.pos)))
-        elif op and op.syntax and op.fn in COMPARISONS and EMIT.compare[1]:
+        elif op and op.syntax and id(op.fn) in COMPARISONS and EMIT.compare[1]:
             self.skip()
             self._spelled(op.args, (compare(op.fn, to_bool=True),), self.position(op.pos))
         else:
@@ -222,18 +225,37 @@ class Stackifier:
             if not self._opens_with(code, item):
                 code.insert(0, self._dropped(item, code[0][2] if code else NOWHERE))
             self.tops[block] = item
-        elif code and self._all_jump_here(block):
-            first = code[0][1]
-            if isinstance(first, Value) and first in block.params and self._opens_with(code, first):
-                self.tops[block] = first
-            elif len(code) > 1 and code[0][0] in ("LOAD_FAST", "LOAD_CONST"):
-                self._take_second(block, code)
+            return
+        at, param = self._first_load(block, code)
+        if param is not None and self._may_be_top(block, param):
+            self.tops[block] = param
+            code[at : at + 1] = [("SWAP", 2, code[at][2])] * at
 
-    def _take_second(self, block: Block, code: list[SymbolicAt]) -> None:
-        name, second, pos = code[1]
-        if name == "LOAD_FAST" and second in block.params and self.layout.uses[second] == 1:
-            code[1] = ("SWAP", 2, pos)
-            self.tops[block] = second
+    def _first_load(self, block: Block, code: list[SymbolicAt]) -> tuple[int, Value | None]:
+        """The load of a parameter that is the first instruction, or the second after another load."""
+        for at, (name, arg, _) in enumerate(code[:2]):
+            if name == "LOAD_FAST" and arg in block.params:
+                return at, arg if self.layout.uses[arg] == 1 else None
+            if name not in ("LOAD_FAST", "LOAD_CONST"):
+                break
+        return 0, None
+
+    def _may_be_top(self, block: Block, param: Value) -> bool:
+        """Not where a branch passes what is in a slot already, nor around a loop."""
+        number, numbers = self.layout.numbers[block], self.layout.numbers
+        preds = self.layout.incoming[block]
+        return bool(preds) and all(
+            numbers[p] < number and (isinstance(p.terminator, Jump) or self._passes_const(p, block, param))
+            for p in preds
+        )
+
+    def _passes_const(self, pred: Block, block: Block, param: Value) -> bool:
+        """Every edge from `pred`, a branch."""
+        edges = [e for e in pred.edges() if e.target is block]
+        at = block.params.index(param)
+        return isinstance(pred.terminator, Branch) and all(
+            isinstance(e.args[at], Const) and e.args[at] is not UNDEF for e in edges
+        )
 
     def _opens_with(self, code: list[SymbolicAt], value: Value) -> bool:
         if not (code and code[0][0] == "LOAD_FAST" and code[0][1] is value and self.layout.uses[value] == 1):
@@ -247,13 +269,6 @@ class Stackifier:
             return False
         end = preds[0].terminator
         return isinstance(end, Iterate) and end.body.target is block
-
-    def _all_jump_here(self, block: Block) -> bool:
-        preds = self.layout.incoming[block]
-        number = self.layout.numbers[block]
-        return bool(preds) and all(
-            isinstance(p.terminator, Jump) and self.layout.numbers[p] < number for p in preds
-        )
 
     # -- ops ---------------------------------------------------------------------------------------
 

@@ -119,6 +119,34 @@ def test_constants_are_told_apart_by_identity():
     assert all(x is y for x, y in zip(f(), one))
 
 
+def test_constants_are_never_compared():
+    class Odd:
+        __hash__ = None
+
+        def __eq__(self, other):
+            raise AssertionError("compared")
+
+        def __call__(self, *args):
+            return args
+
+        __len__ = __bool__ = __add__ = __eq__
+
+    odd = Odd()
+
+    def write(b, x):
+        then, join = b.new_block(), b.new_block()
+        join.params = [Value("p")]
+        b.branch(b.call(operator.is_, x, Const(odd), syntax=True), then, join)
+        b.graph.entry.terminator.orelse.args = [Const(odd)]
+        b.enter(then)
+        b.jump(join, [b.call(odd, Const(odd), x)])
+        b.enter(join)
+        return b.call(odd, Const(odd), join.params[0], b.call(odd))
+
+    assert build(1, write)(1)[0] is odd
+    assert build(1, write)(odd)[1][0] is odd
+
+
 def test_an_operator_that_is_called_is_called():
     f = build(2, lambda b, x, y: b.call(operator.add, x, y))
     g = build(2, lambda b, x, y: b.call(operator.add, x, y, syntax=True))
@@ -428,6 +456,15 @@ def test_entry_is_a_loop():
     b.enter(done)
     b.ret(less)
     assert make_function(graph)(5) == 0
+
+
+def test_what_a_choice_gives_stays_on_the_stack():
+    def f(x, y):
+        return y + (x.real if x else 1 if y else 2)
+
+    g = again(f)
+    assert [g(*a) for a in ((0, 0), (0, 1), (1, 0))] == [f(*a) for a in ((0, 0), (0, 1), (1, 0))]
+    assert not any("STORE_FAST" in n for n in names(g))
 
 
 def test_a_new_name():
