@@ -330,6 +330,11 @@ def expand(cotangent: Any, primal: Any) -> Any:
     return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)
 
 
+def full(cotangent: Any, primal: Any) -> Any:
+    """`expand`, where a merge of cotangents may have been the zero 0.0. `tidy` knows whether."""
+    return expand(cotangent, primal)
+
+
 def reversed_items(bars: list[Any]) -> Any:
     """Item cotangents collected by a reversed loop, as the cotangent of the iterator."""
     bars.reverse()
