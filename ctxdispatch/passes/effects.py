@@ -192,6 +192,15 @@ def assume_harmless(function: Anything) -> None:
     _HARMLESS.add(function)
 
 
+_REMOVABLE: set[Anything] = set()
+
+
+def assume_removable(*functions: Anything) -> None:
+    """Calls of these whose results nobody reads can go, whatever the arguments are."""
+    _REMOVABLE.update(functions)
+    _HARMLESS.update(functions)
+
+
 _KEEPS_LISTS = {list.pop, list.clear, list.reverse, next}
 MAKES_LIST = frozenset({prim.build_list, list, sorted, list.copy, operator.add})
 CONTAINS_OPERANDS = frozenset({prim.build_map, prim.build_set, prim.make_function})
@@ -285,7 +294,7 @@ def may_raise(function: Anything, args: Sequence[Type]) -> bool:
         return not all(map(_container, args))
     classes = [cls_of(a) for a in args]
     if function in (isinstance, range):
-        return not (isinstance(args[-1], Known) if function is isinstance else set(classes) == {int})
+        return not (isinstance(args[-1], (Known, TupleOf)) if function is isinstance else set(classes) == {int})
     if function in _DIVISIONS and len(args) == 2:
         return not (set(classes) <= {bool, int, float} and _nonzero(args[1]))
     if function in (operator.pow, pow) and len(args) == 2:
@@ -384,6 +393,8 @@ def op_may_raise(op: Op) -> bool:
 
 
 def removable(op: Op) -> bool:
+    if _hashable(op.fn) and op.fn in _REMOVABLE:
+        return True
     return op_is_pure(op) and not op_may_raise(op)
 
 

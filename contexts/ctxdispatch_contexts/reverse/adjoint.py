@@ -378,15 +378,11 @@ class Adjoint:
         if not lists:
             start.params.insert(0, Value("_", T.Exact(int)))
             return self.call(builtins.iter, self.call(range, self._count(loop)), syntax=True)
-        backwards = [self.call(reversed, self.recall(kept)) for kept, _ in lists]
-        if len(lists) == 1:
-            start.params.insert(0, lists[0][1])
-            return backwards[0]
         item = Value("saved")
         start.params.insert(0, item)
         twins = [twin for _, twin in lists]
         start.ops.insert(0, Op(Const(primitives.unpack), [item, Const(len(twins))], twins, syntax=True))
-        return self.call(zip, *backwards)
+        return self.call(rewind, *[self.recall(kept) for kept, _ in lists], type=T.IterOf(T.Any))
 
     def _save(self, loop: Loop, value: Value) -> Value:
         """Keep `value` of every whole iteration on a list."""
@@ -443,21 +439,9 @@ def is_zero(operand: Operand) -> bool:
     return isinstance(operand, Const) and operand.value is cotangents.ZERO
 
 
-def settle(adjoint: Adjoint) -> None:
-    """Give the zero that reaches a merge of cotangents a form: 0.0 where they add with `+`, else None."""
-    variable_of = adjoint.build.variable_of
-    for block in adjoint.graph.blocks:
-        terminator = block.terminator
-        for edge in block.edges():
-            skip = 1 if isinstance(terminator, Iterate) and edge is terminator.body else 0
-            for position, arg in enumerate(edge.args):
-                if is_zero(arg):
-                    variable = variable_of.get(edge.target.params[position + skip])
-                    primal = variable[1] if isinstance(variable, tuple) else None
-                    number = isinstance(primal, Value) and numeric(primal.type)
-                    edge.args[position] = Const(0.0) if number else NONE
-        for op in block.ops:
-            op.args = [NONE if is_zero(a) else a for a in op.args]
+def rewind(*lists: list[Any]) -> Any:
+    """From the last entries of lists of one length to the first. Lowered by `tidy`."""
+    return zip(*map(reversed, lists))
 
 
-__all__ = ["Adjoint", "Jump", "Scope", "cotangent_type", "is_zero", "numeric", "settle"]
+__all__ = ["Adjoint", "Jump", "Scope", "cotangent_type", "is_zero", "numeric", "rewind"]

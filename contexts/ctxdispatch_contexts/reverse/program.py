@@ -27,7 +27,7 @@ from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import active_values, carries
-from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, settle
+from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric
 from ctxdispatch_contexts.reverse.calls import Entries, instrument
 from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.optimise import optimise
@@ -35,6 +35,7 @@ from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
 from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of
 from ctxdispatch_contexts.reverse.structure import Shape, normalise
+from ctxdispatch_contexts.reverse.tidy import tidy
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def differentiate(
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
     adjoint = _adjoint(graph, wrt, mode, entries, own)
     if adjoint is not None:
-        settle(adjoint)
+        tidy(adjoint)
     optimise(graph, types, cells)
     if mode.split and adjoint is not None:
         split(graph)

@@ -125,7 +125,7 @@ class Pullbacks:
         """bar(value) for a rule that looks at its shape."""
         bar = self.arrived(adjoint, value)
         if isinstance(bar, Value) and isinstance(value.type, T.ArrayOf) and self.may_be_scalar(adjoint, bar):
-            return adjoint.call(cotangents.expand, bar, adjoint.recall(value), type=value.type)
+            return adjoint.call(cotangents.full, bar, adjoint.recall(value), type=value.type)
         return bar if is_zero(bar) else strict(adjoint, bar, value)
 
     is_zero = staticmethod(is_zero)

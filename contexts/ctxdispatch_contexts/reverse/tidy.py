@@ -1,0 +1,167 @@
+"""What the transform emits for safety, and what only the finished graph shows to be superfluous.
+
+    bar + zero                  is bar, now that all merges are known
+    zero into a merge           is 0.0 where cotangents add with `+`, else None
+    full(bar, v)                is bar, where no 0.0 can have reached it
+    a saved list, never read    is not saved
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.rewrite import substitute, uses
+from ctxdispatch.passes import effects
+from ctxdispatch.passes.dce import dce
+from ctxdispatch.passes.prune import prune
+from ctxdispatch_contexts.reverse import containers, cotangents
+from ctxdispatch_contexts.reverse.activity import passed
+from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, rewind
+
+LINEAR = frozenset({operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, cotangents.full})
+"""Zero for a zero first operand."""
+
+effects.assume_removable(
+    rewind, cotangents.full, cotangents.expand, cotangents.unbroadcast, cotangents.project, cotangents.finish,
+    cotangents.whole, cotangents.entry_of, containers.from_items, containers.unzip, containers.backwards,
+    containers.by_key, containers.by_position,
+)  # fmt: skip
+
+
+def tidy(adjoint: Adjoint) -> None:
+    graph = adjoint.graph
+    prune(graph)
+    while _drop_zeros(graph):
+        prune(graph)
+    _settle_zeros(adjoint)
+    _drop_fulls(graph)
+    dce(graph)
+    while _narrow(graph):
+        dce(graph)
+    _lower_rewinds(graph)
+    prune(graph)
+
+
+# -- zeros ------------------------------------------------------------------------------------------------------
+
+
+def _drop_zeros(graph: Graph) -> bool:
+    replaced: dict[Value, Operand] = {}
+    for block in graph.blocks:
+        block.ops = [op for op in block.ops if not _is_trivial(op, replaced)]
+    substitute(graph, replaced)
+    return bool(replaced)
+
+
+def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
+    """The op adds nothing to a cotangent, or scales nothing."""
+    args = [replaced.get(a, a) if isinstance(a, Value) else a for a in op.args]
+    if not any(map(is_zero, args)):
+        return False
+    if op.fn is operator.add or op.fn is cotangents.accumulate:
+        replaced[op.result] = args[1] if is_zero(args[0]) else args[0]
+        return True
+    if is_zero(args[0]) and _hashable(op.fn) and op.fn in LINEAR:
+        replaced[op.result] = ZERO
+        return True
+    return False
+
+
+def _hashable(fn: Any) -> bool:
+    return fn is not None and getattr(type(fn), "__hash__", None) is not None
+
+
+def _settle_zeros(adjoint: Adjoint) -> None:
+    variable_of = adjoint.build.variable_of
+    for block in adjoint.graph.blocks:
+        for edge in block.edges():
+            params = edge.target.params[len(edge.target.params) - len(edge.args) :]
+            for position, (param, arg) in enumerate(zip(params, edge.args, strict=True)):
+                if is_zero(arg):
+                    edge.args[position] = _zero_of(variable_of.get(param))
+        for op in block.ops:
+            op.args = [NONE if is_zero(a) else a for a in op.args]
+
+
+def _zero_of(variable: Any) -> Const:
+    primal = variable[1] if isinstance(variable, tuple) else None
+    return Const(0.0) if isinstance(primal, Value) and numeric(primal.type) else NONE
+
+
+# -- shapes -----------------------------------------------------------------------------------------------------
+
+
+def _drop_fulls(graph: Graph) -> None:
+    """`full` stays, as `expand`, where a merge may give the 0.0 that stands for zeros."""
+    maybe = _maybe_scalar(graph)
+    replaced: dict[Value, Operand] = {}
+    for block in graph.blocks:
+        kept = []
+        for op in block.ops:
+            if op.fn is cotangents.full and op.args[0] not in maybe:
+                replaced[op.result] = op.args[0]
+                continue
+            if op.fn is cotangents.full:
+                op.callee = Const(cotangents.expand)
+            kept.append(op)
+        block.ops = kept
+    substitute(graph, replaced)
+
+
+def _maybe_scalar(graph: Graph) -> set[Operand]:
+    pairs = [pair for b in graph.blocks for e in b.edges() for pair in passed(b.terminator, e)]
+    found: set[Operand] = {p for p, a in pairs if isinstance(a, Const) and type(a.value) is float and a.value == 0.0}
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found.update(p for p, a in pairs if a in found)
+    return found
+
+
+# -- saved lists ------------------------------------------------------------------------------------------------
+
+
+def _rewinds(graph: Graph) -> Iterator[tuple[Block, Iterate, Op, Op]]:
+    """Each reversed loop: (its header, the terminator, the call of `rewind`, the unpacking of the items)."""
+    makers = {op.result: op for _, op in graph.ops() if op.fn is rewind}
+    for block in graph.blocks:
+        terminator = block.terminator
+        if isinstance(terminator, Iterate) and terminator.iterator in makers:
+            start = terminator.body.target
+            unpack = next(op for op in start.ops if op.args and op.args[0] is start.params[0])
+            yield block, terminator, makers[terminator.iterator], unpack
+
+
+def _narrow(graph: Graph) -> bool:
+    """Leave out the lists whose entries nobody reads; one stays to count the iterations."""
+    used = uses(graph)
+    changed = False
+    for _, _, call, unpack in _rewinds(graph):
+        read = [i for i, twin in enumerate(unpack.results) if used[twin]] or [0]
+        if len(read) < len(unpack.results):
+            call.args = [call.args[i] for i in read]
+            unpack.results = [unpack.results[i] for i in read]
+            unpack.args[1] = Const(len(read))
+            changed = True
+    return changed
+
+
+def _lower_rewinds(graph: Graph) -> None:
+    for _, terminator, call, unpack in list(_rewinds(graph)):
+        home = next(b for b, op in graph.ops() if op is call)
+        at = next(i for i, op in enumerate(home.ops) if op is call)
+        backwards = [Op(Const(reversed), [kept], [Value()], (), call.pos) for kept in call.args]
+        start = terminator.body.target
+        if len(backwards) == 1:
+            home.ops[at : at + 1] = backwards
+            terminator.iterator = backwards[0].result
+            start.params[0] = unpack.results[0]
+            start.ops.remove(unpack)
+        else:
+            home.ops[at:at] = backwards
+            call.callee, call.args = Const(zip), [op.result for op in backwards]
