@@ -39,11 +39,17 @@ def squares(x):
     return np.real(x * np.conj(x)) if x.dtype.kind == "c" else x * x
 
 
+def root(s):
+    """sqrt(s) with a finite slope at 0, so that a norm's gradient at 0 is 0 and not inf * 0."""
+    zero = s == 0
+    return np.sqrt(s + zero) - zero
+
+
 @lower(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     x = np.asarray(x)
     if ord is None:
-        return np.sqrt(np.sum(squares(x), axis=axis, keepdims=keepdims))
+        return root(np.sum(squares(x), axis=axis, keepdims=keepdims))
     if axis is None:
         axis = (0, 1) if x.ndim == 2 else (0,)
     if isinstance(axis, int) or len(axis) == 1:
@@ -53,7 +59,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
 def length(x, ord, axis, keepdims):
     if ord == 2:
-        return np.sqrt(np.sum(squares(x), axis=axis, keepdims=keepdims))
+        return root(np.sum(squares(x), axis=axis, keepdims=keepdims))
     if ord == math.inf:
         return np.max(np.abs(x), axis=axis, keepdims=keepdims)
     if ord == -math.inf:
@@ -69,7 +75,7 @@ def length(x, ord, axis, keepdims):
 
 def matrix_length(x, ord, row, column, keepdims):
     if ord == "fro" or ord == "f":
-        return np.sqrt(np.sum(squares(x), axis=(row, column), keepdims=keepdims))
+        return root(np.sum(squares(x), axis=(row, column), keepdims=keepdims))
     if ord in (1, -1, math.inf, -math.inf):
         summed, other = (row, column) if abs(ord) == 1 else (column, row)
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
