@@ -29,12 +29,14 @@ ZERO = _Zero()
 
 
 class Partial:
-    """Cotangent of a container by entries. Owned by one variable of one reverse sweep, so it is changed in place."""
+    """Cotangent of a container by entries. Owned by one variable of one reverse sweep, so it is changed in place, and
+    so are those of its entries (arrays) that are `owned`."""
 
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "owned")
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
+        self.owned: set[Any] = set()
 
 
 # -- sums -------------------------------------------------------------------------------------------------------
@@ -62,10 +64,35 @@ def _merge(a: Any, b: Any) -> Partial:
 
 def add_entries(into: Partial, whole: Any) -> Partial:
     """Add a container cotangent entry by entry."""
-    entries = into.entries
+    owned = whole.owned if isinstance(whole, Partial) else ()
     for key, cotangent in entries_of(whole):
-        entries[key] = accumulate(entries.get(key), cotangent)
+        _add_to(into, key, cotangent, key in owned)
     return into
+
+
+def _add_to(into: Partial, key: Any, cotangent: Any, owned: bool) -> None:
+    """Arrays that are our own are added to in place: large ones cost more to allocate than to add."""
+    entries = into.entries
+    old = entries.get(key)
+    if old is None:
+        entries[key] = cotangent
+        if owned:
+            into.owned.add(key)
+    elif key in into.owned and _fits_in(cotangent, old):
+        np.add(old, cotangent, old)
+    elif owned and _fits_in(old, cotangent):
+        entries[key] = np.add(old, cotangent, cotangent)
+        into.owned.add(key)
+    else:
+        entries[key] = accumulate(old, cotangent)
+        into.owned.discard(key)
+
+
+def _fits_in(array: Any, buffer: Any) -> bool:
+    return (
+        type(array) is np.ndarray and type(buffer) is np.ndarray
+        and array.shape == buffer.shape and array.dtype == buffer.dtype
+    )  # fmt: skip
 
 
 def entries_of(whole: Any) -> list[tuple[Any, Any]]:
@@ -107,9 +134,15 @@ def add_entry(bar: Any, key: Any, cotangent: Any) -> Any:
         return bar
     if not isinstance(bar, Partial):
         bar = add_entries(Partial(), bar)
-    entries = bar.entries
-    old = entries.get(key)
-    entries[key] = cotangent if old is None else accumulate(old, cotangent)
+    _add_to(bar, key, cotangent, False)
+    return bar
+
+
+def add_own_entry(bar: Any, key: Any, cotangent: Any) -> Any:
+    """`add_entry` of an array that nothing else refers to."""
+    if not isinstance(bar, Partial):
+        bar = add_entries(Partial(), bar)
+    _add_to(bar, key, cotangent, True)
     return bar
 
 

@@ -90,9 +90,17 @@ def product(adjoint: Any, g: Operand, factor: Operand, op: Op) -> Operand:
             ops.pop()
             inner = product(adjoint, g, last.args[0], op)
             return adjoint.pullbacks.typed(adjoint, operator.neg, inner)  # type: ignore[no-any-return]
+        if last.fn is operator.mul and _is_number(last.args[0]) and _is_number(g) and not _is_number(last.args[1]):
+            ops.pop()  # scalars first: one array less
+            scale = product(adjoint, g, last.args[0], op)
+            return adjoint.pullbacks.typed(adjoint, operator.mul, scale, last.args[1])  # type: ignore[no-any-return]
     if _is_one(g) and leaf_class(operand_type(factor)) not in (None, np.ndarray, int, bool):
         return factor  # of an int the product is the float, which a cotangent is
     return adjoint.pullbacks.typed(adjoint, operator.mul, g, factor)  # type: ignore[no-any-return]
+
+
+def _is_number(operand: Operand) -> bool:
+    return leaf_class(operand_type(operand)) not in (None, np.ndarray)
 
 
 def _is_one(operand: Operand) -> bool:

@@ -10,17 +10,21 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
+from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.prune import prune
 
 
-def optimise(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
-    """Improve a derivative program in place."""
+def optimise(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any]) -> list[Guard]:
+    """Improve a derivative program in place. What that takes for granted is returned."""
+    guards: list[Guard] = []
     prune(graph)
     for _ in range(2):
         inference = infer(graph, types, cells=cells, trust=True)
         fold(graph, inference)
+        guards += inference.guards
         prune(graph)
         cse(graph)
         dce(graph)
         prune(graph)
+    return guards

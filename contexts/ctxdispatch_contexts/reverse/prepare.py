@@ -57,6 +57,8 @@ class Prepared:
     maker: dict[Value, Op] = field(default_factory=dict)
 
     def assume(self, guard: Guard) -> None:
+        if _ours(guard):
+            return
         self.guards.setdefault((type(guard), guard.key()), guard)
 
 
@@ -79,8 +81,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     fold(graph, inference)
     prune(graph)
     for guard in inference.guards:
-        if not _ours(guard):
-            prepared.assume(guard)
+        prepared.assume(guard)
     prepared.return_type = inference.return_type
     prepared.foreign = inference.foreign
 

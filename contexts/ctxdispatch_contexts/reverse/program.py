@@ -75,7 +75,8 @@ def differentiate(
     adjoint = _adjoint(graph, wrt, mode, entries, own)
     if adjoint is not None:
         tidy(adjoint)
-    optimise(graph, types, cells)
+    for guard in optimise(graph, types, cells):
+        prepared.assume(guard)
     if mode.split and adjoint is not None:
         split(graph)
     used = tuple(only_used(t, names) for t in types)

@@ -17,6 +17,7 @@ import numpy as np
 from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.prune import prune
 from ctxdispatch_contexts.reverse import containers, cotangents
@@ -44,6 +45,7 @@ def tidy(adjoint: Adjoint) -> None:
     while _narrow(graph):
         dce(graph)
     _lower_rewinds(graph)
+    _own_entries(graph)
     prune(graph)
 
 
@@ -165,3 +167,24 @@ def _lower_rewinds(graph: Graph) -> None:
         else:
             home.ops[at:at] = backwards
             call.callee, call.args = Const(zip), [op.result for op in backwards]
+
+
+# -- ownership --------------------------------------------------------------------------------------------------
+
+FRESH = frozenset({
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce,
+    np.matmul, np.dot, np.multiply, np.outer,
+})  # fmt: skip
+"""Arrays that these return are new."""
+
+
+def _own_entries(graph: Graph) -> None:
+    """An entry that was computed for it alone may be added to in place."""
+    used = uses(graph)
+    makers = {r: op for _, op in graph.ops() for r in op.results}
+    for _, op in graph.ops():
+        if op.fn is cotangents.add_entry and isinstance(op.args[2], Value) and len(used[op.args[2]]) == 1:
+            maker = makers.get(op.args[2])
+            type_ = op.args[2].type
+            if maker is not None and _hashable(maker.fn) and maker.fn in FRESH and isinstance(type_, T.ArrayOf) and type_.dims:
+                op.callee = Const(cotangents.add_own_entry)
