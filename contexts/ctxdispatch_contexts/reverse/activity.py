@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Graph, Iterate, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import is_zero
 
@@ -101,8 +101,17 @@ def _vary_op(op: Op, varied: set[Value]) -> None:
         target = op.args[STORES[fn]]
         if isinstance(target, Value) and any(v in varied for v in operands):
             varied.add(target)
-    if not has_zero_derivative(fn):
+    if not has_zero_derivative(fn) and not _zero_attribute(op):
         varied.update(r for r in op.results if carries(r.type))
+
+
+def _zero_attribute(op: Op) -> bool:
+    """`x.shape` of an array, and the like."""
+    if op.fn is not getattr or not isinstance(op.args[1], Const):
+        return False
+    cls = T.cls_of(T.const_type(op.args[0].value) if isinstance(op.args[0], Const) else op.args[0].type or T.Any)
+    array = cls is not None and issubclass(cls, (np.ndarray, np.generic))
+    return array and has_zero_derivative(getattr(cls, op.args[1].value, None))
 
 
 def _hashable(fn: Any) -> bool:

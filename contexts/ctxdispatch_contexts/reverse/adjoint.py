@@ -310,7 +310,8 @@ class Adjoint:
         self._leave(loop, carried, iterate)
 
     def _is_active(self, loop: Loop) -> bool:
-        if any(p in self.active for b in loop.blocks for p in b.params):
+        exits = self.shape.exit[loop].params
+        if any(p in self.active for p in exits) or any(p in self.active for b in loop.blocks for p in b.params):
             return True
         ops = [op for b in loop.blocks for op in b.ops]
         return any(not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active) for op in ops)

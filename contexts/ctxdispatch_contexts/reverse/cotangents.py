@@ -334,6 +334,17 @@ def project(bar: Any, primal: Any) -> Any:
 # -- broadcasting -----------------------------------------------------------------------------------------------
 
 
+def fitted(cotangent: Any, primal: Any) -> Any:
+    """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list, ..."""
+    if cotangent is None or isinstance(primal, (int, bool, np.integer)):
+        return None
+    if isinstance(primal, (list, tuple)) and isinstance(cotangent, np.ndarray):
+        return _rebuild(primal, [fitted(c, p) for c, p in zip(cotangent, primal, strict=True)])
+    if isinstance(primal, (np.ndarray, float, complex, np.inexact)):
+        return project(cotangent, primal)
+    return cotangent
+
+
 def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
     """The cotangent of an operand whose `result` was broadcast: summed over the axes that were.
 
@@ -358,6 +369,8 @@ def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
 
 def expand(cotangent: Any, primal: Any) -> Any:
     """A cotangent that is constant along some axes, in full."""
+    if cotangent is None:
+        return np.zeros(primal.shape, primal.dtype)
     if isinstance(cotangent, np.ndarray) and cotangent.shape == primal.shape:
         return cotangent
     return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)

@@ -12,15 +12,14 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.derivatives.linear import spread
-from ctxdispatch_contexts.derivatives.table import array_arguments, vjp_rule
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.adjoint import Adjoint, cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
-from ctxdispatch_contexts.reverse.elementwise import cast, leaf_class, reverse_elementwise, row_for, strict
+from ctxdispatch_contexts.reverse.elementwise import reverse_elementwise, row_for, strict
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
-from ctxdispatch_contexts.reverse.rules import call_rule, infer_op, items_of, operand_type
+from ctxdispatch_contexts.reverse.rules import infer_op, items_of, operand_type
+from ctxdispatch_contexts.reverse.structural import applies, reverse_structural, rule_of
 from ctxdispatch_contexts.reverse.structure import Shape
 
 
@@ -37,25 +36,9 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
         return _reverse_row
     if _hashable(fn) and fn in SUMS and arguments(op) is not None:
         return reverse_sum
-    if _hashable(fn) and vjp_rule(fn) is not None and (_rule_applies(op) or not certain) and "out" not in op.kwnames:
-        return _reverse_structural
+    if rule_of(op) is not None and (applies(op) or not certain) and "out" not in op.kwnames:
+        return reverse_structural
     return None
-
-
-def _rule_applies(op: Op) -> bool:
-    """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to be."""
-    arrays = op.args[: array_arguments(op.fn) or 1]
-    return all(_array_like(operand_type(a)) for a in arrays)
-
-
-def _array_like(type_: T.Type) -> bool:
-    if isinstance(type_, T.Known) and isinstance(type_.value, str):
-        return True  # the subscripts of an einsum
-    if isinstance(type_, T.TupleOf):
-        return all(map(_array_like, type_.items))
-    if isinstance(type_, T.ListOf):
-        return _array_like(type_.item)
-    return leaf_class(type_) is not None
 
 
 def _hashable(fn: Any) -> bool:
@@ -132,7 +115,7 @@ class Pullbacks:
 
     @staticmethod
     def reverse_structural(adjoint: Adjoint, op: Op) -> None:
-        _reverse_structural(adjoint, op)
+        reverse_structural(adjoint, op)
 
     @staticmethod
     def may_be_scalar(adjoint: Adjoint, bar: Operand) -> bool:
@@ -177,52 +160,6 @@ def _reverse_row(adjoint: Adjoint, op: Op) -> None:
     for arg in op.args:
         if arg in adjoint.active and isinstance(operand_type(arg), T.ArrayOf):
             adjoint.pullbacks.mark_lazy(arg)
-
-
-def _reverse_structural(adjoint: Adjoint, op: Op) -> None:
-    g = adjoint.pullbacks.in_full(adjoint, op.result)
-    if is_zero(g):
-        return
-    rule = vjp_rule(op.fn)
-    assert rule is not None
-    args = [g, adjoint.recall(op.result), *map(adjoint.recall, op.args)]
-    given = call_rule(adjoint.build, rule, args, op.kwnames)
-    count = len(op.args)
-    for arg, cotangent in zip(op.args, items_of(adjoint.build, given, count), strict=True):
-        if arg in adjoint.active and not (isinstance(cotangent, Const) and cotangent.value is None):
-            adjoint.add(arg, _as_cotangent_of(adjoint, op, cotangent, arg))
-            adjoint.pullbacks.mark_lazy(arg)
-
-
-def _as_cotangent_of(adjoint: Adjoint, op: Op, cotangent: Operand, arg: Operand) -> Operand:
-    """A structural rule's cotangent has the shape of its argument; its dtype is made so here."""
-    cotangent = _without_spread(adjoint, cotangent)
-    mine, now = operand_type(arg), operand_type(cotangent)
-    if not isinstance(cotangent, Value) or not isinstance(mine, (T.ArrayOf, T.Exact)):
-        return cotangent
-    if isinstance(now, T.ArrayOf) and isinstance(mine, T.ArrayOf):
-        return cotangent if now.dtype == mine.dtype else cast(adjoint, cotangent, mine, now)
-    if now is not T.Any or leaf_class(mine) is None:
-        return cotangent
-    if _one_dtype(op):
-        cotangent.type = mine
-        return cotangent
-    return adjoint.call(cotangents.project, cotangent, adjoint.recall(arg), type=mine)
-
-
-def _one_dtype(op: Op) -> bool:
-    """All arrays of `op` and its result are of one dtype: then so are the cotangents."""
-    found = {getattr(operand_type(a), "dtype", None) for a in (*op.args, op.result)} - {None}
-    kinds = all(leaf_class(operand_type(a)) not in (int, bool, float, complex) for a in op.args)
-    return len(found) == 1 and kinds and isinstance(operand_type(op.result), T.ArrayOf)
-
-
-def _without_spread(adjoint: Adjoint, cotangent: Operand) -> Operand:
-    """spread(g, shape, dtype) is g, lazily."""
-    ops = adjoint.build.block.ops
-    if ops and cotangent in ops[-1].results and ops[-1].fn is spread and operand_type(ops[-1].args[0]) is not T.Any:
-        return ops.pop().args[0]
-    return cotangent
 
 
 def _indexed_values(shape: Shape) -> set[Value]:

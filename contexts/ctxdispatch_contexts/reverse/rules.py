@@ -151,14 +151,16 @@ def call_rule(
 
 
 def items_of(build: Builder, operand: Operand, n: int) -> list[Operand]:
-    """The n entries of a tuple that a rule returned; free of charge where it was built right here."""
+    """The first n entries of a tuple that a rule or pullback returned, None for those it does not have."""
+    return [entry or Const(None) for entry in (entry_of_tuple(build, operand, i) for i in range(n))]
+
+
+def entry_of_tuple(build: Builder, operand: Operand, i: int) -> Operand | None:
+    """Entry i; free of charge where the tuple was built right here. None where it certainly has no such entry."""
     for op in reversed(build.block.ops):
         if isinstance(operand, Value) and operand in op.results and op.fn is primitives.build_tuple:
-            items = list(op.args)
-            return items + [Const(None)] * (n - len(items))
+            return op.args[i] if i < len(op.args) else None
     if isinstance(operand, Const):
         found = operand.value or ()
-        return [Const(found[i]) if i < len(found) else Const(None) for i in range(n)]
-    return [
-        build.call(operator.getitem, operand, Const(i), syntax=True, type=T.Any) for i in range(n)
-    ]
+        return Const(found[i]) if i < len(found) else None
+    return build.call(operator.getitem, operand, Const(i), syntax=True, type=T.Any)

@@ -1,0 +1,81 @@
+"""The entries there are, by what they differentiate. See `entry.py` for what one is."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from ctxdispatch_contexts.reverse.closures import ClosureSource
+from ctxdispatch_contexts.reverse.entry import CallSource, Entry, Source
+from ctxdispatch_contexts.reverse.entry_keys import ById, holes, literal_key
+from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.program import Mode
+
+CALL = Mode(stub=True)
+
+
+class _Entries:
+    """Entries by (context, what, mode), the least recently used dropped."""
+
+    def __init__(self, size: int) -> None:
+        self._find = functools.lru_cache(maxsize=size)(self._make)
+
+    @staticmethod
+    def _make(context: Any, mode: Mode, key: Any, make: _Key) -> Entry:
+        return make.entry(context, mode)
+
+    def __call__(self, context: Any, mode: Mode, key: Any, make: Callable[[], Any]) -> Entry:
+        return self._find(context, mode, key, _Key(key, make))
+
+
+class _Key:
+    """Carries the maker along; equal by the key alone."""
+
+    def __init__(self, key: Any, make: Callable[[], Any]) -> None:
+        self.key, self.make = key, make
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def entry(self, context: Any, mode: Mode) -> Entry:
+        return Entry(self.make(), mode, context)
+
+
+entries = _Entries(4096)
+
+
+def call_entry(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Entry:
+    key = (ById(callee), literal_key(template), kwnames)
+    return entries(context, CALL, key, lambda: CallSource(callee, template, kwnames))
+
+
+def closure_entry(context: Any, callee: FunctionType, n: int, kwnames: tuple[str, ...]) -> Entry:
+    defaults = ById(callee.__defaults__) if kwnames and callee.__defaults__ else None
+    key = (callee.__code__, ById(callee.__globals__), n, kwnames, defaults)
+    return entries(context, CALL, key, lambda: ClosureSource(callee, n, kwnames))
+
+
+def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str, ...]) -> Callable[..., Any]:
+    """The self-specialising function for calls f(*n arguments, **kwnames)."""
+    if is_direct(f, context) and (not mode.split or (not kwnames and n == f.__code__.co_argcount)):
+        return entries(context, mode, ById(f), lambda: Source(f)).function
+    if not callable(f):
+        raise DerivativeError(f"{f!r} is not callable", user_position())
+    key = (ById(f), n, kwnames)
+    function = entries(context, mode, key, lambda: CallSource(f, holes(n + len(kwnames)), kwnames)).function
+    if not kwnames:
+        return function
+    return lambda *args, **kwargs: function(*args, *[kwargs[k] for k in kwnames])
+
+
+def is_direct(f: Any, context: Any) -> bool:
+    """A plain function: its own graph is what is differentiated, its own signature the entry's."""
+    if type(f) is not FunctionType or context.has_rules(f):
+        return False
+    code = f.__code__
+    return code.co_kwonlyargcount == 0 and not code.co_flags & 0x0C

@@ -1,0 +1,157 @@
+"""Pullbacks by the vjp rules of the derivative table: rule(g, y, *arguments) -> cotangents of the leading parameters.
+
+The rule is inlined where it comes down to one block. What it leaves to its caller is done here: arguments are bound to
+its parameters (keywords may come in any order), numbers and lists become arrays where it takes arrays, and cotangents
+get the dtype, and the class, of what they belong to.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.derivatives.linear import spread
+from ctxdispatch_contexts.derivatives.table import array_arguments, attribute_rule, vjp_rule
+from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse.adjoint import Adjoint, is_zero
+from ctxdispatch_contexts.reverse.elementwise import cast, leaf_class
+from ctxdispatch_contexts.reverse.errors import DerivativeError, Refusal, described
+from ctxdispatch_contexts.reverse.rules import call_rule, entry_of_tuple, infer_op, operand_type
+
+
+def rule_of(op: Op) -> FunctionType | None:
+    """The vjp rule of what `op` does."""
+    if op.fn is getattr:
+        return _rule_of_attribute(op)
+    try:
+        return vjp_rule(op.fn)  # type: ignore[return-value]
+    except TypeError:
+        return None
+
+
+def _rule_of_attribute(op: Op) -> FunctionType | None:
+    cls = leaf_class(operand_type(op.args[0]))
+    name = op.args[1]
+    if cls is None or not isinstance(name, Const) or len(op.args) != 2:
+        return None
+    return attribute_rule(cls, name.value)  # type: ignore[return-value]
+
+
+def applies(op: Op) -> bool:
+    """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to be."""
+    arrays = op.args[:1] if op.fn is getattr else op.args[: array_arguments(op.fn) or 1]
+    return all(_array_like(operand_type(a)) for a in arrays)
+
+
+def _array_like(type_: T.Type) -> bool:
+    if isinstance(type_, T.Known) and isinstance(type_.value, str):
+        return True  # the subscripts of an einsum
+    if isinstance(type_, T.TupleOf):
+        return all(map(_array_like, type_.items))
+    if isinstance(type_, T.ListOf):
+        return _array_like(type_.item)
+    return leaf_class(type_) is not None
+
+
+def reverse_structural(adjoint: Adjoint, op: Op) -> None:
+    g = adjoint.pullbacks.in_full(adjoint, op.result)
+    if is_zero(g):
+        return
+    rule = rule_of(op)
+    assert rule is not None
+    given = op.args[:1] if op.fn is getattr else op.args
+    args = [_as_array(adjoint, op, i, adjoint.recall(a)) for i, a in enumerate(given)]
+    result = call_rule(adjoint.build, rule, [g, adjoint.recall(op.result), *args], op.kwnames)
+    for position, arg in _positions(rule, given, op.kwnames):
+        if arg in adjoint.active:
+            _pass_on(adjoint, op, result, position, arg)
+
+
+def _pass_on(adjoint: Adjoint, op: Op, result: Operand, position: int, arg: Operand) -> None:
+    cotangent = entry_of_tuple(adjoint.build, result, position)
+    refusal = Refusal(DerivativeError, _no_cotangent(op, position), op.pos)
+    if cotangent is None:
+        adjoint.call(refusal)
+        return
+    if isinstance(cotangent, Value) and position >= max(1, array_arguments(op.fn)) and op.fn is not getattr:
+        last = adjoint.build.block.ops[-1]
+        if cotangent in last.results and last.fn is operator.getitem and last.args[0] is result:
+            last.callee, last.args, last.syntax = Const(entry_or), [*last.args, Const(refusal)], False
+    if not (isinstance(cotangent, Const) and cotangent.value is None):
+        adjoint.add(arg, as_cotangent_of(adjoint, op, cotangent, arg))
+        adjoint.pullbacks.mark_lazy(arg)
+
+
+def entry_or(given: tuple[Any, ...], i: int, refuse: Refusal) -> Any:
+    return given[i] if i < len(given) else refuse()
+
+
+def _no_cotangent(op: Op, position: int) -> str:
+    return (
+        f"{described(op.fn)} has no derivative with respect to its argument {position}; keep that one out of the "
+        "derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
+    )
+
+
+def _positions(rule: FunctionType, args: list[Operand], kwnames: tuple[str, ...]) -> list[tuple[int, Operand]]:
+    """Which entry of the rule's tuple belongs to which argument of the call."""
+    code = rule.__code__
+    names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
+    n = len(args) - len(kwnames)
+    star = bool(code.co_flags & inspect.CO_VARARGS)
+    found = [(i, a) for i, a in enumerate(args[:n]) if star or i < len(names)]
+    return found + [(names.index(k), a) for k, a in zip(kwnames, args[n:], strict=True) if k in names]
+
+
+def _as_array(adjoint: Adjoint, op: Op, i: int, arg: Operand) -> Operand:
+    """An argument as the rule takes it."""
+    type_ = operand_type(arg)
+    if op.fn is getattr or i >= array_arguments(op.fn) or i >= len(op.args) - len(op.kwnames):
+        return arg
+    if leaf_class(type_) not in (int, float, complex, bool) and T.cls_of(type_) not in (list, tuple):
+        return arg
+    if isinstance(arg, Const):
+        return Const(np.asarray(arg.value))
+    value = adjoint.call(np.asarray, arg)
+    value.type = infer_op(adjoint.build.block.ops[-1])
+    return value
+
+
+def as_cotangent_of(adjoint: Adjoint, op: Op, cotangent: Operand, arg: Operand) -> Operand:
+    """A rule's cotangent has the shape of its argument; its dtype and class are made so here."""
+    cotangent = _without_spread(adjoint, cotangent)
+    mine, now = operand_type(arg), operand_type(cotangent)
+    if not isinstance(cotangent, Value):
+        return cotangent
+    if isinstance(now, T.ArrayOf) and isinstance(mine, T.ArrayOf):
+        return cotangent if now.dtype == mine.dtype else cast(adjoint, cotangent, mine, now)
+    if isinstance(mine, T.ArrayOf) and now is T.Any and _one_dtype(op):
+        cotangent.type = mine
+        return cotangent
+    if now == mine and isinstance(mine, T.Exact):
+        return cotangent
+    if isinstance(mine, T.ArrayOf) and leaf_class(now) not in (None, np.ndarray):
+        return cotangent  # lazy
+    typed = mine if isinstance(mine, (T.Exact, T.ArrayOf)) and leaf_class(mine) else T.Any
+    return adjoint.call(cotangents.fitted, cotangent, adjoint.recall(arg), type=typed)
+
+
+def _one_dtype(op: Op) -> bool:
+    """All arrays of `op` and its result are of one dtype: then so are the cotangents."""
+    found = {getattr(operand_type(a), "dtype", None) for a in (*op.args, op.result)} - {None}
+    kinds = all(leaf_class(operand_type(a)) not in (int, bool, float, complex) for a in op.args)
+    return len(found) == 1 and kinds and isinstance(operand_type(op.result), T.ArrayOf)
+
+
+def _without_spread(adjoint: Adjoint, cotangent: Operand) -> Operand:
+    """spread(g, shape, dtype) is g, lazily."""
+    ops = adjoint.build.block.ops
+    if ops and cotangent in ops[-1].results and ops[-1].fn is spread and operand_type(ops[-1].args[0]) is not T.Any:
+        return ops.pop().args[0]
+    return cotangent
