@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ctxdispatch.bytecode.spelling import APPENDS
+from ctxdispatch.bytecode.rows import APPENDS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, Loop, LoopForest, dominators, loops, reverse_postorder
 from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op, Operand, Raise, Return, Value

@@ -18,6 +18,7 @@ from ctxdispatch.bytecode.assemble import Pos
 from ctxdispatch.ir.graph import UNDEF, Value
 
 SymbolicAt = tuple[str, Any, Pos]
+"""An instruction whose argument is what it means. `MOVES` is a parallel copy: [(parameter, source), ...]."""
 
 
 class Piece:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ctxdispatch.bytecode.layout import Layout
-from ctxdispatch.bytecode.spelling import GROWS
+from ctxdispatch.bytecode.rows import GROWS
 from ctxdispatch.ir.graph import Block, Jump, Op, Operand, Return, Value
 
 
