@@ -133,7 +133,7 @@ _FIXED = (np.ufunc, pytypes.ModuleType)
 
 
 def _known_class(value: Anything) -> bool:
-    return (isinstance(value, type) and python_types.builtin(value)) or value in numpy_types.SCALARS
+    return isinstance(value, type) and (python_types.builtin(value) or value in numpy_types.SCALARS)
 
 
 def _dtype_class(cls: type) -> bool:
@@ -216,6 +216,18 @@ def reads_list(callee: Type, args: Sequence[Type]) -> bool:
     """A call of NumPy on a list of arrays: its result is no list, even where its type is not known."""
     return isinstance(callee, Known) and callee.value in numpy_types.RULES and all(map(plain, args))
 
+
+_OUT_AT: dict[str, int] = {
+    **dict.fromkeys("sum prod mean std var cumsum cumprod clip".split(), 3),
+    **dict.fromkeys("max min amax amin any all ptp argmax argmin median round around dot outer".split(), 2),
+    **dict.fromkeys("concatenate stack".split(), 2),
+    "trace": 5,
+}
+OUT_AT: dict[Anything, int] = {
+    **{getattr(owner, n): at for n, at in _OUT_AT.items() for owner in (np, np.ndarray) if hasattr(owner, n)},
+    **{m: 3 for f in numpy_types.UFUNCS if f.nin == 2 and f.nout == 1 for m in (f.reduce, f.accumulate)},
+}
+"""Which positional argument, the array itself counted, is one to write into."""
 
 # -- purity --------------------------------------------------------------------------------------------------
 
@@ -362,7 +374,16 @@ def op_is_pure(op: Op) -> bool:
         return _vouched(op)
     if call[0] in (prim.unpack, prim.unpack_ex):
         return plain(call[1][0]) or isinstance(call[1][0], TupleOf)
-    return pure(*call) and _result_known(op, call[0]) and not set(op.kwnames) & {"out", "key", "where"}
+    if set(op.kwnames) & {"out", "key", "where"} or _writes_into(call[0], len(call[1]) - len(op.kwnames)):
+        return False
+    return pure(*call) and _result_known(op, call[0])
+
+
+def _writes_into(function: Anything, positional: int) -> bool:
+    """np.add(a, b, out)"""
+    if isinstance(function, np.ufunc):
+        return bool(positional > function.nin)
+    return _hashable(function) and positional > OUT_AT.get(function, positional)
 
 
 def _hashable(function: Anything) -> bool:

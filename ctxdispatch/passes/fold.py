@@ -45,6 +45,8 @@ class _Folder:
         self.inference = inference
         self.replaced: dict[Value, Operand] = {}
         self.maker: dict[Value, Op] = {}
+        self.settled: dict[Value, Op] = {}  # of `maker`: what they read has not changed since
+        self.writes = any(effects.writes(op) for _, op in graph.ops())
 
     def block(self, block: Block) -> None:
         for param in block.params if block is not self.graph.entry else ():
@@ -54,6 +56,8 @@ class _Folder:
             if not self._op(op):
                 kept.append(op)
             self.maker.update(dict.fromkeys(op.results, op))
+            if not self.writes or all(effects.immutable(effects.operand_type(a)) for a in op.args):
+                self.settled.update(dict.fromkeys(op.results, op))
         block.ops = kept
         self._branch(block)
 
@@ -85,7 +89,7 @@ class _Folder:
         self._out_of_place(op)
         if self._forward(op):
             return True
-        same = strengthen(op, self.maker)
+        same = strengthen(op, self.settled)
         if same is not None:
             self.replaced[op.result] = same
         return same is not None

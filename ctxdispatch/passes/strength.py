@@ -1,8 +1,8 @@
 """Cheaper calls with bitwise the same results: one table, callee -> rewrite.
 
-A rewrite gets the op and the types of its arguments; it changes the op in place, or returns the operand that
-the result is equal to. Floating point allows little: x + 0.0 is not x where x is -0.0, and 0.0 * x is not
-0.0.
+A rewrite gets the op and the ops that made its arguments, as far as what those read is still the same; it
+changes the op in place, or returns the operand that the result is equal to. Floating point allows little:
+x + 0.0 is not x where x is -0.0, and 0.0 * x is not 0.0.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes.effects import operand_type
+from ctxdispatch.passes.numpy_types import numeric
 from ctxdispatch.passes.types import ArrayOf, Exact, Known, cls_of
 
 Makers = Mapping[Value, Op]
@@ -119,6 +120,49 @@ def square(op: Op, makers: Makers) -> Operand | None:
     return None
 
 
+def negated(function: Anything, ufunc: np.ufunc) -> Rewrite:
+    """a + -b is a - b, and a - -b is a + b: exactly, but for the sign of a nan."""
+
+    def apply(op: Op, makers: Makers) -> Operand | None:
+        if len(op.args) == 2 and not op.kwnames and all(map(_is_number, op.args)):
+            b = _negative_of(op.args[1], makers)
+            if b is not None:
+                _call_binary(op, function, ufunc, [op.args[0], b])
+        return None
+
+    return apply
+
+
+def negated_first(op: Op, makers: Makers) -> Operand | None:
+    """-a + b is b - a."""
+    if len(op.args) == 2 and not op.kwnames and all(map(_is_number, op.args)):
+        a = _negative_of(op.args[0], makers)
+        if a is not None:
+            _call_binary(op, operator.sub, np.subtract, [op.args[1], a])
+    return None
+
+
+def _call_binary(op: Op, function: Anything, ufunc: np.ufunc, args: list[Operand]) -> None:
+    op.callee, op.args = Const(ufunc if isinstance(op.fn, np.ufunc) else function), args
+
+
+def _negative_of(operand: Operand, makers: Makers) -> Operand | None:
+    """What `operand` is the negative of. Not of unsigned integers: -b is no longer one of a wider type."""
+    maker = makers.get(operand) if isinstance(operand, Value) else None
+    if maker is None or maker.fn not in _NEGATIVE or len(maker.args) != 1:
+        return None
+    type_ = operand_type(maker.args[0])
+    floats = isinstance(type_, ArrayOf) and type_.dtype.kind in "fc"
+    return maker.args[0] if floats or cls_of(type_) in REAL | {int, complex} else None
+
+
+_NEGATIVE = (operator.neg, np.negative)
+
+
+def _is_number(operand: Operand) -> bool:
+    return numeric(operand_type(operand))
+
+
 # -- reductions ----------------------------------------------------------------------------------------------
 
 
@@ -175,7 +219,10 @@ _REDUCTIONS = {
 REWRITES: dict[Anything, Rewrite] = {
     operator.mul: units(operator.mul),
     operator.truediv: units(operator.truediv),
-    operator.sub: units(operator.sub),
+    operator.add: either(negated(operator.sub, np.subtract), negated_first),
+    np.add: either(negated(operator.sub, np.subtract), negated_first),
+    operator.sub: either(units(operator.sub), negated(operator.add, np.add)),
+    np.subtract: negated(operator.add, np.add),
     operator.pow: either(units(operator.pow), square),
     operator.neg: involution,
     **{
