@@ -174,7 +174,7 @@ def test_012_multi_exit(x, n):
 def three_way(x):
     if x > 2:
         y = 3 * x
-    elif x > 1:
+    elif x > 1.2:
         y = x * x
     elif x > 0:
         y = 2 * x
