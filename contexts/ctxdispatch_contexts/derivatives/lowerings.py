@@ -13,7 +13,8 @@ import operator
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.registry import lower, of
+from ctxdispatch_contexts.derivatives.linear import unbroadcast
+from ctxdispatch_contexts.derivatives.registry import lower, of, vjp
 
 NoValue = np._NoValue
 MISSING = object()
@@ -23,10 +24,35 @@ MISSING = object()
 
 @lower(builtins.sum)
 def sum_(iterable, /, start=0):
+    items = list(iterable)
+    if len(items) == 0:
+        return start
+    if isinstance(items[0], NUMERIC) and isinstance(start, NUMERIC):
+        return sum_of(items, start)
     total = start
-    for item in iterable:
+    for item in items:
         total = total + item
     return total
+
+
+NUMERIC = (int, float, complex, np.ndarray, np.generic)
+
+
+def sum_of(items, start):
+    """`sum` itself, for numbers and arrays: it has an exacter way with floats than one addition after the other."""
+    return sum(items, start)
+
+
+@vjp(builtins.sum, sum_of)
+def sum_vjp(g, y, items, start=0):
+    """For sequences of numbers and arrays; what else there is to add is lowered."""
+    if np.ndim(y) == 0:
+        return ([g] * len(items), g)
+    return (shares(g, items), unbroadcast(g, np.shape(start)))
+
+
+def shares(g, items):
+    return [unbroadcast(g, np.shape(item)) for item in items]
 
 
 @lower(builtins.max)
@@ -99,13 +125,15 @@ def filter_(function, iterable, /):
 
 @lower(functools.reduce)
 def reduce(function, iterable, initial=MISSING, /):
-    items = iter(iterable)
-    if initial is MISSING:
-        total = next(items, MISSING)
-        if total is MISSING:
-            raise TypeError("reduce() of empty iterable with no initial value")
-    else:
-        total = initial
+    items = list(iterable)
+    if initial is not MISSING:
+        return reduced(function, initial, items)
+    if len(items) == 0:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return reduced(function, items[0], items[1:])
+
+
+def reduced(function, total, items):
     for item in items:
         total = function(total, item)
     return total

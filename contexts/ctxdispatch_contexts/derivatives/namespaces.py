@@ -25,6 +25,11 @@ def div(a: float, b: float) -> float:
     return a / b if b else a * math.copysign(math.inf, b)
 
 
+def nonzero(y: float) -> float:
+    """y, inf for 0: where a root of squares is zero it has a minimum, and slope x / nonzero(y) = 0 like abs."""
+    return y or math.inf
+
+
 def unit(x: float) -> float:
     """The sign of x, 0 at 0: the derivative of abs."""
     return math.copysign(1.0, x) if x else 0.0
@@ -90,6 +95,10 @@ def complex_power_exponent(a: complex, b: complex, y: complex) -> complex:
 # -- for arrays and NumPy scalars ----------------------------------------------------------------------------
 
 
+def array_nonzero(y: Any) -> Any:
+    return np.where(y == 0, np.inf, y)
+
+
 def array_unit(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "c":
         return np.conj(np.sign(x))
@@ -141,7 +150,7 @@ def _public(module: ModuleType) -> dict[str, Any]:
 
 
 _SCALAR: dict[str, Any] = {
-    "div": div, "unit": unit, "share": share, "where": where, "rint": round, "sinc_slope": sinc_slope,
+    "div": div, "nonzero": nonzero, "unit": unit, "share": share, "where": where, "rint": round, "sinc_slope": sinc_slope,
     "power_base": power_base, "power_exponent": power_exponent,
     "digamma": special.digamma, "polygamma": special.polygamma, "inf": math.inf,
 }  # fmt: skip
@@ -157,7 +166,7 @@ CMATH: dict[str, Any] = {
 NUMPY: dict[str, Any] = {
     "__name__": "derivatives of arrays",
     **{name: value for name, value in vars(np).items() if isinstance(value, np.ufunc)},
-    "div": np.divide, "unit": array_unit, "share": array_share, "where": np.where,
+    "div": np.divide, "nonzero": array_nonzero, "unit": array_unit, "share": array_share, "where": np.where,
     "sinc_slope": array_sinc_slope,
     "power_base": array_power_base, "power_exponent": array_power_exponent, "inf": math.inf,
 }  # fmt: skip

@@ -70,7 +70,11 @@ def length(x, ord, axis, keepdims):
         return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+    total = np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims)
+    if ord < 1:
+        return total ** (1.0 / ord)
+    zero = total == 0
+    return (total + zero) ** (1.0 / ord) - zero
 
 
 def matrix_length(x, ord, row, column, keepdims):

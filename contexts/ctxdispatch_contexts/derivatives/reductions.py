@@ -130,13 +130,18 @@ def var(
     return (scale * deviation(a, axis, where),)
 
 
+def nonzero(y):
+    """`y`, and inf for 0: where all are equal the deviation has a minimum, and slope zero."""
+    return np.where(y == 0, np.inf, y)[()]
+
+
 @vjp(np.std, *of(np.ndarray, "std"), *of(np.generic, "std"))
 def std(
     g, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *,
     where=True, mean=NoValue, correction=NoValue,
 ):  # fmt: skip
     return var(
-        np.divide(g, 2.0 * y), y, a, axis, dtype, out, ddof, keepdims,
+        g * (0.5 / nonzero(y)), y, a, axis, dtype, out, ddof, keepdims,
         where=where, mean=mean, correction=correction,
     )  # fmt: skip
 

@@ -64,7 +64,7 @@ ROWS = {
     # -- roots, exponentials and logarithms ------------------------------------------------------------------
     "sqrt": row("x", "div(0.5, y)"),
     "cbrt": row("x", "div(1.0, 3.0 * y * y)"),
-    "hypot": row("a b", "div(a, y)", "div(b, y)"),
+    "hypot": row("a b", "a / nonzero(y)", "b / nonzero(y)"),
     "exp": row("x", "y"),
     "exp2": row("x", "0.6931471805599453 * y"),
     "expm1": row("x", "y + 1.0"),

@@ -82,12 +82,12 @@ def gathered(g, shape, dtype):
 
 @vjp(math.hypot, arrays=0)
 def hypot(g, y, *coordinates):
-    return tuple(scaled(g / y if y else math.nan, coordinates))
+    return tuple(scaled(g / y if y else 0.0, coordinates))
 
 
 @vjp(math.dist, arrays=0)
 def dist(g, y, p, q):
-    towards = scaled(g / y if y else math.nan, [a - b for a, b in zip(p, q, strict=True)])
+    towards = scaled(g / y if y else 0.0, [a - b for a, b in zip(p, q, strict=True)])
     return (towards, scaled(-1.0, towards))
 
 
