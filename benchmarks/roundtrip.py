@@ -1,6 +1,6 @@
 """What lift and emit cost: the emitted function against the compiler's, interleaved in one run.
 
-`python -m benchmarks.roundtrip`. Both run the same specialising interpreter, so minima of bursts are compared.
+`python -m benchmarks.roundtrip`. Compared are minima of interleaved bursts.
 """
 
 from __future__ import annotations
