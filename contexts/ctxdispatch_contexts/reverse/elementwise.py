@@ -60,11 +60,22 @@ def namespace(op: Op) -> dict[str, Any]:
 
 
 def reverse_elementwise(adjoint: Any, op: Op, row: Elementwise, g: Operand) -> None:
+    if row.name == "mul" and op.args[0] is op.args[1]:
+        _reverse_square(adjoint, op, g)
+        return
     partials = row.partials(namespace(op))
     for i, (arg, kind) in enumerate(zip(op.args, row.kinds, strict=True)):
         if kind != "zero" and arg in adjoint.active:
             factor = _partial(adjoint, op, row, i, partials[i])
             adjoint.add(arg, fit(adjoint, product(adjoint, g, factor, op), arg, op.result))
+
+
+def _reverse_square(adjoint: Any, op: Op, g: Operand) -> None:
+    """x * x: 2 x g at once."""
+    arg = op.args[0]
+    twice = adjoint.pullbacks.typed(adjoint, operator.mul, g, Const(2.0)) if not _is_one(g) else Const(2.0)
+    cotangent = product(adjoint, twice, adjoint.recall(arg), op)
+    adjoint.add(arg, fit(adjoint, cotangent, arg, op.result))
 
 
 def _partial(adjoint: Any, op: Op, row: Elementwise, i: int, partial: Any) -> Operand:
@@ -94,9 +105,16 @@ def product(adjoint: Any, g: Operand, factor: Operand, op: Op) -> Operand:
             ops.pop()  # scalars first: one array less
             scale = product(adjoint, g, last.args[0], op)
             return adjoint.pullbacks.typed(adjoint, operator.mul, scale, last.args[1])  # type: ignore[no-any-return]
-    if _is_one(g) and leaf_class(operand_type(factor)) not in (None, np.ndarray, int, bool):
-        return factor  # of an int the product is the float, which a cotangent is
+    if _is_one(g) and _is_inexact(operand_type(factor)):
+        return factor
     return adjoint.pullbacks.typed(adjoint, operator.mul, g, factor)  # type: ignore[no-any-return]
+
+
+def _is_inexact(type_: T.Type) -> bool:
+    """1.0 times a value of this type is the value itself."""
+    if isinstance(type_, T.ArrayOf):
+        return type_.dtype.kind in "fc"
+    return leaf_class(type_) not in (None, np.ndarray, int, bool)
 
 
 def _is_number(operand: Operand) -> bool:
