@@ -79,7 +79,7 @@ def _by_call(f: Any, mode: Mode) -> Callable[..., Any]:
 
 def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """(f(*args), pullback). `pullback(ybar)`, ybar of the result's shape, is a tuple with one cotangent per positional
-    argument (None for what has no derivative). It may be called again.
+    argument (None for what has no derivative), none for keyword arguments. It may be called again.
     """
     return overdub(ADContext(), f, *args, **kwargs)  # type: ignore[no-any-return]
 
@@ -101,7 +101,8 @@ def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., 
             return y, lambda ybar: ybar * ...
 
     It is called with f's arguments and returns (y, pullback); the pullback gives one cotangent per positional argument
-    (one alone need not be in a tuple; None or NotImplemented: no derivative).
+    (one alone need not be in a tuple; None or NotImplemented: no derivative), and then, if keyword arguments are to be
+    differentiated too, one per keyword argument.
     """
 
     def register(rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -143,6 +144,6 @@ def _checkpointed(ctx: ADContext, checkpointed: Checkpointed, *args: Any, **kwar
         _, again = ad.call_any(type(ctx), checkpointed.function, (*args, *kwargs.values()), names)
         function, *rest = again(ybar)
         mine = None if function is None else SimpleNamespace(function=function)
-        return (mine, *rest[: len(args)])
+        return (mine, *rest)
 
     return y, pullback

@@ -14,13 +14,19 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.dispatch import rules as context_rules
+from ctxdispatch.ir import primitives
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.derivatives.table import lowering
+from ctxdispatch_contexts.reverse.containers import from_items
+from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
 from ctxdispatch_contexts.reverse.entry_keys import HOLE, holes
 from ctxdispatch_contexts.reverse.entry_table import call_entry, closure_entry
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.methods import Method
 
 
 @functools.lru_cache(maxsize=256)
-def dynamic(context: type[ADContext], kwnames: tuple[str, ...]) -> Callable[..., Any]:
+def dynamic(context: Any, kwnames: tuple[str, ...]) -> Callable[..., Any]:
     """(callee, *args) -> (y, pullback), the pullback's first cotangent being the callee's."""
 
     def call(callee: Any, *args: Any) -> Any:
@@ -29,10 +35,13 @@ def dynamic(context: type[ADContext], kwnames: tuple[str, ...]) -> Callable[...,
     return call
 
 
-def static(context: type[ADContext], callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
+def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
     """(*args) -> (y, pullback), args being those for the holes of the template."""
     if context.has_rules(callee) if _hashable(callee) else False:
         return functools.partial(_by_rule, context, callee, template, kwnames)
+    native = _METHOD if type(callee) is Method else _NATIVE.get(callee) if _hashable(callee) else None
+    if native is not None:
+        return functools.partial(_natively, native, context, callee, template, kwnames)
     if made_at_run_time(callee):
         return functools.partial(_without_callee, context, callee, template, kwnames)
     return call_entry(context, callee, template, kwnames).function
@@ -69,7 +78,7 @@ def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...],
     n = len(filled) - len(kwnames)
     rule = context.find_rule(callee, tuple(map(type, filled[:n])))
     if rule is None:
-        return call_entry(context, callee, template, kwnames).function(*args)
+        return call_entry(unruled(context, callee), callee, template, kwnames).function(*args)
     result = rule(context(), *filled[:n], **dict(zip(kwnames, filled[n:], strict=True)))
     if not (isinstance(result, tuple) and len(result) == 2):
         raise DerivativeError(
@@ -82,23 +91,43 @@ def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...],
 
 
 def _pull_rule(callee: Any, pullback: Any, n: int, template: tuple[Any, ...], g: Any) -> Any:
-    """One cotangent per positional argument; one alone need not be in a tuple. NotImplemented is None."""
+    """One cotangent per positional argument, or one per argument; one alone need not be in a tuple."""
     given = pullback(g)
     given = given if isinstance(given, tuple) else (given,)
-    if len(given) != n:
+    if len(given) not in (n, len(template)):
         raise DerivativeError(
             f"the pullback of the rule for {context_rules.name_of(callee)} gave {len(given)} cotangents for {n} "
             "arguments; give one per positional argument, None where there is none",
             user_position(),
         )
-    every = (*(None if c is NotImplemented else c for c in given), *[None] * (len(template) - n))
+    missing = Missing(context_rules.name_of(callee))
+    every = (*(None if c is NotImplemented else c for c in given), *[missing] * (len(template) - len(given)))
     return _at_holes(every, template)
 
 
-def call_any(context: type[ADContext], callee: Any, args: tuple[Any, ...], kwnames: tuple[str, ...] = ()) -> Any:
+class Unruled:
+    """A context without its rules for one callee: what a call means for which none of them is."""
+
+    def __init__(self, context: Any, callee: Any) -> None:
+        self.context, self.callee = context, callee
+        self.ad_entries = context.ad_entries
+
+    def ad_has_rule(self, callee: Any) -> bool:
+        return callee is not self.callee and self.context.ad_has_rule(callee)
+
+
+@functools.lru_cache(maxsize=256)
+def unruled(context: Any, callee: Any) -> Unruled:
+    return Unruled(context, callee)
+
+
+def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[str, ...] = ()) -> Any:
     """(y, pullback) of callee(*args) for a callee that only run time knows."""
     if type(callee) is types.MethodType:
         y, pullback = call_any(context, callee.__func__, (callee.__self__, *args), kwnames)
+        return y, functools.partial(_as_method, pullback)
+    if type(callee) in _BUILTIN_METHODS and (function := _unbound(context, callee)) is not None:
+        y, pullback = call_any(context, function, (callee.__self__, *args), kwnames)
         return y, functools.partial(_as_method, pullback)
     if type(callee) is functools.partial:
         return _call_partial(context, callee, args, kwnames)
@@ -141,6 +170,100 @@ def _as_partial(
     positional = rest[bound : bound + total - len(kwnames)]
     mine = SimpleNamespace(func=func, args=tuple(rest[:bound]), keywords={k: named[k] for k in keywords if k not in kwnames})
     return (mine, *positional, *(named[k] for k in kwnames))
+
+
+_BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
+_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+def _unbound(context: Any, bound: Any) -> Any:
+    """The function of the class behind a bound method of a builtin; None for one with a meaning of its own."""
+    if context.ad_has_rule(bound) or lowering(bound) is not None:
+        return None  # np.add.reduce
+    found = class_attribute(type(bound.__self__), bound.__name__)
+    return found if isinstance(found, _DESCRIPTORS) else None
+
+
+# -- what has no entry: (y, pullback) straight away -------------------------------------------------------------
+
+
+def _natively(
+    native: Any, context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...], *args: Any
+) -> Any:
+    y, pullback = native(context, callee, _filled(template, args), kwnames)
+    return y, functools.partial(_at_template, pullback, template)
+
+
+def _at_template(pullback: Any, template: tuple[Any, ...], g: Any) -> Any:
+    return _at_holes(pullback(g), template)
+
+
+def _call_ex(context: Any, callee: Any, operands: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
+    """f(*args, **kwargs)"""
+    f, args, keywords = (*operands, None)[:3]
+    items = list(args)
+    keywords = keywords or {}
+    y, pullback = call_any(context, f, (*items, *keywords.values()), tuple(keywords))
+    return y, functools.partial(_collected, pullback, len(operands), len(items), args, tuple(keywords))
+
+
+def _collected(pullback: Any, count: int, n: int, args: Any, names: tuple[str, ...], g: Any) -> Any:
+    f, *rest = pullback(g)
+    return (f, from_items(rest[:n], args), dict(zip(names, rest[n:], strict=True)))[:count]
+
+
+def _call_method(context: Any, callee: Method, operands: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
+    """obj.name(*args): the class's function with `obj` first; an attribute of another kind is read, then called."""
+    obj, *args = operands
+    found = class_attribute(type(obj), callee.name)
+    hidden = callee.name in getattr(obj, "__dict__", ())
+    if isinstance(found, (FunctionType, *_DESCRIPTORS)) and not hidden:
+        y, pullback = call_any(context, found, operands, kwnames)
+        return y, functools.partial(_drop_first, pullback)
+    attribute, read = _read_attribute(context, getattr, (obj, callee.name), ())
+    y, pullback = call_any(context, attribute, tuple(args), kwnames)
+    return y, functools.partial(_through_attribute, pullback, read)
+
+
+def _drop_first(pullback: Any, g: Any) -> Any:
+    return pullback(g)[1:]
+
+
+def _through_attribute(pullback: Any, read: Any, g: Any) -> Any:
+    callee, *rest = pullback(g)
+    return (None if callee is None else read(callee)[0], *rest)
+
+
+def _read_attribute(context: Any, callee: Any, operands: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
+    """obj.name as a value. What is bound to `obj` has `obj` as a part."""
+    obj, name = operands[:2]
+    found = class_attribute(type(obj), name) if isinstance(name, str) else None
+    if len(operands) == 2 and isinstance(found, (FunctionType, *_DESCRIPTORS, classmethod, staticmethod)):
+        y = getattr(obj, name)
+        return y, functools.partial(_of_receiver, getattr(y, "__self__", None) is obj)
+    if len(operands) == 3 and getattr(obj, name, _ABSENT) is _ABSENT:
+        return operands[2], _of_default
+    y, pullback = call_entry(context, getattr, (HOLE, name), ()).function(obj)
+    return y, functools.partial(_padded, pullback, len(operands))
+
+
+_ABSENT: Any = object()
+
+
+def _of_default(g: Any) -> Any:
+    return None, None, g
+
+
+def _padded(pullback: Any, count: int, g: Any) -> Any:
+    return (*pullback(g), *[None] * (count - 1))
+
+
+def _of_receiver(bound: bool, g: Any) -> Any:
+    return (entry_of(g, "__self__") if bound else None, None)
+
+
+_NATIVE = {primitives.call_ex: _call_ex, getattr: _read_attribute}
+_METHOD = _call_method
 
 
 # -- closures ---------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError, Refusal, described
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
+from ctxdispatch_contexts.reverse.methods import join_methods
 from ctxdispatch_contexts.reverse.objects import is_fresh
 from ctxdispatch_contexts.reverse.prepare import lifted
 from ctxdispatch_contexts.reverse.pullbacks import _hashable, static_rule
@@ -50,12 +51,14 @@ class Instrumented:
     def __init__(self) -> None:
         self.replaced: dict[Op, tuple[Value, list[Operand]]] = {}
         self.before: dict[Op, Operand] = {}
+        self.keywords: set[Op] = set()
 
 
 def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | None) -> Instrumented:
     """Replace, in place, every active op that has no static rule. `own` is the one call of an entry made for it: if
     that is still there, nothing more will be found out about it later."""
     found = Instrumented()
+    join_methods(graph, active)
     for block in graph.blocks:
         for op in list(block.ops):
             if op.fn in _APPENDS and op.args[0] in active:
@@ -147,6 +150,8 @@ def _replace(
     at = _index(block, op)
     block.ops[at : at + 1] = [call, opening]
     found.replaced[opening] = (pullback, operands)
+    if op.kwnames:
+        found.keywords.add(opening)
 
 
 def _entry_for(op: Op, entries: Entries) -> tuple[list[Operand], Any]:

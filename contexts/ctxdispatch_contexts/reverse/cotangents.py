@@ -28,6 +28,13 @@ class _Zero:
 ZERO = _Zero()
 
 
+class Missing:
+    """The cotangent of a keyword argument for which the pullback of a rule gave none."""
+
+    def __init__(self, rule: str) -> None:
+        self.rule = rule
+
+
 class Partial:
     """Cotangent of a container by entries. Owned by one variable of one reverse sweep, so it is changed in place, and
     so are those of its entries (arrays) that are `owned`."""

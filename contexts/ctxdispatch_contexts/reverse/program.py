@@ -111,7 +111,7 @@ def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: 
         return None  # it never returns
     active = active_values(graph, wrt)
     found = instrument(graph, active, entries, own)
-    adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own))
+    adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Set
 from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
@@ -17,8 +19,9 @@ from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.adjoint import Adjoint, cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
 from ctxdispatch_contexts.reverse.elementwise import reverse_elementwise, row_for, strict
+from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
-from ctxdispatch_contexts.reverse.rules import infer_op, items_of, operand_type
+from ctxdispatch_contexts.reverse.rules import infer_op, operand_type
 from ctxdispatch_contexts.reverse.structural import applies, reverse_structural, rule_of
 from ctxdispatch_contexts.reverse.structure import Shape
 
@@ -52,9 +55,13 @@ def _hashable(fn: Any) -> bool:
 class Pullbacks:
     """`replaced` are the ops whose pullback is found at run time: op -> (pullback, operands it has cotangents for)."""
 
-    def __init__(self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], shape: Shape, own: Op | None) -> None:
+    def __init__(
+        self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], shape: Shape, own: Op | None,
+        keywords: Set[Op] = frozenset(),
+    ) -> None:  # fmt: skip
         self.own = own
         self.replaced = replaced
+        self.keywords = keywords  # those of them that are called with keyword arguments
         self.before = before  # the length of a list before an append, by op
         self.indexed = _indexed_values(shape)
         self._lazy: dict[Value, None] = {}
@@ -130,7 +137,8 @@ class Pullbacks:
         wanted = [(i, a) for i, a in enumerate(operands) if a in adjoint.active]
         given = adjoint.call(pull, adjoint.recall(pullback), g, Const(len(operands)))
         for i, operand in wanted:
-            adjoint.add(operand, items_of(adjoint.build, given, i + 1)[i])
+            item = adjoint.call(operator.getitem, given, Const(i), syntax=True, type=T.Any)
+            adjoint.add(operand, adjoint.call(supplied, item) if op in self.keywords else item)
 
     @staticmethod
     def definite(adjoint: Adjoint, value: Value, cotangent: Operand) -> Operand:
@@ -143,6 +151,17 @@ class Pullbacks:
 def pull(pullback: Any, g: Any, n: int) -> Any:
     """The pullback's n cotangents; where nothing arrived there is nothing to pull."""
     return (None,) * n if g is None else pullback(g)
+
+
+def supplied(cotangent: Any) -> Any:
+    """What a rule gave for an argument that it may have forgotten."""
+    if type(cotangent) is cotangents.Missing:
+        raise DerivativeError(
+            f"the pullback of the rule for {cotangent.rule} gave no cotangent for a differentiated keyword argument; "
+            "give one per argument, those of keyword arguments last, or pass the argument by position",
+            user_position(),
+        )
+    return cotangent
 
 
 def or_zero(cotangent: Any) -> Any:
