@@ -31,7 +31,8 @@ from ctxdispatch import (
     value_and_grad,
     vjp,
 )
-from ctxdispatch_contexts.reverse import entry
+from ctxdispatch.ir.verify import verify
+from ctxdispatch_contexts.reverse import entry, show
 
 
 def central(f, x, eps=1e-6):
@@ -815,6 +816,45 @@ def test_091_ir_shows_the_program():
     assert str(ctxdispatch.ir(straight)(2.0)) == text
 
 
+def deeply_nested_loops(x):
+    total = x
+    for i in range(3):
+        for j in range(i):
+            if j == 1:
+                break
+            while total < 10.0:
+                total = total * x
+        else:
+            total = total + 1.0
+    return total
+
+
+def takes_containers(d, xs):
+    total = 0.0
+    for i, x in enumerate(xs):
+        if i % 2:
+            continue
+        total = total + d["w"] * x
+    return total if total > 0.0 else -total
+
+
+VERIFIED = [
+    (straight, (2.0,)), (shown_function, (0.5, 3)), (array_sin, (np.ones(3),)), (by_sign, (2.0, 3)),
+    (takes_containers, ({"w": 2.0}, [1.0, 2.0, 3.0])), (checkpointed_once, (0.5,)),
+    (deeply_nested_loops, (1.5,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f, args", VERIFIED, ids=[f.__name__ for f, _ in VERIFIED])
+def test_091_verifier_accepts_what_the_transforms_leave(f, args, monkeypatch):
+    graphs = []
+    monkeypatch.setattr(show, "to_python", lambda graph: graphs.append(verify(graph)) or "")
+    code_adjoint(f)(*args)
+    assert len(graphs) == 1
+    verify(ctxdispatch.ir(f)(*args).graph)
+    verify(ctxdispatch.ir(f)().graph)
+
+
 # -- 94 depth ------------------------------------------------------------------------------------------------
 
 
@@ -829,14 +869,20 @@ def long_loop(x, n):
     return y
 
 
-@pytest.mark.parametrize("n", [100, 1000])
+@pytest.mark.parametrize("n", [100, 1000, 10_000])
 def test_094_deep_recursion(n):
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, 40 * n))
+    """In a thread, whose stack can be had as large as any C frames between the Python ones may need."""
+    limit, found = sys.getrecursionlimit(), []
+    size = threading.stack_size(256 * 2**20)
+    sys.setrecursionlimit(limit + 10 * n)
     try:
-        assert grad(deep)(2.0, n) == pytest.approx(1.001**n)
+        thread = threading.Thread(target=lambda: found.append(grad(deep)(2.0, n)))
+        thread.start()
+        thread.join()
     finally:
         sys.setrecursionlimit(limit)
+        threading.stack_size(size)
+    assert found == [pytest.approx(1.001**n)]
 
 
 def test_094_recursion_within_the_limit_of_the_interpreter():
