@@ -54,6 +54,7 @@ class Adjoint:
         self.active = active
         self.pullbacks = pullbacks
         self.home = definitions(self.graph)
+        self.makers = {r: op for _, op in self.graph.ops() for r in op.results}
         self.build = Builder(self.graph, default=self._default)
         self.scope = Scope()
         self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed

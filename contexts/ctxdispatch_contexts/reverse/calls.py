@@ -22,6 +22,8 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.reverse.activity import STORES
+from ctxdispatch_contexts.reverse import containers
+from ctxdispatch_contexts.reverse.containers import REVERSED, unpacked
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError, Refusal, described
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
@@ -61,13 +63,39 @@ def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | Non
     join_methods(graph, active)
     for block in graph.blocks:
         for op in list(block.ops):
+            if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
+                op = _unpack_items(block, op, active)
             if op.fn in _APPENDS and op.args[0] in active:
                 _remember_length(block, op, found)
             elif _mutates(op, active, graph):
                 _refuse(op, MutationError, mutation_message(op))
-            elif not active.isdisjoint(op.results) and static_rule(op, active, certain=op is not own) is None:
+            elif _depends(op, active) and static_rule(op, active, certain=op is not own) is None:
                 _replace(block, op, active, entries, own, found)
+            elif op.fn in (operator.add, operator.mul, operator.getitem) and not active.isdisjoint(op.results):
+                _remember(block, op, found)
     return found
+
+
+def _depends(op: Op, active: set[Value]) -> bool:
+    """An active result that comes of active operands; one that is stored to later may come of none."""
+    return not active.isdisjoint(op.results) and not active.isdisjoint(op.operands())  # type: ignore[arg-type]
+
+
+def _remember(block: Block, op: Op, found: Instrumented) -> None:
+    """What the sweep asks of a list that may have changed by then: which item was read, how long it was."""
+    sequences = [a for a in op.args if T.cls_of(operand_type(a)) in (list, tuple)]
+    if op.fn is operator.getitem and T.cls_of(operand_type(op.args[0])) is list and not _is_position(op.args[1]):
+        added = Op(Const(containers.position), list(op.args), [Value("at")], (), op.pos)
+    elif op.fn is not operator.getitem and sequences:
+        added = Op(Const(len), sequences[:1], [Value("n", T.Exact(int))], (), op.pos)
+    else:
+        return
+    block.ops.insert(_index(block, op) + 1, added)
+    found.before[op] = added.result
+
+
+def _is_position(index: Operand) -> bool:
+    return isinstance(index, Const) and type(index.value) is int and index.value >= 0
 
 
 _APPENDS = (primitives.list_append, primitives.list_extend, list.append, list.extend)
@@ -77,6 +105,20 @@ def _remember_length(block: Block, op: Op, found: Instrumented) -> None:
     length = Value("n", T.Exact(int))
     block.ops.insert(_index(block, op), Op(Const(len), [op.args[0]], [length], (), op.pos))
     found.before[op] = length
+
+
+_UNPACKING = (primitives.unpack, primitives.unpack_ex)
+
+
+def _unpack_items(block: Block, op: Op, active: set[Value]) -> Op:
+    """Unpack what only run time knows in two steps: its items as a tuple, by a call that is returned, and these."""
+    items = Value("items", T.Exact(tuple))
+    active.add(items)
+    source, before, *after = op.args
+    call = Op(Const(unpacked), [source, before, *(after or [Const(None)])], [items], (), op.pos)
+    block.ops.insert(_index(block, op), call)
+    op.callee, op.args = Const(primitives.unpack), [items, Const(len(op.results))]
+    return call
 
 
 def _index(block: Block, op: Op) -> int:
@@ -130,28 +172,41 @@ def _replace(
     block: Block, op: Op, active: set[Value], entries: Entries, own: Op | None, found: Instrumented
 ) -> None:
     fn = op.fn
-    if isinstance(fn, FunctionType) and op is own:
-        return  # its arguments do not fit: it fails as it would
-    if op is own or (fn is not None and not _at_run_time(fn)):
-        if op.fn in STORES and not op.results:
-            return
-        _refuse(op, MissingRuleError, missing_message(op))
-        return
-    if isinstance(fn, FunctionType) and (reason := _unsupported(fn)):
+    if isinstance(fn, FunctionType) and fn not in REVERSED and (reason := _unsupported(fn)):
         _refuse(op, DerivativeError, reason)
+        return
+    if isinstance(fn, FunctionType) and op is own:
+        op.callee = Const(Misfit(fn, Refusal(MissingRuleError, missing_message(op), op.pos)))
+        return
+    if op is own or (fn is not None and not _at_run_time(fn) and not _uncertain(op, active)):
+        _refuse(op, MissingRuleError, missing_message(op))
         return
     operands, entry = _entry_for(op, entries)
     pair, pullback = Value("pair"), Value("pullback")
     call = Op(Const(entry), operands, [pair], (), op.pos)
     opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
-    if len(op.results) > 1:
-        _refuse(op, DerivativeError, "cannot unpack a differentiated {types} of a class of its own")
-        return
     at = _index(block, op)
     block.ops[at : at + 1] = [call, opening]
     found.replaced[opening] = (pullback, operands)
     if op.kwnames:
         found.keywords.add(opening)
+
+
+class Misfit:
+    """A function whose arguments do not fit its parameters: it fails as it would, and if not, is refused."""
+
+    def __init__(self, function: FunctionType, refusal: Refusal) -> None:
+        self.function, self.refusal = function, refusal
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.function(*args, **kwargs)
+        return self.refusal(*args)
+
+
+def _uncertain(op: Op, active: set[Value]) -> bool:
+    """At run time it may turn out that no argument of `op` carries a derivative."""
+    return all(operand_type(a) is T.Any for a in op.args if a in active)
 
 
 def _entry_for(op: Op, entries: Entries) -> tuple[list[Operand], Any]:

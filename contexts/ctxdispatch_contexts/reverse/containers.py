@@ -10,11 +10,13 @@ import builtins
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.adjoint import ZERO, Adjoint, is_zero
 from ctxdispatch_contexts.reverse.rules import operand_type
@@ -62,8 +64,9 @@ def _map(adjoint: Adjoint, op: Op) -> None:
 
 
 def _same(adjoint: Adjoint, op: Op) -> None:
-    """The result is its operand: list -> tuple, iter, check_bound, ..."""
-    adjoint.add(op.args[0], _arrived(adjoint, op))
+    """The result is its operand: list -> tuple, iter, check_bound, ... A cell may be made empty."""
+    if op.args:
+        adjoint.add(op.args[0], _arrived(adjoint, op))
 
 
 def _append(adjoint: Adjoint, op: Op) -> None:
@@ -117,8 +120,14 @@ def _index(adjoint: Adjoint, op: Op) -> None:
     if is_zero(g) or container not in adjoint.active:
         return
     bar = _or_none(adjoint.bar(container))
+    index = adjoint.pullbacks.before.get(op, index)
     args = (bar, adjoint.recall(container), adjoint.recall(index), g)
     _owned(adjoint, container, adjoint.call(cotangents.add_index, *args))
+
+
+def position(sequence: list[Any], index: Any) -> Any:
+    """Which items sequence[index] reads, counted from the beginning: a number, or a range."""
+    return range(len(sequence))[index]
 
 
 def _owned(adjoint: Adjoint, container: Operand, bar: Value) -> None:
@@ -190,7 +199,7 @@ def _nothing(adjoint: Adjoint, op: Op) -> None:
 
 def _unpack(adjoint: Adjoint, op: Op) -> None:
     bars = [_or_none(adjoint.bar(r)) if r in adjoint.active else NONE for r in op.results]
-    if all(b is NONE for b in bars):
+    if all(b is NONE for b in bars) or op.args[0] not in adjoint.active:
         return
     given = adjoint.call(primitives.build_list, *bars, syntax=True)
     adjoint.add(op.args[0], adjoint.call(from_items, given, adjoint.recall(op.args[0])))
@@ -198,7 +207,7 @@ def _unpack(adjoint: Adjoint, op: Op) -> None:
 
 def _unpack_ex(adjoint: Adjoint, op: Op) -> None:
     bars = [_or_none(adjoint.bar(r)) if r in adjoint.active else NONE for r in op.results]
-    if all(b is NONE for b in bars):
+    if all(b is NONE for b in bars) or op.args[0] not in adjoint.active:
         return
     before = op.args[1]
     given = adjoint.call(primitives.build_list, *bars, syntax=True)
@@ -211,6 +220,39 @@ def flatten_star(bars: list[Any], before: int, starred: list[Any]) -> list[Any]:
     middle = cotangents.whole(bars[before], starred)
     middle = [None] * len(starred) if middle is None else list(middle)
     return [*bars[:before], *middle, *bars[before + 1 :]]
+
+
+# -- concatenation and repetition -------------------------------------------------------------------------------
+
+
+def _concat(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        length = adjoint.recall(adjoint.pullbacks.before[op])
+        adjoint.add(op.args[0], adjoint.call(entries_before, g, length))
+        adjoint.add(op.args[1], adjoint.call(entries_from, g, length))
+
+
+def entries_before(bar: Any, length: int) -> Any:
+    return cotangents.partial_of({k: b for k, b in cotangents.entries_of(bar) if k < length})
+
+
+def entries_from(bar: Any, length: int) -> Any:
+    return cotangents.partial_of({k - length: b for k, b in cotangents.entries_of(bar) if k >= length})
+
+
+def _repeat(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    sequence = next((a for a in op.args if _is_sequence(a)), op.args[0])
+    if not is_zero(g):
+        adjoint.add(sequence, adjoint.call(entries_modulo, g, adjoint.recall(adjoint.pullbacks.before[op])))
+
+
+def entries_modulo(bar: Any, length: int) -> Any:
+    out: Any = None
+    for k, b in cotangents.entries_of(bar):
+        out = cotangents.add_entry(out, k % length, b)
+    return out
 
 
 # -- walking through --------------------------------------------------------------------------------------------
@@ -230,11 +272,35 @@ def from_items(bars: Any, iterable: Any) -> Any:
         return None
     if isinstance(iterable, np.ndarray):
         out = np.zeros(iterable.shape, iterable.dtype)
-        for row, bar in enumerate(bars):
+        for row, bar in cotangents.entries_of(bars):
             if bar is not None:
-                out[row] = cotangents.whole(bar, iterable[row])
+                out[row] += cotangents.whole(bar, iterable[row])
         return out
     return bars
+
+
+# -- unpacking what only run time knows -------------------------------------------------------------------------
+
+
+def unpacked(sequence: Any, before: int, after: int | None) -> tuple[Any, ...]:
+    """The items that an unpacking gives: as many as `before`, or, with `after`, a list of the rest between."""
+    if after is None:
+        return primitives.unpack(sequence, before)
+    return primitives.unpack_ex(sequence, before, after)
+
+
+def _unpacked(adjoint: Adjoint, op: Op) -> None:
+    g = _arrived(adjoint, op)
+    if not is_zero(g):
+        args = [adjoint.recall(op.result), *op.args[1:]]
+        flat = adjoint.call(flat_items, g, *args)
+        adjoint.add(op.args[0], adjoint.call(from_items, flat, adjoint.recall(op.args[0])))
+
+
+def flat_items(bar: Any, items: tuple[Any, ...], before: int, after: int | None) -> Any:
+    """The cotangents of a sequence's items, from those of what it was unpacked to."""
+    bars = [cotangents.entry_of(bar, i) for i in range(len(items))]
+    return bars if after is None else flatten_star(bars, before, items[before])
 
 
 def _enumerate(adjoint: Adjoint, op: Op) -> None:
@@ -352,15 +418,25 @@ def _of(*classes: type) -> Callable[[Op], bool]:
 
 def _any_iterable(op: Op) -> bool:
     """Iterating runs no Python code of the user's."""
-    import numpy as np
-
     type_ = operand_type(op.args[0])
     if isinstance(type_, T.IterOf):
         return type_.plain
     cls = T.cls_of(type_)
-    return cls in (list, tuple, dict, range, enumerate, zip, reversed, np.ndarray, type({}.items()), type({}.values())) or (
-        cls is not None and cls.__module__ == "builtins"
-    )
+    method = class_attribute(cls, "__iter__") if cls is not None else None
+    return method is not None and not isinstance(method, FunctionType)
+
+
+def _is_sequence(operand: Operand) -> bool:
+    return T.cls_of(operand_type(operand)) in (list, tuple)
+
+
+def _sequences(op: Op) -> bool:
+    return all(map(_is_sequence, op.args))
+
+
+def _sequence_and_int(op: Op) -> bool:
+    a, b = op.args
+    return any(_is_sequence(s) and T.cls_of(operand_type(n)) in (int, bool) for s, n in ((a, b), (b, a)))
 
 
 def _indexable(op: Op) -> bool:
@@ -385,11 +461,14 @@ REVERSED: dict[Any, Handler] = {
     primitives.check_bound: Handler(_same),
     primitives.unpack: Handler(_unpack, _any_iterable),
     primitives.unpack_ex: Handler(_unpack_ex, _any_iterable),
+    unpacked: Handler(_unpacked, _any_iterable),
     primitives.make_cell: Handler(_same),
     primitives.cell_get: Handler(_cell_get),
     primitives.cell_set: Handler(_cell_set),
     primitives.make_function: Handler(_function),
     operator.getitem: Handler(_index, _indexable),
+    operator.add: Handler(_concat, _sequences),
+    operator.mul: Handler(_repeat, _sequence_and_int),
     builtins.getattr: Handler(_attribute, _plain_attribute),
     builtins.setattr: Handler(_setattr),
     object.__setattr__: Handler(_setattr),

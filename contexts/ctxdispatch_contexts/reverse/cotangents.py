@@ -46,6 +46,12 @@ class Partial:
         self.owned: set[Any] = set()
 
 
+def partial_of(entries: dict[Any, Any]) -> Partial:
+    out = Partial()
+    out.entries = entries
+    return out
+
+
 # -- sums -------------------------------------------------------------------------------------------------------
 
 
@@ -159,9 +165,10 @@ def add_index(bar: Any, sequence: Any, index: Any, cotangent: Any) -> Any:
         return bar
     if isinstance(sequence, np.ndarray):
         return add_array_index(bar, sequence, index, cotangent)
-    if isinstance(index, slice) and isinstance(sequence, (list, tuple)):
-        for i, entry in zip(range(len(sequence))[index], entries_of(whole(cotangent, sequence[index])), strict=True):
-            bar = add_entry(bar, i, entry[1])
+    if isinstance(index, (slice, range)) and isinstance(sequence, (list, tuple)):
+        chosen = index if isinstance(index, range) else range(len(sequence))[index]
+        for i, entry in entries_of(cotangent):
+            bar = add_entry(bar, chosen[i], entry)
         return bar
     if isinstance(sequence, (list, tuple)):
         index = index.__index__()

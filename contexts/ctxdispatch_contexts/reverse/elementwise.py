@@ -105,6 +105,8 @@ def product(adjoint: Any, g: Operand, factor: Operand, op: Op) -> Operand:
             ops.pop()  # scalars first: one array less
             scale = product(adjoint, g, last.args[0], op)
             return adjoint.pullbacks.typed(adjoint, operator.mul, scale, last.args[1])  # type: ignore[no-any-return]
+    if _known(g) == -1.0 and _is_inexact(operand_type(factor)):
+        return adjoint.pullbacks.typed(adjoint, operator.neg, factor)  # type: ignore[no-any-return]
     if _is_one(g) and _is_inexact(operand_type(factor)):
         return factor
     return adjoint.pullbacks.typed(adjoint, operator.mul, g, factor)  # type: ignore[no-any-return]
@@ -122,7 +124,13 @@ def _is_number(operand: Operand) -> bool:
 
 
 def _is_one(operand: Operand) -> bool:
-    return isinstance(operand, Const) and isinstance(operand.value, (int, float)) and operand.value == 1
+    return _known(operand) == 1
+
+
+def _known(operand: Operand) -> float | None:
+    """A number that is known beforehand."""
+    type_ = operand_type(operand)
+    return type_.value if isinstance(type_, T.Known) and type(type_.value) in (int, float) else None
 
 
 # -- shapes -----------------------------------------------------------------------------------------------------
@@ -149,8 +157,8 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
 def _fit_scalar(adjoint: Any, cotangent: Operand, mine: T.Exact, now: T.Type) -> Operand:
     if T.cls_of(now) is mine.cls or now is T.Any or isinstance(cotangent, Const):
         return cotangent
-    if mine.cls is float and T.cls_of(now) in (int, bool):
-        return cotangent
+    if issubclass(mine.cls, (float, np.floating)) and T.cls_of(now) in (float, int, bool):
+        return cotangent  # a Python number takes on the dtype of whatever it meets
     if issubclass(mine.cls, (float, np.floating)) and issubclass(T.cls_of(now) or object, (complex, np.complexfloating)):
         real = adjoint.call(getattr, cotangent, Const("real"), syntax=True)
         return adjoint.call(mine.cls, real, type=mine)  # type: ignore[no-any-return]
@@ -191,7 +199,9 @@ def _reduce(
         kept = tuple(True if i in stretched else d for i, d in enumerate(full.dims))
         axes = stretched[0] if len(stretched) == 1 else tuple(stretched)
         cotangent = add_reduce(adjoint, cotangent, axes, T.ArrayOf(mine.dtype, kept), keepdims=True)
-    if lead:
+    if lead and all(full.dims[:lead]):
+        cotangent = adjoint.call(operator.getitem, cotangent, Const(0 if lead == 1 else (0,) * lead), syntax=True, type=mine)
+    elif lead:
         cotangent = add_reduce(adjoint, cotangent, 0 if lead == 1 else tuple(range(lead)), mine)
     return cotangent
 

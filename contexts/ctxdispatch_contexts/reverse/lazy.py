@@ -13,7 +13,7 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.reverse.elementwise import leaf_class
+from ctxdispatch_contexts.reverse.elementwise import leaf_class, row_for
 from ctxdispatch_contexts.reverse.rules import infer_op, operand_type
 
 SUMS: dict[Any, tuple[str, ...]] = {
@@ -75,14 +75,68 @@ def _restored(adjoint: Any, g: Operand, array: Operand, axis: Any, keepdims: boo
 
 
 def _count(adjoint: Any, array: Operand, axis: Any) -> Operand:
-    primal = adjoint.recall(array)
-    if axis is None:
-        return adjoint.call(getattr, primal, Const("size"), syntax=True, type=T.Exact(int))  # type: ignore[no-any-return]
-    shape = adjoint.call(getattr, primal, Const("shape"), syntax=True)
-    shape.type = infer_op(adjoint.build.block.ops[-1])
+    """How many elements of `array` went into one of the sum."""
+    rank = len(operand_type(array).dims)  # type: ignore[attr-defined]
+    axes = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count: Operand | None = None
-    for a in axis if isinstance(axis, tuple) else (axis,):
-        length = adjoint.call(operator.getitem, shape, Const(a), syntax=True, type=T.Exact(int))
+    for a in axes:
+        length = _length(adjoint, array, a % rank)
+        if isinstance(length, Const):
+            continue
         count = length if count is None else adjoint.call(operator.mul, count, length, syntax=True, type=T.Exact(int))
-    assert count is not None
-    return count
+    return Const(1) if count is None else count
+
+
+def _length(adjoint: Any, array: Operand, axis: int) -> Operand:
+    if operand_type(array).dims[axis] is True:  # type: ignore[attr-defined]
+        return Const(1)
+    array, axis = length_of(adjoint.makers, array, axis)
+    shape = adjoint.call(getattr, adjoint.recall(array), Const("shape"), syntax=True)
+    shape.type = infer_op(adjoint.build.block.ops[-1])
+    return adjoint.call(operator.getitem, shape, Const(axis), syntax=True, type=T.Exact(int))  # type: ignore[no-any-return]
+
+
+def length_of(makers: dict[Value, Op], array: Operand, axis: int) -> tuple[Operand, int]:
+    """An array, as near to the arguments as can be, and which of its axes has the length of that axis of `array`: so
+    that nothing is computed for its shape alone."""
+    while True:
+        op = makers.get(array) if isinstance(array, Value) else None
+        found = None if op is None else _length_of_operand(op, array, axis)
+        if found is None:
+            return array, axis
+        array, axis = found
+
+
+def _length_of_operand(op: Op, array: Operand, axis: int) -> tuple[Operand, int] | None:
+    if row_for(op) is not None:
+        return _broadcast_source(op, len(operand_type(array).dims), axis)  # type: ignore[attr-defined]
+    if op.fn is operator.matmul and all(_rank(a) == 2 for a in op.args):
+        return op.args[axis], axis
+    if _hashable(op.fn) and op.fn in SUMS and (given := arguments(op)) is not None:
+        return _unreduced(op, axis, given)
+    return None
+
+
+def _broadcast_source(op: Op, rank: int, axis: int) -> tuple[Operand, int] | None:
+    for arg in op.args:
+        mine = axis - (rank - _rank(arg))
+        if mine >= 0 and operand_type(arg).dims[mine] is False:  # type: ignore[attr-defined]
+            return arg, mine
+    return None
+
+
+def _unreduced(op: Op, axis: int, given: dict[str, Any]) -> tuple[Operand, int] | None:
+    rank = _rank(op.args[0])
+    summed = given["axis"]
+    if given["keepdims"] or summed is None:
+        return None
+    gone = {a % rank for a in (summed if isinstance(summed, tuple) else (summed,))}
+    return op.args[0], [a for a in range(rank) if a not in gone][axis]
+
+
+def _rank(operand: Operand) -> int:
+    return len(getattr(operand_type(operand), "dims", ()))
+
+
+def _hashable(fn: Any) -> bool:
+    return fn is not None and getattr(type(fn), "__hash__", None) is not None

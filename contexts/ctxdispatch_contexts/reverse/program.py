@@ -31,6 +31,7 @@ from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, n
 from ctxdispatch_contexts.reverse.calls import Entries, instrument
 from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.optimise import optimise
+from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
 from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of
@@ -72,11 +73,13 @@ def differentiate(
     graph = prepared.graph
     names = held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
+    primal = {op for _, op in graph.ops()}
     adjoint = _adjoint(graph, wrt, mode, entries, own)
     if adjoint is not None:
         tidy(adjoint)
     for guard in optimise(graph, types, cells):
         prepared.assume(guard)
+    improve(graph, primal)
     if mode.split and adjoint is not None:
         split(graph)
     used = tuple(only_used(t, names) for t in types)

@@ -19,7 +19,7 @@ from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.adjoint import Adjoint, cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
 from ctxdispatch_contexts.reverse.elementwise import reverse_elementwise, row_for, strict
-from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.errors import DerivativeError, Refusal, described, user_position
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
 from ctxdispatch_contexts.reverse.rules import infer_op, operand_type
 from ctxdispatch_contexts.reverse.structural import applies, reverse_structural, rule_of
@@ -83,6 +83,8 @@ class Pullbacks:
         rule = static_rule(op, adjoint.active, certain=op is not self.own)
         if rule is not None:
             rule(adjoint, op)
+        elif not is_zero(adjoint.bar(op.results[0])) and not adjoint.active.isdisjoint(op.operands()):  # type: ignore[arg-type]
+            adjoint.call(Refusal(DerivativeError, f"{described(op.fn)} was not differentiated", op.pos))
 
     def end_block(self, adjoint: Adjoint, block: Block) -> None:
         """Lazy cotangents do not leave the block they arose in: elsewhere they may meet others in a merge."""
