@@ -2,8 +2,8 @@
 
 An entry's `function` is what `grad(f)` returns. Its code starts as a stub that calls `miss`; the first call compiles
 the derivative program for the types at hand, and the function's own `__code__` becomes: guards, then the program. So a
-call costs the guards and no more. Further types are found by `miss` in a dictionary. A change of the rules puts the
-stub back.
+call costs the guards and no more. A program for further types goes before it, and a call that fails its guards goes
+on to the older ones; the last resort is `miss`, which looks into a dictionary. A change of the rules puts the stub back.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ from ctxdispatch_contexts.reverse.prepare import lifted
 from ctxdispatch_contexts.reverse.program import Mode, Program, differentiate
 
 _compiling = threading.RLock()
+
+MAX_CHAIN = 8
+"""So many programs are asked one after the other whether a call is theirs; more are looked up by the types."""
+
 _live: weakref.WeakSet[Entry]
 
 
@@ -84,17 +88,16 @@ class CallSource:
 
 
 class Specialised:
-    """One compiled program: `function` tests its guards first, `body` does not."""
+    """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body` does not."""
 
-    def __init__(self, entry: Entry, program: Program) -> None:
+    def __init__(self, entry: Entry, program: Program, otherwise: Callable[..., Any]) -> None:
         self.types, self.guards = program.types, program.guards
         self._plain = program.graph
         self._entry = entry
         self._body: Callable[..., Any] | None = None
         graph = clone(program.graph)
-        add_guards(graph, self.types, self.guards, entry.miss)
+        add_guards(graph, self.types, self.guards, otherwise)
         self.function = make_function(graph, entry.namespace, entry.closure)
-        self.installed = False
 
     @property
     def body(self) -> Callable[..., Any]:
@@ -145,18 +148,19 @@ class Entry:
             if found is not None and found.holds():  # another thread was first
                 return found
             version = context_rules.version()
-            found = Specialised(self, self.program(types))
+            stale = any(not each.holds() for each in self.specialised.values())
+            found = Specialised(self, self.program(types), self._otherwise(stale))
             _count(self)
             if version == context_rules.version():
-                self._keep(types, found)
+                self.specialised[types] = found
+                self.function.__code__ = found.function.__code__
             return found
 
-    def _keep(self, types: tuple[T.Type, ...], found: Specialised) -> None:
-        old = self.specialised.get(types)
-        self.specialised[types] = found
-        if self.function.__code__ is self._stub or (old is not None and old.installed):
-            self.function.__code__ = found.function.__code__
-            found.installed = True
+    def _otherwise(self, stale: bool) -> Callable[..., Any]:
+        """Where calls go that the next program does not fit: to the programs there are, newest first."""
+        if stale or len(self.specialised) % MAX_CHAIN == 0:
+            return self.miss
+        return FunctionType(self.function.__code__, self.namespace, self.function.__name__, None, self.closure)
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
         self._check_arguments(types)

@@ -22,13 +22,13 @@ from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.prune import prune
 from ctxdispatch_contexts.reverse import containers, cotangents
 from ctxdispatch_contexts.reverse.activity import passed
-from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, rewind
+from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, rewind, steps
 
 LINEAR = frozenset({operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, cotangents.full})
 """Zero for a zero first operand."""
 
 effects.assume_removable(
-    rewind, cotangents.full, cotangents.expand, cotangents.unbroadcast, cotangents.project, cotangents.finish,
+    rewind, steps, cotangents.full, cotangents.expand, cotangents.unbroadcast, cotangents.project, cotangents.finish,
     cotangents.whole, cotangents.entry_of, containers.from_items, containers.unzip, containers.backwards,
     containers.by_key, containers.by_position,
 )  # fmt: skip
@@ -153,7 +153,17 @@ def _narrow(graph: Graph) -> bool:
     return changed
 
 
+def _lower_steps(graph: Graph) -> None:
+    for block in graph.blocks:
+        for at, op in reversed(list(enumerate(block.ops))):
+            if op.fn is steps:
+                count = Value("steps")
+                block.ops.insert(at, Op(Const(range), op.args, [count], (), op.pos))
+                op.callee, op.args, op.syntax = Const(iter), [count], True
+
+
 def _lower_rewinds(graph: Graph) -> None:
+    _lower_steps(graph)
     for _, terminator, call, unpack in list(_rewinds(graph)):
         home = next(b for b, op in graph.ops() if op is call)
         at = next(i for i, op in enumerate(home.ops) if op is call)
