@@ -37,13 +37,15 @@ class Trees:
         self._base: Base = ()
         self._ops: list[Op] = []
         self._cursor = 0  # ops before it are not written yet
-        self._index: dict[Value, int] = {}
+        self._index: dict[Value, int] = {}  # of the op whose one result it is
+        self._made: dict[Value, int] = {}  # of the op that makes it
         self._out: list[SymbolicAt] = []
         self._work: list[Work] = []
 
     def _begin(self, block: Block) -> None:
         self._ops, self._cursor = self._threads.ops(block), len(block.ops)
         self._index = {op.results[0]: k for k, op in enumerate(self._ops) if len(op.results) == 1}
+        self._made = {r: k for k, op in enumerate(self._ops) for r in op.results}
         self._base, self._out, self._work = self.layout.base[block], [], []
 
     def _write_ops(self) -> None:
@@ -143,7 +145,7 @@ class Trees:
             return False
         for item, _ in self._work:
             value = item.operand if isinstance(item, Callee) else item
-            if isinstance(value, Value) and at <= self._index.get(value, -1) < self._cursor:
+            if isinstance(value, Value) and at <= self._made.get(value, -1) < self._cursor:
                 return False
         return True
 
