@@ -17,6 +17,7 @@ from typing import Any
 from ctxdispatch.bytecode import flow, stackops, tables
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.machine import Handler, Machine
+from ctxdispatch.bytecode.original import recall
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Return, Signature
 from ctxdispatch.passes.prune import prune
@@ -34,7 +35,7 @@ def lift_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
     """The graph of a function's code object; `namespace` is what its global names mean."""
     if code.co_flags & inspect.CO_GENERATOR and not code.co_flags & ASYNC:
         raise _refuse("generator function", code, code.co_firstlineno)
-    return _lift(code, namespace, HANDLERS)
+    return recall(code, namespace) or _lift(code, namespace, HANDLERS)
 
 
 def lift_generator_expression(code: CodeType, namespace: dict[str, Any]) -> Graph:

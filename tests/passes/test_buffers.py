@@ -15,6 +15,7 @@ from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import verify
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Const, Graph, positional
+from ctxdispatch.passes import buffers
 from ctxdispatch.passes.buffers import DTYPES, IN_PLACE, makes_new, reuse_buffers
 from ctxdispatch.passes.types import type_of
 
@@ -123,10 +124,10 @@ def test_an_operand_that_lives_on_is_kept():
           b0():
             %t = add(%a, 1.0)
             %0 = mul(%a, 2.0)
-            %1 = np.multiply(%t, %0, %0)
-            %2 = getattr(%1, 'size')
-            %3 = build_tuple(%1, %t, %2)
-            return %3
+            %u = np.multiply(%t, %0, %0)
+            %1 = getattr(%u, 'size')
+            %2 = build_tuple(%u, %t, %1)
+            return %2
         """,
     )
 
@@ -565,3 +566,26 @@ def test_random_programs(steps, shape, loop, dtype, first, second, same):
         except (ValueError, TypeError):
             return
         assert_same_bits(space["f"], args)
+
+
+# -- functions -------------------------------------------------------------------------------------
+
+
+def chain(a, b):
+    return np.exp(a * b + a)
+
+
+def test_a_function_is_lifted_as_before_the_pass():
+    graph = optimised(chain, (V, W))
+    before = str(graph)
+    function = buffers.make_function(graph, globals())
+    assert described(function(V, W)) == described(chain(V, W))
+    assert str(graph) == before
+    assert str(lift(function)) == before
+    assert np.multiply not in function.__code__.co_consts and np.add in function.__code__.co_consts
+
+
+def test_a_function_without_arrays_is_emitted_as_ever():
+    graph = optimised(chain, (1.0, 2.0))
+    function = buffers.make_function(graph)
+    assert function.__code__.co_consts == make_function(graph).__code__.co_consts
