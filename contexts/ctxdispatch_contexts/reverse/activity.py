@@ -76,11 +76,11 @@ def _is_module(value: Any) -> bool:
 
 def active_values(graph: Graph, seeds: list[Value]) -> set[Value]:
     """The active values when `seeds` (parameters) are what is differentiated with respect to."""
-    varied = _varied(graph, seeds)
+    varied = varied_values(graph, seeds)
     return varied & _useful(graph, varied)
 
 
-def _varied(graph: Graph, seeds: list[Value]) -> set[Value]:
+def varied_values(graph: Graph, seeds: list[Value]) -> set[Value]:
     varied: set[Value] = {s for s in seeds if carries(s.type)}
     size = -1
     while size != len(varied):

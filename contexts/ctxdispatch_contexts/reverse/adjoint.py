@@ -58,6 +58,8 @@ class Adjoint:
         self.scope = Scope()
         self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed
         self._came: dict[Block, Operand] = {}
+        self.reversing: Op | None = None
+        self.reads: list[tuple[Operand, Op]] = []  # values that the sweep reads, and the op whose reverse does
         for value, block in self.home.items():
             self.build.write(("primal", value), value, block)
 
@@ -102,6 +104,12 @@ class Adjoint:
 
     def recall(self, value: Operand) -> Operand:
         """`value` of the primal, as the sweep finds it again here."""
+        if self.reversing is not None:
+            self.reads.append((value, self.reversing))
+        return self.shaped(value)
+
+    def shaped(self, value: Operand) -> Operand:
+        """Like `recall`, for who asks for its shape or class only: it may have been stored to since."""
         return self._recall(value, self.scope) if isinstance(value, Value) else value
 
     def _recall(self, value: Value, scope: Scope) -> Operand:
@@ -201,8 +209,9 @@ class Adjoint:
     def _block(self, block: Block) -> None:
         for op in reversed(block.ops):
             if not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active):
-                self.build.pos = op.pos
+                self.build.pos, self.reversing = op.pos, op
                 self.pullbacks.reverse_op(self, op)
+        self.reversing = None
         self.pullbacks.end_block(self, block)
 
     def _go_back(self, block: Block, inside: Loop | None, twin: dict[Block, Block]) -> None:

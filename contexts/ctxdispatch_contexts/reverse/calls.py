@@ -10,7 +10,7 @@ Python code and without a rule is replaced by its refusal.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -22,13 +22,13 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.reverse.activity import STORES
-from ctxdispatch_contexts.reverse import containers
+from ctxdispatch_contexts.reverse import containers, stores
+from ctxdispatch_contexts.reverse.aliases import runs_python
 from ctxdispatch_contexts.reverse.containers import REVERSED, unpacked
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError, Refusal, described
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
 from ctxdispatch_contexts.reverse.methods import join_methods
-from ctxdispatch_contexts.reverse.objects import is_fresh
 from ctxdispatch_contexts.reverse.prepare import lifted
 from ctxdispatch_contexts.reverse.pullbacks import _hashable, static_rule
 from ctxdispatch_contexts.reverse.rules import operand_type
@@ -38,14 +38,6 @@ Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
 argument. The template has a literal, or HOLE for an argument of the entry, per argument of the call."""
 
 REMEDY = "give it one with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`"
-
-MUTATES = frozenset({operator.setitem, operator.delitem, setattr, object.__setattr__, *INPLACE})
-MUTATING_METHODS = frozenset({
-    np.ndarray.sort, np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.copyto, np.put,
-    np.place, np.putmask, np.add.at, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
-    dict.update, dict.pop, dict.popitem, dict.clear, dict.setdefault, set.add, primitives.store_global,
-})  # fmt: skip
-
 
 class Instrumented:
     """What `instrument` found: `replaced` and `before` as `Pullbacks` wants them."""
@@ -60,15 +52,12 @@ def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | Non
     """Replace, in place, every active op that has no static rule. `own` is the one call of an entry made for it: if
     that is still there, nothing more will be found out about it later."""
     found = Instrumented()
-    join_methods(graph, active)
     for block in graph.blocks:
         for op in list(block.ops):
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
                 op = _unpack_items(block, op, active)
             if op.fn in _APPENDS and op.args[0] in active:
                 _remember_length(block, op, found)
-            elif _mutates(op, active, graph):
-                _refuse(op, MutationError, mutation_message(op))
             elif _depends(op, active) and static_rule(op, active, certain=op is not own) is None:
                 _replace(block, op, active, entries, own, found)
             elif op.fn in (operator.add, operator.mul, operator.getitem) and not active.isdisjoint(op.results):
@@ -78,6 +67,8 @@ def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | Non
 
 def _depends(op: Op, active: set[Value]) -> bool:
     """An active result that comes of active operands; one that is stored to later may come of none."""
+    if isinstance(op.fn, (Refusal, Unless)):
+        return False
     return not active.isdisjoint(op.results) and not active.isdisjoint(op.operands())  # type: ignore[arg-type]
 
 
@@ -128,36 +119,74 @@ def _index(block: Block, op: Op) -> int:
 # -- mutation ---------------------------------------------------------------------------------------------------
 
 
-def _mutates(op: Op, active: set[Value], graph: Graph) -> bool:
-    """Changes differentiated data in place, or puts such data into something that is there already."""
-    fn = op.fn
-    if not _hashable(fn):
-        return False
-    if "out" in op.kwnames and not active.isdisjoint(a for a in op.args if isinstance(a, Value)):
-        out = op.args[len(op.args) - len(op.kwnames) + op.kwnames.index("out")]
-        return not (isinstance(out, Const) and out.value is None)
-    if fn in INPLACE:
-        return op.args[0] in active and not _rebinds(op)
-    if fn in MUTATES or fn in MUTATING_METHODS:
-        touched = not active.isdisjoint(a for a in op.args if isinstance(a, Value))
-        return touched and not (fn in (setattr, object.__setattr__) and is_fresh(graph, op))
-    return False
+def refuse_lost_stores(graph: Graph, varied: set[Value], active: set[Value], inner: bool) -> None:
+    """Refuse stores of differentiated data that the sweep would not see. `inner`: this is a call's program, and its
+    caller goes on with the objects that it stores to. Calls that may do such a thing are made to be looked into."""
+    if not any(stores.changed(op) is not None or runs_python(op) for _, op in graph.ops()):
+        return
+    found = stores.LostStores(graph, varied, inner=inner)
+    for _, op in list(graph.ops()):
+        if found.lost(op):
+            _refuse(op, MutationError, mutation_message(op))
+        elif inner and found.changes_callers_array(op):
+            op.callee, op.syntax = Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op.pos))), False
+        elif found.kept(op):
+            active.update(op.results)
 
 
-def _rebinds(op: Op) -> bool:
-    cls = T.cls_of(operand_type(op.args[0]))
-    return cls is None or issubclass(cls, (int, float, complex, str, bytes, tuple, np.generic))
+def refuse_stale_stores(graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]]) -> None:
+    """Refuse stores into what the sweep reads later."""
+    for store, reader in stores.stale_stores(graph, primal, reads).items():
+        refusal = Refusal(MutationError, stale_message(store, reader), store.pos)
+        if stores.may_rebind(store):
+            store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
+        else:
+            store.callee, store.syntax = Const(refusal), False
+
+
+class Unless:
+    """`function`, but refused where its first argument is an instance of these classes."""
+
+    def __init__(self, classes: Any, function: Any, refusal: Refusal) -> None:
+        self.classes, self.function, self.refusal = classes, function, refusal
+        self.__name__ = getattr(function, "__name__", "call")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(args[0], self.classes):
+            return self.refusal(*args)
+        return self.function(*args, **kwargs)
+
+
+def stale_message(store: Op, reader: Op) -> str:
+    return (
+        f"{_store_name(store)} changes data ({{types}}) in place that the derivative of line {_line(reader)} still needs "
+        "as it was; store into a copy (`x = x.copy()`) made before"
+    )
+
+
+def _line(op: Op) -> Any:
+    return op.pos.line if op.pos is not None else "?"
 
 
 def mutation_message(op: Op) -> str:
-    what = {operator.setitem: "item assignment", operator.delitem: "item deletion", setattr: "attribute assignment"}
-    what[object.__setattr__] = what[setattr]
-    fn = op.fn
-    name = what.get(fn) or (f"in-place operator {fn.__name__}" if fn in INPLACE else f"{described(fn)} (in place)")
     return (
-        f"{name} changes differentiated data ({{types}}) in place, which is not supported yet; "
+        f"{_store_name(op)} changes differentiated data ({{types}}) in place, which is not supported yet; "
         "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`), or change a copy made before"
     )
+
+
+def _store_name(op: Op) -> str:
+    fn = op.fn
+    if fn in INPLACE:
+        return f"in-place operator {fn.__name__}"
+    return _STORE_NAMES.get(fn) or f"{described(fn)} (in place)"
+
+
+_STORE_NAMES = {
+    operator.setitem: "item assignment", operator.delitem: "item deletion", setattr: "attribute assignment",
+    object.__setattr__: "attribute assignment", primitives.list_append: "list.append", primitives.cell_set: "assignment",
+    primitives.list_extend: "list.extend", primitives.map_add: "item assignment",
+}  # fmt: skip
 
 
 def _refuse(op: Op, error: type[DerivativeError], message: str) -> None:

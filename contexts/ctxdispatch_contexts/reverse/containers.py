@@ -81,7 +81,7 @@ def _extend(adjoint: Adjoint, op: Op) -> None:
     g = adjoint.bar(target)
     if not is_zero(g) and items in adjoint.active:
         first = adjoint.recall(adjoint.pullbacks.before[op])
-        adjoint.add(items, adjoint.call(take_from, g, first, adjoint.recall(items)))
+        adjoint.add(items, adjoint.call(take_from, g, first, adjoint.shaped(items)))
 
 
 def take_from(bar: Any, first: int, items: Any) -> Any:
@@ -101,7 +101,7 @@ def _map_update(adjoint: Adjoint, op: Op) -> None:
     target, other = op.args[:2]
     g = adjoint.bar(target)
     if not is_zero(g) and other in adjoint.active:
-        adjoint.add(other, adjoint.call(take_keys, g, adjoint.recall(other)))
+        adjoint.add(other, adjoint.call(take_keys, g, adjoint.shaped(other)))
 
 
 def take_keys(bar: Any, other: Any) -> dict[Any, Any]:
@@ -121,7 +121,7 @@ def _index(adjoint: Adjoint, op: Op) -> None:
         return
     bar = _or_none(adjoint.bar(container))
     index = adjoint.pullbacks.before.get(op, index)
-    args = (bar, adjoint.recall(container), adjoint.recall(index), g)
+    args = (bar, adjoint.shaped(container), adjoint.recall(index), g)
     _owned(adjoint, container, adjoint.call(cotangents.add_index, *args))
 
 
@@ -202,7 +202,7 @@ def _unpack(adjoint: Adjoint, op: Op) -> None:
     if all(b is NONE for b in bars) or op.args[0] not in adjoint.active:
         return
     given = adjoint.call(primitives.build_list, *bars, syntax=True)
-    adjoint.add(op.args[0], adjoint.call(from_items, given, adjoint.recall(op.args[0])))
+    adjoint.add(op.args[0], adjoint.call(from_items, given, adjoint.shaped(op.args[0])))
 
 
 def _unpack_ex(adjoint: Adjoint, op: Op) -> None:
@@ -211,9 +211,9 @@ def _unpack_ex(adjoint: Adjoint, op: Op) -> None:
         return
     before = op.args[1]
     given = adjoint.call(primitives.build_list, *bars, syntax=True)
-    starred = adjoint.recall(op.results[before.value])  # type: ignore[union-attr]
+    starred = adjoint.shaped(op.results[before.value])  # type: ignore[union-attr]
     flat = adjoint.call(flatten_star, given, before, starred)
-    adjoint.add(op.args[0], adjoint.call(from_items, flat, adjoint.recall(op.args[0])))
+    adjoint.add(op.args[0], adjoint.call(from_items, flat, adjoint.shaped(op.args[0])))
 
 
 def flatten_star(bars: list[Any], before: int, starred: list[Any]) -> list[Any]:
@@ -261,7 +261,7 @@ def entries_modulo(bar: Any, length: int) -> Any:
 def _iter(adjoint: Adjoint, op: Op) -> None:
     g = _arrived(adjoint, op)
     if not is_zero(g):
-        adjoint.add(op.args[0], adjoint.call(from_items, g, adjoint.recall(op.args[0])))
+        adjoint.add(op.args[0], adjoint.call(from_items, g, adjoint.shaped(op.args[0])))
 
 
 def from_items(bars: Any, iterable: Any) -> Any:
@@ -292,9 +292,9 @@ def unpacked(sequence: Any, before: int, after: int | None) -> tuple[Any, ...]:
 def _unpacked(adjoint: Adjoint, op: Op) -> None:
     g = _arrived(adjoint, op)
     if not is_zero(g):
-        args = [adjoint.recall(op.result), *op.args[1:]]
+        args = [adjoint.shaped(op.result), *op.args[1:]]
         flat = adjoint.call(flat_items, g, *args)
-        adjoint.add(op.args[0], adjoint.call(from_items, flat, adjoint.recall(op.args[0])))
+        adjoint.add(op.args[0], adjoint.call(from_items, flat, adjoint.shaped(op.args[0])))
 
 
 def flat_items(bar: Any, items: tuple[Any, ...], before: int, after: int | None) -> Any:
@@ -307,7 +307,7 @@ def _enumerate(adjoint: Adjoint, op: Op) -> None:
     g = _arrived(adjoint, op)
     if not is_zero(g):
         bars = adjoint.call(unzip, g, Const(1))
-        adjoint.add(op.args[0], adjoint.call(from_items, bars, adjoint.recall(op.args[0])))
+        adjoint.add(op.args[0], adjoint.call(from_items, bars, adjoint.shaped(op.args[0])))
 
 
 def _zip(adjoint: Adjoint, op: Op) -> None:
@@ -317,7 +317,7 @@ def _zip(adjoint: Adjoint, op: Op) -> None:
     for k, arg in enumerate(op.args[: len(op.args) - len(op.kwnames)]):
         if arg in adjoint.active:
             bars = adjoint.call(unzip, g, Const(k))
-            adjoint.add(arg, adjoint.call(from_items, bars, adjoint.recall(arg)))
+            adjoint.add(arg, adjoint.call(from_items, bars, adjoint.shaped(arg)))
 
 
 def unzip(bars: Any, k: int) -> Any:
@@ -328,7 +328,7 @@ def unzip(bars: Any, k: int) -> Any:
 def _reversed(adjoint: Adjoint, op: Op) -> None:
     g = _arrived(adjoint, op)
     if not is_zero(g):
-        adjoint.add(op.args[0], adjoint.call(backwards, g, adjoint.recall(op.args[0])))
+        adjoint.add(op.args[0], adjoint.call(backwards, g, adjoint.shaped(op.args[0])))
 
 
 def backwards(bars: Any, sequence: Any) -> Any:
@@ -341,7 +341,7 @@ def backwards(bars: Any, sequence: Any) -> Any:
 def _values(adjoint: Adjoint, op: Op) -> None:
     g = _arrived(adjoint, op)
     if not is_zero(g):
-        adjoint.add(op.args[0], adjoint.call(by_key, g, adjoint.recall(op.args[0])))
+        adjoint.add(op.args[0], adjoint.call(by_key, g, adjoint.shaped(op.args[0])))
 
 
 def by_key(bars: Any, mapping: dict[Any, Any]) -> Any:
@@ -351,7 +351,7 @@ def by_key(bars: Any, mapping: dict[Any, Any]) -> Any:
 def _items(adjoint: Adjoint, op: Op) -> None:
     g = _arrived(adjoint, op)
     if not is_zero(g):
-        adjoint.add(op.args[0], adjoint.call(by_key, adjoint.call(unzip, g, Const(1)), adjoint.recall(op.args[0])))
+        adjoint.add(op.args[0], adjoint.call(by_key, adjoint.call(unzip, g, Const(1)), adjoint.shaped(op.args[0])))
 
 
 def _get(adjoint: Adjoint, op: Op) -> None:
@@ -361,10 +361,10 @@ def _get(adjoint: Adjoint, op: Op) -> None:
     mapping, key, *default = op.args
     if mapping in adjoint.active:
         bar = _or_none(adjoint.bar(mapping))
-        args = (bar, adjoint.recall(mapping), adjoint.recall(key), g)
+        args = (bar, adjoint.shaped(mapping), adjoint.recall(key), g)
         _owned(adjoint, mapping, adjoint.call(add_present, *args))
     if default and default[0] in adjoint.active:
-        args = (adjoint.recall(mapping), adjoint.recall(key), g)
+        args = (adjoint.shaped(mapping), adjoint.recall(key), g)
         adjoint.add(default[0], adjoint.call(if_absent, *args))
 
 

@@ -150,7 +150,7 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
             return cast(adjoint, _reduce(adjoint, cotangent, mine, full, now, result), mine, now)
     typed = mine if isinstance(mine, (T.ArrayOf, T.Exact)) else T.Any
     return adjoint.call(  # type: ignore[no-any-return]
-        cotangents.unbroadcast, cotangent, adjoint.recall(arg), adjoint.recall(result), type=typed
+        cotangents.unbroadcast, cotangent, adjoint.shaped(arg), adjoint.shaped(result), type=typed
     )
 
 
@@ -228,5 +228,5 @@ def strict(adjoint: Any, cotangent: Operand, value: Operand) -> Operand:
     if not is_lazy(cotangent, value):
         return cotangent
     return adjoint.call(  # type: ignore[no-any-return]
-        cotangents.expand, cotangent, adjoint.recall(value), type=operand_type(value)
+        cotangents.expand, cotangent, adjoint.shaped(value), type=operand_type(value)
     )

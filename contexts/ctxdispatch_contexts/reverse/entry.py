@@ -14,11 +14,11 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
-from ctxdispatch.bytecode.emit import make_function
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value, positional
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import CodeIs, Guard
 from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.reverse.activity import carries

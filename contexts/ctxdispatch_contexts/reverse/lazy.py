@@ -91,7 +91,7 @@ def _length(adjoint: Any, array: Operand, axis: int) -> Operand:
     if operand_type(array).dims[axis] is True:  # type: ignore[attr-defined]
         return Const(1)
     array, axis = length_of(adjoint.makers, array, axis)
-    shape = adjoint.call(getattr, adjoint.recall(array), Const("shape"), syntax=True)
+    shape = adjoint.call(getattr, adjoint.shaped(array), Const("shape"), syntax=True)
     shape.type = infer_op(adjoint.build.block.ops[-1])
     return adjoint.call(operator.getitem, shape, Const(axis), syntax=True, type=T.Exact(int))  # type: ignore[no-any-return]
 

@@ -34,6 +34,7 @@ from ctxdispatch_contexts.reverse.activity import carries
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.objects import construct, method_of_operator
+from ctxdispatch_contexts.reverse.returns import Returns
 from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
 
 MAX_OPS = 4000
@@ -56,6 +57,9 @@ class Prepared:
     """Code that is not in the graph may change what the arguments hold."""
     maker: dict[Value, Op] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.returns = Returns(lifted, self.assume)
+
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
             return
@@ -77,7 +81,7 @@ def prepare(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rul
 
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
-    inference = infer(graph, types, cells=cells, trust=True)
+    inference = infer(graph, types, cells=cells, call_type=prepared.returns, trust=True)
     fold(graph, inference)
     prune(graph)
     for guard in inference.guards:

@@ -9,7 +9,6 @@ residuals.
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,19 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.bytecode.emit import make_function
+from ctxdispatch.bytecode.emit import emit
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import liveness
 from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, Return, Value, positional
 from ctxdispatch.ir.rewrite import split_block
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import reuse_buffers
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
 from ctxdispatch_contexts.reverse import cotangents
-from ctxdispatch_contexts.reverse.activity import active_values, carries
+from ctxdispatch_contexts.reverse.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric
-from ctxdispatch_contexts.reverse.calls import Entries, instrument
+from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
+from ctxdispatch_contexts.reverse.methods import join_methods
 from ctxdispatch_contexts.reverse.optimise import optimise
 from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
@@ -113,11 +114,15 @@ def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: 
     if shape is None:
         return None  # it never returns
     active = active_values(graph, wrt)
+    join_methods(graph, active)
+    refuse_lost_stores(graph, varied_values(graph, wrt), active, mode.stub)
     found = instrument(graph, active, entries, own)
     adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
+    primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
+        refuse_stale_stores(graph, primal, adjoint.reads)
     _close_sweep(adjoint, wrt, mode, shape, y)
     return adjoint
 
@@ -240,26 +245,35 @@ def split(graph: Graph) -> None:
     rest = split_block(graph, block, index + 1)
     block.ops.pop()
     y = op.args[0]
-    sweep = make_function(_sweep(graph, rest, residuals, op.result))
-    pullback, pair = Value("pullback"), Value("pair")
-    if residuals:
-        block.ops.append(Op(Const(functools.partial), [Const(sweep), *residuals], [pullback], (), op.pos))
-        kept: Operand = pullback
-    else:
-        kept = Const(sweep)
+    kept, pair = Value("pullback"), Value("pair")
+    _make_pullback(graph, block, _sweep(graph, rest, residuals, op.result), residuals, kept, op)
     block.ops.append(Op(Const(primitives.build_tuple), [y, kept], [pair], (), op.pos, True))
     block.terminator = Return(pair, op.pos)
     swept = _reachable(rest)
     graph.blocks = [b for b in graph.blocks if b not in swept]
 
 
+def _make_pullback(graph: Graph, block: Block, sweep: Graph, residuals: list[Value], made: Value, at: Op) -> None:
+    """The pullback is a function whose defaults are the residuals: Python calls it without going through C, so that
+    recursion is as deep as the program's own."""
+    reuse_buffers(sweep)
+    code = emit(sweep)
+    defaults: Operand = Const(None)
+    if residuals:
+        defaults = Value("residuals")
+        block.ops.append(Op(Const(primitives.build_tuple), list(residuals), [defaults], (), at.pos, True))
+    none = Const(None)
+    args = [Const(graph.namespace), Const(code), defaults, none, none, none]
+    block.ops.append(Op(Const(primitives.make_function), args, [made], (), at.pos, True))
+
+
 def _sweep(graph: Graph, rest: Block, residuals: list[Value], g: Value) -> Graph:
-    names = [*(f"r{i}" for i in range(len(residuals))), "ybar"]
+    names = ["ybar", *(f"r{i}" for i in range(len(residuals)))]
     sweep = Graph(
         graph.name + ".pullback", positional(len(names), tuple(names)), namespace=graph.namespace,
         filename=graph.filename, line=graph.line,
     )  # fmt: skip
-    sweep.entry.params = [*residuals, g]
+    sweep.entry.params = [g, *residuals]
     sweep.entry.terminator = Jump(Edge(rest))
     sweep.blocks += [b for b in graph.blocks if b in _reachable(rest)]
     return sweep

@@ -111,13 +111,13 @@ class Pullbacks:
         bar = adjoint.bar(value)
         if is_zero(bar) or value not in self.indexed:
             return bar
-        return adjoint.call(cotangents.whole, bar, adjoint.recall(value))
+        return adjoint.call(cotangents.whole, bar, adjoint.shaped(value))
 
     def in_full(self, adjoint: Adjoint, value: Value) -> Operand:
         """bar(value) for a rule that looks at its shape."""
         bar = self.arrived(adjoint, value)
         if isinstance(bar, Value) and isinstance(value.type, T.ArrayOf) and self.may_be_scalar(adjoint, bar):
-            return adjoint.call(cotangents.full, bar, adjoint.recall(value), type=value.type)
+            return adjoint.call(cotangents.full, bar, adjoint.shaped(value), type=value.type)
         return bar if is_zero(bar) else strict(adjoint, bar, value)
 
     is_zero = staticmethod(is_zero)
@@ -133,11 +133,15 @@ class Pullbacks:
 
     def _reverse_call(self, adjoint: Adjoint, op: Op) -> None:
         pullback, operands = self.replaced[op]
+        adjoint.reads += [(operand, op) for operand in operands]
         g = self.in_full(adjoint, op.results[0])
         if is_zero(g):
             return
         wanted = [(i, a) for i, a in enumerate(operands) if a in adjoint.active]
-        given = adjoint.call(pull, adjoint.recall(pullback), g, Const(len(operands)))
+        if cotangent_type(op.results[0]) is T.Any:
+            given = adjoint.call(pull, adjoint.recall(pullback), g, Const(len(operands)))
+        else:  # it is no None
+            given = adjoint.call(adjoint.recall(pullback), g)
         for i, operand in wanted:
             item = adjoint.call(operator.getitem, given, Const(i), syntax=True, type=T.Any)
             adjoint.add(operand, adjoint.call(supplied, item) if op in self.keywords else item)
@@ -146,7 +150,7 @@ class Pullbacks:
     def definite(adjoint: Adjoint, value: Value, cotangent: Operand) -> Operand:
         """Where cotangents add with `+` there is no None among them."""
         if isinstance(value.type, T.ArrayOf):
-            return adjoint.call(cotangents.finish, cotangent, adjoint.recall(value), type=value.type)
+            return adjoint.call(cotangents.finish, cotangent, adjoint.shaped(value), type=value.type)
         return adjoint.call(or_zero, cotangent, type=cotangent_type(value))
 
 

@@ -139,7 +139,7 @@ def as_cotangent_of(adjoint: Adjoint, op: Op, cotangent: Operand, arg: Operand) 
     if isinstance(mine, T.ArrayOf) and leaf_class(now) not in (None, np.ndarray):
         return cotangent  # lazy
     typed = mine if isinstance(mine, (T.Exact, T.ArrayOf)) and leaf_class(mine) else T.Any
-    return adjoint.call(cotangents.fitted, cotangent, adjoint.recall(arg), type=typed)
+    return adjoint.call(cotangents.fitted, cotangent, adjoint.shaped(arg), type=typed)
 
 
 def _one_dtype(op: Op) -> bool:

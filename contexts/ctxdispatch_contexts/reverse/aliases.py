@@ -1,0 +1,161 @@
+"""Which objects the values of a graph may be: a points-to analysis, insensitive to order.
+
+An object is the op that made it, or OUTSIDE for whatever was there before. `of` gives the objects that a value may be
+(an array's views are that array), `held` those that an object may have as items, attributes or contents. Values of
+immutable types are no objects. Whatever a callee is not known to do, it may do.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import UNDEF, Block, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.derivatives.table import elementwise
+from ctxdispatch_contexts.reverse.activity import STORES, passed
+from ctxdispatch_contexts.reverse.rules import operand_type
+
+OUTSIDE = "outside"
+Sites = frozenset[Any]
+NOTHING: Sites = frozenset()
+
+MAKES = frozenset({
+    primitives.build_tuple, primitives.build_list, primitives.build_map, primitives.build_set, primitives.make_cell,
+    primitives.make_function, primitives.list_to_tuple, list, tuple, dict, set, sorted, reversed, iter, enumerate, zip,
+    dict.items, dict.values, dict.keys, list.copy, dict.copy, object.__new__, tuple.__new__,
+})  # fmt: skip
+"""A new object that holds the operands, and what they hold."""
+
+READS = frozenset({
+    operator.getitem, getattr, primitives.cell_get, dict.get, next, primitives.unpack, primitives.unpack_ex, list.pop,
+    dict.pop,
+})  # fmt: skip
+"""Something that the first operand holds; of an array, a view."""
+
+NEW_ARRAYS = frozenset(
+    getattr(np, name)
+    for name in (
+        "zeros ones empty full arange linspace eye identity array zeros_like ones_like empty_like full_like copy concatenate "
+        "stack vstack hstack dot matmul outer sum mean prod max min var std where einsum tensordot argsort sort"
+    ).split()
+) | frozenset({np.ndarray.copy, np.ndarray.astype, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.ndarray.max,
+               np.ndarray.min, np.ndarray.prod, np.ndarray.flatten})  # fmt: skip
+
+
+class Objects:
+    def __init__(self, graph: Graph, blocks: Sequence[Block] | None = None) -> None:
+        self._of: dict[Value, Sites] = {p: frozenset({OUTSIDE}) for p in graph.params if not _immutable(p)}
+        self._of.update(dict.fromkeys(graph.cells, frozenset({OUTSIDE})))
+        self._held: dict[Any, Sites] = {OUTSIDE: frozenset({OUTSIDE})}
+        self._grows = True
+        while self._grows:
+            self._grows = False
+            for block in graph.blocks if blocks is None else blocks:
+                self._block(block)
+
+    def of(self, operand: Operand) -> Sites:
+        if isinstance(operand, Value):
+            return self._of.get(operand, NOTHING)
+        return NOTHING if operand is UNDEF or _immutable(operand) else frozenset({OUTSIDE})
+
+    def reach(self, operand: Operand) -> Sites:
+        """The objects that `operand` may be or hold, at any depth."""
+        found, work = set(), list(self.of(operand))
+        while work:
+            site = work.pop()
+            if site not in found:
+                found.add(site)
+                work += self._held.get(site, NOTHING)
+        return frozenset(found)
+
+    def _items(self, operand: Operand) -> Sites:
+        return frozenset().union(*[self._held.get(site, NOTHING) for site in self.of(operand)])
+
+    # -- the fixpoint -------------------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            self._op(op)
+        if isinstance(block.terminator, Iterate):
+            iterator = block.terminator.iterator
+            self._raise(block.terminator.body.target.params[0], self._items(iterator) | self.of(iterator))
+        for edge in block.edges():
+            for param, arg in passed(block.terminator, edge):
+                self._raise(param, self.of(arg))
+
+    def _raise(self, value: Value, sites: Sites) -> None:
+        old = self._of.get(value, NOTHING)
+        if not _immutable(value) and not sites <= old:
+            self._of[value] = old | sites
+            self._grows = True
+
+    def _hold(self, holder: Any, sites: Sites) -> None:
+        old = self._held.get(holder, NOTHING)
+        if not sites <= old:
+            self._held[holder] = old | sites
+            self._grows = True
+
+    def _op(self, op: Op) -> None:
+        fn = op.fn if _hashable(op.fn) else None
+        if fn in STORES or fn is operator.setitem:
+            stored = [s for a in op.args[1:] for s in (self.of(a) | self._items(a))]
+            for site in self.of(op.args[0]):
+                self._hold(site, frozenset(stored))
+        elif fn in MAKES:
+            self._make(op)
+        elif fn in READS:
+            array = isinstance(operand_type(op.args[0]), T.ArrayOf)
+            self._give(op, self.of(op.args[0]) | (NOTHING if array else self._items(op.args[0])))
+        elif fn in NEW_ARRAYS or elementwise(fn) is not None and self._only_arrays(op):
+            self._give(op, frozenset({op}))
+        else:
+            self._unknown(op)
+
+    def _make(self, op: Op) -> None:
+        for operand in op.args:
+            self._hold(op, self.of(operand) | self._items(operand))
+        self._give(op, frozenset({op}))
+
+    def _only_arrays(self, op: Op) -> bool:
+        return all(isinstance(t := operand_type(a), T.ArrayOf) or effects.immutable(t) for a in op.args)
+
+    def _unknown(self, op: Op) -> None:
+        seen = frozenset().union(*[self.reach(a) for a in op.operands()])
+        if runs_python(op):
+            seen |= {OUTSIDE} if op.fn is not primitives.load_global else NOTHING
+            for site in seen:
+                self._hold(site, seen)
+        self._give(op, seen | {op})
+
+    def _give(self, op: Op, sites: Sites) -> None:
+        for result in op.results:
+            self._raise(result, sites)
+
+
+HARMLESS = frozenset({"builtins", "_operator", "operator", "math", "cmath", "numpy", primitives.__name__})
+
+
+def runs_python(op: Op) -> bool:
+    """May run code that we do not see, which may keep its operands or change them."""
+    fn = op.fn
+    if fn is None:
+        return True
+    module = str(getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", ""))
+    return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, (np.ufunc, type))
+
+
+def _immutable(operand: Operand) -> bool:
+    return effects.immutable(operand_type(operand))
+
+
+def _hashable(fn: Any) -> bool:
+    return getattr(type(fn), "__hash__", None) is not None
+
+
+__all__ = ["OUTSIDE", "Objects", "Sites", "runs_python"]

@@ -1,0 +1,289 @@
+"""Stores that the reverse sweep would not see: refused where they stand, never silently wrong.
+
+Two things can go wrong when an object is changed:
+
+  lost    differentiated data is put into an object, and read out of it again by another way than the value that was
+          stored to: `rows[0].append(x); ... rows[0][0]`. The sweep knows cotangents by value, not by object.
+  stale   an array is changed after a derivative was to remember it: `y = x * buf; buf[0] = 5.0`. The sweep would read
+          what is in there by then.
+
+What neither the result nor the sweep reads (counters, logs, caches) may be stored to as one likes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Return, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.reverse.activity import STORES, carries, passed
+from ctxdispatch_contexts.reverse.aliases import OUTSIDE, Objects, runs_python
+from ctxdispatch_contexts.reverse.elementwise import INPLACE
+from ctxdispatch_contexts.reverse.methods import Method
+from ctxdispatch_contexts.reverse.objects import is_fresh
+from ctxdispatch_contexts.reverse.rules import operand_type
+
+MUTATORS = frozenset({
+    operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort, np.ndarray.fill,
+    np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.ndarray.setfield, np.ndarray.byteswap, np.copyto, np.put,
+    np.place, np.putmask, np.put_along_axis, np.fill_diagonal, np.random.shuffle, list.insert, list.pop, list.remove,
+    list.sort, list.reverse, list.clear, list.__setitem__, list.__iadd__, dict.update, dict.pop, dict.popitem, dict.clear,
+    dict.setdefault, dict.__setitem__, set.add, set.update,
+})  # fmt: skip
+"""They change their first argument, and have no pullback."""
+
+NAMES = frozenset(f.__name__ for f in MUTATORS) | {"append", "extend", "shuffle", "appendleft"}
+"""Methods of objects of unknown class that change them."""
+
+_UFUNC_METHODS = ("at",)
+
+
+def changed(op: Op) -> Operand | None:
+    """The operand that `op` changes in place, if any."""
+    fn = op.fn
+    if not op.args or getattr(type(fn), "__hash__", None) is None:
+        return None
+    out = _out(op)
+    if out is not None:
+        return out
+    if fn in INPLACE:
+        return None if _rebinds(op) else op.args[0]
+    if fn in STORES or fn in MUTATORS:
+        return op.args[0]
+    if isinstance(fn, Method):
+        return op.args[0] if fn.name in NAMES else None
+    return op.args[0] if getattr(fn, "__name__", "") in ("at", "shuffle") and not runs_python(op) else None
+
+
+def _out(op: Op) -> Operand | None:
+    """The array that NumPy is told to write its result into."""
+    if "out" in op.kwnames:
+        out: Operand = op.args[len(op.args) - len(op.kwnames) + op.kwnames.index("out")]
+    elif isinstance(op.fn, np.ufunc) and len(op.args) - len(op.kwnames) > op.fn.nin:
+        out = op.args[op.fn.nin]
+    else:
+        return None
+    return None if isinstance(out, Const) and out.value is None else out
+
+
+def _rebinds(op: Op) -> bool:
+    """`a += b` on what cannot change gives a new value."""
+    type_ = operand_type(op.args[0])
+    cls = T.cls_of(type_)
+    numbers = isinstance(type_, T.OneOf)
+    return numbers or (cls is not None and issubclass(cls, (int, float, complex, str, bytes, tuple, np.generic)))
+
+
+def may_rebind(op: Op) -> bool:
+    """`a += b` with an `a` of unknown class: only run time can tell whether it changes."""
+    return op.fn in INPLACE and T.cls_of(operand_type(op.args[0])) is None
+
+
+# -- order ------------------------------------------------------------------------------------------------------
+
+
+class Order:
+    """What may run after what."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.place: dict[Any, tuple[Block, int]] = {}
+        for block in graph.blocks:
+            self.place.update(dict.fromkeys(block.params, (block, -1)))
+            for i, op in enumerate(block.ops):
+                self.place[op] = (block, i)
+                self.place.update(dict.fromkeys(op.results, (block, i)))
+
+    def after(self, start: tuple[Block, int], end: tuple[Block, int], *avoiding: Any) -> bool:
+        """Control may get from `start` to `end` without passing any of `avoiding`."""
+        walls = [self.place[a] for a in avoiding if a in self.place]
+        work = [start]
+        seen: set[Block] = set()
+        while work:
+            block, index = work.pop()
+            ahead = [i for b, i in walls if b is block and i > index]
+            if block is end[0] and index < end[1] <= min([*ahead, end[1]]):
+                return True
+            if not ahead:
+                for successor in block.successors():
+                    if successor not in seen:
+                        seen.add(successor)
+                        work.append((successor, -2))
+        return False
+
+
+# -- what the result depends on ---------------------------------------------------------------------------------
+
+
+class Needed:
+    """Values, and objects, that the result is computed from."""
+
+    def __init__(self, graph: Graph, objects: Objects, *, all_outside: bool) -> None:
+        self.objects = objects
+        self.values: set[Value] = set()
+        self.sites: set[Any] = {OUTSIDE} if all_outside else set()
+        size = -1
+        while size != len(self.values) + len(self.sites):
+            size = len(self.values) + len(self.sites)
+            for block in reversed(graph.blocks):
+                self._block(block)
+
+    def _block(self, block: Block) -> None:
+        if isinstance(block.terminator, Return):
+            self._need(block.terminator.value)
+        if isinstance(block.terminator, Iterate) and block.terminator.body.target.params[0] in self.values:
+            self._need(block.terminator.iterator)
+        for edge in block.edges():
+            for param, arg in passed(block.terminator, edge):
+                if param in self.values:
+                    self._need(arg)
+        for op in reversed(block.ops):
+            if not self.values.isdisjoint(op.results) or self._stores(op):
+                for operand in op.operands():
+                    self._need(operand)
+
+    def _stores(self, op: Op) -> bool:
+        target = changed(op)
+        if target is not None:
+            return not self.sites.isdisjoint(self.objects.of(target))
+        return runs_python(op) and any(self.sites & (self.objects.of(a) - {OUTSIDE}) for a in op.args)
+
+    def _need(self, operand: Operand) -> None:
+        if isinstance(operand, Const) or (carries(operand.type) and operand not in self.values):
+            self.sites |= self.objects.reach(operand)
+            if isinstance(operand, Value):
+                self.values.add(operand)
+
+
+def uses(graph: Graph) -> Iterator[tuple[Operand, tuple[Block, int], Any]]:
+    """(operand, place, user) of every use; the user is an op, or the parameter that an edge passes it to, or None."""
+    for block in graph.blocks:
+        for i, op in enumerate(block.ops):
+            for operand in op.operands():
+                yield operand, (block, i), op
+        end = (block, len(block.ops))
+        if isinstance(block.terminator, Iterate):
+            yield block.terminator.iterator, end, block.terminator.body.target.params[0]
+        if isinstance(block.terminator, Return):
+            yield block.terminator.value, end, None
+        for edge in block.edges():
+            for param, arg in passed(block.terminator, edge):
+                yield arg, end, param
+
+
+# -- lost -------------------------------------------------------------------------------------------------------
+
+
+class LostStores:
+    """Finds stores of differentiated data that the sweep would not see."""
+
+    def __init__(self, graph: Graph, varied: set[Value], *, inner: bool) -> None:
+        self.graph, self.varied, self.inner = graph, varied, inner
+        self.objects = Objects(graph)
+        self.order = Order(graph)
+        self.needed = Needed(graph, self.objects, all_outside=inner)
+        self.uses = [u for u in uses(graph) if isinstance(u[0], (Value, Const)) and self._is_needed(u[2])]
+
+    def _is_needed(self, user: Any) -> bool:
+        if isinstance(user, Op):
+            return not self.needed.values.isdisjoint(user.results) or changed(user) is not None
+        return user is None or user in self.needed.values
+
+    def lost(self, op: Op) -> bool:
+        """Whether `op` stores differentiated data where the sweep does not find it again."""
+        target = changed(op)
+        if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
+            return False
+        sites = self.objects.of(target)
+        if self.needed.sites.isdisjoint(sites):
+            return False
+        if not self._reversed(op):
+            return True
+        if self.inner and OUTSIDE in sites:
+            return True
+        return any(self._seen_elsewhere(op, target, site) for site in sites)
+
+    def _reversed(self, op: Op) -> bool:
+        """The sweep has a form for this store."""
+        if op.fn in (setattr, object.__setattr__):
+            return is_fresh(self.graph, op)
+        return op.fn in STORES and op.fn not in MUTATORS
+
+    def _seen_elsewhere(self, store: Op, target: Operand, site: Any) -> bool:
+        """The object is read after the store as another value that was there before it, or came from outside."""
+        here = self.order.place[store]
+        made = site if site is not OUTSIDE else None
+        for operand, place, user in self.uses:
+            if operand is target or user is store or not self.order.after(here, place, made, operand):
+                continue
+            if site in self.objects.reach(operand) and self._independent(operand, here, site, made):
+                return True
+        return False
+
+    def _independent(self, operand: Operand, store: tuple[Block, int], site: Any, made: Any) -> bool:
+        if isinstance(operand, Const):
+            return True
+        maker = self._maker(operand)
+        if site is OUTSIDE and (maker is None or maker.fn in (primitives.load_global, primitives.cell_get)):
+            return True
+        return self.order.after(self.order.place.get(operand, (self.graph.entry, -1)), store, made)
+
+    def _maker(self, value: Value) -> Op | None:
+        block, index = self.order.place.get(value, (self.graph.entry, -1))
+        return block.ops[index] if index >= 0 else None
+
+    def changes_callers_array(self, op: Op) -> bool:
+        """The caller may have remembered it."""
+        target = changed(op)
+        if target is None or op.fn in STORES or not _changes_data(op) or OUTSIDE not in self.objects.of(target):
+            return False
+        return carries(operand_type(target))
+
+    def kept(self, op: Op) -> bool:
+        """`op` calls code that may keep differentiated data in an object that the result is computed from."""
+        if op.fn in (primitives.load_global, primitives.call_ex) or not runs_python(op):
+            return False
+        if not any(a in self.varied for a in op.operands() if isinstance(a, Value)):
+            return False
+        shared = [a for a in op.operands() if self.needed.sites & (self.objects.of(a) - {OUTSIDE})]
+        outside = OUTSIDE in self.needed.sites and any(OUTSIDE in self.objects.of(a) for a in op.args)
+        return (bool(shared) or outside) and self.needed.values.isdisjoint(op.results)
+
+
+# -- stale ------------------------------------------------------------------------------------------------------
+
+
+def stale_stores(graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]]) -> dict[Op, Op]:
+    """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when `reader` read it."""
+    ops = [op for block in primal for op in block.ops]
+    stores = [(op, target) for op in ops if (target := changed(op)) is not None and _changes_data(op)]
+    if not stores or not reads:
+        return {}
+    objects, order = Objects(graph, primal), Order(graph)
+    found: dict[Op, Op] = {}
+    for store, target in stores:
+        for value, reader in reads:
+            if reader in order.place and store not in found and _overtakes(store, target, value, reader, objects, order):
+                found[store] = reader
+    return found
+
+
+def _overtakes(store: Op, target: Operand, value: Operand, reader: Op, objects: Objects, order: Order) -> bool:
+    for site in objects.of(target) & objects.reach(value):
+        if order.after(order.place[reader], order.place[store], site):
+            return True
+    return False
+
+
+def _changes_data(op: Op) -> bool:
+    """Of attributes, cells and dicts the sweep has remembered the entries themselves."""
+    if op.fn in (setattr, delattr, object.__setattr__, primitives.cell_set, primitives.map_add, primitives.dict_update):
+        return False
+    return T.cls_of(operand_type(op.args[0])) is not dict
+
+
+__all__ = ["LostStores", "changed", "may_rebind", "stale_stores"]
