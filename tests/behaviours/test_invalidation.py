@@ -5,6 +5,7 @@ import importlib
 import math
 import sys
 import threading
+import time
 import types
 
 import numpy as np
@@ -361,6 +362,30 @@ def test_eight_threads_differentiate_fifty_functions_and_each_compiles_once(modu
         assert slope == pytest.approx((f(x + 1e-6, 3) - f(x - 1e-6, 3)) / 2e-6, rel=1e-5, abs=1e-7)
     compiled = {f.__name__: entry.compiled[f.__name__] - before.get(f.__name__, 0) for f in functions}
     assert set(compiled.values()) == {1}
+
+
+def test_threads_that_ask_for_one_gradient_at_once_share_its_entry(monkeypatch):
+    made, barrier = entry.Entry.__init__, threading.Barrier(4)
+
+    def slowly(self, *args):
+        time.sleep(0.05)
+        made(self, *args)
+
+    def work():
+        barrier.wait()
+        grad(asked_for_at_once)(2.0)
+
+    monkeypatch.setattr(entry.Entry, "__init__", slowly)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entry.compiled["asked_for_at_once"] == 1
+
+
+def asked_for_at_once(x):
+    return x * x
 
 
 def test_threads_while_a_rule_is_added():
