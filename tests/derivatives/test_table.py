@@ -148,6 +148,15 @@ def test_lengths_of_nothing_have_slope_zero_like_abs():
     assert table.vjp_rule(np.std)(1.0, np.float64(0.0), np.ones(3))[0].tolist() == [0.0, 0.0, 0.0]
 
 
+def test_sorting_of_equals_is_stable():
+    items = [(1, "a"), (0, "b"), (1, "c"), (0, "d")]
+    lowered = table.lowering(sorted)
+    for reverse in (False, True):
+        assert lowered(items, key=operator.itemgetter(0), reverse=reverse) == sorted(
+            items, key=operator.itemgetter(0), reverse=reverse
+        )
+
+
 def test_kinks():
     assert partials(abs, 0.0) == [0.0]
     assert partials(np.abs, np.array([0.0, -0.0, -2.0])) == [[0.0, 0.0, -1.0]]

@@ -39,11 +39,11 @@ NUMERIC = (int, float, complex, np.ndarray, np.generic)
 
 
 def sum_of(items, start):
-    """`sum` itself, for numbers and arrays: it has an exacter way with floats than one addition after the other."""
+    """`sum` itself, for numbers and arrays: it adds floats exacter than one after the other."""
     return sum(items, start)
 
 
-@vjp(builtins.sum, sum_of)
+@vjp(builtins.sum, sum_of, arrays=0)
 def sum_vjp(g, y, items, start=0):
     """For sequences of numbers and arrays; what else there is to add is lowered."""
     if np.ndim(y) == 0:
@@ -142,8 +142,15 @@ def reduced(function, total, items):
 @lower(builtins.sorted)
 def sorted_(iterable, /, *, key=None, reverse=False):
     items = list(iterable)
-    keys = items if key is None else [key(item) for item in items]
-    return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+    return chosen(items, order(items if key is None else [key(item) for item in items], reverse))
+
+
+def order(keys, reverse):
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+
+
+def chosen(items, indices):
+    return [items[i] for i in indices]
 
 
 @lower(builtins.divmod)
@@ -218,21 +225,27 @@ def quantile(
         raise NotImplementedError("no derivative of quantile but with method='linear' and without weights")
     a = np.asarray(a)
     columns, kept = sorted_columns(a, axis)
-    position = np.asarray(q) * (columns.shape[0] - 1.0)
+    position = rank(q, a) * (columns.shape[0] - 1.0)
     low = np.clip(np.floor(position).astype(int), 0, columns.shape[0] - 1)
     high = np.minimum(low + 1, columns.shape[0] - 1)
-    t = (position - low).reshape(position.shape + (1,) * (columns.ndim - 1))
+    t = (position - low).astype(position.dtype).reshape(position.shape + (1,) * (columns.ndim - 1))
     below, above = columns[low], columns[high]
     y = np.where(t < 0.5, below + (above - below) * t, above - (above - below) * (1.0 - t))
     y = np.where(np.isnan(columns[-1]), columns[-1], y)
     return y.reshape(position.shape + kept) if keepdims else y[()]
 
 
+def rank(q, a):
+    """`q` as an array; a number takes the precision of `a`."""
+    return np.asarray(q, a.dtype) if isinstance(q, (int, float)) and a.dtype.kind == "f" else np.asarray(q)
+
+
 @lower(np.percentile)
 def percentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
-    return quantile(a, np.asarray(q) / 100.0, axis, out, overwrite_input, method, keepdims, weights=weights)
+    q = q / 100.0 if isinstance(q, (int, float)) else np.asarray(q) / 100.0
+    return quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
 
 
 @lower(np.median)
@@ -248,11 +261,17 @@ def sorted_columns(a, axis):
     """`a` sorted along `axis`, which comes first; and the shape that keepdims keeps."""
     if axis is None:
         return np.sort(a.reshape(-1), axis=0), (1,) * a.ndim
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    axes = [i % a.ndim for i in axes]
-    kept = tuple([1 if i in axes else n for i, n in enumerate(a.shape)])
+    axes = normalized(axis, a.ndim)
     moved = np.moveaxis(a, axes, range(len(axes)))
-    return np.sort(moved.reshape((-1, *moved.shape[len(axes) :])), axis=0), kept
+    return np.sort(moved.reshape((-1, *moved.shape[len(axes) :])), axis=0), ones_at(axes, a.shape)
+
+
+def normalized(axis, ndim):
+    return tuple([i % ndim for i in (axis if isinstance(axis, tuple) else (axis,))])
+
+
+def ones_at(axes, shape):
+    return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
 # -- differences and integrals -------------------------------------------------------------------------------
@@ -283,10 +302,7 @@ def extended(a, axis, prepend, append):
 
 def slab(value, a, axis):
     value = np.asarray(value)
-    if value.ndim:
-        return value
-    shape = [1 if i == axis % a.ndim else n for i, n in enumerate(a.shape)]
-    return np.broadcast_to(value, shape)
+    return value if value.ndim else value + np.sum(np.zeros_like(a), axis=axis, keepdims=True)
 
 
 @lower(np.ediff1d)
@@ -313,7 +329,8 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 def interp(x, xp, fp, left=None, right=None, period=None):
     if period is not None:
         raise NotImplementedError("no derivative of interp with period=: wrap the points and x by hand")
-    x, xp, fp = np.asarray(x), np.asarray(xp), np.asarray(fp)
+    x, xp = np.asarray(x, np.float64), np.asarray(xp, np.float64)
+    fp = np.asarray(fp, np.complex128 if np.iscomplexobj(fp) else np.float64)
     i = np.clip(np.searchsorted(xp, x, "right") - 1, 0, max(len(xp) - 2, 0))
     j = np.minimum(i + 1, len(xp) - 1)
     width = xp[j] - xp[i]
@@ -344,14 +361,16 @@ def gradient(f, *varargs, axis=None, edge_order=1):
 
 def slope(f, step, axis):
     """Central differences along `axis`, one-sided at the ends; `step` is a number or the coordinates."""
-    f = np.moveaxis(f, axis, -1)
-    d = np.asarray(step) if np.ndim(step) == 0 else np.diff(np.asarray(step))
-    chord = (f[..., 1:] - f[..., :-1]) / d
-    if d.ndim == 0:
+    moved = np.moveaxis(f, axis, -1)
+    if np.ndim(step) == 0:
+        chord = (moved[..., 1:] - moved[..., :-1]) / step
         inner = 0.5 * (chord[..., 1:] + chord[..., :-1])
     else:
+        d = np.diff(np.asarray(step))
+        chord = (moved[..., 1:] - moved[..., :-1]) / d
         inner = (d[:-1] * chord[..., 1:] + d[1:] * chord[..., :-1]) / (d[1:] + d[:-1])
-    return np.moveaxis(np.concatenate((chord[..., :1], inner, chord[..., -1:]), -1), -1, axis)
+    y = np.moveaxis(np.concatenate((chord[..., :1], inner, chord[..., -1:]), -1), -1, axis)
+    return y.astype(f.dtype) if f.dtype.kind in "fc" else y
 
 
 @lower(np.vander)
@@ -368,6 +387,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     x = rows_of(m, rowvar)
     if y is not None:
         x = np.concatenate((x, rows_of(y, rowvar)))
+    x = x.astype(np.result_type(x, np.float64) if dtype is None else dtype)
     x = x - np.mean(x, axis=1, keepdims=True)
     free = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
     return np.squeeze(x @ np.conj(x.T) / free)
@@ -380,7 +400,7 @@ def rows_of(m, rowvar):
 
 @lower(np.corrcoef)
 def corrcoef(x, y=None, rowvar=True, *, dtype=None):
-    c = cov(x, y, rowvar)
+    c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
     scale = np.sqrt(np.real(np.diagonal(c)))
@@ -392,14 +412,15 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
 
 @lower(np.meshgrid)
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
-    n = len(xi)
-    place = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
-    shapes = [tuple([-1 if k == place[i] else 1 for k in range(n)]) for i in range(n)]
-    lines = [np.reshape(x, shape) for x, shape in zip(xi, shapes, strict=True)]
+    lines = [np.reshape(x, shape) for x, shape in zip(xi, line_shapes(len(xi), indexing), strict=True)]
     if sparse:
         return tuple(lines)
-    full = np.broadcast_shapes(*[line.shape for line in lines])
-    return tuple([np.copy(np.broadcast_to(line, full)) for line in lines])
+    return tuple([np.copy(line) for line in np.broadcast_arrays(*lines)])
+
+
+def line_shapes(n, indexing):
+    place = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
+    return [tuple([-1 if k == place[i] else 1 for k in range(n)]) for i in range(n)]
 
 
 @lower(np.geomspace)
@@ -452,8 +473,13 @@ def minimum_outer(a, b):
 @lower(np.kron)
 def kron(a, b):
     a, b = np.asarray(a), np.asarray(b)
-    n = max(a.ndim, b.ndim)
-    outer, inner = (1,) * (n - a.ndim) + a.shape, (1,) * (n - b.ndim) + b.shape
-    left = a.reshape([k for i in outer for k in (i, 1)])
-    right = b.reshape([k for i in inner for k in (1, i)])
-    return (left * right).reshape([i * k for i, k in zip(outer, inner, strict=True)])
+    left, right, full = kron_shapes(a.shape, b.shape)
+    return np.reshape(np.reshape(a, left) * np.reshape(b, right), full)
+
+
+def kron_shapes(a, b):
+    """To reshape the factors to, an axis of one beside each of the other, and the product."""
+    n = max(len(a), len(b))
+    pairs = list(zip((1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b, strict=True))
+    left, right = [k for i, _ in pairs for k in (i, 1)], [k for _, i in pairs for k in (1, i)]
+    return left, right, [i * k for i, k in pairs]

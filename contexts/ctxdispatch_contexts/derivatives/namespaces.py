@@ -26,7 +26,7 @@ def div(a: float, b: float) -> float:
 
 
 def nonzero(y: float) -> float:
-    """y, inf for 0: where a root of squares is zero it has a minimum, and slope x / nonzero(y) = 0 like abs."""
+    """y, inf for 0: where a root of squares is zero it has a minimum, slope x / nonzero(y) = 0."""
     return y or math.inf
 
 
@@ -150,7 +150,8 @@ def _public(module: ModuleType) -> dict[str, Any]:
 
 
 _SCALAR: dict[str, Any] = {
-    "div": div, "nonzero": nonzero, "unit": unit, "share": share, "where": where, "rint": round, "sinc_slope": sinc_slope,
+    "div": div, "nonzero": nonzero, "unit": unit, "share": share, "where": where, "rint": round,
+    "sinc_slope": sinc_slope,
     "power_base": power_base, "power_exponent": power_exponent,
     "digamma": special.digamma, "polygamma": special.polygamma, "inf": math.inf,
 }  # fmt: skip
@@ -166,8 +167,8 @@ CMATH: dict[str, Any] = {
 NUMPY: dict[str, Any] = {
     "__name__": "derivatives of arrays",
     **{name: value for name, value in vars(np).items() if isinstance(value, np.ufunc)},
-    "div": np.divide, "nonzero": array_nonzero, "unit": array_unit, "share": array_share, "where": np.where,
-    "sinc_slope": array_sinc_slope,
+    "div": np.divide, "nonzero": array_nonzero, "unit": array_unit, "share": array_share,
+    "where": np.where, "sinc_slope": array_sinc_slope,
     "power_base": array_power_base, "power_exponent": array_power_exponent, "inf": math.inf,
 }  # fmt: skip
 

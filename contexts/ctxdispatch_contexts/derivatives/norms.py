@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ctxdispatch_contexts.derivatives.lowerings import normalized
 from ctxdispatch_contexts.derivatives.registry import lower, of
 
 # -- vectors in stacks ---------------------------------------------------------------------------------------
@@ -108,10 +109,10 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         return np.reshape(y, (1,) * x.ndim) if keepdims else y
     if isinstance(axis, int):
         return length(x, ord, axis, keepdims)
-    axes = [i % x.ndim for i in axis]
+    axes = normalized(axis, x.ndim)
     moved = np.moveaxis(x, axes, range(len(axes)))
     y = length(moved.reshape((-1, *moved.shape[len(axes) :])), ord, 0, False)
-    return np.expand_dims(y, tuple(axes)) if keepdims else y
+    return np.expand_dims(y, axes) if keepdims else y
 
 
 @lower(*of(np.linalg, "matrix_norm"))

@@ -16,7 +16,7 @@ from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 @vjp(
     builtins.float, np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128,
-    np.clongdouble, float.conjugate, float.real, int.conjugate, int.real, float.__float__, arrays=0,
+    np.clongdouble, float.conjugate, float.real, float.__float__, arrays=0,
 )  # fmt: skip
 def number(g, y, x=0.0, *rest):
     """The cotangent of a one-element array has its shape."""

@@ -17,7 +17,7 @@ import numpy as np
 
 _NAMES: dict[Any, str] = {
     builtins: """
-        all any ascii bin bool bytearray bytes callable chr delattr dir format hasattr hash hex id
+        all any ascii bin bool bytearray bytes callable chr dir format hasattr hash hex id
         input int isinstance issubclass len oct open ord print range repr round slice str type
     """,
     math: """
@@ -49,9 +49,9 @@ _NAMES: dict[Any, str] = {
         ctypes
     """,
     np.generic: """
-        all any argmax argmin argsort nonzero round searchsorted tobytes __bool__ dtype flags
-        itemsize nbytes ndim shape size strides
+        all any argmax argmin argsort round tobytes dtype flags itemsize nbytes ndim shape size strides
     """,
+    int: "conjugate real imag numerator denominator bit_length bit_count",
     float: """
         as_integer_ratio hex is_integer __bool__ __int__ __round__ __floor__ __ceil__ __trunc__ __repr__
         __format__
