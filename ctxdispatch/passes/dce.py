@@ -45,6 +45,9 @@ class _Liveness:
         self.branches: set[Block] = set()
         self.appends: dict[Value, list[tuple[Block, Op]]] = {}
         self.work: list[Value] = []
+        ends = [block.terminator for block in self.tree.order]
+        self.items = {end.body.target.params[0] for end in ends if isinstance(end, Iterate)}
+        """They stay, and with them what other edges pass in their place."""
 
     def _arguments(self) -> dict[Value, list[tuple[Block, Operand]]]:
         """Per block parameter what the edges pass, and from where."""
@@ -176,7 +179,7 @@ def _controllers(order: list[Block], meet: DominatorTree[Block | None]) -> dict[
 def _sweep(block: Block, live: _Liveness) -> None:
     block.ops = [op for op in block.ops if id(op) in live.ops]
     for edge, params in passed(block):
-        edge.args = [a for a, p in zip(edge.args, params) if p in live.values]
+        edge.args = [a for a, p in zip(edge.args, params) if p in live.values or p in live.items]
 
 
 def _redirect(live: _Liveness) -> None:

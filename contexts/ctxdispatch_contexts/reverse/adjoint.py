@@ -139,7 +139,7 @@ class Adjoint:
         """The value's last incarnation, after the loop."""
         exit = self.shape.exit[loop]
         for position, param in enumerate(exit.params):
-            if all(e.args[position] is value for _, e in self.shape.preds(exit)):
+            if all(_passes(e, position) is value for _, e in self.shape.preds(exit)):
                 return param
         param = Value(value.name, value.type)
         exit.params.append(param)
@@ -417,6 +417,12 @@ class Adjoint:
         self._define(more, latch)
         last = self._exit_value(count, loop)
         return self.recall(last)
+
+
+def _passes(edge: Edge, position: int) -> Operand | None:
+    """What an edge passes for a parameter; None for the item of an `Iterate`."""
+    position -= len(edge.target.params) - len(edge.args)
+    return edge.args[position] if position >= 0 else None
 
 
 def numeric(type_: T.Type | None) -> bool:

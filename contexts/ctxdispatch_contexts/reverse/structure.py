@@ -182,24 +182,30 @@ def _is_exit_block(graph: Graph, block: Block, edges: list[Edge]) -> bool:
 
 
 def _exit_switch(graph: Graph, edges: list[Edge], targets: list[Block]) -> None:
-    """One block for exits to several targets: it gets the number of the target and everybody's arguments."""
+    """One block for exits to several targets: it gets the number of the target and everybody's arguments. The item of
+    an `Iterate` whose body leaves the loop at once comes before them."""
     switch = graph.new_block()
+    items = {e.target for e in edges if len(e.args) < len(e.target.params)}
+    head = [Value("item")] if items else []
     selector = Value("exit")
-    switch.params = [selector]
-    offset: dict[Block, int] = {}
+    switch.params = [*head, selector]
+    given: dict[Block, list[Value]] = {}
     for target in targets:
-        offset[target] = len(switch.params)
-        switch.params += [Value(p.name, p.type) for p in target.params]
+        own = [Value(p.name, p.type) for p in target.params[target in items :]]
+        switch.params += own
+        given[target] = own
     for edge in edges:
-        args: list[Operand] = [NONE] * len(switch.params)
-        args[0] = Const(targets.index(edge.target))
-        args[offset[edge.target] : offset[edge.target] + len(edge.args)] = edge.args
-        edge.target, edge.args = switch, args
-    _switch(graph, switch, selector, [_onward(switch, t, offset[t]) for t in targets])
+        _bend(edge, switch, targets, given, bool(head) and edge.target not in items)
+    onward = [Edge(t, [*(head if t in items else []), *given[t]]) for t in targets]
+    _switch(graph, switch, selector, onward)
 
 
-def _onward(switch: Block, target: Block, offset: int) -> Edge:
-    return Edge(target, list(switch.params[offset : offset + len(target.params)]))
+def _bend(edge: Edge, switch: Block, targets: list[Block], given: dict[Block, list[Value]], no_item: bool) -> None:
+    args: list[Operand] = [NONE] if no_item else []
+    args.append(Const(targets.index(edge.target)))
+    for target in targets:
+        args += edge.args if target is edge.target else [NONE] * len(given[target])
+    edge.target, edge.args = switch, args
 
 
 def _switch(graph: Graph, block: Block, selector: Value, edges: list[Edge]) -> None:
