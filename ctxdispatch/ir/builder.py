@@ -1,9 +1,9 @@
 """Builds graphs: append calls, end blocks, and let SSA form come about by itself.
 
-Variables (any hashable key: a local's name, a stack slot, "the cotangent of %x") are written and read per block;
-`read` finds the reaching definition and adds block parameters where several meet (Braun et al. 2013, "Simple and
-Efficient Construction of Static Single Assignment Form"). A block is *sealed* when all its predecessors are known.
-Superfluous parameters are left to `passes.prune`.
+Variables (any hashable key: a local's name, a stack slot, "the cotangent of %x") are written and read per
+block; `read` finds the reaching definition and adds block parameters where several meet (Braun et al. 2013,
+"Simple and Efficient Construction of Static Single Assignment Form"). A block is *sealed* when all its
+predecessors are known. Superfluous parameters are left to `passes.prune`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from ctxdispatch.ir.graph import (
 class Builder:
     """Writes into `graph`; `block` is where the next op goes, `pos` the position that ops get."""
 
-    def __init__(self, graph: Graph, *, default: Callable[[Hashable], Operand] = lambda variable: UNDEF) -> None:
+    def __init__(
+        self, graph: Graph, *, default: Callable[[Hashable], Operand] = lambda variable: UNDEF
+    ) -> None:
         self.graph = graph
         self.block = graph.entry
         self.pos: Position | None = None
@@ -53,7 +55,7 @@ class Builder:
         for block, preds in graph.predecessors().items():
             self._preds[block] = preds
 
-    # -- ops ----------------------------------------------------------------------------------------------------
+    # -- ops -------------------------------------------------------------------------------------------------
 
     def call(
         self,
@@ -85,7 +87,7 @@ class Builder:
         self.block.ops.append(op)
         return op
 
-    # -- blocks -------------------------------------------------------------------------------------------------
+    # -- blocks ----------------------------------------------------------------------------------------------
 
     def new_block(self, *, sealed: bool = False) -> Block:
         block = self.graph.new_block()
@@ -123,10 +125,12 @@ class Builder:
         assert self.block.terminator is None, f"{self.block} has ended already"
         self.block.terminator = terminator
         for edge in terminator.edges():
-            assert edge.target not in self._sealed or edge.target is self.graph.entry, "edge into a sealed block"
+            assert edge.target not in self._sealed or edge.target is self.graph.entry, (
+                "edge into a sealed block"
+            )
             self._preds[edge.target].append((self.block, edge))
 
-    # -- variables ----------------------------------------------------------------------------------------------
+    # -- variables -------------------------------------------------------------------------------------------
 
     def write(self, variable: Hashable, value: Operand, block: Block | None = None) -> None:
         self._defs[block or self.block][variable] = value
@@ -153,7 +157,8 @@ class Builder:
         return found
 
     def start_variables(self, block: Block, default: Callable[[Hashable], Operand | None]) -> None:
-        """Before `block` a variable for which `default` gives a value was never written: it reads as that value."""
+        """Before `block` a variable for which `default` gives a value was never written: it reads as that
+        value."""
         self._defs[block] = _Defaults(default, self._defs[block])
 
     def seal(self, block: Block) -> None:

@@ -6,9 +6,10 @@
     Edge    a target block and the arguments for its parameters
 
 Invariants, checked by `ctxdispatch.ir.verify`:
-  * every `Value` is defined once, by one op or as one block's parameter, and its definition dominates its uses;
-  * an edge passes one operand per parameter of its target (the body edge of `Iterate` one less: the item is the
-    first parameter);
+  * every `Value` is defined once, by one op or as one block's parameter, and its definition dominates its
+    uses;
+  * an edge passes one operand per parameter of its target (the body edge of `Iterate` one less: the item is
+    the first parameter);
   * blocks end in exactly one terminator.
 """
 
@@ -78,8 +79,8 @@ UNDEF = Const(_Undef())
 class Op:
     """results = callee(*args), the last len(kwnames) of args being keyword arguments.
 
-    `syntax` marks a call that the source spells without parentheses (`a + b`, `a.b`, a display, ...): `emit` turns
-    it back into its own instruction.
+    `syntax` marks a call that the source spells without parentheses (`a + b`, `a.b`, a display, ...): `emit`
+    turns it back into its own instruction.
     """
 
     __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax")
@@ -157,8 +158,8 @@ class Branch:
 
 
 class Iterate:
-    """Take the next item of `iterator`: to `body`, whose target gets the item as its first parameter, or, when it
-    is exhausted, to `exit`."""
+    """Take the next item of `iterator`: to `body`, whose target gets the item as its first parameter, or,
+    when it is exhausted, to `exit`."""
 
     __slots__ = ("iterator", "body", "exit", "pos")
 
@@ -190,7 +191,9 @@ class Raise:
 
     __slots__ = ("exc", "cause", "pos")
 
-    def __init__(self, exc: Operand | None, cause: Operand | None = None, pos: Position | None = None) -> None:
+    def __init__(
+        self, exc: Operand | None, cause: Operand | None = None, pos: Position | None = None
+    ) -> None:
         self.exc, self.cause, self.pos = exc, cause, pos
 
     def operands(self) -> tuple[Operand, ...]:
@@ -238,16 +241,21 @@ class Signature(NamedTuple):
         stars = bool(code.co_flags & inspect.CO_VARKEYWORDS)
         total = code.co_argcount + code.co_kwonlyargcount + star + stars
         return cls(
-            code.co_varnames[:total], code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, star, stars
+            code.co_varnames[:total],
+            code.co_argcount,
+            code.co_posonlyargcount,
+            code.co_kwonlyargcount,
+            star,
+            stars,
         )
 
 
 class Graph:
-    """A function. `params` are its arguments in `signature` order, `cells` its closure (one cell object each, in
-    `co_freevars` order); both are defined at the entry.
+    """A function. `params` are its arguments in `signature` order, `cells` its closure (one cell object each,
+    in `co_freevars` order); both are defined at the entry.
 
-    `namespace` is the `__globals__` that the function's global names mean; `code` the code object it was lifted
-    from, or None for a generated one.
+    `namespace` is the `__globals__` that the function's global names mean; `code` the code object it was
+    lifted from, or None for a generated one.
     """
 
     __slots__ = ("name", "blocks", "cells", "cellnames", "signature", "namespace", "code", "filename", "line")

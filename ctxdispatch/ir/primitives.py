@@ -1,7 +1,7 @@
 """What Python spells as syntax and `operator`/`builtins` have no function for.
 
-The lifter makes calls of these (`Op.syntax` is True); the emitter spells each with its own instruction; the reference
-interpreter, and a context that intercepts one, just calls it.
+The lifter makes calls of these (`Op.syntax` is True); the emitter spells each with its own instruction; the
+reference interpreter, and a context that intercepts one, just calls it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 
 from ctxdispatch.ir.graph import UNDEF
 
-
-# -- names ------------------------------------------------------------------------------------------------------
+# -- names ---------------------------------------------------------------------------------------------------
 
 
 def load_global(namespace: dict[str, Any], name: str) -> Any:
@@ -44,11 +43,13 @@ def delete_global(namespace: dict[str, Any], name: str) -> None:
 def check_bound(value: Any, name: str) -> Any:
     """The value of local `name`; UnboundLocalError where it is not bound."""
     if value is UNDEF.value:
-        raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+        raise UnboundLocalError(
+            f"cannot access local variable {name!r} where it is not associated with a value"
+        )
     return value
 
 
-# -- cells and functions ----------------------------------------------------------------------------------------
+# -- cells and functions -------------------------------------------------------------------------------------
 
 
 def make_cell(value: Any = UNDEF.value) -> types.CellType:
@@ -62,7 +63,8 @@ def cell_get(cell: types.CellType, name: str, free: bool = False) -> Any:
     except ValueError:
         if free:
             raise NameError(
-                f"cannot access free variable {name!r} where it is not associated with a value in enclosing scope"
+                f"cannot access free variable {name!r} where it is not associated with a value in enclosing "
+                "scope"
             ) from None
         raise UnboundLocalError(
             f"cannot access local variable {name!r} where it is not associated with a value"
@@ -95,7 +97,7 @@ def make_function(
     return function
 
 
-# -- calls ------------------------------------------------------------------------------------------------------
+# -- calls ---------------------------------------------------------------------------------------------------
 
 
 def call_ex(f: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any] | None = None) -> Any:
@@ -103,14 +105,14 @@ def call_ex(f: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any] |
     return f(*args, **(kwargs or {}))
 
 
-# -- operators without a function of their own ------------------------------------------------------------------
+# -- operators without a function of their own ---------------------------------------------------------------
 
 
 def not_contains(container: Any, item: Any) -> bool:
     return item not in container
 
 
-# -- displays ---------------------------------------------------------------------------------------------------
+# -- displays ------------------------------------------------------------------------------------------------
 
 
 def build_tuple(*items: Any) -> tuple[Any, ...]:
@@ -174,7 +176,7 @@ def dict_merge(target: dict[str, Any], other: Any, function: Any = None) -> None
     """f(**other): a key that is there already is an error that names `function`."""
     if not hasattr(other, "keys"):
         raise TypeError(f"{_name(function)} argument after ** must be a mapping, not {type(other).__name__}")
-    for key in other.keys():
+    for key in other.keys():  # noqa: SIM118 (`other` may be no dict, and iterate over anything)
         if key in target:
             raise TypeError(f"{_name(function)} got multiple values for keyword argument {key!r}")
         target[key] = other[key]
@@ -190,7 +192,7 @@ def _name(function: Any) -> str:
     return name if module in (None, "builtins") else f"{module}.{name}"
 
 
-# -- unpacking --------------------------------------------------------------------------------------------------
+# -- unpacking -----------------------------------------------------------------------------------------------
 
 
 def unpack(sequence: Iterable[Any], n: int) -> tuple[Any, ...]:
@@ -218,12 +220,14 @@ def unpack_ex(sequence: Iterable[Any], before: int, after: int) -> tuple[Any, ..
             raise
         raise TypeError(f"cannot unpack non-iterable {type(sequence).__name__} object") from None
     if len(items) < before + after:
-        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {len(items)})")
+        raise ValueError(
+            f"not enough values to unpack (expected at least {before + after}, got {len(items)})"
+        )
     split = len(items) - after
     return (*items[:before], items[before:split], *items[split:])
 
 
-# -- imports ----------------------------------------------------------------------------------------------------
+# -- imports -------------------------------------------------------------------------------------------------
 
 
 def import_name(namespace: dict[str, Any], name: str, fromlist: tuple[str, ...] | None, level: int) -> Any:

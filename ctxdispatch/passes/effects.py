@@ -306,7 +306,9 @@ def may_raise(function: Anything, args: Sequence[Type]) -> bool:
         return not all(map(_container, args))
     classes = [cls_of(a) for a in args]
     if function in (isinstance, range):
-        return not (isinstance(args[-1], (Known, TupleOf)) if function is isinstance else set(classes) == {int})
+        return not (
+            isinstance(args[-1], (Known, TupleOf)) if function is isinstance else set(classes) == {int}
+        )
     if function in _DIVISIONS and len(args) == 2:
         return not (set(classes) <= {bool, int, float} and _nonzero(args[1]))
     if function in (operator.pow, pow) and len(args) == 2:

@@ -1,12 +1,13 @@
-"""Types of what the arguments of a program hold: the fields of objects, the entries of dicts, the items of lists.
+"""Types of what the arguments of a program hold: the fields of objects, the entries of dicts, the items of
+lists.
 
     held_type(value)      the type with everything that is worth a guard
     fits(type, value)     the guard: `value` and what it holds are as the type says
     without_held(type)    the part that stays true whatever runs meanwhile
     only_used(type, names)   the fields that a program reads; the others are none of the guard's business
 
-What is held may be relied on while nothing that we do not see runs (`Inference.foreign`): code out of sight could
-store into the same objects.
+What is held may be relied on while nothing that we do not see runs (`Inference.foreign`): code out of sight
+could store into the same objects.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def has_plain_dict(value: Anything, cls: type) -> bool:
     """An instance of a user's class whose attributes are what its `__dict__` says."""
     if type(cls) not in (type, ABCMeta) or cls.__module__ in ("builtins", "types", "functools", "numpy"):
         return False
-    own = cls.__getattribute__ is object.__getattribute__
+    own = cls.__getattribute__ is object.__getattribute__  # type: ignore[comparison-overlap]
     return own and isinstance(getattr(value, "__dict__", None), dict)
 
 
@@ -84,14 +85,21 @@ def _container(value: Anything, cls: type, depth: int, budget: list[int]) -> Typ
     if cls is list:
         item = _joined(value, depth, budget)
         return None if item is None else Exact(list) if item in (Any, Never) else Held(list, (), item)
-    pairs = value.items() if cls is dict else zip(cls._fields, value) if issubclass(cls, tuple) else vars(value).items()  # type: ignore[attr-defined]
     fields: list[tuple[str, Type]] = []
-    for name, held in pairs:
+    for name, held in _named(value, cls):
         type_ = _typed(held, depth, budget)
         if type_ is None:
             return None
         fields.append((name, type_))
     return Held(cls, tuple(fields))
+
+
+def _named(value: Anything, cls: type) -> Iterable[tuple[str, Anything]]:
+    """What an object, a dict or a named tuple holds."""
+    if issubclass(cls, tuple):
+        return zip(value._fields, value)
+    held: dict[str, Anything] = value if cls is dict else vars(value)
+    return held.items()
 
 
 def _joined(values: Iterable[Anything], depth: int, budget: list[int]) -> Type | None:
@@ -108,6 +116,7 @@ def _joined(values: Iterable[Anything], depth: int, budget: list[int]) -> Type |
 
 
 def fits(type_: Type, value: Anything) -> bool:
+    """`value`, and what it holds, is of this type."""
     if isinstance(type_, Held):
         return type(value) is type_.cls and _held_fits(type_, value)
     if isinstance(type_, TupleOf):
@@ -129,7 +138,7 @@ def _array_fits(type_: ArrayOf, value: Anything) -> bool:
 
 
 def _held_fits(type_: Held, value: Anything) -> bool:
-    if type_.cls is list:
+    if type_.item is not None:
         return len(value) <= MAX_ITEMS and all(fits(type_.item, item) for item in value)
     if issubclass(type_.cls, tuple):
         return all(fits(t, getattr(value, name)) for name, t in type_.fields)
@@ -156,8 +165,7 @@ def only_used(type_: Type, names: set[Anything]) -> Type:
         return TupleOf(tuple(only_used(t, names) for t in type_.items))
     if not isinstance(type_, Held):
         return type_
-    if type_.cls is list:
-        item = only_used(type_.item, names)
-        return Held(list, (), item)
+    if type_.item is not None:
+        return Held(type_.cls, (), only_used(type_.item, names))
     kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names)
     return Held(type_.cls, kept) if kept else Exact(type_.cls)

@@ -77,8 +77,8 @@ def infer(
     trust: bool = False,
 ) -> Inference:
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
-    contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so looks at
-    `Inference.foreign` himself, once he has inlined what he can."""
+    contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so
+    looks at `Inference.foreign` himself, once he has inlined what he can."""
     run = _Inference(graph, argtypes, cells, call_type).run()
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
         run = _Inference(graph, [without_held(t) for t in argtypes], cells, call_type).run()

@@ -29,8 +29,8 @@ def bind(
     kwdefaults: dict[str, Any] | None,
     emit: Emit,
 ) -> list[Operand]:
-    """One operand per parameter, in `signature.names` order, for a call with these arguments. Defaults are values, or
-    operands where the program computes them."""
+    """One operand per parameter, in `signature.names` order, for a call with these arguments. Defaults are
+    values, or operands where the program computes them."""
     n = len(args) - len(kwnames)
     positional, keywords = args[:n], dict(zip(kwnames, args[n:], strict=True))
     bound: dict[str, Operand] = dict(zip(signature.names[: signature.argcount], positional, strict=False))
@@ -73,7 +73,12 @@ def _bind_defaults(
 
 
 def inline_call(
-    graph: Graph, block: Block, index: int, callee: Graph, args: Sequence[Operand], cells: Sequence[Operand] = ()
+    graph: Graph,
+    block: Block,
+    index: int,
+    callee: Graph,
+    args: Sequence[Operand],
+    cells: Sequence[Operand] = (),
 ) -> tuple[list[Block], Block]:
     """Replace op `index` of `block` by a copy of `callee`, whose parameters are `args`.
 

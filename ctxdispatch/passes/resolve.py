@@ -108,7 +108,9 @@ def attribute(owner: Type, name: str, path: Path | None) -> Found:
 
 
 def _held_attribute(owner: Held, name: str) -> Type | None:
-    if owner.cls is dict or (is_data_descriptor(class_attribute(owner.cls, name)) and not issubclass(owner.cls, tuple)):
+    if owner.cls is dict or (
+        is_data_descriptor(class_attribute(owner.cls, name)) and not issubclass(owner.cls, tuple)
+    ):
         return None
     return owner.field(name)
 

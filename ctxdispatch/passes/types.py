@@ -102,8 +102,8 @@ class ListOf(Type):
 
 @dataclass(frozen=True, slots=True)
 class Held(Type):
-    """Exactly `cls`, and what it holds: attributes of an object, entries of a dict with string keys, fields of a named
-    tuple; or, `item`, every item of a list or of a dict's view. See `passes.held`."""
+    """Exactly `cls`, and what it holds: attributes of an object, entries of a dict with string keys, fields
+    of a named tuple; or, `item`, every item of a list or of a dict's view. See `passes.held`."""
 
     cls: type
     fields: tuple[tuple[str, Type], ...]

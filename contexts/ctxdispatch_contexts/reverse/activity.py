@@ -1,11 +1,12 @@
 """Which values need a cotangent.
 
-    varied   depends on an active argument, through operations that have a derivative, and has a type that carries one
+    varied   depends on an active argument, through operations that have a derivative, and has a type that
+             carries one
     useful   the result depends on it
     active   both
 
-Everything else stays out of the reverse sweep. (Hascoet, Pascual: "The Tapenade automatic differentiation tool",
-2013, section 3.1.)
+Everything else stays out of the reverse sweep. (Hascoet, Pascual: "The Tapenade automatic differentiation
+tool", 2013, section 3.1.)
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Val
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import is_zero
 
-_DISCRETE = (int, bool, str, bytes, type(None), type(Ellipsis), slice, range, type, np.dtype, np.bool_, np.random.Generator)
+_DISCRETE = (
+    int, bool, str, bytes, type(None), type(Ellipsis), slice, range, type,
+    np.dtype, np.bool_, np.random.Generator,
+)  # fmt: skip
 
 STORES: dict[Any, int] = {
     primitives.list_append: 0,
@@ -109,7 +113,9 @@ def _zero_attribute(op: Op) -> bool:
     """`x.shape` of an array, and the like."""
     if op.fn is not getattr or not isinstance(op.args[1], Const):
         return False
-    cls = T.cls_of(T.const_type(op.args[0].value) if isinstance(op.args[0], Const) else op.args[0].type or T.Any)
+    cls = T.cls_of(
+        T.const_type(op.args[0].value) if isinstance(op.args[0], Const) else op.args[0].type or T.Any
+    )
     array = cls is not None and issubclass(cls, (np.ndarray, np.generic))
     return array and has_zero_derivative(getattr(cls, op.args[1].value, None))
 

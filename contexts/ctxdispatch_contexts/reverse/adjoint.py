@@ -4,10 +4,11 @@
                         bar(operand) += pullback(bar(result))
 
 * Straight-line values stay values: the reverse sweep simply reads them.
-* Where control flow merges, the merge learns which predecessor it was entered by, and the sweep goes back there.
-* A loop's reverse is a loop over the iterations in reversed order. A value of an iteration that is read there goes on
-  a list, one list per value, appended at the latch. The last, partial iteration (from the header to the exit) is
-  reversed on its own.
+* Where control flow merges, the merge learns which predecessor it was entered by, and the sweep goes back
+  there.
+* A loop's reverse is a loop over the iterations in reversed order. A value of an iteration that is read there
+  goes on a list, one list per value, appended at the latch. The last, partial iteration (from the header to
+  the exit) is reversed on its own.
 * bar(v), the cotangent of v, is a variable of the builder, so merges of cotangents become block parameters.
 
 The graph given is extended in place; `structure.normalise` has been at it.
@@ -35,8 +36,8 @@ NONE = Const(None)
 
 @dataclass(eq=False)
 class Scope:
-    """Where the sweep is: outside of all loops (`loop` None), in the reverse of one whole iteration (`start` is the
-    block it begins with), or in that of the last, partial one (`start` None)."""
+    """Where the sweep is: outside of all loops (`loop` None), in the reverse of one whole iteration (`start`
+    is the block it begins with), or in that of the last, partial one (`start` None)."""
 
     loop: Loop | None = None
     parent: Scope | None = None
@@ -59,7 +60,8 @@ class Adjoint:
         self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed
         self._came: dict[Block, Operand] = {}
         self.reversing: Op | None = None
-        self.reads: list[tuple[Operand, Op]] = []  # values that the sweep reads, and the op whose reverse does
+        # values that the sweep reads, and the op whose reverse does
+        self.reads: list[tuple[Operand, Op]] = []
         for value, block in self.home.items():
             self.build.write(("primal", value), value, block)
 
@@ -67,7 +69,7 @@ class Adjoint:
     def _default(variable: Any) -> Operand:
         return ZERO if variable[0] in ("bar", "carry") else NONE
 
-    # -- cotangents ---------------------------------------------------------------------------------------------
+    # -- cotangents ------------------------------------------------------------------------------------------
 
     def bar(self, value: Operand) -> Operand:
         """The cotangent of `value` that has arrived so far."""
@@ -100,7 +102,7 @@ class Adjoint:
     def call(self, callee: Any, *args: Operand, **options: Any) -> Value:
         return self.build.call(callee, *args, **options)
 
-    # -- the primal's values in the sweep -----------------------------------------------------------------------
+    # -- the primal's values in the sweep --------------------------------------------------------------------
 
     def recall(self, value: Operand) -> Operand:
         """`value` of the primal, as the sweep finds it again here."""
@@ -166,15 +168,15 @@ class Adjoint:
         self.home[value] = block
         self.build.write(("primal", value), value, block)
 
-    # -- the sweep ----------------------------------------------------------------------------------------------
+    # -- the sweep -------------------------------------------------------------------------------------------
 
     def reverse(self) -> None:
         """Emit the sweep, from where the builder stands to the reverse of the entry's first op."""
         self._region(self.shape.end, self.graph.entry, None)
 
     def _region(self, end: Block, start: Block, inside: Loop | None) -> None:
-        """Reverse the acyclic region from `start` to `end`, inner loops taken as one. `inside`: `end` is the exit
-        block of this loop and only its edges are the region's, not its ops."""
+        """Reverse the acyclic region from `start` to `end`, inner loops taken as one. `inside`: `end` is the
+        exit block of this loop and only its edges are the region's, not its ops."""
         twin = {end: self.build.block}
         for block in self._backward_order(end, start, inside):
             self.build.enter(twin[block])
@@ -273,11 +275,16 @@ class Adjoint:
         return self._came[block]
 
     def _tested(self, block: Block) -> Operand | None:
-        """The condition that decided between the two predecessors, where there is one: True for the second."""
+        """The condition that decided between the two predecessors, where there is one: True for the
+        second."""
         preds = self.shape.preds(block)
         fork = self.shape.tree.idom[block]
         branch = fork.terminator
-        if len(preds) != 2 or not isinstance(branch, Branch) or self.shape.loop(fork) is not self.shape.loop(block):
+        if (
+            len(preds) != 2
+            or not isinstance(branch, Branch)
+            or self.shape.loop(fork) is not self.shape.loop(block)
+        ):
             return None
         sides = [self._side(fork, branch, pred, edge) for pred, edge in preds]
         return branch.cond if sides == [False, True] else None
@@ -286,7 +293,11 @@ class Adjoint:
         for side, out in ((True, branch.then), (False, branch.orelse)):
             if out is edge:
                 return side
-            if pred is not fork and len(self.shape.preds(out.target)) == 1 and self.shape.tree.dominates(out.target, pred):
+            if (
+                pred is not fork
+                and len(self.shape.preds(out.target)) == 1
+                and self.shape.tree.dominates(out.target, pred)
+            ):
                 return side
         return None
 
@@ -299,7 +310,7 @@ class Adjoint:
         self._define(param, block)
         return param
 
-    # -- loops --------------------------------------------------------------------------------------------------
+    # -- loops -----------------------------------------------------------------------------------------------
 
     def _loop(self, loop: Loop) -> None:
         """Reverse a whole loop: first its last, partial iteration, then the others, backwards."""
@@ -320,10 +331,14 @@ class Adjoint:
 
     def _is_active(self, loop: Loop) -> bool:
         exits = self.shape.exit[loop].params
-        if any(p in self.active for p in exits) or any(p in self.active for b in loop.blocks for p in b.params):
+        if any(p in self.active for p in exits) or any(
+            p in self.active for b in loop.blocks for p in b.params
+        ):
             return True
         ops = [op for b in loop.blocks for op in b.ops]
-        return any(not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active) for op in ops)
+        return any(
+            not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active) for op in ops
+        )
 
     def _iterations(self, loop: Loop, carried: list[Value]) -> None:
         outer, before = self.scope, self.build.block
@@ -383,7 +398,8 @@ class Adjoint:
             self.add(iterate.iterator, bars)
 
     def _driver(self, loop: Loop, start: Block, saved: dict[Value, Value]) -> Operand:
-        """The iterator of the reversed loop, and what `start` unpacks of each item. Stands before the loop."""
+        """The iterator of the reversed loop, and what `start` unpacks of each item. Stands before the
+        loop."""
         lists = [(self._save(loop, value), twin) for value, twin in saved.items()]
         if not lists:
             start.params.insert(0, Value("_", T.Exact(int)))
@@ -447,7 +463,8 @@ def cotangent_type(value: Operand) -> T.Type:
 
 
 def may_be_none(cotangent: Operand) -> bool:
-    """Nothing is known of it: a pullback met at run time gave it, or it is an entry of a container's cotangent."""
+    """Nothing is known of it: a pullback met at run time gave it, or it is an entry of a container's
+    cotangent."""
     return isinstance(cotangent, Value) and cotangent.type in (None, T.Any)
 
 

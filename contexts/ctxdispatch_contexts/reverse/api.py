@@ -20,9 +20,10 @@ Argnums = int | Sequence[int]
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient of `f`, a function with a real scalar result.
 
-    `argnums` says with respect to which positional arguments: an int for one gradient, a sequence for a tuple of them.
-    Each has the shape, dtype and structure of its argument (tuple, list, dict; a `types.SimpleNamespace` of the
-    attributes for any other object). With `has_aux`, `f` returns (value, aux) and the result is (gradient, aux).
+    `argnums` says with respect to which positional arguments: an int for one gradient, a sequence for a tuple
+    of them. Each has the shape, dtype and structure of its argument (tuple, list, dict; a
+    `types.SimpleNamespace` of the attributes for any other object). With `has_aux`, `f` returns (value, aux)
+    and the result is (gradient, aux).
 
     For complex arguments of a real `f` the gradient is df/dx - i df/dy.
 
@@ -78,8 +79,8 @@ def _by_call(f: Any, mode: Mode) -> Callable[..., Any]:
 
 
 def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """(f(*args), pullback). `pullback(ybar)`, ybar of the result's shape, is a tuple with one cotangent per positional
-    argument (None for what has no derivative), none for keyword arguments. It may be called again.
+    """(f(*args), pullback). `pullback(ybar)`, ybar of the result's shape, is a tuple with one cotangent per
+    positional argument (None for what has no derivative), none for keyword arguments. It may be called again.
     """
     return overdub(ADContext(), f, *args, **kwargs)  # type: ignore[no-any-return]
 
@@ -93,16 +94,17 @@ ZERO_BY_RULE.add(stop_gradient)
 
 
 def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function below differentiates `f`, on these types of positional arguments if any are given.
+    """Decorator: the function below differentiates `f`, on these types of positional arguments if any are
+    given.
 
         @custom_rule(np.sinc)
         def _(x):
             y = np.sinc(x)
             return y, lambda ybar: ybar * ...
 
-    It is called with f's arguments and returns (y, pullback); the pullback gives one cotangent per positional argument
-    (one alone need not be in a tuple; None or NotImplemented: no derivative), and then, if keyword arguments are to be
-    differentiated too, one per keyword argument.
+    It is called with f's arguments and returns (y, pullback); the pullback gives one cotangent per positional
+    argument (one alone need not be in a tuple; None or NotImplemented: no derivative), and then, if keyword
+    arguments are to be differentiated too, one per keyword argument.
     """
 
     def register(rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,13 +22,16 @@ def check_grads(
 ) -> None:
     """Check the derivatives of `f` at `args` against central differences in a random direction.
 
-    For a random tangent v and cotangent w, <w, (f(x + eps v) - f(x - eps v)) / (2 eps)> must equal <pullback(w), v>.
-    Arguments and results may be numbers, arrays and tuples, lists, dicts of them. `order` 1 and mode "rev" are what
-    there is. Raises AssertionError with both numbers where they differ by more than `atol + rtol * |expected|`
-    (defaults by the arguments' precision), ValueError for an order or mode that does not exist.
+    For a random tangent v and cotangent w, <w, (f(x + eps v) - f(x - eps v)) / (2 eps)> must equal
+    <pullback(w), v>. Arguments and results may be numbers, arrays and tuples, lists, dicts of them. `order` 1
+    and mode "rev" are what there is. Raises AssertionError with both numbers where they differ by more than
+    `atol + rtol * |expected|` (defaults by the arguments' precision), ValueError for an order or mode that
+    does not exist.
     """
     if order != 1 or set(modes) - {"rev"}:
-        raise ValueError(f"check_grads has order 1 and mode 'rev', not order {order} and modes {tuple(modes)}")
+        raise ValueError(
+            f"check_grads has order 1 and mode 'rev', not order {order} and modes {tuple(modes)}"
+        )
     args = tuple(args)
     single = _is_single(args)
     eps = eps or (1e-2 if single else 1e-6)
@@ -91,11 +94,14 @@ def _step(tree: Any, v: Any, eps: float) -> Any:
 
 
 def _as_result(w: Any, y: Any) -> Any:
-    return _map(lambda one, like: one if isinstance(like, np.ndarray) or one is None else type(like)(one), w, y)
+    return _map(
+        lambda one, like: one if isinstance(like, np.ndarray) or one is None else type(like)(one), w, y
+    )
 
 
 def _inner(a: Any, b: Any) -> float:
-    """The real inner product of two trees: with cotangents in the convention df/dx - i df/dy it is Re(sum a*b)."""
+    """The real inner product of two trees: with cotangents in the convention df/dx - i df/dy it is Re(sum
+    a*b)."""
     if a is None or b is None:
         return 0.0
     if isinstance(a, dict):

@@ -1,5 +1,5 @@
-"""Closures met at run time: their captured values become leading parameters, so one program serves all closures of
-one code object."""
+"""Closures met at run time: their captured values become leading parameters, so one program serves all
+closures of one code object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from ctxdispatch_contexts.reverse.prepare import lifted
 class ClosureSource:
     """(*contents, *args) -> callee(*args) for a callee with this code that has captured `contents`.
 
-    The program makes cells of the contents and a function of the code, and calls it: inlining leaves nothing of both.
+    The program makes cells of the contents and a function of the code, and calls it: inlining leaves nothing
+    of both.
     """
 
     def __init__(self, callee: FunctionType, n: int, kwnames: tuple[str, ...]) -> None:
@@ -23,7 +24,11 @@ class ClosureSource:
 
     def signature(self) -> Signature:
         free = self.function.__code__.co_freevars
-        names = [*(f"c_{name}" for name in free), *(f"a{i}" for i in range(self.n)), *(f"k_{k}" for k in self.kwnames)]
+        names = [
+            *(f"c_{name}" for name in free),
+            *(f"a{i}" for i in range(self.n)),
+            *(f"k_{k}" for k in self.kwnames),
+        ]
         return Signature(tuple(names), len(names))
 
     def bare(self) -> Graph:

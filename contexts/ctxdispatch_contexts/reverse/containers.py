@@ -46,7 +46,7 @@ def _entry(adjoint: Adjoint, g: Operand, key: Operand, to: Operand) -> None:
         adjoint.add(to, adjoint.call(cotangents.entry_of, g, key))
 
 
-# -- building ---------------------------------------------------------------------------------------------------
+# -- building ------------------------------------------------------------------------------------------------
 
 
 def _display(adjoint: Adjoint, op: Op) -> None:
@@ -73,7 +73,9 @@ def _append(adjoint: Adjoint, op: Op) -> None:
     target, item = op.args
     g = adjoint.bar(target)
     if not is_zero(g) and item in adjoint.active:
-        adjoint.add(item, adjoint.call(cotangents.take_entry, g, adjoint.recall(adjoint.pullbacks.before[op])))
+        adjoint.add(
+            item, adjoint.call(cotangents.take_entry, g, adjoint.recall(adjoint.pullbacks.before[op]))
+        )
 
 
 def _extend(adjoint: Adjoint, op: Op) -> None:
@@ -108,7 +110,7 @@ def take_keys(bar: Any, other: Any) -> dict[Any, Any]:
     return {key: cotangents.take_entry(bar, key) for key in other}
 
 
-# -- reading ----------------------------------------------------------------------------------------------------
+# -- reading -------------------------------------------------------------------------------------------------
 
 
 def _index(adjoint: Adjoint, op: Op) -> None:
@@ -168,7 +170,7 @@ def plain_attribute(cls: type, name: str) -> bool:
     if "__getattribute__" in _python_names(cls) or hasattr(cls, "__getattr__"):
         return False
     found = getattr(cls, name, None)
-    return not isinstance(found, property) and not hasattr(type(found), "__get__") or _is_slot(found)
+    return (not isinstance(found, property) and not hasattr(type(found), "__get__")) or _is_slot(found)
 
 
 def _is_slot(found: Any) -> bool:
@@ -222,7 +224,7 @@ def flatten_star(bars: list[Any], before: int, starred: list[Any]) -> list[Any]:
     return [*bars[:before], *middle, *bars[before + 1 :]]
 
 
-# -- concatenation and repetition -------------------------------------------------------------------------------
+# -- concatenation and repetition ----------------------------------------------------------------------------
 
 
 def _concat(adjoint: Adjoint, op: Op) -> None:
@@ -255,7 +257,7 @@ def entries_modulo(bar: Any, length: int) -> Any:
     return out
 
 
-# -- walking through --------------------------------------------------------------------------------------------
+# -- walking through -----------------------------------------------------------------------------------------
 
 
 def _iter(adjoint: Adjoint, op: Op) -> None:
@@ -265,7 +267,8 @@ def _iter(adjoint: Adjoint, op: Op) -> None:
 
 
 def from_items(bars: Any, iterable: Any) -> Any:
-    """The cotangent of `iterable` whose items, in order, have the cotangents `bars` (maybe fewer than items)."""
+    """The cotangent of `iterable` whose items, in order, have the cotangents `bars` (maybe fewer than
+    items)."""
     import numpy as np
 
     if bars is None or isinstance(iterable, (dict, set, frozenset, str, range)):
@@ -279,11 +282,12 @@ def from_items(bars: Any, iterable: Any) -> Any:
     return bars
 
 
-# -- unpacking what only run time knows -------------------------------------------------------------------------
+# -- unpacking what only run time knows ----------------------------------------------------------------------
 
 
 def unpacked(sequence: Any, before: int, after: int | None) -> tuple[Any, ...]:
-    """The items that an unpacking gives: as many as `before`, or, with `after`, a list of the rest between."""
+    """The items that an unpacking gives: as many as `before`, or, with `after`, a list of the rest
+    between."""
     if after is None:
         return primitives.unpack(sequence, before)
     return primitives.unpack_ex(sequence, before, after)
@@ -351,7 +355,9 @@ def by_key(bars: Any, mapping: dict[Any, Any]) -> Any:
 def _items(adjoint: Adjoint, op: Op) -> None:
     g = _arrived(adjoint, op)
     if not is_zero(g):
-        adjoint.add(op.args[0], adjoint.call(by_key, adjoint.call(unzip, g, Const(1)), adjoint.shaped(op.args[0])))
+        adjoint.add(
+            op.args[0], adjoint.call(by_key, adjoint.call(unzip, g, Const(1)), adjoint.shaped(op.args[0]))
+        )
 
 
 def _get(adjoint: Adjoint, op: Op) -> None:
@@ -376,7 +382,7 @@ def if_absent(mapping: dict[Any, Any], key: Any, g: Any) -> Any:
     return None if key in mapping else g
 
 
-# -- cells and functions ----------------------------------------------------------------------------------------
+# -- cells and functions -------------------------------------------------------------------------------------
 
 
 def _cell_get(adjoint: Adjoint, op: Op) -> None:
@@ -404,7 +410,7 @@ def by_position(bar: Any, names: tuple[str, ...]) -> Any:
     return None if bar is None else tuple([cotangents.entry_of(bar, name) for name in names])
 
 
-# -- the table --------------------------------------------------------------------------------------------------
+# -- the table -----------------------------------------------------------------------------------------------
 
 
 def _of(*classes: type) -> Callable[[Op], bool]:
@@ -488,8 +494,8 @@ REVERSED: dict[Any, Handler] = {
 }
 
 INDEXED_BY = frozenset(
-    {operator.getitem, builtins.getattr, dict.get, primitives.list_append, primitives.list_extend, list.append,
-     list.extend, primitives.map_add, primitives.dict_update, primitives.dict_merge, builtins.setattr,
-     object.__setattr__}
+    {operator.getitem, builtins.getattr, dict.get, primitives.list_append, primitives.list_extend,
+     list.append, list.extend, primitives.map_add, primitives.dict_update, primitives.dict_merge,
+     builtins.setattr, object.__setattr__}
 )  # fmt: skip
 """Ops after which the cotangent of the first operand may be in parts."""

@@ -18,13 +18,13 @@ from ctxdispatch_contexts.reverse.program import Mode
 class ADContext(Context):
     """Reverse-mode automatic differentiation (Innes 2018).
 
-    `overdub(ADContext(), f, *args)` returns `(y, pullback)`: `pullback(ybar)` is a tuple with one cotangent per
-    positional argument. With `argnums` (an int or a tuple of them) only these arguments get one, and only what they
-    need is computed.
+    `overdub(ADContext(), f, *args)` returns `(y, pullback)`: `pullback(ybar)` is a tuple with one cotangent
+    per positional argument. With `argnums` (an int or a tuple of them) only these arguments get one, and only
+    what they need is computed.
 
-    A rule of this class, `@ADContext.rule(f)` or `@ADContext.rule(f, type, ...)`, is called as rule(ctx, *args,
-    **kwargs) and returns (y, pullback) for f; the pullback gives one cotangent per positional argument, and then, if
-    keyword arguments have a derivative, one per keyword argument.
+    A rule of this class, `@ADContext.rule(f)` or `@ADContext.rule(f, type, ...)`, is called as rule(ctx,
+    *args, **kwargs) and returns (y, pullback) for f; the pullback gives one cotangent per positional
+    argument, and then, if keyword arguments have a derivative, one per keyword argument.
     """
 
     argnums: int | tuple[int, ...] | None = None
@@ -45,7 +45,9 @@ class ADContext(Context):
             return False
         if cls.has_rules(callee):
             return True
-        return bool(elementwise(callee) or vjp_rule(callee) or has_zero_derivative(callee) or callee in REVERSED)
+        return bool(
+            elementwise(callee) or vjp_rule(callee) or has_zero_derivative(callee) or callee in REVERSED
+        )
 
     @classmethod
     def ad_entries(cls, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:

@@ -34,9 +34,17 @@ def arguments(op: Op) -> dict[str, Any] | None:
     names = SUMS[op.fn][: n - 1] + op.kwnames
     given = dict(zip(names, op.args[1:], strict=False))
     known = {k: a.value for k, a in given.items() if isinstance(a, Const)}
-    if len(known) != len(given) or len(names) != len(op.args) - 1 or set(known) - {"axis", "keepdims", "dtype", "out"}:
+    if (
+        len(known) != len(given)
+        or len(names) != len(op.args) - 1
+        or set(known) - {"axis", "keepdims", "dtype", "out"}
+    ):
         return None
-    plain = known.get("dtype") is None and known.get("out") is None and isinstance(operand_type(op.args[0]), T.ArrayOf)
+    plain = (
+        known.get("dtype") is None
+        and known.get("out") is None
+        and isinstance(operand_type(op.args[0]), T.ArrayOf)
+    )
     default_axis = 0 if op.fn == np.add.reduce else None
     axis = known.get("axis", default_axis)
     whole_axis = axis is None or isinstance(axis, int) or (isinstance(axis, tuple) and len(axis) > 0)
@@ -83,7 +91,11 @@ def _count(adjoint: Any, array: Operand, axis: Any) -> Operand:
         length = _length(adjoint, array, a % rank)
         if isinstance(length, Const):
             continue
-        count = length if count is None else adjoint.call(operator.mul, count, length, syntax=True, type=T.Exact(int))
+        count = (
+            length
+            if count is None
+            else adjoint.call(operator.mul, count, length, syntax=True, type=T.Exact(int))
+        )
     return Const(1) if count is None else count
 
 
@@ -97,8 +109,8 @@ def _length(adjoint: Any, array: Operand, axis: int) -> Operand:
 
 
 def length_of(makers: dict[Value, Op], array: Operand, axis: int) -> tuple[Operand, int]:
-    """An array, as near to the arguments as can be, and which of its axes has the length of that axis of `array`: so
-    that nothing is computed for its shape alone."""
+    """An array, as near to the arguments as can be, and which of its axes has the length of that axis of
+    `array`: so that nothing is computed for its shape alone."""
     while True:
         op = makers.get(array) if isinstance(array, Value) else None
         found = None if op is None else _length_of_operand(op, array, axis)

@@ -2,8 +2,8 @@
 
     %m = getattr(%obj, name);  %y = %m(%a)      ->      %y = method(name)(%obj, %a)
 
-So what is differentiated is the class's function, with the receiver as its first argument. A bound method by itself
-has no derivative that a table could give.
+So what is differentiated is the class's function, with the receiver as its first argument. A bound method by
+itself has no derivative that a table could give.
 """
 
 from __future__ import annotations
@@ -33,10 +33,14 @@ def join_methods(graph: Graph, active: set[Value]) -> None:
     """Rewrite, in place, every active attribute that is only ever called."""
     uses = _uses(graph)
     for block, op in list(graph.ops()):
-        if not (op.fn is getattr and len(op.args) == 2 and isinstance(op.args[1], Const) and op.result in active):
+        if not (
+            op.fn is getattr and len(op.args) == 2 and isinstance(op.args[1], Const) and op.result in active
+        ):
             continue
         calls = uses.get(op.result, [])
-        if calls and all(isinstance(c, Op) and c.callee is op.result and op.result not in c.args for c in calls):
+        if calls and all(
+            isinstance(c, Op) and c.callee is op.result and op.result not in c.args for c in calls
+        ):
             block.ops.remove(op)
             for call in calls:
                 call.callee, call.args = Const(method(op.args[1].value)), [op.args[0], *call.args]

@@ -75,7 +75,11 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
     if operand_type(a) is T.Any or operand_type(b) is T.Any:
         return None  # run time knows
     if first is not None:
-        return (first, [a, b]) if second is None or _same_class(a, b) else (either, [Const(first), Const(second), a, b])
+        return (
+            (first, [a, b])
+            if second is None or _same_class(a, b)
+            else (either, [Const(first), Const(second), a, b])
+        )
     return second, [b, a]  # type: ignore[return-value]
 
 
@@ -101,7 +105,7 @@ def either(method: Any, reflected: Any, a: Any, b: Any) -> Any:
     return reflected(b, a) if y is NotImplemented else y
 
 
-# -- stores into what was just made -----------------------------------------------------------------------------
+# -- stores into what was just made --------------------------------------------------------------------------
 
 
 def is_fresh(graph: Graph, op: Op) -> bool:

@@ -1,4 +1,5 @@
-"""What makes the generated program as a person would write it: the engine's passes, in the order that pays."""
+"""What makes the generated program as a person would write it: the engine's passes, in the order that
+pays."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
     sin(x) that nobody reads           nothing, where cos(x) raises what it would
     a @ b, both of rank 2              np.dot(a, b): the same product with less around it
     add.reduce(-x, axis)               -add.reduce(x, axis): a smaller array to negate
-    reduce(x, 1, keepdims=True)        reduce(x, 1, None, None, True): half a microsecond of keywords (everywhere)
+    reduce(x, 1, keepdims=True)        reduce(x, 1, None, None, True): half a microsecond of keywords
+                                       (everywhere)
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     stores and containers      `containers.REVERSED`
     elementwise operations     `elementwise.reverse_elementwise`, from the derivative table
     structural rules           a vjp rule, inlined
-    everything else            was replaced before the transform by a call that returns (y, pullback): `calls.py`
+    everything else            was replaced before the transform by a call that returns (y, pullback):
+                               `calls.py`
 """
 
 from __future__ import annotations
@@ -53,12 +54,17 @@ def _hashable(fn: Any) -> bool:
 
 
 class Pullbacks:
-    """`replaced` are the ops whose pullback is found at run time: op -> (pullback, operands it has cotangents for)."""
+    """`replaced` are the ops whose pullback is found at run time: op -> (pullback, operands it has cotangents
+    for)."""
 
     def __init__(
-        self, replaced: dict[Op, tuple[Value, list[Operand]]], before: dict[Op, Operand], shape: Shape, own: Op | None,
+        self,
+        replaced: dict[Op, tuple[Value, list[Operand]]],
+        before: dict[Op, Operand],
+        shape: Shape,
+        own: Op | None,
         keywords: Set[Op] = frozenset(),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.own = own
         self.replaced = replaced
         self.keywords = keywords  # those of them that are called with keyword arguments
@@ -66,7 +72,7 @@ class Pullbacks:
         self.indexed = _indexed_values(shape)
         self._lazy: dict[Value, None] = {}
 
-    # -- the interface that Adjoint uses ------------------------------------------------------------------------
+    # -- the interface that Adjoint uses ---------------------------------------------------------------------
 
     def stores(self, op: Op, active: set[Value]) -> bool:
         """A store of an active value: to be reversed though it has no result."""
@@ -94,7 +100,7 @@ class Pullbacks:
                 adjoint.set_bar(value, strict(adjoint, bar, value))
         self._lazy.clear()
 
-    # -- helpers ------------------------------------------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------------------
 
     def typed(self, adjoint: Adjoint, fn: Any, *args: Operand) -> Value:
         """Emit fn(*args), spelled as syntax, with the type that inference gives it."""
@@ -163,8 +169,9 @@ def supplied(cotangent: Any) -> Any:
     """What a rule gave for an argument that it may have forgotten."""
     if type(cotangent) is cotangents.Missing:
         raise DerivativeError(
-            f"the pullback of the rule for {cotangent.rule} gave no cotangent for a differentiated keyword argument; "
-            "give one per argument, those of keyword arguments last, or pass the argument by position",
+            f"the pullback of the rule for {cotangent.rule} gave no cotangent for a differentiated keyword "
+            "argument; give one per argument, those of keyword arguments last, or pass the argument by "
+            "position",
             user_position(),
         )
     return cotangent
@@ -188,12 +195,13 @@ def _reverse_row(adjoint: Adjoint, op: Op) -> None:
 
 
 def _indexed_values(shape: Shape) -> set[Value]:
-    """Values of which parts are read: their cotangents are collected entry by entry. Of arrays only those that a loop
-    reads parts of; elsewhere the derivative table has the cheaper rule."""
+    """Values of which parts are read: their cotangents are collected entry by entry. Of arrays only those
+    that a loop reads parts of; elsewhere the derivative table has the cheaper rule."""
     found: set[Value] = set()
     for block, op in shape.graph.ops():
         fn = op.fn
-        if _hashable(fn) and fn in INDEXED_BY and isinstance(op.args[0], Value):
-            if not isinstance(op.args[0].type, T.ArrayOf) or shape.loop(block) is not None:
-                found.add(op.args[0])
+        if not (_hashable(fn) and fn in INDEXED_BY and isinstance(op.args[0], Value)):
+            continue
+        if not isinstance(op.args[0].type, T.ArrayOf) or shape.loop(block) is not None:
+            found.add(op.args[0])
     return found

@@ -1,4 +1,5 @@
-"""Derivative rules as IR: lifted once, specialised on the types of their arguments, inlined where they are asked for."""
+"""Derivative rules as IR: lifted once, specialised on the types of their arguments, inlined where they are
+asked for."""
 
 from __future__ import annotations
 
@@ -92,7 +93,9 @@ def _rename_return(block: Block, renamed: dict[Value, Operand]) -> None:
 
 def _helper(op: Op, out: list[Op]) -> Operand | None:
     fn = op.fn
-    if not isinstance(fn, FunctionType) or not (fn.__module__ or fn.__globals__["__name__"]).startswith(PACKAGE):
+    if not isinstance(fn, FunctionType) or not (fn.__module__ or fn.__globals__["__name__"]).startswith(
+        PACKAGE
+    ):
         return None
     if vjp_rule(fn) is not None:
         return None  # a primitive: it fills an array that it has made
@@ -103,7 +106,9 @@ def _helper(op: Op, out: list[Op]) -> Operand | None:
     return None if body is None else splice_into(out, body, args, op.pos)
 
 
-def _bound(fn: FunctionType, args: Sequence[Operand], kwnames: tuple[str, ...], out: list[Op]) -> list[Operand] | None:
+def _bound(
+    fn: FunctionType, args: Sequence[Operand], kwnames: tuple[str, ...], out: list[Op]
+) -> list[Operand] | None:
     def emit(callee: Any, *operands: Operand) -> Operand:
         result = Value()
         result.type = _collected(callee, operands)
@@ -156,7 +161,8 @@ def items_of(build: Builder, operand: Operand, n: int) -> list[Operand]:
 
 
 def entry_of_tuple(build: Builder, operand: Operand, i: int) -> Operand | None:
-    """Entry i; free of charge where the tuple was built right here. None where it certainly has no such entry."""
+    """Entry i; free of charge where the tuple was built right here. None where it certainly has no such
+    entry."""
     for op in reversed(build.block.ops):
         if isinstance(operand, Value) and operand in op.results and op.fn is primitives.build_tuple:
             return op.args[i] if i < len(op.args) else None

@@ -1,8 +1,9 @@
-"""Pullbacks by the vjp rules of the derivative table: rule(g, y, *arguments) -> cotangents of the leading parameters.
+"""Pullbacks by the vjp rules of the derivative table: rule(g, y, *arguments) -> cotangents of the leading
+parameters.
 
-The rule is inlined where it comes down to one block. What it leaves to its caller is done here: arguments are bound to
-its parameters (keywords may come in any order), numbers and lists become arrays where it takes arrays, and cotangents
-get the dtype, and the class, of what they belong to.
+The rule is inlined where it comes down to one block. What it leaves to its caller is done here: arguments are
+bound to its parameters (keywords may come in any order), numbers and lists become arrays where it takes
+arrays, and cotangents get the dtype, and the class, of what they belong to.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ def _rule_of_attribute(op: Op) -> FunctionType | None:
 
 
 def applies(op: Op) -> bool:
-    """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to be."""
+    """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to
+    be."""
     arrays = op.args[:1] if op.fn is getattr else op.args[: array_arguments(op.fn) or 1]
     return all(_array_like(operand_type(a)) for a in arrays)
 
@@ -94,12 +96,14 @@ def entry_or(given: tuple[Any, ...], i: int, refuse: Refusal) -> Any:
 
 def _no_cotangent(op: Op, position: int) -> str:
     return (
-        f"{described(op.fn)} has no derivative with respect to its argument {position}; keep that one out of the "
-        "derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
+        f"{described(op.fn)} has no derivative with respect to its argument {position}; keep that one out of "
+        "the derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
     )
 
 
-def _positions(rule: FunctionType, args: list[Operand], kwnames: tuple[str, ...]) -> list[tuple[int, Operand]]:
+def _positions(
+    rule: FunctionType, args: list[Operand], kwnames: tuple[str, ...]
+) -> list[tuple[int, Operand]]:
     """Which entry of the rule's tuple belongs to which argument of the call."""
     code = rule.__code__
     names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
@@ -152,6 +156,11 @@ def _one_dtype(op: Op) -> bool:
 def _without_spread(adjoint: Adjoint, cotangent: Operand) -> Operand:
     """spread(g, shape, dtype) is g, lazily."""
     ops = adjoint.build.block.ops
-    if ops and cotangent in ops[-1].results and ops[-1].fn is spread and operand_type(ops[-1].args[0]) is not T.Any:
+    if (
+        ops
+        and cotangent in ops[-1].results
+        and ops[-1].fn is spread
+        and operand_type(ops[-1].args[0]) is not T.Any
+    ):
         return ops.pop().args[0]
     return cotangent

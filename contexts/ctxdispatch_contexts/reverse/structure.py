@@ -2,9 +2,10 @@
 
 After `normalise(graph)`:
   * one block returns;
-  * every loop has one preheader (its only successor is the header), one latch (likewise) and one exit block, which
-    all edges that leave the loop lead to; an exit block with several targets branches on a selector;
-  * a value defined in a loop and used after it passes through a parameter of the exit block (loop-closed SSA);
+  * every loop has one preheader (its only successor is the header), one latch (likewise) and one exit block,
+    which all edges that leave the loop lead to; an exit block with several targets branches on a selector;
+  * a value defined in a loop and used after it passes through a parameter of the exit block (loop-closed
+    SSA);
   * the body edge of an `Iterate` leads to a block of its own, whose only parameter is the item.
 
 Blocks from which the return is not reached (they raise) are *cold*: nothing of them is reversed.
@@ -96,7 +97,12 @@ def _item_blocks(graph: Graph) -> None:
 
 
 def _is_item_block(edge: Edge) -> bool:
-    return len(edge.target.params) == 1 and not edge.args and isinstance(edge.target.terminator, Jump) and not edge.target.ops
+    return (
+        len(edge.target.params) == 1
+        and not edge.args
+        and isinstance(edge.target.terminator, Jump)
+        and not edge.target.ops
+    )
 
 
 def _reaching(graph: Graph, end: Block) -> set[Block]:
@@ -110,13 +116,18 @@ def _reaching(graph: Graph, end: Block) -> set[Block]:
     return live
 
 
-# -- loops ------------------------------------------------------------------------------------------------------
+# -- loops ---------------------------------------------------------------------------------------------------
 
 
 def _normalise_one(graph: Graph, forest: LoopForest, live: set[Block]) -> bool:
     """Make one change; False when there is none to make. Inner loops first."""
     for loop in reversed(forest.loops):
-        if _preheader(graph, loop) or _latch(graph, loop) or _exit(graph, loop, live) or _close(graph, loop, live):
+        if (
+            _preheader(graph, loop)
+            or _latch(graph, loop)
+            or _exit(graph, loop, live)
+            or _close(graph, loop, live)
+        ):
             return True
     return False
 
@@ -135,7 +146,11 @@ def _preheader(graph: Graph, loop: Loop) -> bool:
 
 def _latch(graph: Graph, loop: Loop) -> bool:
     edges = [e for b, e in graph.predecessors()[loop.header] if b in loop.blocks]
-    if len(edges) == 1 and isinstance(loop.latches[0].terminator, Jump) and loop.latches[0] is not loop.header:
+    if (
+        len(edges) == 1
+        and isinstance(loop.latches[0].terminator, Jump)
+        and loop.latches[0] is not loop.header
+    ):
         return False
     _meet(graph, edges, loop.header)
     return True
@@ -160,8 +175,8 @@ def _ordered(loop: Loop) -> list[Block]:
 
 
 def _exit(graph: Graph, loop: Loop, live: set[Block]) -> bool:
-    """One exit block. What the several targets of the exits read of the loop is passed to them before their edges
-    are bent to it: afterwards the loop's values do not dominate them any more."""
+    """One exit block. What the several targets of the exits read of the loop is passed to them before their
+    edges are bent to it: afterwards the loop's values do not dominate them any more."""
     edges = _exit_edges(loop, live)
     targets = list(dict.fromkeys(e.target for e in edges))
     for target in targets:
@@ -177,13 +192,14 @@ def _exit(graph: Graph, loop: Loop, live: set[Block]) -> bool:
 
 
 def _is_exit_block(graph: Graph, block: Block, edges: list[Edge]) -> bool:
-    """Entered by the loop's exits alone, and by no more than passing through: so no other loop's exit is it."""
+    """Entered by the loop's exits alone, and by no more than passing through: so no other loop's exit is
+    it."""
     return len(graph.predecessors()[block]) == len(edges) and block.terminator is not None and not block.ops
 
 
 def _exit_switch(graph: Graph, edges: list[Edge], targets: list[Block]) -> None:
-    """One block for exits to several targets: it gets the number of the target and everybody's arguments. The item of
-    an `Iterate` whose body leaves the loop at once comes before them."""
+    """One block for exits to several targets: it gets the number of the target and everybody's arguments. The
+    item of an `Iterate` whose body leaves the loop at once comes before them."""
     switch = graph.new_block()
     items = {e.target for e in edges if len(e.args) < len(e.target.params)}
     head = [Value("item")] if items else []
@@ -200,7 +216,9 @@ def _exit_switch(graph: Graph, edges: list[Edge], targets: list[Block]) -> None:
     _switch(graph, switch, selector, onward)
 
 
-def _bend(edge: Edge, switch: Block, targets: list[Block], given: dict[Block, list[Value]], no_item: bool) -> None:
+def _bend(
+    edge: Edge, switch: Block, targets: list[Block], given: dict[Block, list[Value]], no_item: bool
+) -> None:
     args: list[Operand] = [NONE] if no_item else []
     args.append(Const(targets.index(edge.target)))
     for target in targets:

@@ -24,13 +24,15 @@ from ctxdispatch_contexts.reverse import containers, cotangents
 from ctxdispatch_contexts.reverse.activity import passed
 from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, rewind, steps
 
-LINEAR = frozenset({operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, cotangents.full})
+LINEAR = frozenset(
+    {operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, cotangents.full}
+)
 """Zero for a zero first operand."""
 
 effects.assume_removable(
-    rewind, steps, cotangents.full, cotangents.expand, cotangents.unbroadcast, cotangents.project, cotangents.finish,
-    cotangents.whole, cotangents.entry_of, containers.from_items, containers.unzip, containers.backwards,
-    containers.by_key, containers.by_position,
+    rewind, steps, cotangents.full, cotangents.expand, cotangents.unbroadcast, cotangents.project,
+    cotangents.finish, cotangents.whole, cotangents.entry_of, containers.from_items, containers.unzip,
+    containers.backwards, containers.by_key, containers.by_position,
 )  # fmt: skip
 
 
@@ -49,7 +51,7 @@ def tidy(adjoint: Adjoint) -> None:
     prune(graph)
 
 
-# -- zeros ------------------------------------------------------------------------------------------------------
+# -- zeros ---------------------------------------------------------------------------------------------------
 
 
 def _drop_zeros(graph: Graph) -> bool:
@@ -95,7 +97,7 @@ def _zero_of(variable: Any) -> Const:
     return Const(0.0) if isinstance(primal, Value) and numeric(primal.type) else NONE
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------------------
 
 
 def _drop_fulls(graph: Graph) -> None:
@@ -117,7 +119,9 @@ def _drop_fulls(graph: Graph) -> None:
 
 def _maybe_scalar(graph: Graph) -> set[Operand]:
     pairs = [pair for b in graph.blocks for e in b.edges() for pair in passed(b.terminator, e)]
-    found: set[Operand] = {p for p, a in pairs if isinstance(a, Const) and type(a.value) is float and a.value == 0.0}
+    found: set[Operand] = {
+        p for p, a in pairs if isinstance(a, Const) and type(a.value) is float and a.value == 0.0
+    }
     size = -1
     while size != len(found):
         size = len(found)
@@ -125,7 +129,7 @@ def _maybe_scalar(graph: Graph) -> set[Operand]:
     return found
 
 
-# -- saved lists ------------------------------------------------------------------------------------------------
+# -- saved lists ---------------------------------------------------------------------------------------------
 
 
 def _rewinds(graph: Graph) -> Iterator[tuple[Block, Iterate, Op, Op]]:
@@ -179,7 +183,7 @@ def _lower_rewinds(graph: Graph) -> None:
             call.callee, call.args = Const(zip), [op.result for op in backwards]
 
 
-# -- ownership --------------------------------------------------------------------------------------------------
+# -- ownership -----------------------------------------------------------------------------------------------
 
 FRESH = frozenset({
     operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce,
@@ -196,5 +200,11 @@ def _own_entries(graph: Graph) -> None:
         if op.fn is cotangents.add_entry and isinstance(op.args[2], Value) and len(used[op.args[2]]) == 1:
             maker = makers.get(op.args[2])
             type_ = op.args[2].type
-            if maker is not None and _hashable(maker.fn) and maker.fn in FRESH and isinstance(type_, T.ArrayOf) and type_.dims:
+            if (
+                maker is not None
+                and _hashable(maker.fn)
+                and maker.fn in FRESH
+                and isinstance(type_, T.ArrayOf)
+                and type_.dims
+            ):
                 op.callee = Const(cotangents.add_own_entry)
