@@ -20,7 +20,7 @@ from ctxdispatch.bytecode.machine import Handler, Machine
 from ctxdispatch.bytecode.original import recall
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Return, Signature
-from ctxdispatch.passes.prune import prune
+from ctxdispatch.ir.prune import prune
 
 ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 FUNCTION = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS

@@ -3,7 +3,7 @@
 Variables (any hashable key: a local's name, a stack slot, "the cotangent of %x") are written and read per
 block; `read` finds the reaching definition and adds block parameters where several meet (Braun et al. 2013,
 "Simple and Efficient Construction of Static Single Assignment Form"). A block is *sealed* when all its
-predecessors are known. Superfluous parameters are left to `passes.prune`.
+predecessors are known. Superfluous parameters are left to `prune`.
 """
 
 from __future__ import annotations

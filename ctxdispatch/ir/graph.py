@@ -51,6 +51,15 @@ class Value:
         return f"%{self.name or hex(id(self))[-5:]}"
 
 
+def hashable(value: Any) -> bool:
+    """Callees are looked up in tables, and may be anything."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 class Const:
     """An operand known when the graph is built: any Python object, by reference."""
 

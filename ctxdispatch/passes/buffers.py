@@ -29,7 +29,7 @@ import numpy as np
 from ctxdispatch.bytecode import emit
 from ctxdispatch.bytecode.original import remember
 from ctxdispatch.ir.analysis import liveness, reverse_postorder
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.ir.rewrite import clone, uses
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.cse import FRESH
@@ -151,13 +151,9 @@ class _Reuse:
 # -- questions about ops -------------------------------------------------------------------------------------
 
 
-def _hashable(function: Anything) -> bool:
-    return getattr(type(function), "__hash__", None) is not None
-
-
 def elementwise(op: Op) -> bool:
     """May write its result, an array of known dimensions, into an operand."""
-    ufunc = IN_PLACE.get(op.fn) if _hashable(op.fn) else None
+    ufunc = IN_PLACE.get(op.fn) if hashable(op.fn) else None
     if ufunc is None or op.kwnames or len(op.args) != ufunc.nin or not _settled(op.result.type):
         return False
     return _numeric(op)
@@ -175,7 +171,7 @@ def _settled(type_: Type) -> bool:
 def makes_new(op: Op) -> bool:
     """The result is an array that nothing else refers to."""
     call = effects.call_of(op)
-    if call is None or not _hashable(call[0]) or call[0] not in MAKERS:
+    if call is None or not hashable(call[0]) or call[0] not in MAKERS:
         return False
     function, args = call
     most = function.nin if isinstance(function, np.ufunc) else MOST.get(function, 2)

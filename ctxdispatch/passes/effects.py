@@ -21,7 +21,7 @@ from typing import Any as Anything
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import numpy_types, python_types, transfer
 from ctxdispatch.passes.types import (
     Any,
@@ -372,7 +372,7 @@ def op_is_pure(op: Op) -> bool:
     call = call_of(op)
     if call is None:
         return False
-    if call[0] in READS_NAMES if _hashable(call[0]) else False:
+    if call[0] in READS_NAMES if hashable(call[0]) else False:
         return _vouched(op)
     if call[0] in (prim.unpack, prim.unpack_ex):
         return plain(call[1][0]) or isinstance(call[1][0], TupleOf)
@@ -385,11 +385,7 @@ def _writes_into(function: Anything, positional: int) -> bool:
     """np.add(a, b, out)"""
     if isinstance(function, np.ufunc):
         return bool(positional > function.nin)
-    return _hashable(function) and positional > OUT_AT.get(function, positional)
-
-
-def _hashable(function: Anything) -> bool:
-    return getattr(type(function), "__hash__", None) is not None
+    return hashable(function) and positional > OUT_AT.get(function, positional)
 
 
 def _result_known(op: Op, function: Anything) -> bool:
@@ -416,7 +412,7 @@ def op_may_raise(op: Op) -> bool:
 
 
 def removable(op: Op) -> bool:
-    if _hashable(op.fn) and op.fn in _REMOVABLE:
+    if hashable(op.fn) and op.fn in _REMOVABLE:
         return True
     return op_is_pure(op) and not op_may_raise(op)
 
@@ -435,7 +431,7 @@ def writes(op: Op) -> bool:
     call = call_of(op)
     if call is None:
         return True
-    if _hashable(call[0]) and (
+    if hashable(call[0]) and (
         call[0] in LIST_WRITES or call[0] in (prim.cell_set, prim.store_global, print)
     ):
         return call[0] is print and not all(map(plain, call[1]))

@@ -21,7 +21,7 @@ from typing import Any as Anything
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Value, hashable
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.infer import Inference
@@ -30,7 +30,7 @@ from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, i
 
 
 def fold(graph: Graph, inference: Inference) -> Graph:
-    """In place. `passes.prune` and `passes.dce` sweep up afterwards."""
+    """In place. `ir.prune` and `passes.dce` sweep up afterwards."""
     folder = _Folder(graph, inference)
     for block in graph.blocks:
         if block in inference.reachable:
@@ -103,7 +103,7 @@ class _Folder:
 
     def _out_of_place(self, op: Op) -> None:
         """x += 1 of a number. Where it raises, the message would tell the difference."""
-        plain = _hashable(op.fn) and python_types.INPLACE.get(op.fn)
+        plain = hashable(op.fn) and python_types.INPLACE.get(op.fn)
         if plain and effects.immutable(effects.operand_type(op.args[0])) and op.result.type is not Any:
             op.callee = Const(plain)
 
@@ -133,7 +133,7 @@ class _Folder:
     # -- tuples that are taken apart again -------------------------------------------------------------------
 
     def _forward(self, op: Op) -> bool:
-        rule = _FORWARD.get(op.fn) if _hashable(op.fn) else None
+        rule = _FORWARD.get(op.fn) if hashable(op.fn) else None
         found = rule(self, op) if rule is not None else None
         if found is not None:
             self.replaced.update(zip(op.results, found))
@@ -149,10 +149,6 @@ class _Folder:
             if maker is not None and maker.fn is prim.build_tuple
             else None
         )
-
-
-def _hashable(value: Anything) -> bool:
-    return getattr(type(value), "__hash__", None) is not None
 
 
 def _forward_item(folder: _Folder, op: Op) -> list[Operand] | None:

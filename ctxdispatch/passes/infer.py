@@ -30,11 +30,12 @@ from ctxdispatch.ir.graph import (
     Operand,
     Return,
     Value,
+    hashable,
 )
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, without_held
-from ctxdispatch.passes.lists import Lists, hashable
+from ctxdispatch.passes.lists import Lists
 from ctxdispatch.passes.types import (
     Any,
     Bound,

@@ -14,7 +14,7 @@ from typing import Any as Anything
 from typing import Protocol
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Graph, Op, Operand, Value, hashable
 from ctxdispatch.passes import effects, python_types
 from ctxdispatch.passes.types import Any, Bound, Exact, Known, ListOf, Never, TupleOf, Type, cls_of, widen
 
@@ -139,10 +139,6 @@ class Lists:
             for member in self.groups[value]:
                 if isinstance(self.run.types.get(member), ListOf):
                     self.run.raise_type(member, Exact(list))
-
-
-def hashable(value: Anything) -> bool:
-    return getattr(type(value), "__hash__", None) is not None
 
 
 def _only_tuples(

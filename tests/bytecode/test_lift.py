@@ -12,7 +12,7 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator_expression
 from ctxdispatch.ir import interpret, verify
 from ctxdispatch.ir.graph import Iterate
-from ctxdispatch.passes.prune import prune
+from ctxdispatch.ir.prune import prune
 
 
 def outcome(call, *args):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import interpret, verify
-from ctxdispatch.passes.prune import prune
+from ctxdispatch.ir.prune import prune
 
 NAMES = st.sampled_from("abcd")
 ATOMS = NAMES | st.integers(-2, 3).map(str)

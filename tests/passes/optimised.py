@@ -11,11 +11,11 @@ import numpy as np
 
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import interpret, verify
+from ctxdispatch.ir.prune import prune
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
-from ctxdispatch.passes.prune import prune
 from ctxdispatch.passes.types import covers, type_of
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import is_zero
 
@@ -51,7 +51,7 @@ ZERO_BY_RULE: set[Any] = set()
 
 
 def has_zero_derivative(fn: Any) -> bool:
-    return _hashable(fn) and (fn in ZERO_BY_RULE or is_zero(fn))
+    return hashable(fn) and (fn in ZERO_BY_RULE or is_zero(fn))
 
 
 def carries(type_: T.Type | None) -> bool:
@@ -101,7 +101,7 @@ def _vary_op(op: Op, varied: set[Value]) -> None:
     if varied.isdisjoint(operands):
         return
     fn = op.fn
-    if fn in STORES if _hashable(fn) else False:
+    if fn in STORES if hashable(fn) else False:
         target = op.args[STORES[fn]]
         if isinstance(target, Value) and any(v in varied for v in operands):
             varied.add(target)
@@ -119,13 +119,6 @@ def _zero_attribute(op: Op) -> bool:
     array = cls is not None and issubclass(cls, (np.ndarray, np.generic))
     return array and has_zero_derivative(getattr(cls, op.args[1].value, None))
 
-
-def _hashable(fn: Any) -> bool:
-    try:
-        hash(fn)
-    except TypeError:
-        return False
-    return True
 
 
 def _vary_edges(block: Any, varied: set[Value]) -> None:
@@ -163,7 +156,7 @@ def _useful(graph: Graph, varied: set[Value]) -> set[Value]:
 
 def _use_op(op: Op, useful: set[Value], varied: set[Value]) -> None:
     fn = op.fn
-    store = _hashable(fn) and fn in STORES and op.args[STORES[fn]] in useful
+    store = hashable(fn) and fn in STORES and op.args[STORES[fn]] in useful
     if store or any(r in useful and r in varied for r in op.results):
         useful.update(v for v in op.operands() if isinstance(v, Value))
 

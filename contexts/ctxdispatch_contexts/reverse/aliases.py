@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, Block, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.graph import UNDEF, Block, Graph, Iterate, Op, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import elementwise
@@ -102,7 +102,7 @@ class Objects:
             self._grows = True
 
     def _op(self, op: Op) -> None:
-        fn = op.fn if _hashable(op.fn) else None
+        fn = op.fn if hashable(op.fn) else None
         if fn in STORES or fn is operator.setitem:
             stored = [s for a in op.args[1:] for s in (self.of(a) | self._items(a))]
             for site in self.of(op.args[0]):
@@ -153,9 +153,6 @@ def runs_python(op: Op) -> bool:
 def _immutable(operand: Operand) -> bool:
     return effects.immutable(operand_type(operand))
 
-
-def _hashable(fn: Any) -> bool:
-    return getattr(type(fn), "__hash__", None) is not None
 
 
 __all__ = ["OUTSIDE", "Objects", "Sites", "runs_python"]

@@ -15,6 +15,7 @@ from typing import Any
 
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import hashable
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.reverse.containers import from_items
@@ -37,22 +38,15 @@ def dynamic(context: Any, kwnames: tuple[str, ...]) -> Callable[..., Any]:
 
 def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
     """(*args) -> (y, pullback), args being those for the holes of the template."""
-    if context.has_rules(callee) if _hashable(callee) else False:
+    if context.has_rules(callee) if hashable(callee) else False:
         return functools.partial(_by_rule, context, callee, template, kwnames)
-    native = _METHOD if type(callee) is Method else _NATIVE.get(callee) if _hashable(callee) else None
+    native = _METHOD if type(callee) is Method else _NATIVE.get(callee) if hashable(callee) else None
     if native is not None:
         return functools.partial(_natively, native, context, callee, template, kwnames)
     if made_at_run_time(callee):
         return functools.partial(_without_callee, context, callee, template, kwnames)
     return call_entry(context, callee, template, kwnames).function
 
-
-def _hashable(callee: Any) -> bool:
-    try:
-        hash(callee)
-    except TypeError:
-        return False
-    return True
 
 
 def _filled(template: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -18,19 +18,25 @@ import numpy as np
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
-from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse import containers, stores
+from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.aliases import runs_python
 from ctxdispatch_contexts.reverse.containers import REVERSED, unpacked
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
-from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError, Refusal, described
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
+from ctxdispatch_contexts.reverse.errors import (
+    DerivativeError,
+    MissingRuleError,
+    MutationError,
+    Refusal,
+    described,
+)
 from ctxdispatch_contexts.reverse.methods import join_methods
 from ctxdispatch_contexts.reverse.prepare import lifted
-from ctxdispatch_contexts.reverse.pullbacks import _hashable, static_rule
+from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.rules import operand_type
 
 Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
@@ -250,7 +256,7 @@ def _at_run_time(fn: Any) -> bool:
     """Types that are known only then may decide: there is Python code, or a rule."""
     if isinstance(fn, (FunctionType, MethodType, type)) or not callable(fn):
         return True
-    if not _hashable(fn):
+    if not hashable(fn):
         return True
     known = elementwise(fn) or vjp_rule(fn) or lowering(fn) or fn in _STRUCTURAL
     return bool(known) or isinstance(getattr(type(fn), "__call__", None), FunctionType) or _is_partial(fn)

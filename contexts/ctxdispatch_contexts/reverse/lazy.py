@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse.elementwise import leaf_class, row_for
 from ctxdispatch_contexts.reverse.rules import infer_op, operand_type
@@ -124,7 +124,7 @@ def _length_of_operand(op: Op, array: Operand, axis: int) -> tuple[Operand, int]
         return _broadcast_source(op, len(operand_type(array).dims), axis)  # type: ignore[attr-defined]
     if op.fn is operator.matmul and all(_rank(a) == 2 for a in op.args):
         return op.args[axis], axis
-    if _hashable(op.fn) and op.fn in SUMS and (given := arguments(op)) is not None:
+    if hashable(op.fn) and op.fn in SUMS and (given := arguments(op)) is not None:
         return _unreduced(op, axis, given)
     return None
 
@@ -148,7 +148,3 @@ def _unreduced(op: Op, axis: int, given: dict[str, Any]) -> tuple[Operand, int] 
 
 def _rank(operand: Operand) -> int:
     return len(getattr(operand_type(operand), "dims", ()))
-
-
-def _hashable(fn: Any) -> bool:
-    return fn is not None and getattr(type(fn), "__hash__", None) is not None

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.prune import prune
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.infer import infer
-from ctxdispatch.passes.prune import prune
 
 
 def optimise(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any]) -> list[Guard]:

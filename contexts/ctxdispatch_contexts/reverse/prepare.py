@@ -19,6 +19,7 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator_expression
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
@@ -27,7 +28,6 @@ from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
-from ctxdispatch.passes.prune import prune
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.reverse.activity import carries

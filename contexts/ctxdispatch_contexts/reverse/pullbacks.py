@@ -13,7 +13,7 @@ import operator
 from collections.abc import Set
 from typing import Any
 
-from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import STORES
@@ -33,24 +33,17 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
     With `certain` false this is run time: a structural rule then takes what it gets.
     """
     fn = op.fn
-    handler = REVERSED.get(fn) if _hashable(fn) else None
+    handler = REVERSED.get(fn) if hashable(fn) else None
     if handler is not None and handler.accepts(op):
         return handler.reverse
     if row_for(op) is not None:
         return _reverse_row
-    if _hashable(fn) and fn in SUMS and arguments(op) is not None:
+    if hashable(fn) and fn in SUMS and arguments(op) is not None:
         return reverse_sum
     if rule_of(op) is not None and (applies(op) or not certain) and "out" not in op.kwnames:
         return reverse_structural
     return None
 
-
-def _hashable(fn: Any) -> bool:
-    try:
-        hash(fn)
-    except TypeError:
-        return False
-    return fn is not None
 
 
 class Pullbacks:
@@ -77,7 +70,7 @@ class Pullbacks:
     def stores(self, op: Op, active: set[Value]) -> bool:
         """A store of an active value: to be reversed though it has no result."""
         fn = op.fn
-        if not _hashable(fn) or fn not in STORES:
+        if not hashable(fn) or fn not in STORES:
             return False
         target = op.args[STORES[fn]]
         return target in active
@@ -200,7 +193,7 @@ def _indexed_values(shape: Shape) -> set[Value]:
     found: set[Value] = set()
     for block, op in shape.graph.ops():
         fn = op.fn
-        if not (_hashable(fn) and fn in INDEXED_BY and isinstance(op.args[0], Value)):
+        if not (hashable(fn) and fn in INDEXED_BY and isinstance(op.args[0], Value)):
             continue
         if not isinstance(op.args[0].type, T.ArrayOf) or shape.loop(block) is not None:
             found.add(op.args[0])

@@ -14,13 +14,13 @@ from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Value
+from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import transfer
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.inline import BindError, bind
-from ctxdispatch.passes.prune import prune
 from ctxdispatch_contexts.derivatives.table import vjp_rule
 
 PACKAGE = "ctxdispatch_contexts.derivatives"

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value, hashable
+from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
-from ctxdispatch.passes.prune import prune
 from ctxdispatch_contexts.reverse import containers, cotangents
 from ctxdispatch_contexts.reverse.activity import passed
 from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, rewind, steps
@@ -70,14 +70,11 @@ def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
     if op.fn is operator.add or op.fn is cotangents.accumulate:
         replaced[op.result] = args[1] if is_zero(args[0]) else args[0]
         return True
-    if is_zero(args[0]) and _hashable(op.fn) and op.fn in LINEAR:
+    if is_zero(args[0]) and hashable(op.fn) and op.fn in LINEAR:
         replaced[op.result] = ZERO
         return True
     return False
 
-
-def _hashable(fn: Any) -> bool:
-    return fn is not None and getattr(type(fn), "__hash__", None) is not None
 
 
 def _settle_zeros(adjoint: Adjoint) -> None:
@@ -202,7 +199,7 @@ def _own_entries(graph: Graph) -> None:
             type_ = op.args[2].type
             if (
                 maker is not None
-                and _hashable(maker.fn)
+                and hashable(maker.fn)
                 and maker.fn in FRESH
                 and isinstance(type_, T.ArrayOf)
                 and type_.dims

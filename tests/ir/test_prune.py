@@ -6,7 +6,7 @@ import textwrap
 from ctxdispatch.ir import verify
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Return, Value, positional
-from ctxdispatch.passes.prune import prune
+from ctxdispatch.ir.prune import prune
 
 
 def start(*names):
