@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from ctxdispatch.ir.graph import Block, Edge, Graph, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Value
 from ctxdispatch.ir.rewrite import definitions
 
 Node = TypeVar("Node")
@@ -318,3 +318,12 @@ def _terminator_reads(block: Block) -> Iterable[Value]:
     yield from (v for v in block.terminator.operands() if isinstance(v, Value))
     for edge in block.edges():
         yield from (v for v in edge.args if isinstance(v, Value))
+
+
+def passed(block: Block) -> list[tuple[Edge, list[Value]]]:
+    """The edges that leave `block`, each with the parameters that its arguments are for."""
+    terminator = block.terminator
+    if isinstance(terminator, Iterate):
+        body, exit = terminator.body, terminator.exit
+        return [(body, body.target.params[1:]), (exit, exit.target.params)]
+    return [(edge, edge.target.params) for edge in block.edges()]

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.analysis import DominatorTree, dominators, loops, postdominators
+from ctxdispatch.ir.analysis import DominatorTree, dominators, loops, passed, postdominators
 from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Jump, Op, Operand, Raise, Return, Value
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import effects
-from ctxdispatch.passes.infer import passed
 from ctxdispatch.passes.types import IterOf
 
 

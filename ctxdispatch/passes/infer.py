@@ -9,14 +9,14 @@ Lists, the one kind of value whose type changes under way, have a file of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import CellType as Cell
 from typing import Any as Anything
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.analysis import reverse_postorder
+from ctxdispatch.ir.analysis import passed, reverse_postorder
 from ctxdispatch.ir.graph import (
     UNDEF,
     Block,
@@ -35,6 +35,7 @@ from ctxdispatch.ir.graph import (
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, without_held
+from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lists import Lists
 from ctxdispatch.passes.types import (
     Any,
@@ -80,11 +81,11 @@ def infer(
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
     contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so
     looks at `Inference.foreign` himself, once he has inlined what he can."""
-    run = _Inference(graph, argtypes, cells, call_type).run()
+    run = Run(graph, argtypes, cells, call_type).run()
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
-        run = _Inference(graph, [without_held(t) for t in argtypes], cells, call_type).run()
+        run = Run(graph, [without_held(t) for t in argtypes], cells, call_type).run()
     if run.lists.foreign and any(map(_has_list, argtypes)):
-        run = _Inference(graph, [_without_lists(t) for t in argtypes], cells, call_type).run()
+        run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type).run()
     for value in run.all_values():
         value.type = run.types.get(value, Never)
     return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound())
@@ -100,7 +101,9 @@ def _without_lists(type_: Type) -> Type:
     return Exact(list) if isinstance(type_, ListOf) else type_
 
 
-class _Inference:
+class Run:
+    """One inference: the types so far, and the blocks still to be looked at."""
+
     def __init__(
         self, graph: Graph, argtypes: Sequence[Type], cells: Sequence[Type | Cell], call_type: CallType | None
     ) -> None:
@@ -152,12 +155,12 @@ class _Inference:
             self.stored.add((id(op.args[0].value), op.args[1].value))  # type: ignore[union-attr]
         quiet = op.args[1:] if op.fn is prim.cell_get else op.args
         if op.fn is prim.cell_set:
-            quiet = [*op.args[1:], *(a for a in op.args[:1] if self._maker_is(a, prim.make_cell) is False)]
+            quiet = [*op.args[1:], *(a for a in op.args[:1] if self.maker_is(a, prim.make_cell) is False)]
         self.shared_cells.update(
             a.value if isinstance(a, Const) and isinstance(a.value, Cell) else a for a in quiet
         )
 
-    def _maker_is(self, operand: Operand, function: Anything) -> bool:
+    def maker_is(self, operand: Operand, function: Anything) -> bool:
         maker = self.maker.get(operand) if isinstance(operand, Value) else None
         return maker is not None and maker.fn is function
 
@@ -170,8 +173,8 @@ class _Inference:
 
     # -- the fixpoint ----------------------------------------------------------------------------------------
 
-    def run(self) -> _Inference:
-        self._mark(self.graph.entry)
+    def run(self) -> Run:
+        self.mark(self.graph.entry)
         while self.queue:
             _, block = heappop(self.queue)
             self.dirty.discard(block)
@@ -181,7 +184,7 @@ class _Inference:
             self._terminator(block)
         return self
 
-    def _mark(self, block: Block) -> None:
+    def mark(self, block: Block) -> None:
         if block not in self.dirty and block in self.reached:
             self.dirty.add(block)
             heappush(self.queue, (self.order[block], block))
@@ -195,7 +198,7 @@ class _Inference:
         self.types[value] = new
         self.lists.changed(value, new)
         for block in self.readers.get(value, ()):
-            self._mark(block)
+            self.mark(block)
 
     def type(self, operand: Operand) -> Type:
         if isinstance(operand, Value):
@@ -229,9 +232,9 @@ class _Inference:
         for param, type_ in zip(target.params, item):
             self._join(target, param, type_)
         for param, arg in zip(target.params[len(item) :], edge.args):
-            self._join(target, param, self._passed(param, arg))
+            self._join(target, param, self.passed_type(param, arg))
         if new:
-            self._mark(target)
+            self.mark(target)
 
     def _join(self, target: Block, param: Value, type_: Type) -> None:
         """Chains of ever deeper tuples would not end by themselves."""
@@ -240,7 +243,7 @@ class _Inference:
             type_ = Any if self.visits[target] > 2 * MAX_VISITS else widen(type_)
         self.raise_type(param, type_)
 
-    def _passed(self, param: Value, arg: Operand) -> Type:
+    def passed_type(self, param: Value, arg: Operand) -> Type:
         type_ = self.type(arg)
         if isinstance(type_, ListOf) and isinstance(arg, Value):
             self.lists.same(param, arg)
@@ -258,15 +261,14 @@ class _Inference:
         callee = self.type(op.callee)
         if callee is Never or any(a is Never and o is not UNDEF for a, o in zip(args, op.args)):
             return  # not computed yet
-        special = _SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
+        special = SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
         if special is not None:
             special(self, op, args)
             return
         self.lists.effects_of(op, callee, args)
-        result = self._call(callee, args, op.kwnames)
-        if result is Any and not effects.reads_list(
-            callee, args
-        ):  # not understood: it may be one of the operands
+        result = self.call_result(callee, args, op.kwnames)
+        if result is Any and not effects.reads_list(callee, args):
+            # not understood: it may be one of the operands
             self.lists.keep_all(op.args, args)
         self.set_results(op, result)
 
@@ -277,7 +279,7 @@ class _Inference:
             for result in op.results:
                 self.raise_type(result, Any)
 
-    def _call(self, callee: Type, args: Sequence[Type], kwnames: tuple[str, ...]) -> Type:
+    def call_result(self, callee: Type, args: Sequence[Type], kwnames: tuple[str, ...]) -> Type:
         split = len(args) - len(kwnames)
         positional, kwargs = tuple(args[:split]), dict(zip(kwnames, args[split:]))
         if isinstance(callee, Bound):
@@ -332,116 +334,3 @@ class _Inference:
 
 
 MAX_VISITS = 12
-
-
-def _cell_key(operand: Operand) -> Anything:
-    """Cells compare by contents, so they cannot be keys."""
-    return operand if isinstance(operand, Value) else id(operand.value)
-
-
-def passed(block: Block) -> list[tuple[Edge, list[Value]]]:
-    """The edges that leave `block`, each with the parameters that its arguments are for."""
-    terminator = block.terminator
-    if isinstance(terminator, Iterate):
-        body, exit = terminator.body, terminator.exit
-        return [(body, body.target.params[1:]), (exit, exit.target.params)]
-    return [(edge, edge.target.params) for edge in block.edges()]
-
-
-# -- ops that need more than types ---------------------------------------------------------------------------
-
-
-def _load_global(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    namespace, name = (python_types.known(a) for a in args)
-    unknown = name is python_types.UNKNOWN or (id(namespace), name) in run.stored
-    run.note(op, resolve.UNKNOWN if unknown else resolve.global_name(namespace, name))
-
-
-def _getattr(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    name = python_types.known(args[1])
-    if len(args) != 2 or not isinstance(name, str):
-        run.lists.keep_all(op.args, args)
-        run.raise_type(op.result, Any)
-        return
-    found = resolve.attribute(args[0], name, run.path(op.args[0]))
-    if found is resolve.UNKNOWN and not isinstance(args[0], Known):
-        run.lists.foreign = True
-    if found.type is Any:
-        run.lists.keep(op.args[0], args[0])
-    run.note(op, found)
-
-
-def _cell_get(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    cell = op.args[0].value if isinstance(op.args[0], Const) else run.cells.get(op.args[0], op.args[0])
-    if _cell_key(op.args[0]) in run.shared_cells or (isinstance(cell, Cell) and id(cell) in run.shared_cells):
-        run.note(op, resolve.UNKNOWN)
-    elif isinstance(cell, Cell):
-        run.note(op, resolve.cell_contents(cell))
-    elif isinstance(cell, Value):
-        run.raise_type(
-            op.result, run.contents.get(cell, Never) if run._maker_is(cell, prim.make_cell) else Any
-        )
-    else:
-        run.note(op, resolve.Found(cell))
-
-
-def _make_cell(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    run.raise_type(op.result, Exact(Cell))
-    for operand in op.args:
-        _store(run, op.result, operand)
-
-
-def _cell_set(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    if isinstance(op.args[0], Value):
-        _store(run, op.args[0], op.args[1])
-    run.set_results(op, Known(None))
-
-
-def _store(run: _Inference, cell: Value, operand: Operand) -> None:
-    type_ = run.type(operand)
-    run.lists.keep(operand, type_)
-    old = run.contents.get(cell, Never)
-    run.contents[cell] = join(old, run.type(operand))
-    if run.contents[cell] != old:
-        for block in run.readers.get(cell, ()):
-            run._mark(block)
-
-
-def _unpack(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    if not effects.plain_container(args[0]):
-        run.lists.foreign = True
-    run.lists.keep(op.args[0], args[0]) if isinstance(args[0], TupleOf) else None
-    for result, type_ in zip(op.results, python_types.unpacked(args[0], len(op.results))):
-        run.raise_type(result, type_)
-
-
-def _call_ex(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    """f(*args) with a tuple of known length is a call like any other."""
-    kwargs = args[2] if len(args) > 2 else Known(None)
-    if (
-        isinstance(args[1], TupleOf)
-        and kwargs == Known(None)
-        and not any(map(effects.holds_list, args[1].items))
-    ):
-        spread = Op(op.args[0], [Const(None)] * len(args[1].items), op.results)
-        run.lists.effects_of(spread, args[0], args[1].items)
-        run.set_results(op, run._call(args[0], args[1].items, ()))
-        return
-    run.lists.effects_of(op, Any, args)
-    run.set_results(op, Any)
-
-
-def _check_bound(run: _Inference, op: Op, args: Sequence[Type]) -> None:
-    run.raise_type(op.result, run._passed(op.result, op.args[0]))
-
-
-_SPECIAL: Mapping[Anything, Callable[[_Inference, Op, Sequence[Type]], None]] = {
-    prim.load_global: _load_global,
-    getattr: _getattr,
-    prim.cell_get: _cell_get,
-    prim.cell_set: _cell_set,
-    prim.make_cell: _make_cell,
-    prim.unpack: _unpack,
-    prim.call_ex: _call_ex,
-    prim.check_bound: _check_bound,
-}

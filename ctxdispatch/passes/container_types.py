@@ -1,0 +1,230 @@
+"""Rules for containers and iterators: what is in them, what iterating over them gives, what adds up."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.passes import numpy_shapes, numpy_types
+from ctxdispatch.passes.scalar_types import SCALARS, add_type
+from ctxdispatch.passes.type_rules import BOOL, INT, STR, UNKNOWN, Args, join_all, known, returns, row, rule
+from ctxdispatch.passes.types import (
+    Any,
+    ArrayOf,
+    Exact,
+    Held,
+    IterOf,
+    Known,
+    ListOf,
+    Never,
+    TupleOf,
+    Type,
+    cls_of,
+    join,
+    widen,
+)
+
+
+@rule(prim.build_tuple)
+def _build_tuple(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return TupleOf(args)
+
+
+@rule(prim.build_list)
+def _build_list(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    item = join_all(map(widen, args))
+    return Exact(list) if item is Any else ListOf(item)
+
+
+@rule(operator.getitem)
+def _getitem(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    container, index = args
+    if isinstance(container, TupleOf):
+        return _tuple_item(container, index)
+    if isinstance(container, ListOf):
+        return (
+            container.item if cls_of(index) in (int, bool) else container if cls_of(index) is slice else Any
+        )
+    if isinstance(container, Held):
+        return _held_item(container, index)
+    return _GETITEM.get((cls_of(container), cls_of(index)), Any)
+
+
+def _held_item(container: Held, index: Type) -> Type:
+    if container.item is not None:
+        return container.item if cls_of(index) in (int, bool) else Any
+    key = known(index)
+    if container.cls is dict:
+        return container.field(key) or Any if isinstance(key, str) else Any
+    if type(key) is int and -len(container.fields) <= key < len(container.fields):
+        return container.fields[key][1]
+    return Any
+
+
+@rule(dict.values)
+def _values(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if isinstance(args[0], Held):
+        return Held(type({}.values()), (), join_all(t for _, t in args[0].fields))
+    return Any
+
+
+@rule(dict.items)
+def _items(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if isinstance(args[0], Held):
+        return Held(type({}.items()), (), TupleOf((STR, join_all(t for _, t in args[0].fields))))
+    return Any
+
+
+@rule(dict.get)
+def _get(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    key = known(args[1]) if len(args) > 1 else UNKNOWN
+    return args[0].field(key) or Any if isinstance(args[0], Held) and isinstance(key, str) else Any
+
+
+_GETITEM: dict[tuple[type | None, type | None], Type] = {
+    (str, int): STR,
+    (str, slice): STR,
+    (bytes, int): INT,
+    (range, int): INT,
+    (tuple, slice): Exact(tuple),
+    (list, slice): Exact(list),
+}
+
+
+def _tuple_item(container: TupleOf, index: Type) -> Type:
+    value = known(index)
+    if value is UNKNOWN:
+        return join_all(container.items) if cls_of(index) is int and container.items else Any
+    try:
+        picked = container.items[value]
+    except (TypeError, IndexError):
+        return Any
+    return TupleOf(picked) if isinstance(value, slice) else picked
+
+
+def unpacked(sequence: Type, n: int) -> list[Type]:
+    """The types of the n results of `unpack`."""
+    if isinstance(sequence, TupleOf) and len(sequence.items) == n:
+        return list(sequence.items)
+    if isinstance(sequence, Held) and len(sequence.fields) == n and issubclass(sequence.cls, tuple):
+        return [type_ for _, type_ in sequence.fields]
+    return [item_of(sequence)] * n
+
+
+def item_of(iterable: Type) -> Type:
+    """The type of every item that iterating over a value of this type gives."""
+    if isinstance(iterable, (ListOf, IterOf)):
+        return iterable.item
+    if isinstance(iterable, Held):
+        return _held_items(iterable)
+    if isinstance(iterable, TupleOf):
+        return join_all(iterable.items)
+    if isinstance(iterable, ArrayOf):
+        return numpy_shapes.getitem((iterable, INT), {}) if iterable.dims else Any
+    return _ITEMS.get(cls_of(iterable), Any)
+
+
+def _held_items(iterable: Held) -> Type:
+    if iterable.item is not None:
+        return iterable.item
+    if iterable.cls is dict:
+        return STR
+    return join_all(t for _, t in iterable.fields) if issubclass(iterable.cls, tuple) else Any
+
+
+_ITEMS: dict[type | None, Type] = {range: INT, str: STR, bytes: INT}
+
+
+@rule(iter)
+def _iter(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return _iterator(args[0]) if len(args) == 1 else Any
+
+
+def _iterator(iterable: Type) -> Type:
+    if isinstance(iterable, IterOf):
+        return iterable
+    item = item_of(iterable)
+    return IterOf(item) if item is not Any or cls_of(iterable) in (list, tuple) else Any
+
+
+@rule(reversed)
+def _reversed(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return Any if isinstance(args[0], (IterOf, ArrayOf)) else _iterator(args[0])
+
+
+@rule(enumerate)
+def _enumerate(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    inner = _iterator(args[0])
+    item = inner.item if isinstance(inner, IterOf) else Any
+    return IterOf(TupleOf((INT, item)), isinstance(inner, IterOf) and inner.plain)
+
+
+@rule(zip)
+def _zip(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    inner = [_iterator(a) for a in args]
+    items = tuple(i.item if isinstance(i, IterOf) else Any for i in inner)
+    return IterOf(TupleOf(items), all(isinstance(i, IterOf) and i.plain for i in inner))
+
+
+@rule(next)
+def _next(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return item_of(args[0]) if len(args) == 1 and isinstance(args[0], IterOf) else Any
+
+
+@rule(list.pop)
+def _pop(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return args[0].item if isinstance(args[0], ListOf) else Any
+
+
+@rule(list.copy)
+def _copy(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return args[0]
+
+
+row([list.append, list.extend, list.insert, list.reverse, list.clear, list.remove], returns(Known(None)))
+row([list.index, list.count, tuple.index, tuple.count, str.find, str.count, str.index], returns(INT))
+row([str.upper, str.lower, str.strip, str.join, str.replace, str.format, str.title], returns(STR))
+row([str.startswith, str.endswith, str.isdigit, float.is_integer], returns(BOOL))
+
+
+# -- made of all items ---------------------------------------------------------------------------------------
+
+
+@rule(tuple, prim.list_to_tuple)
+def _tuple(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return args[0] if args and isinstance(args[0], TupleOf) else (Exact(tuple) if args else TupleOf(()))
+
+
+@rule(list, sorted)
+def _list(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    item = item_of(args[0]) if args else Never
+    return Exact(list) if item is Any else ListOf(item)
+
+
+@rule(min, max)
+def _extremum(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of scalars only: arrays raise, and what a user's class does is not known."""
+    items = args if len(args) > 1 else (item_of(args[0]),) if args else ()
+    if kwargs or not all(cls_of(i) in SCALARS for i in items):
+        return Any
+    return join_all(map(widen, items))
+
+
+def _plus(a: Type, b: Type) -> Type:
+    either = any(map(numpy_types.is_numpy, (a, b)))
+    return numpy_types.elementwise(operator.add, (a, b), {}) if either else add_type((a, b), {})
+
+
+@rule(sum)
+def _sum(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """sum() adds up from the left, and gives the start (0) for an empty iterable."""
+    item = item_of(args[0])
+    total = widen(args[1]) if len(args) > 1 else kwargs.get("start", INT)
+    if isinstance(args[0], TupleOf):
+        for each in args[0].items:
+            total = _plus(widen(total), each)
+        return widen(total)
+    for _ in range(3):
+        total = join(total, widen(_plus(total, item)))
+    return total if join(total, _plus(total, item)) == total else Any

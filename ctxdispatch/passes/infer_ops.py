@@ -1,0 +1,120 @@
+"""Inference of the ops that need more than the types of their operands: names, cells, unpacking, f(*args).
+
+Each rule, rule(run, op, args), sets the types of the op's results in `run`, the inference under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import CellType as Cell
+from typing import TYPE_CHECKING
+from typing import Any as Anything
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.passes import effects, python_types, resolve
+from ctxdispatch.passes.types import Any, Exact, Known, Never, TupleOf, Type, join
+
+if TYPE_CHECKING:
+    from ctxdispatch.passes.infer import Run
+
+
+def cell_key(operand: Operand) -> Anything:
+    """Cells compare by contents, so they cannot be keys."""
+    return operand if isinstance(operand, Value) else id(operand.value)
+
+
+def _load_global(run: Run, op: Op, args: Sequence[Type]) -> None:
+    namespace, name = (python_types.known(a) for a in args)
+    unknown = name is python_types.UNKNOWN or (id(namespace), name) in run.stored
+    run.note(op, resolve.UNKNOWN if unknown else resolve.global_name(namespace, name))
+
+
+def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
+    name = python_types.known(args[1])
+    if len(args) != 2 or not isinstance(name, str):
+        run.lists.keep_all(op.args, args)
+        run.raise_type(op.result, Any)
+        return
+    found = resolve.attribute(args[0], name, run.path(op.args[0]))
+    if found is resolve.UNKNOWN and not isinstance(args[0], Known):
+        run.lists.foreign = True
+    if found.type is Any:
+        run.lists.keep(op.args[0], args[0])
+    run.note(op, found)
+
+
+def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:
+    cell = op.args[0].value if isinstance(op.args[0], Const) else run.cells.get(op.args[0], op.args[0])
+    if cell_key(op.args[0]) in run.shared_cells or (isinstance(cell, Cell) and id(cell) in run.shared_cells):
+        run.note(op, resolve.UNKNOWN)
+    elif isinstance(cell, Cell):
+        run.note(op, resolve.cell_contents(cell))
+    elif isinstance(cell, Value):
+        run.raise_type(
+            op.result, run.contents.get(cell, Never) if run.maker_is(cell, prim.make_cell) else Any
+        )
+    else:
+        run.note(op, resolve.Found(cell))
+
+
+def _make_cell(run: Run, op: Op, args: Sequence[Type]) -> None:
+    run.raise_type(op.result, Exact(Cell))
+    for operand in op.args:
+        _store(run, op.result, operand)
+
+
+def _cell_set(run: Run, op: Op, args: Sequence[Type]) -> None:
+    if isinstance(op.args[0], Value):
+        _store(run, op.args[0], op.args[1])
+    run.set_results(op, Known(None))
+
+
+def _store(run: Run, cell: Value, operand: Operand) -> None:
+    type_ = run.type(operand)
+    run.lists.keep(operand, type_)
+    old = run.contents.get(cell, Never)
+    run.contents[cell] = join(old, run.type(operand))
+    if run.contents[cell] != old:
+        for block in run.readers.get(cell, ()):
+            run.mark(block)
+
+
+def _unpack(run: Run, op: Op, args: Sequence[Type]) -> None:
+    if not effects.plain_container(args[0]):
+        run.lists.foreign = True
+    run.lists.keep(op.args[0], args[0]) if isinstance(args[0], TupleOf) else None
+    for result, type_ in zip(op.results, python_types.unpacked(args[0], len(op.results))):
+        run.raise_type(result, type_)
+
+
+def _call_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """f(*args) with a tuple of known length is a call like any other."""
+    kwargs = args[2] if len(args) > 2 else Known(None)
+    if (
+        isinstance(args[1], TupleOf)
+        and kwargs == Known(None)
+        and not any(map(effects.holds_list, args[1].items))
+    ):
+        spread = Op(op.args[0], [Const(None)] * len(args[1].items), op.results)
+        run.lists.effects_of(spread, args[0], args[1].items)
+        run.set_results(op, run.call_result(args[0], args[1].items, ()))
+        return
+    run.lists.effects_of(op, Any, args)
+    run.set_results(op, Any)
+
+
+def _check_bound(run: Run, op: Op, args: Sequence[Type]) -> None:
+    run.raise_type(op.result, run.passed_type(op.result, op.args[0]))
+
+
+SPECIAL: Mapping[Anything, Callable[[Run, Op, Sequence[Type]], None]] = {
+    prim.load_global: _load_global,
+    getattr: _getattr,
+    prim.cell_get: _cell_get,
+    prim.cell_set: _cell_set,
+    prim.make_cell: _make_cell,
+    prim.unpack: _unpack,
+    prim.call_ex: _call_ex,
+    prim.check_bound: _check_bound,
+}

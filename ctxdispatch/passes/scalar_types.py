@@ -1,0 +1,190 @@
+"""Rules for operators and functions of scalars, and for the operators in general.
+
+Results that depend on the classes of the operands only are found out by calling the function once on sample
+operands.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+import operator
+import types as pytypes
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any as Anything
+
+from ctxdispatch.passes.type_rules import (
+    BOOL,
+    COMPLEX,
+    FLOAT,
+    INT,
+    RULES,
+    UNKNOWN,
+    Args,
+    Rule,
+    known,
+    returns,
+    row,
+    rule,
+)
+from ctxdispatch.passes.types import Any, Exact, Known, ListOf, TupleOf, Type, cls_of, is_literal, join
+
+SAMPLES: dict[type, Anything] = {
+    bool: True,
+    int: 3,
+    float: 1.5,
+    complex: 1.5 + 0.5j,
+    str: "s",
+    bytes: b"s",
+    pytypes.NoneType: None,
+}
+"""One operand per class, for functions whose result's class does not depend on the operands' values."""
+
+INPLACE: dict[Anything, Anything] = {
+    getattr(operator, "i" + name): getattr(operator, name + "_" * (name in ("and", "or")))
+    for name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or".split()
+}
+INPLACE[operator.ixor] = operator.xor
+
+BINARY = [f for f in dict.fromkeys(INPLACE.values()) if f not in (operator.pow, operator.matmul)]
+UNARY = [operator.neg, operator.pos, operator.invert, operator.abs, operator.index]
+COMPARE = [operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
+
+SCALARS = frozenset(SAMPLES)
+
+
+@lru_cache(maxsize=4096)
+def sampled(function: Anything, classes: tuple[type, ...]) -> Type:
+    """The type of `function` on the samples of `classes`."""
+    try:
+        return Exact(type(function(*[SAMPLES[cls] for cls in classes])))
+    except Exception:
+        return Any
+
+
+def by_sample(function: Anything) -> Rule:
+    def apply(args: Args, kwargs: Mapping[str, Type]) -> Type:
+        classes = tuple([c for c in map(cls_of, args) if c in SCALARS])
+        return sampled(function, classes) if len(classes) == len(args) and not kwargs else Any
+
+    return apply
+
+
+for _f in (*BINARY, *UNARY, *COMPARE, divmod, abs):
+    RULES[_f] = by_sample(_f)
+RULES[divmod] = lambda args, kwargs: _divmod(args)
+
+
+def _divmod(args: Args) -> Type:
+    parts = tuple(RULES[f](args, {}) for f in (operator.floordiv, operator.mod))
+    return Any if Any in parts else TupleOf(parts)
+
+
+@rule(operator.add)
+def add_type(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    match args:
+        case (TupleOf(a), TupleOf(b)):
+            return TupleOf(a + b)
+        case (ListOf(a), ListOf(b)):
+            return ListOf(join(a, b))
+    return _sampled_add(args, kwargs)
+
+
+_sampled_add = by_sample(operator.add)
+
+
+@rule(operator.pow, pow, math.pow)
+def _pow(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Classes decide only partly: 2 ** -1 is a float, (-8.0) ** 0.5 complex."""
+    if len(args) != 2:
+        return Any
+    base, exponent = map(cls_of, args)
+    if complex in (base, exponent) and {base, exponent} <= {int, float, complex}:
+        return COMPLEX
+    value = known(args[1])
+    if exponent is int and base is float:
+        return FLOAT
+    if exponent is int and base is int and value is not UNKNOWN:
+        return INT if value >= 0 else FLOAT
+    if exponent is float and base in (int, float) and _surely_real(known(args[0]), value):
+        return FLOAT
+    return Any
+
+
+def _surely_real(base: Anything, exponent: Anything) -> bool:
+    return (base is not UNKNOWN and base >= 0) or (exponent is not UNKNOWN and exponent.is_integer())
+
+
+RULES[math.pow] = returns(FLOAT)
+
+
+@rule(operator.is_, operator.is_not)
+def _is(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return BOOL
+
+
+def identical(a: Type, b: Type) -> bool | None:
+    """Whether values of these types are one object: None where that is not known."""
+    singletons = [isinstance(t, Known) and not _copied(t.value) for t in (a, b)]
+    if all(singletons):
+        return a.value is b.value  # type: ignore[attr-defined]
+    classes = cls_of(a), cls_of(b)
+    return False if None not in classes and classes[0] is not classes[1] else None
+
+
+def _copied(value: Anything) -> bool:
+    """Equal literals may or may not be one object, and a bound builtin is made anew each time."""
+    if value is None or value is ... or isinstance(value, bool):
+        return False
+    return is_literal(value) or isinstance(value, pytypes.BuiltinMethodType)
+
+
+def _is_rule(negate: bool) -> Rule:
+    def apply(args: Args, kwargs: Mapping[str, Type]) -> Type:
+        same = identical(*args)
+        return BOOL if same is None else Known(same is not negate)
+
+    return apply
+
+
+RULES[operator.is_], RULES[operator.is_not] = _is_rule(False), _is_rule(True)
+
+
+@rule(round)
+def _round(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if len(args) == 1 and cls_of(args[0]) in (int, float, bool):
+        return INT
+    if len(args) == 2 and cls_of(args[0]) is float and cls_of(args[1]) is int:
+        return FLOAT
+    return Any
+
+
+# -- math ----------------------------------------------------------------------------------------------------
+
+_INT_MATH = ("comb", "factorial", "gcd", "isqrt", "lcm", "perm")
+_BOOL_MATH = ("isclose", "isfinite", "isinf", "isnan")
+_OWN_MATH = ("floor", "ceil", "trunc", "frexp", "modf", "prod", "sumprod", "fsum", "pow")
+
+
+def functions(module: Anything) -> dict[str, Anything]:
+    return {n: f for n, f in vars(module).items() if callable(f) and not n.startswith("_")}
+
+
+def _real(args: Args, kwargs: Mapping[str, Type]) -> bool:
+    return all(cls_of(a) in (int, float, bool) for a in args)
+
+
+for _n, _f in functions(math).items():
+    RULES[_f] = returns(INT if _n in _INT_MATH else BOOL if _n in _BOOL_MATH else FLOAT)
+row(
+    [math.floor, math.ceil, math.trunc],
+    lambda args, kwargs: INT if _real(args, kwargs) else Any,
+)
+RULES[math.frexp] = returns(TupleOf((FLOAT, INT)))
+RULES[math.modf] = returns(TupleOf((FLOAT, FLOAT)))
+row([math.prod, getattr(math, "sumprod", math.prod)], lambda args, kwargs: Any)
+
+for _n, _f in functions(cmath).items():
+    RULES[_f] = returns(BOOL if _n in _BOOL_MATH else FLOAT if _n == "phase" else COMPLEX)
+RULES[cmath.polar] = returns(TupleOf((FLOAT, FLOAT)))
