@@ -10,6 +10,7 @@ import pytest
 from behaviour_checks import check, same
 
 from ctxdispatch import grad, value_and_grad, vjp
+from ctxdispatch_contexts.reverse import MutationError
 
 # -- 32: arguments packed and packed again -----------------------------------------------------------------
 
@@ -103,6 +104,22 @@ def uses_returned_pair(x):
     return a * b + returned_pair(b)[1]
 
 
+class Pair:
+    """Unpacks in another order than its attributes'."""
+
+    def __init__(self, a, b):
+        self.a = a
+        self.b = b
+
+    def __iter__(self):
+        return iter((self.b, self.a))
+
+
+def unpacks_object(x):
+    a, b = Pair(x, x * x)
+    return a / b
+
+
 def compared(t):
     return t[0] * 2 if t > (1.0, 1.0) and t[0] in t else t[1]
 
@@ -145,6 +162,10 @@ def test_033_repeated_fancy_indices():
 def test_033_concatenation_and_repetition():
     check(joined, (2.0,), (3.0, 4.0), value=48.0, grads=((24.0,), (None, 12.0)))
     check(joined, [2.0], [3.0, 4.0], value=48.0, grads=([24.0], [None, 12.0]))
+
+
+def test_033_unpacking_an_iterable_object():
+    check(unpacks_object, 3.0, value=3.0, grads=(1.0,))
 
 
 def test_033_tuple_comparison():
@@ -210,6 +231,13 @@ def filtered_generator(xs):
     return sum(x * x for x in xs if x > 1.5 if x < 3.5)
 
 
+def comprehension_in_a_loop(x):
+    a = x
+    for _ in range(2):
+        a = sum([a * v for v in (x, 2.0)])
+    return a
+
+
 def matrix_of(xs):
     m = [[x * y for y in xs] for x in xs]
     return m[0][1] * m[1][2]
@@ -242,6 +270,29 @@ def built_by_append(x, n):
     for _ in range(n):
         powers.append(powers[-1] * x)
     return sum(powers)
+
+
+def appended_through_alias(x):
+    a = []
+    b = [a, a]
+    b[0].append(x)
+    b[1].append(x * x)
+    return a[0] * a[1]
+
+
+def appended_to_rows(x):
+    rows = [[] for _ in range(2)]
+    for i in range(4):
+        rows[i % 2].append(x * i)
+    return sum(rows[0]) * sum(rows[1])
+
+
+def appended_in_its_own_loop(x):
+    a = [x]
+    for v in a:
+        if len(a) < 4:
+            a.append(v * x)
+    return a[-1]
 
 
 def arrays_in_a_list(layers, x):
@@ -284,6 +335,10 @@ def test_034_nested_comprehensions():
     check(matrix_of, [2.0, 3.0, 5.0], value=90.0, grads=([45.0, 60.0, 18.0],))
 
 
+def test_034_comprehension_in_a_loop():
+    check(comprehension_in_a_loop, 3.0, value=75.0, grads=(25.0 + 2 * 3 * 5,))
+
+
 def test_034_comprehension_with_filter():
     check(filtered, [1.0, 2.0, 3.0], 1.5, value=13.0, grads=([None, 4.0, 6.0], 0.0))
     check(filtered_generator, [1.0, 2.0, 3.0, 4.0], value=13.0, grads=([None, 4.0, 6.0, None],))
@@ -297,6 +352,23 @@ def test_034_other_comprehensions():
 
 def test_034_list_built_by_append():
     check(built_by_append, 2.0, 3, value=30.0, grads=(1 + 4 + 12 + 32.0, None))
+
+
+@pytest.mark.parametrize(
+    ("f", "value", "gradient"),
+    [
+        (appended_through_alias, 3.375, 6.75),
+        (appended_to_rows, 18.0, 24.0),
+        (appended_in_its_own_loop, 1.5**4, 13.5),
+    ],
+)
+def test_034_append_through_another_name_is_right_or_refused(f, value, gradient):
+    try:
+        found = value_and_grad(f)(1.5)
+    except MutationError as error:
+        assert "test_containers.py" in str(error)
+    else:
+        same(found, (value, gradient))
 
 
 def test_034_arrays_in_a_list():

@@ -106,6 +106,23 @@ def for_else(x, limit):
     return y
 
 
+def chosen_by_break(x, y, flag):
+    b = y
+    for i in range(3):
+        if not flag:
+            break
+    else:
+        b = x
+    return b
+
+
+def returns_from_inner_loop(x, n):
+    for i in range(n):
+        for j in range(i):
+            return x * j + 3 * x
+    return 2 * x
+
+
 def with_continue(x):
     total = 0.0
     for i in range(6):
@@ -122,6 +139,16 @@ def test_003_break():
 
 def test_003_return_inside_a_loop():
     check(returns_from_loop, 1.5, value=3 * 1.5**4, grads=(12 * 1.5**3,))
+
+
+def test_003_loop_that_only_chooses():
+    check(chosen_by_break, 2.0, 3.0, False, value=3.0, grads=(0.0, 1.0, None))
+    check(chosen_by_break, 2.0, 3.0, True, value=2.0, grads=(1.0, 0.0, None))
+
+
+def test_003_return_from_an_inner_loop():
+    check(returns_from_inner_loop, 1.5, 1, value=3.0, grads=(2.0, None))
+    check(returns_from_inner_loop, 1.5, 4, value=4.5, grads=(3.0, None))
 
 
 def test_003_while_true_with_return():
@@ -234,6 +261,10 @@ def test_005_range_bound_by_a_variable():
     check(bound_from_variable, 2.0, xs, value=32.0, grads=(16.0, [None, 12.0, None, 2.0]))
 
 
+def test_005_inner_loop_sets_what_it_does_not_change():
+    check(constant_in_inner_loop, 3.0, value=9.0, grads=(6.0,))
+
+
 def swap_three_times(a, b):
     for _ in range(3):
         a, b = b, a
@@ -278,6 +309,16 @@ def many_sines(x):
     for _ in range(500):
         x = math.sin(x)
     return x
+
+
+def constant_in_inner_loop(y):
+    c = 0.5
+    for i in range(3):
+        n = 0
+        while n < 3:
+            n += 1
+            c = y
+    return y * c
 
 
 def three_cosines(x):
