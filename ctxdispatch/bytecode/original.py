@@ -6,7 +6,7 @@ from before that pass, as a constant that nothing loads; so it lives as long as 
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 from ctxdispatch.ir.graph import Graph
@@ -22,10 +22,8 @@ class Original:
         self.graph = graph
 
 
-def remember(function: FunctionType, graph: Graph) -> FunctionType:
-    code = function.__code__
-    function.__code__ = code.replace(co_consts=(*code.co_consts, Original(graph)))
-    return function
+def remember(code: CodeType, graph: Graph) -> CodeType:
+    return code.replace(co_consts=(*code.co_consts, Original(graph)))
 
 
 def recall(code: CodeType, namespace: dict[str, Any]) -> Graph | None:

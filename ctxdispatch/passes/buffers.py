@@ -21,12 +21,12 @@ means another ufunc.
 from __future__ import annotations
 
 import operator
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any as Anything
 
 import numpy as np
 
-from ctxdispatch.bytecode import emit
+from ctxdispatch.bytecode import emit as emitting
 from ctxdispatch.bytecode.original import remember
 from ctxdispatch.ir.analysis import liveness, reverse_postorder
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
@@ -45,14 +45,23 @@ def reuse_buffers(graph: Graph) -> Graph:
     return graph
 
 
+def emit(graph: Graph, namespace: dict[str, Anything] | None = None) -> CodeType:
+    """Code of `graph` with buffers reused. Who lifts it gets `graph`, which stays as it is."""
+    if not any(elementwise(op) for _, op in graph.ops()):
+        return emitting.emit(graph, namespace=namespace)
+    return remember(emitting.emit(reuse_buffers(clone(graph)), namespace=namespace), graph)
+
+
 def make_function(
     graph: Graph, namespace: dict[str, Anything] | None = None, closure: tuple[CellType, ...] = ()
 ) -> FunctionType:
-    """The function that `graph` is, with buffers reused. Who lifts it gets `graph`, which stays as it is."""
-    if not any(elementwise(op) for _, op in graph.ops()):
-        return emit.make_function(graph, namespace, closure)
-    function = emit.make_function(reuse_buffers(clone(graph)), namespace, closure)
-    return remember(function, graph)
+    """As `bytecode.emit.make_function`."""
+    if namespace is None:
+        namespace = {} if graph.namespace is None else graph.namespace
+    code = emit(graph, namespace)
+    function = FunctionType(code, namespace, code.co_name, None, closure)
+    function.__qualname__ = code.co_qualname
+    return function
 
 
 # -- tables --------------------------------------------------------------------------------------------------

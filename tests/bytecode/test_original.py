@@ -18,9 +18,15 @@ def two_graphs():
     return graph, other
 
 
+def carrying(other, graph):
+    function = make_function(other, globals())
+    function.__code__ = remember(function.__code__, graph)
+    return function
+
+
 def test_it_runs_as_it_is_and_is_lifted_as_it_was():
     graph, other = two_graphs()
-    function = remember(make_function(other, globals()), graph)
+    function = carrying(other, graph)
     assert function(5, 3) == 2
     lifted = verify(lift(function))
     assert str(lifted) == str(graph)
@@ -31,7 +37,7 @@ def test_it_runs_as_it_is_and_is_lifted_as_it_was():
 def test_each_lift_is_a_copy_without_types():
     graph, other = two_graphs()
     graph.entry.ops[0].result.type = "known"
-    function = remember(make_function(other, globals()), graph)
+    function = carrying(other, graph)
     first, second = lift(function), lift(function)
     first.entry.ops[0].callee = Const(operator.mul)
     assert second.entry.ops[0].fn is operator.add
@@ -41,7 +47,7 @@ def test_each_lift_is_a_copy_without_types():
 
 def test_it_goes_where_the_code_goes():
     graph, other = two_graphs()
-    function = remember(make_function(other, globals()), graph)
+    function = carrying(other, graph)
     twin = lambda x, y: None  # noqa: E731
     twin.__code__ = function.__code__
     assert twin(5, 3) == 2
