@@ -16,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.bytecode.emit import emit
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import liveness
 from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, Return, Value, positional
 from ctxdispatch.ir.rewrite import split_block
+from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.buffers import reuse_buffers
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
 from ctxdispatch_contexts.reverse import cotangents
@@ -256,8 +255,7 @@ def split(graph: Graph) -> None:
 def _make_pullback(graph: Graph, block: Block, sweep: Graph, residuals: list[Value], made: Value, at: Op) -> None:
     """The pullback is a function whose defaults are the residuals: Python calls it without going through C, so that
     recursion is as deep as the program's own."""
-    reuse_buffers(sweep)
-    code = emit(sweep)
+    code = buffers.emit(sweep)
     defaults: Operand = Const(None)
     if residuals:
         defaults = Value("residuals")
