@@ -2,6 +2,6 @@
 
 `table.py` is the way in. `rows.py` has the elementwise functions, a table of partial derivatives as
 expressions. The structural rules stand by family: `reductions products shapes stacking indexing sorting
-linalg scalars`; `linear.py` has the linear operations they are written with. `lowerings.py` and `norms.py`
-have functions that are differentiated as Python, `zeros.py` those whose derivative is zero.
+linalg scalars`; `linear.py` has the linear operations they are written with. `lowerings statistics numerical
+norms` have functions that are differentiated as Python, `zeros.py` those whose derivative is zero.
 """

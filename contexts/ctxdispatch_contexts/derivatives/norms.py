@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.lowerings import normalized
 from ctxdispatch_contexts.derivatives.registry import lower, of
+from ctxdispatch_contexts.derivatives.statistics import normalized
 
 # -- vectors in stacks ---------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY,
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
 FAMILIES = "linear reductions products shapes stacking indexing sorting linalg scalars".split()
-LOWERED = "lowerings norms".split()
+LOWERED = "lowerings statistics numerical norms".split()
 
 
 # -- elementwise rows ----------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def is_zero(callee: Any) -> bool:
 
 @cache
 def _vjp_rules() -> dict[Any, Callable[..., Any]]:
-    for family in FAMILIES:
+    for family in (*FAMILIES, *LOWERED):
         import_module(f"ctxdispatch_contexts.derivatives.{family}")
     return registry.VJP
 

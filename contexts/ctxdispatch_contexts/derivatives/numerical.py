@@ -1,0 +1,192 @@
+"""Differences, integrals, grids and outer operations of NumPy, differentiated as Python code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives.registry import lower
+
+NoValue = np._NoValue
+
+# -- differences and integrals -------------------------------------------------------------------------------
+
+
+@lower(np.diff)
+def diff(a, n=1, axis=-1, prepend=NoValue, append=NoValue):
+    a = np.asarray(a)
+    if n == 0:
+        return a
+    if prepend is not NoValue or append is not NoValue:
+        a = extended(a, axis, prepend, append)
+    last = (slice(None),) * (axis % a.ndim) + (slice(1, None),)
+    first = (slice(None),) * (axis % a.ndim) + (slice(None, -1),)
+    for _ in range(n):
+        a = a[last] != a[first] if a.dtype == bool else a[last] - a[first]
+    return a
+
+
+def extended(a, axis, prepend, append):
+    parts = [a]
+    if prepend is not NoValue:
+        parts = [slab(prepend, a, axis), *parts]
+    if append is not NoValue:
+        parts = [*parts, slab(append, a, axis)]
+    return np.concatenate(parts, axis)
+
+
+def slab(value, a, axis):
+    value = np.asarray(value)
+    return value if value.ndim else value + np.sum(np.zeros_like(a), axis=axis, keepdims=True)
+
+
+@lower(np.ediff1d)
+def ediff1d(ary, to_end=None, to_begin=None):
+    a = np.ravel(ary)
+    parts = [a[1:] - a[:-1]]
+    if to_begin is not None:
+        parts = [np.ravel(to_begin), *parts]
+    if to_end is not None:
+        parts = [*parts, np.ravel(to_end)]
+    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+@lower(np.trapezoid)
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    y = np.moveaxis(np.asarray(y), axis, -1)
+    if x is not None:
+        x = np.asarray(x)
+        dx = np.diff(x) if x.ndim == 1 else np.diff(np.moveaxis(x, axis, -1))
+    return np.sum(dx * (y[..., 1:] + y[..., :-1]) / 2.0, axis=-1)
+
+
+@lower(np.interp)
+def interp(x, xp, fp, left=None, right=None, period=None):
+    if period is not None:
+        raise NotImplementedError("no derivative of interp with period=: wrap the points and x by hand")
+    x, xp = np.asarray(x, np.float64), np.asarray(xp, np.float64)
+    fp = np.asarray(fp, np.complex128 if np.iscomplexobj(fp) else np.float64)
+    i = np.clip(np.searchsorted(xp, x, "right") - 1, 0, max(len(xp) - 2, 0))
+    j = np.minimum(i + 1, len(xp) - 1)
+    width = xp[j] - xp[i]
+    y = fp[i] + (x - xp[i]) * ((fp[j] - fp[i]) / np.where(width == 0, 1.0, width))
+    y = np.where(x < xp[0], fp[0] if left is None else left, y)
+    return np.where(x > xp[-1], fp[-1] if right is None else right, y)[()]
+
+
+@lower(np.polyval)
+def polyval(p, x):
+    p, x = np.asarray(p), np.asarray(x)
+    y = np.zeros_like(x)
+    for i in range(len(p)):
+        y = y * x + p[i]
+    return y
+
+
+@lower(np.gradient)
+def gradient(f, *varargs, axis=None, edge_order=1):
+    if edge_order != 1:
+        raise NotImplementedError("no derivative of gradient with edge_order=2")
+    f = np.asarray(f)
+    axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    slopes = [slope(f, step, i % f.ndim) for step, i in zip(steps, axes, strict=True)]
+    return slopes[0] if len(slopes) == 1 else tuple(slopes)
+
+
+def slope(f, step, axis):
+    """Central differences along `axis`, one-sided at the ends; `step` is a number or the coordinates."""
+    moved = np.moveaxis(f, axis, -1)
+    if np.ndim(step) == 0:
+        chord = (moved[..., 1:] - moved[..., :-1]) / step
+        inner = 0.5 * (chord[..., 1:] + chord[..., :-1])
+    else:
+        d = np.diff(np.asarray(step))
+        chord = (moved[..., 1:] - moved[..., :-1]) / d
+        inner = (d[:-1] * chord[..., 1:] + d[1:] * chord[..., :-1]) / (d[1:] + d[:-1])
+    y = np.moveaxis(np.concatenate((chord[..., :1], inner, chord[..., -1:]), -1), -1, axis)
+    return y.astype(f.dtype) if f.dtype.kind in "fc" else y
+
+
+@lower(np.vander)
+def vander(x, N=None, increasing=False):
+    x = np.asarray(x)
+    powers = np.arange(len(x) if N is None else N)
+    return x[:, None] ** (powers if increasing else powers[::-1])
+
+
+# -- grids and outer operations ------------------------------------------------------------------------------
+
+
+@lower(np.meshgrid)
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    lines = [np.reshape(x, shape) for x, shape in zip(xi, line_shapes(len(xi), indexing), strict=True)]
+    if sparse:
+        return tuple(lines)
+    return tuple([np.copy(line) for line in np.broadcast_arrays(*lines)])
+
+
+def line_shapes(n, indexing):
+    place = [1, 0, *range(2, n)] if indexing == "xy" and n > 1 else list(range(n))
+    return [tuple([-1 if k == place[i] else 1 for k in range(n)]) for i in range(n)]
+
+
+@lower(np.geomspace)
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
+    sign = np.sign(start)
+    low, high = np.log10(sign * start), np.log10(sign * stop)
+    return sign * np.power(10.0, np.linspace(low, high, num, endpoint, axis=axis))
+
+
+@lower(np.logspace)
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
+    return np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
+
+
+def raised(a, b):
+    """`a` with the axes of `b` after its own, of length 1."""
+    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
+
+
+@lower(np.add.outer)
+def add_outer(a, b):
+    return raised(a, b) + b
+
+
+@lower(np.subtract.outer)
+def subtract_outer(a, b):
+    return raised(a, b) - b
+
+
+@lower(np.divide.outer)
+def divide_outer(a, b):
+    return raised(a, b) / b
+
+
+@lower(np.power.outer)
+def power_outer(a, b):
+    return raised(a, b) ** b
+
+
+@lower(np.maximum.outer)
+def maximum_outer(a, b):
+    return np.maximum(raised(a, b), b)
+
+
+@lower(np.minimum.outer)
+def minimum_outer(a, b):
+    return np.minimum(raised(a, b), b)
+
+
+@lower(np.kron)
+def kron(a, b):
+    a, b = np.asarray(a), np.asarray(b)
+    left, right, full = kron_shapes(a.shape, b.shape)
+    return np.reshape(np.reshape(a, left) * np.reshape(b, right), full)
+
+
+def kron_shapes(a, b):
+    """To reshape the factors to, an axis of one beside each of the other, and the product."""
+    n = max(len(a), len(b))
+    pairs = list(zip((1,) * (n - len(a)) + a, (1,) * (n - len(b)) + b, strict=True))
+    left, right = [k for i, _ in pairs for k in (i, 1)], [k for _, i in pairs for k in (1, i)]
+    return left, right, [i * k for i, k in pairs]
