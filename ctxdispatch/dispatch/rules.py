@@ -12,6 +12,7 @@ Invariants:
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import types
 import weakref
@@ -125,7 +126,7 @@ def _ambiguity(callee: Any, types_: Types, *rules: Rule) -> str:
 
 
 def _place(rule: Rule) -> str:
-    code = getattr(rule, "__code__", None)
+    code = getattr(inspect.unwrap(rule), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else "no source"
 
 

@@ -58,6 +58,18 @@ class CodeIs:
 
 
 @dataclass(frozen=True, eq=False)
+class DefaultsAre:
+    """`function` still has these defaults: a call that leaves arguments out was bound to them."""
+
+    function: types.FunctionType
+    defaults: tuple[Anything, ...] | None
+    kwdefaults: dict[str, Anything] | None
+
+    def key(self) -> Anything:
+        return id(self.function)
+
+
+@dataclass(frozen=True, eq=False)
 class CellIs:
     """The cell holds this very value (a captured function, module, class)."""
 
@@ -79,4 +91,4 @@ class CellType:
         return id(self.cell)
 
 
-Guard = PathIs | PathType | AttrIs | CodeIs | CellIs | CellType
+Guard = PathIs | PathType | AttrIs | CodeIs | DefaultsAre | CellIs | CellType

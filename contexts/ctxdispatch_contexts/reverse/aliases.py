@@ -8,7 +8,7 @@ immutable types are no objects. Whatever a callee is not known to do, it may do.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import UNDEF, Block, Graph, Iterate, Op, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.derivatives.table import elementwise
-from ctxdispatch_contexts.reverse.activity import STORES, passed
+from ctxdispatch.passes.resolve import is_code
+from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
+from ctxdispatch_contexts.reverse.activity import STORES, has_zero_derivative, passed
 from ctxdispatch_contexts.reverse.rules import operand_type
 
 OUTSIDE = "outside"
@@ -49,7 +50,11 @@ NEW_ARRAYS = frozenset(
 
 
 class Objects:
-    def __init__(self, graph: Graph, blocks: Sequence[Block] | None = None) -> None:
+    """`quiet` are calls that keep none of their operands."""
+
+    def __init__(self, graph: Graph, blocks: Sequence[Block] | None = None, quiet: Container[Op] = ()) -> None:
+        self.quiet = quiet
+        self._reach: dict[Sites, Sites] = {}
         self._of: dict[Value, Sites] = {p: frozenset({OUTSIDE}) for p in graph.params if not _immutable(p)}
         self._of.update(dict.fromkeys(graph.cells, frozenset({OUTSIDE})))
         self._held: dict[Any, Sites] = {OUTSIDE: frozenset({OUTSIDE})}
@@ -62,11 +67,20 @@ class Objects:
     def of(self, operand: Operand) -> Sites:
         if isinstance(operand, Value):
             return self._of.get(operand, NOTHING)
-        return NOTHING if operand is UNDEF or _immutable(operand) else frozenset({OUTSIDE})
+        plain = operand is UNDEF or is_code(operand.value) or _immutable(operand)
+        return NOTHING if plain else frozenset({OUTSIDE})
 
     def reach(self, operand: Operand) -> Sites:
         """The objects that `operand` may be or hold, at any depth."""
-        found, work = set(), list(self.of(operand))
+        start = self.of(operand)
+        if self._grows:
+            return self._closure(start)
+        if start not in self._reach:
+            self._reach[start] = self._closure(start)
+        return self._reach[start]
+
+    def _closure(self, start: Sites) -> Sites:
+        found, work = set(), list(start)
         while work:
             site = work.pop()
             if site not in found:
@@ -110,8 +124,9 @@ class Objects:
         elif fn in MAKES:
             self._make(op)
         elif fn in READS:
-            array = isinstance(operand_type(op.args[0]), T.ArrayOf)
-            self._give(op, self.of(op.args[0]) | (NOTHING if array else self._items(op.args[0])))
+            cls = T.cls_of(operand_type(op.args[0]))
+            view = self.of(op.args[0]) if cls in (None, np.ndarray) else NOTHING
+            self._give(op, view | (NOTHING if cls is np.ndarray else self._items(op.args[0])))
         elif fn in NEW_ARRAYS or elementwise(fn) is not None and self._only_arrays(op):
             self._give(op, frozenset({op}))
         else:
@@ -127,7 +142,7 @@ class Objects:
 
     def _unknown(self, op: Op) -> None:
         seen = frozenset().union(*[self.reach(a) for a in op.operands()])
-        if runs_python(op):
+        if runs_python(op) and op not in self.quiet:
             seen |= {OUTSIDE} if op.fn is not primitives.load_global else NOTHING
             for site in seen:
                 self._hold(site, seen)
@@ -138,7 +153,7 @@ class Objects:
             self._raise(result, sites)
 
 
-HARMLESS = frozenset({"builtins", "_operator", "operator", "math", "cmath", "numpy", primitives.__name__})
+HARMLESS = frozenset({"builtins", "_operator", "operator", "math", "cmath", "numpy", "ctxdispatch", "ctxdispatch_contexts", primitives.__name__})
 
 
 def runs_python(op: Op) -> bool:
@@ -146,6 +161,8 @@ def runs_python(op: Op) -> bool:
     fn = op.fn
     if fn is None:
         return True
+    if hashable(fn) and (vjp_rule(fn) or elementwise(fn) or has_zero_derivative(fn)):
+        return False
     module = str(getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", ""))
     return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, (np.ufunc, type))
 

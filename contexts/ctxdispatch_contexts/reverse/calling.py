@@ -7,6 +7,7 @@ method, the captured variables of a closure), or None.
 
 from __future__ import annotations
 
+import dis
 import functools
 import types
 from collections.abc import Callable
@@ -270,6 +271,12 @@ def made_at_run_time(callee: Any) -> bool:
 
 def _call_closure(context: Any, callee: FunctionType, args: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
     """One program per code object: what the function captured, and its defaults, are arguments."""
+    if (name := assigned_free(callee.__code__)) is not None:
+        raise DerivativeError(
+            f"{callee.__qualname__} assigns to {name!r}, a variable of the function around it (`nonlocal`); "
+            "return the new value instead",
+            user_position(),
+        )
     contents = tuple(_contents(cell) for cell in callee.__closure__ or ())
     missing = callee.__code__.co_argcount - len(args)
     filled = args
@@ -278,6 +285,16 @@ def _call_closure(context: Any, callee: FunctionType, args: tuple[Any, ...], kwn
     entry = closure_entry(context, callee, len(filled) - len(kwnames), kwnames)
     y, pullback = entry.function(*contents, *filled)
     return y, functools.partial(_as_closure, pullback, callee.__code__.co_freevars, len(args))
+
+
+@functools.cache
+def assigned_free(code: types.CodeType) -> str | None:
+    """A variable of an enclosing function that this code, or a function in it, assigns to."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in code.co_freevars:
+            return str(instruction.argval)
+    inner = (assigned_free(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return next((name for name in inner if name in code.co_freevars), None)
 
 
 def _contents(cell: Any) -> Any:

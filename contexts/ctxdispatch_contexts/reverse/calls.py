@@ -10,7 +10,7 @@ Python code and without a rule is replaced by its refusal.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -52,11 +52,14 @@ class Instrumented:
         self.replaced: dict[Op, tuple[Value, list[Operand]]] = {}
         self.before: dict[Op, Operand] = {}
         self.keywords: set[Op] = set()
+        self.calls: set[Op] = set()
 
 
-def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | None) -> Instrumented:
-    """Replace, in place, every active op that has no static rule. `own` is the one call of an entry made for it: if
-    that is still there, nothing more will be found out about it later."""
+def instrument(
+    graph: Graph, active: set[Value], entries: Entries, own: Op | None, kept: Container[Op] = ()
+) -> Instrumented:
+    """Replace, in place, every active op that has no static rule, and those of `kept`. `own` is the one call of an
+    entry made for it: if that is still there, nothing more will be found out about it later."""
     found = Instrumented()
     for block in graph.blocks:
         for op in list(block.ops):
@@ -64,6 +67,8 @@ def instrument(graph: Graph, active: set[Value], entries: Entries, own: Op | Non
                 op = _unpack_items(block, op, active)
             if op.fn in _APPENDS and op.args[0] in active:
                 _remember_length(block, op, found)
+            elif op in kept and op is not own:
+                _replace(block, op, active, entries, own, found)
             elif _depends(op, active) and static_rule(op, active, certain=op is not own) is None:
                 _replace(block, op, active, entries, own, found)
             elif op.fn in (operator.add, operator.mul, operator.getitem) and not active.isdisjoint(op.results):
@@ -82,7 +87,8 @@ def _remember(block: Block, op: Op, found: Instrumented) -> None:
     """What the sweep asks of a list that may have changed by then: which item was read, how long it was."""
     sequences = [a for a in op.args if T.cls_of(operand_type(a)) in (list, tuple)]
     if op.fn is operator.getitem and T.cls_of(operand_type(op.args[0])) is list and not _is_position(op.args[1]):
-        added = Op(Const(containers.position), list(op.args), [Value("at")], (), op.pos)
+        type_ = T.Exact({int: int, slice: range}.get(T.cls_of(operand_type(op.args[1])), object))  # type: ignore[arg-type]
+        added = Op(Const(containers.position), list(op.args), [Value("at", type_ if type_.cls is not object else T.Any)], (), op.pos)
     elif op.fn is not operator.getitem and sequences:
         added = Op(Const(len), sequences[:1], [Value("n", T.Exact(int))], (), op.pos)
     else:
@@ -125,11 +131,13 @@ def _index(block: Block, op: Op) -> int:
 # -- mutation ---------------------------------------------------------------------------------------------------
 
 
-def refuse_lost_stores(graph: Graph, varied: set[Value], active: set[Value], inner: bool) -> None:
+def refuse_lost_stores(graph: Graph, varied: set[Value], inner: bool) -> list[Op]:
     """Refuse stores of differentiated data that the sweep would not see. `inner`: this is a call's program, and its
-    caller goes on with the objects that it stores to. Calls that may do such a thing are made to be looked into."""
+    caller goes on with the objects that it stores to. The result: calls that may do such a thing, to be looked into
+    when they are made."""
     if not any(stores.changed(op) is not None or runs_python(op) for _, op in graph.ops()):
-        return
+        return []
+    kept: list[Op] = []
     found = stores.LostStores(graph, varied, inner=inner)
     for _, op in list(graph.ops()):
         if found.lost(op):
@@ -137,12 +145,15 @@ def refuse_lost_stores(graph: Graph, varied: set[Value], active: set[Value], inn
         elif inner and found.changes_callers_array(op):
             op.callee, op.syntax = Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op.pos))), False
         elif found.kept(op):
-            active.update(op.results)
+            kept.append(op)
+    return kept
 
 
-def refuse_stale_stores(graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]]) -> None:
-    """Refuse stores into what the sweep reads later."""
-    for store, reader in stores.stale_stores(graph, primal, reads).items():
+def refuse_stale_stores(
+    graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]], calls: Container[Op]
+) -> None:
+    """Refuse stores into what the sweep reads later. `calls` refuse theirs by themselves."""
+    for store, reader in stores.stale_stores(graph, primal, reads, calls).items():
         refusal = Refusal(MutationError, stale_message(store, reader), store.pos)
         if stores.may_rebind(store):
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
@@ -222,6 +233,7 @@ def _replace(
     opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
     at = _index(block, op)
     block.ops[at : at + 1] = [call, opening]
+    found.calls.add(call)
     found.replaced[opening] = (pullback, operands)
     if op.kwnames:
         found.keywords.add(opening)

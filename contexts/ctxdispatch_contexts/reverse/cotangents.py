@@ -348,6 +348,11 @@ def project(bar: Any, primal: Any) -> Any:
 # -- broadcasting -----------------------------------------------------------------------------------------------
 
 
+def times(g: float, slope: float) -> float:
+    """g * slope where a power is flat whatever comes after it: sqrt(x ** 2) has slope 0 at 0, not nan."""
+    return g * slope if slope else 0.0
+
+
 def fitted(cotangent: Any, primal: Any) -> Any:
     """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list, ..."""
     if cotangent is None or isinstance(primal, (int, bool, np.integer)):

@@ -67,14 +67,23 @@ def reverse_elementwise(adjoint: Any, op: Op, row: Elementwise, g: Operand) -> N
     for i, (arg, kind) in enumerate(zip(op.args, row.kinds, strict=True)):
         if kind != "zero" and arg in adjoint.active:
             factor = _partial(adjoint, op, row, i, partials[i])
-            adjoint.add(arg, fit(adjoint, product(adjoint, g, factor, op), arg, op.result))
+            power = row.name == "pow" and i == 0 and operand_type(op.result) == T.Exact(float) and _known(g) is None
+            if power:
+                cotangent: Operand = adjoint.call(cotangents.times, g, factor, type=T.Exact(float))
+            else:
+                cotangent = product(adjoint, g, factor, op)
+            adjoint.add(arg, fit(adjoint, cotangent, arg, op.result))
 
 
 def _reverse_square(adjoint: Any, op: Op, g: Operand) -> None:
     """x * x: 2 x g at once."""
     arg = op.args[0]
-    twice = adjoint.pullbacks.typed(adjoint, operator.mul, g, Const(2.0)) if not _is_one(g) else Const(2.0)
-    cotangent = product(adjoint, twice, adjoint.recall(arg), op)
+    if operand_type(arg) == T.Exact(float) and _known(g) is None:
+        slope = adjoint.pullbacks.typed(adjoint, operator.mul, Const(2.0), adjoint.recall(arg))
+        cotangent: Operand = adjoint.call(cotangents.times, g, slope, type=T.Exact(float))
+    else:
+        twice = adjoint.pullbacks.typed(adjoint, operator.mul, g, Const(2.0)) if not _is_one(g) else Const(2.0)
+        cotangent = product(adjoint, twice, adjoint.recall(arg), op)
     adjoint.add(arg, fit(adjoint, cotangent, arg, op.result))
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value, positional
-from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.rewrite import clone, substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.guards import CodeIs, Guard
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.reverse.activity import carries
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
@@ -36,6 +36,10 @@ MAX_CHAIN = 8
 _live: weakref.WeakSet[Entry]
 
 
+class Default:
+    """Stands for an argument that the caller left out."""
+
+
 class Source:
     """What is differentiated: `graph()` gives a fresh copy of its IR, `guards` what that copy takes for granted."""
 
@@ -47,7 +51,18 @@ class Source:
         return clone(lifted(self.function))
 
     def guards(self) -> list[Guard]:
-        return [CodeIs(self.function, self.function.__code__)]
+        f = self.function
+        defaults: list[Guard] = [DefaultsAre(f, f.__defaults__, None)] if f.__defaults__ else []
+        return [CodeIs(f, f.__code__), *defaults]
+
+    def default(self, i: int) -> Any:
+        """The default of parameter i, as it is now."""
+        defaults = self.function.__defaults__ or ()
+        at = i - self.function.__code__.co_argcount
+        if at < -len(defaults):
+            name = self.signature().names[i]
+            raise TypeError(f"{self.function.__qualname__}() missing 1 required positional argument: {name!r}")
+        return defaults[at]
 
     def signature(self) -> Signature:
         return Signature.of(self.function.__code__)
@@ -119,8 +134,9 @@ class Entry:
         self.function = make_function(self._stub_graph(), self.namespace, self.closure)
         self._stub: CodeType = self.function.__code__
         if function is not None:
-            self.function.__defaults__ = function.__defaults__
-            self.function.__kwdefaults__ = function.__kwdefaults__
+            self.function.__defaults__ = (Default,) * len(function.__defaults__ or ()) or None
+            self.function.__wrapped__ = function  # type: ignore[attr-defined]
+            self.function.__doc__ = function.__doc__
         _live.add(self)
 
     def _stub_graph(self) -> Graph:
@@ -165,10 +181,18 @@ class Entry:
     def program(self, types: tuple[T.Type, ...]) -> Program:
         self._check_arguments(types)
         program = differentiate(
-            self.source.graph, types, self.source.cells, self.mode, self.context.ad_has_rule, self.context.ad_entries
+            lambda: self._graph(types), types, self.source.cells, self.mode, self.context.ad_has_rule, self.context.ad_entries
         )
         program.guards[:0] = self.source.guards()
         return program
+
+    def _graph(self, types: tuple[T.Type, ...]) -> Graph:
+        """The source's, with the defaults of arguments that were left out."""
+        graph = self.source.graph()
+        left_out = [i for i, type_ in enumerate(types) if type_ == T.Known(Default)]
+        if left_out and isinstance(self.source, Source):
+            substitute(graph, {graph.params[i]: Const(self.source.default(i)) for i in left_out})
+        return graph
 
     def _check_arguments(self, types: tuple[T.Type, ...]) -> None:
         if self.mode.split or self.mode.wrt is None:
@@ -176,16 +200,24 @@ class Entry:
         names = self.source.signature().names
         for i in self.mode.wrt:
             if not carries(types[i]):
-                cls = T.cls_of(types[i])
-                raise DerivativeError(
-                    f"argument {names[i]!r} (argnums {i}) is of type {cls.__name__ if cls else types[i]}, which has no "
-                    "derivative; pass a float (or an array of floats), or leave it out of argnums",
-                    user_position(),
-                )
+                raise DerivativeError(f"argument {names[i]!r} (argnums {i}) {_unfit(types[i])}", user_position())
 
     def forget(self) -> None:
         self.specialised.clear()
         self.function.__code__ = self._stub
+
+
+def _unfit(type_: T.Type) -> str:
+    """Why nothing can be differentiated with respect to an argument of this type, and what to do."""
+    if type_ == T.Known(Default):
+        return "was left out of the call; pass it, or leave it out of argnums"
+    if isinstance(type_, T.ArrayOf):
+        return f"is an array of dtype {type_.dtype}, which has no derivative; pass it `.astype(float)`"
+    cls = T.cls_of(type_)
+    return (
+        f"is of type {cls.__name__ if cls else type_}, which has no derivative; pass a float (or an array of floats), "
+        "or leave it out of argnums"
+    )
 
 
 _live = weakref.WeakSet()

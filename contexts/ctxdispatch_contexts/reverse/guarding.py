@@ -141,11 +141,19 @@ def _cell(tests: _Tests, cell: Any) -> Value:
     return tests.op(getattr, Const(cell), Const("cell_contents"))
 
 
+def _defaults_are(tests: _Tests, guard: G.DefaultsAre) -> None:
+    if guard.defaults:
+        tests.is_(tests.attribute(Const(guard.function), "__defaults__"), guard.defaults)
+    if guard.kwdefaults:
+        tests.is_(tests.attribute(Const(guard.function), "__kwdefaults__"), guard.kwdefaults)
+
+
 _CHECKS: dict[type, Callable[[_Tests, Any], None]] = {
     G.PathIs: _path_is,
     G.PathType: lambda tests, g: _check_type(tests, _load(tests, g), guardable(g.type)),
     G.AttrIs: lambda tests, g: tests.is_(tests.attribute(Const(g.owner), g.name), g.value),
     G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
+    G.DefaultsAre: _defaults_are,
     G.CellIs: lambda tests, g: tests.is_(_cell(tests, g.cell), g.value),
     G.CellType: lambda tests, g: _check_type(tests, _cell(tests, g.cell), guardable(g.type)),
 }
@@ -163,6 +171,9 @@ def holds(guard: G.Guard) -> bool:
                 return getattr(guard.owner, guard.name) is guard.value
             case G.CodeIs():
                 return guard.function.__code__ is guard.code
+            case G.DefaultsAre():
+                f = guard.function
+                return f.__defaults__ is guard.defaults and f.__kwdefaults__ is guard.kwdefaults
             case G.CellIs():
                 return guard.cell.cell_contents is guard.value
             case G.CellType():

@@ -25,7 +25,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
-from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
+from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.resolve import class_attribute
@@ -281,6 +281,8 @@ def _inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block |
         return None
     if not function.__module__ or not function.__module__.startswith(PACKAGE):
         prepared.assume(CodeIs(function, function.__code__))
+        if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(callee.signature.names):
+            prepared.assume(DefaultsAre(function, function.__defaults__, function.__kwdefaults__))
     cells = [Const(c) for c in function.__closure__ or ()]
     return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
 

@@ -34,7 +34,7 @@ from ctxdispatch_contexts.reverse.optimise import optimise
 from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
-from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of
+from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of, value_of_pair
 from ctxdispatch_contexts.reverse.structure import Shape, normalise
 from ctxdispatch_contexts.reverse.tidy import tidy
 
@@ -114,14 +114,14 @@ def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: 
         return None  # it never returns
     active = active_values(graph, wrt)
     join_methods(graph, active)
-    refuse_lost_stores(graph, varied_values(graph, wrt), active, mode.stub)
-    found = instrument(graph, active, entries, own)
+    kept = refuse_lost_stores(graph, varied_values(graph, wrt), mode.stub)
+    found = instrument(graph, active, entries, own, kept)
     adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
     primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
-        refuse_stale_stores(graph, primal, adjoint.reads)
+        refuse_stale_stores(graph, primal, adjoint.reads, found.calls)
     _close_sweep(adjoint, wrt, mode, shape, y)
     return adjoint
 
@@ -166,7 +166,10 @@ def cut(y: Any) -> Any:
 def _joint_seed(adjoint: Adjoint, y: Operand, mode: Mode) -> Operand:
     if not mode.has_aux:
         return _scalar_seed(adjoint, y)
-    value = adjoint.call(operator.getitem, y, Const(0), syntax=True, type=_item_type(y, 0))
+    if isinstance(y, Value) and isinstance(y.type, T.TupleOf) and len(y.type.items) == 2:
+        value = adjoint.call(operator.getitem, y, Const(0), syntax=True, type=_item_type(y, 0))
+    else:
+        value = adjoint.call(value_of_pair, y)
     seed = _scalar_seed(adjoint, value)
     return adjoint.call(primitives.build_tuple, seed, NONE, syntax=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,20 +45,59 @@ def _shown(y: Any) -> str:
     return f"a {type(y).__name__}"
 
 
+class ArrayLike(NamedTuple):
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+class Items(NamedTuple):
+    """A tuple or list, item by item."""
+
+    cls: type
+    items: tuple[Any, ...]
+
+
 def signature_of(y: Any) -> Any:
     """What `check_cotangent` needs to know of the result: not the result itself, which may be large."""
     if isinstance(y, np.ndarray):
-        return (y.shape, y.dtype)
+        return ArrayLike(y.shape, y.dtype)
+    if isinstance(y, (tuple, list)):
+        return Items(type(y), tuple(map(signature_of, y)))
     return type(y)
 
 
 def check_cotangent(g: Any, signature: Any) -> Any:
     """`g` as the cotangent of a result of that signature; an error where it does not fit."""
-    if isinstance(signature, tuple):
+    if isinstance(signature, ArrayLike):
         return _check_array(g, *signature)
+    if isinstance(signature, Items):
+        return _check_items(g, *signature)
     if issubclass(signature, (float, np.floating, complex, np.complexfloating)):
         return _check_number(g, signature)
     return g
+
+
+def _check_items(g: Any, cls: type, items: tuple[Any, ...]) -> Any:
+    if g is None:
+        return None
+    if not isinstance(g, (tuple, list)) or len(g) != len(items):
+        given = f"a {type(g).__name__} of length {len(g)}" if isinstance(g, (tuple, list)) else f"a {type(g).__name__}"
+        raise DerivativeError(
+            f"the pullback's argument ybar is {given}, the function's result is a {cls.__name__} of length "
+            f"{len(items)}; give a {cls.__name__} with a cotangent (or None) per item"
+        )
+    return [None if c is None else check_cotangent(c, s) for c, s in zip(g, items, strict=True)]
+
+
+def value_of_pair(y: Any) -> Any:
+    """The value of a function that returns (value, aux)."""
+    if not isinstance(y, tuple) or len(y) != 2:
+        raise DerivativeError(
+            f"has_aux=True needs a function that returns a pair (value, aux), and this one returned {_shown(y)}; "
+            "return such a pair, or leave has_aux out",
+            user_position(),
+        )
+    return y[0]
 
 
 def _check_array(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -13,7 +13,7 @@ What neither the result nor the sweep reads (counters, logs, caches) may be stor
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -150,7 +150,7 @@ class Needed:
         target = changed(op)
         if target is not None:
             return not self.sites.isdisjoint(self.objects.of(target))
-        return runs_python(op) and any(self.sites & (self.objects.of(a) - {OUTSIDE}) for a in op.args)
+        return runs_python(op) and any(self.sites & (self.objects.reach(a) - {OUTSIDE}) for a in op.operands())
 
     def _need(self, operand: Operand) -> None:
         if isinstance(operand, Const) or (carries(operand.type) and operand not in self.values):
@@ -186,7 +186,10 @@ class LostStores:
         self.objects = Objects(graph)
         self.order = Order(graph)
         self.needed = Needed(graph, self.objects, all_outside=inner)
-        self.uses = [u for u in uses(graph) if isinstance(u[0], (Value, Const)) and self._is_needed(u[2])]
+        self.uses: dict[Operand, list[tuple[tuple[Block, int], Any]]] = {}
+        for operand, place, user in uses(graph):
+            if self.objects.of(operand) and self._is_needed(user):
+                self.uses.setdefault(operand, []).append((place, user))
 
     def _is_needed(self, user: Any) -> bool:
         if isinstance(user, Op):
@@ -217,10 +220,10 @@ class LostStores:
         """The object is read after the store as another value that was there before it, or came from outside."""
         here = self.order.place[store]
         made = site if site is not OUTSIDE else None
-        for operand, place, user in self.uses:
-            if operand is target or user is store or not self.order.after(here, place, made, operand):
+        for operand, places in self.uses.items():
+            if operand is target or site not in self.objects.reach(operand) or not self._independent(operand, here, site, made):
                 continue
-            if site in self.objects.reach(operand) and self._independent(operand, here, site, made):
+            if any(user is not store and self.order.after(here, place, made, operand) for place, user in places):
                 return True
         return False
 
@@ -249,34 +252,33 @@ class LostStores:
             return False
         if not any(a in self.varied for a in op.operands() if isinstance(a, Value)):
             return False
-        shared = [a for a in op.operands() if self.needed.sites & (self.objects.of(a) - {OUTSIDE})]
-        outside = OUTSIDE in self.needed.sites and any(OUTSIDE in self.objects.of(a) for a in op.args)
-        return (bool(shared) or outside) and self.needed.values.isdisjoint(op.results)
+        shared = any(self.needed.sites & self.objects.reach(a) for a in op.operands())
+        return shared and self.varied.isdisjoint(op.results)
 
 
 # -- stale ------------------------------------------------------------------------------------------------------
 
 
-def stale_stores(graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]]) -> dict[Op, Op]:
+def stale_stores(
+    graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]], calls: Container[Op]
+) -> dict[Op, Op]:
     """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when `reader` read it."""
     ops = [op for block in primal for op in block.ops]
     stores = [(op, target) for op in ops if (target := changed(op)) is not None and _changes_data(op)]
     if not stores or not reads:
         return {}
-    objects, order = Objects(graph, primal), Order(graph)
+    objects, order = Objects(graph, primal, calls), Order(graph)
+    readers: dict[Any, set[Op]] = {}
+    for value, reader in reads:
+        for site in objects.reach(value) if reader in order.place else ():
+            readers.setdefault(site, set()).add(reader)
     found: dict[Op, Op] = {}
     for store, target in stores:
-        for value, reader in reads:
-            if reader in order.place and store not in found and _overtakes(store, target, value, reader, objects, order):
-                found[store] = reader
+        for site in objects.of(target):
+            for reader in readers.get(site, ()):
+                if store not in found and order.after(order.place[reader], order.place[store], site):
+                    found[store] = reader
     return found
-
-
-def _overtakes(store: Op, target: Operand, value: Operand, reader: Op, objects: Objects, order: Order) -> bool:
-    for site in objects.of(target) & objects.reach(value):
-        if order.after(order.place[reader], order.place[store], site):
-            return True
-    return False
 
 
 def _changes_data(op: Op) -> bool:
