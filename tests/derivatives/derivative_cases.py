@@ -920,10 +920,8 @@ def _(draw):
 
 @case(np.linalg.pinv)
 def _(draw):
-    return (
-        array(draw, draw(st.sampled_from([(2, 3), (3, 2), (3, 3), (2, 4, 2)])), complex_=True)
-        + 2 * np.eye(4)[:3, :3][0, 0],
-    ), {}
+    shape = draw(st.sampled_from([(2, 3), (3, 2), (3, 3), (2, 4, 2)]))
+    return (array(draw, shape, complex_=True) + 9 * np.eye(*shape[-2:]),), {}
 
 
 @case(np.linalg.qr)
@@ -1147,8 +1145,13 @@ def _(draw):
 def _(draw):
     return (
         array(draw, shape_of(draw, 0, 2)),
-        *draw(st.sampled_from([(-0.5, 0.5), (None, 0.5), (0.1,), (0.1, None)])),
+        *draw(st.sampled_from([(-0.5, 0.5), (None, 0.5), (0.1, None)])),
     ), {}
+
+
+@each(np.ndarray.clip)
+def _(draw):
+    return (array(draw, shape_of(draw, 0, 2)), 0.1), {}
 
 
 @each(np.median, np.ptp)
