@@ -56,9 +56,9 @@ class Known(Type):
         return isinstance(other, Known) and _same(self.value, other.value)
 
     def __hash__(self) -> int:
-        if isinstance(self.value, (int, str, bytes)):
+        if isinstance(self.value, (int, str, bytes)) or (type(self.value) is float and self.value == self.value):
             return hash(self.value)
-        return hash(type(self.value))  # 0.0 and -0.0, nan and nan; bound builtins are a new object each time
+        return hash(type(self.value))  # nan and nan; bound builtins are a new object each time
 
     def __repr__(self) -> str:
         return f"Known({self.value!r})"

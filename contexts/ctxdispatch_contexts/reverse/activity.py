@@ -20,7 +20,7 @@ import numpy as np
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.derivatives.table import is_zero
+from ctxdispatch_contexts.derivatives.table import elementwise, is_zero
 
 _DISCRETE = (
     int, bool, str, bytes, type(None), type(Ellipsis), slice, range, type,
@@ -51,7 +51,10 @@ ZERO_BY_RULE: set[Any] = set()
 
 
 def has_zero_derivative(fn: Any) -> bool:
-    return hashable(fn) and (fn in ZERO_BY_RULE or is_zero(fn))
+    if not hashable(fn):
+        return False
+    row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed
+    return fn in ZERO_BY_RULE or (set(row.kinds) == {"zero"} if row is not None else is_zero(fn))
 
 
 def carries(type_: T.Type | None) -> bool:

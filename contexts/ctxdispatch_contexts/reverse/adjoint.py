@@ -23,15 +23,14 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import Loop
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Iterate, Op, Operand, Value
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import passed
+from ctxdispatch_contexts.reverse.bars import NONE, ZERO, cotangent_type, is_zero, may_be_none, numeric
+from ctxdispatch_contexts.reverse.merges import Merges
 from ctxdispatch_contexts.reverse.structure import Shape
-
-ZERO = Const(cotangents.ZERO)
-NONE = Const(None)
 
 
 @dataclass(eq=False)
@@ -58,7 +57,7 @@ class Adjoint:
         self.build = Builder(self.graph, default=self._default)
         self.scope = Scope()
         self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed
-        self._came: dict[Block, Operand] = {}
+        self.merges = Merges(shape, self._define)
         self.reversing: Op | None = None
         # values that the sweep reads, and the op whose reverse does
         self.reads: list[tuple[Operand, Op]] = []
@@ -223,7 +222,7 @@ class Adjoint:
             self._pass_back(block, *preds[0], twin)
             return
         arms = [self.build.new_block(sealed=False) for _ in preds]
-        self._choose(self.recall(self.came(block)), arms)
+        self._choose(self.recall(self.merges.came(block)), arms)
         for arm, (pred, edge) in zip(arms, preds, strict=True):
             self.build.enter(arm)
             self.build.seal(arm)
@@ -267,48 +266,6 @@ class Adjoint:
             self.call(primitives.list_append, self.items[terminator], bar, syntax=True)
         else:
             self.add(terminator.iterator, self.call(primitives.build_list, bar, syntax=True))
-
-    def came(self, block: Block) -> Operand:
-        """By which of its edges `block` was entered: a bool for two of them, else a number."""
-        if block not in self._came:
-            self._came[block] = self._tested(block) or self._recorded(block)
-        return self._came[block]
-
-    def _tested(self, block: Block) -> Operand | None:
-        """The condition that decided between the two predecessors, where there is one: True for the
-        second."""
-        preds = self.shape.preds(block)
-        fork = self.shape.tree.idom[block]
-        branch = fork.terminator
-        if (
-            len(preds) != 2
-            or not isinstance(branch, Branch)
-            or self.shape.loop(fork) is not self.shape.loop(block)
-        ):
-            return None
-        sides = [self._side(fork, branch, pred, edge) for pred, edge in preds]
-        return branch.cond if sides == [False, True] else None
-
-    def _side(self, fork: Block, branch: Branch, pred: Block, edge: Edge) -> bool | None:
-        for side, out in ((True, branch.then), (False, branch.orelse)):
-            if out is edge:
-                return side
-            if (
-                pred is not fork
-                and len(self.shape.preds(out.target)) == 1
-                and self.shape.tree.dominates(out.target, pred)
-            ):
-                return side
-        return None
-
-    def _recorded(self, block: Block) -> Value:
-        preds = self.shape.preds(block)
-        param = Value("came", T.Exact(bool if len(preds) == 2 else int))
-        block.params.append(param)
-        for number, (_, edge) in enumerate(preds):
-            edge.args.append(Const(bool(number) if len(preds) == 2 else number))
-        self._define(param, block)
-        return param
 
     # -- loops -----------------------------------------------------------------------------------------------
 
@@ -441,37 +398,6 @@ def _passes(edge: Edge, position: int) -> Operand | None:
     return edge.args[position] if position >= 0 else None
 
 
-def numeric(type_: T.Type | None) -> bool:
-    """Cotangents of such values add with `+`."""
-    match type_:
-        case T.ArrayOf():
-            return type_.dtype.kind in "fc"
-        case T.Exact(cls):
-            import numpy as np
-
-            return issubclass(cls, (float, complex, np.inexact))
-        case T.OneOf(classes):
-            return any(numeric(T.Exact(cls)) for cls in classes)
-    return False
-
-
-def cotangent_type(value: Operand) -> T.Type:
-    type_ = value.type if isinstance(value, Value) else None
-    if isinstance(type_, T.OneOf) and numeric(type_):
-        return T.OneOf(type_.classes | {float})
-    return type_ if type_ is not None and numeric(type_) else T.Any
-
-
-def may_be_none(cotangent: Operand) -> bool:
-    """Nothing is known of it: a pullback met at run time gave it, or it is an entry of a container's
-    cotangent."""
-    return isinstance(cotangent, Value) and cotangent.type in (None, T.Any)
-
-
-def is_zero(operand: Operand) -> bool:
-    return isinstance(operand, Const) and operand.value is cotangents.ZERO
-
-
 def rewind(*lists: list[Any]) -> Any:
     """From the last entries of lists of one length to the first. Lowered by `tidy`."""
     return zip(*map(reversed, lists))
@@ -480,6 +406,3 @@ def rewind(*lists: list[Any]) -> Any:
 def steps(count: int) -> Any:
     """So many iterations. Lowered by `tidy`."""
     return iter(range(count))
-
-
-__all__ = ["Adjoint", "Jump", "Scope", "cotangent_type", "is_zero", "numeric", "rewind", "steps"]

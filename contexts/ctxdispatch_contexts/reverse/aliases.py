@@ -8,7 +8,6 @@ immutable types are no objects. Whatever a callee is not known to do, it may do.
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,17 @@ NOTHING: Sites = frozenset()
 
 MAKES = frozenset({
     primitives.build_tuple, primitives.build_list, primitives.build_map, primitives.build_set, primitives.make_cell,
-    primitives.make_function, primitives.list_to_tuple, list, tuple, dict, set, sorted, reversed, iter, enumerate, zip,
-    dict.items, dict.values, dict.keys, list.copy, dict.copy, object.__new__, tuple.__new__,
+    primitives.make_function, object.__new__,
 })  # fmt: skip
-"""A new object that holds the operands, and what they hold."""
+"""A new object that holds the operands."""
+
+COPIES = frozenset({
+    primitives.list_to_tuple, list, tuple, dict, set, sorted, list.copy, dict.copy, tuple.__new__,
+})  # fmt: skip
+"""A new object that holds what the operands hold."""
+
+ITERATES = frozenset({reversed, iter, enumerate, zip, dict.items, dict.values, dict.keys})
+"""A new object that gives what the operands hold, when it is asked."""
 
 READS = frozenset({
     operator.getitem, getattr, primitives.cell_get, dict.get, next, primitives.unpack, primitives.unpack_ex, list.pop,
@@ -50,18 +56,16 @@ NEW_ARRAYS = frozenset(
 
 
 class Objects:
-    """`quiet` are calls that keep none of their operands."""
-
-    def __init__(self, graph: Graph, blocks: Sequence[Block] | None = None, quiet: Container[Op] = ()) -> None:
-        self.quiet = quiet
+    def __init__(self, graph: Graph) -> None:
         self._reach: dict[Sites, Sites] = {}
         self._of: dict[Value, Sites] = {p: frozenset({OUTSIDE}) for p in graph.params if not _immutable(p)}
         self._of.update(dict.fromkeys(graph.cells, frozenset({OUTSIDE})))
         self._held: dict[Any, Sites] = {OUTSIDE: frozenset({OUTSIDE})}
+        self._looks_at: dict[Any, Sites] = {}
         self._grows = True
         while self._grows:
             self._grows = False
-            for block in graph.blocks if blocks is None else blocks:
+            for block in graph.blocks:
                 self._block(block)
 
     def of(self, operand: Operand) -> Sites:
@@ -85,7 +89,7 @@ class Objects:
             site = work.pop()
             if site not in found:
                 found.add(site)
-                work += self._held.get(site, NOTHING)
+                work += self._held.get(site, NOTHING) | self._looks_at.get(site, NOTHING)
         return frozenset(found)
 
     def _items(self, operand: Operand) -> Sites:
@@ -98,7 +102,7 @@ class Objects:
             self._op(op)
         if isinstance(block.terminator, Iterate):
             iterator = block.terminator.iterator
-            self._raise(block.terminator.body.target.params[0], self._items(iterator) | self.of(iterator))
+            self._raise(block.terminator.body.target.params[0], self._items(iterator))
         for edge in block.edges():
             for param, arg in passed(block.terminator, edge):
                 self._raise(param, self.of(arg))
@@ -121,28 +125,39 @@ class Objects:
             stored = [s for a in op.args[1:] for s in (self.of(a) | self._items(a))]
             for site in self.of(op.args[0]):
                 self._hold(site, frozenset(stored))
-        elif fn in MAKES:
-            self._make(op)
+        elif fn in MAKES or fn in COPIES or fn in ITERATES:
+            self._make(op, fn)
         elif fn in READS:
             cls = T.cls_of(operand_type(op.args[0]))
             view = self.of(op.args[0]) if cls in (None, np.ndarray) else NOTHING
             self._give(op, view | (NOTHING if cls is np.ndarray else self._items(op.args[0])))
-        elif fn in NEW_ARRAYS or elementwise(fn) is not None and self._only_arrays(op):
-            self._give(op, frozenset({op}))
+        elif fn in NEW_ARRAYS or elementwise(fn) is not None:
+            self._make(op, list)  # of sequences, the sum holds their items
+        elif vjp_rule(fn) is not None or has_zero_derivative(fn):
+            self._view(op)
         else:
             self._unknown(op)
 
-    def _make(self, op: Op) -> None:
+    def _make(self, op: Op, fn: Any) -> None:
         for operand in op.args:
-            self._hold(op, self.of(operand) | self._items(operand))
+            if fn in MAKES or T.cls_of(operand_type(operand)) not in (list, tuple, dict):
+                self._hold(op, self.of(operand))
+            if fn not in MAKES:
+                self._hold(op, self._items(operand))
+            if fn in ITERATES:
+                self._looks_at[op] = self._looks_at.get(op, NOTHING) | self.of(operand)
         self._give(op, frozenset({op}))
 
-    def _only_arrays(self, op: Op) -> bool:
-        return all(isinstance(t := operand_type(a), T.ArrayOf) or effects.immutable(t) for a in op.args)
+    def _view(self, op: Op) -> None:
+        """A function of NumPy: a new array or a view, or a list of such."""
+        for operand in op.args:
+            self._hold(op, self.of(operand) | self._items(operand))
+        arrays = [self.of(a) for a in op.args if T.cls_of(operand_type(a)) not in (list, tuple, dict)]
+        self._give(op, frozenset({op}).union(*arrays))
 
     def _unknown(self, op: Op) -> None:
         seen = frozenset().union(*[self.reach(a) for a in op.operands()])
-        if runs_python(op) and op not in self.quiet:
+        if runs_python(op):
             seen |= {OUTSIDE} if op.fn is not primitives.load_global else NOTHING
             for site in seen:
                 self._hold(site, seen)
@@ -161,14 +176,15 @@ def runs_python(op: Op) -> bool:
     fn = op.fn
     if fn is None:
         return True
-    if hashable(fn) and (vjp_rule(fn) or elementwise(fn) or has_zero_derivative(fn)):
+    if hashable(fn) and (elementwise(fn) or vjp_rule(fn) or has_zero_derivative(fn)):
         return False
     module = str(getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", ""))
     return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, (np.ufunc, type))
 
 
 def _immutable(operand: Operand) -> bool:
-    return effects.immutable(operand_type(operand))
+    type_ = operand_type(operand)
+    return type_ is not T.Never and effects.immutable(type_)
 
 
 

@@ -19,12 +19,12 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import hashable
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
-from ctxdispatch_contexts.reverse.containers import from_items
 from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
 from ctxdispatch_contexts.reverse.entry_keys import HOLE, holes
 from ctxdispatch_contexts.reverse.entry_table import call_entry, closure_entry
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.methods import Method
+from ctxdispatch_contexts.reverse.walking import from_items
 
 
 @functools.lru_cache(maxsize=256)

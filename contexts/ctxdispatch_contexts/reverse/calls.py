@@ -23,8 +23,8 @@ from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.reverse import containers, stores
 from ctxdispatch_contexts.reverse.activity import STORES
-from ctxdispatch_contexts.reverse.aliases import runs_python
-from ctxdispatch_contexts.reverse.containers import REVERSED, unpacked
+from ctxdispatch_contexts.reverse.aliases import Objects
+from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
 from ctxdispatch_contexts.reverse.errors import (
@@ -38,6 +38,7 @@ from ctxdispatch_contexts.reverse.methods import join_methods
 from ctxdispatch_contexts.reverse.prepare import lifted
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.rules import operand_type
+from ctxdispatch_contexts.reverse.walking import unpacked
 
 Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
 """entries(callee, template, keyword names): the entry for such calls; callee None where it is the entry's own first
@@ -52,7 +53,6 @@ class Instrumented:
         self.replaced: dict[Op, tuple[Value, list[Operand]]] = {}
         self.before: dict[Op, Operand] = {}
         self.keywords: set[Op] = set()
-        self.calls: set[Op] = set()
 
 
 def instrument(
@@ -131,14 +131,11 @@ def _index(block: Block, op: Op) -> int:
 # -- mutation ---------------------------------------------------------------------------------------------------
 
 
-def refuse_lost_stores(graph: Graph, varied: set[Value], inner: bool) -> list[Op]:
+def refuse_lost_stores(graph: Graph, found: stores.LostStores, inner: bool) -> list[Op]:
     """Refuse stores of differentiated data that the sweep would not see. `inner`: this is a call's program, and its
     caller goes on with the objects that it stores to. The result: calls that may do such a thing, to be looked into
     when they are made."""
-    if not any(stores.changed(op) is not None or runs_python(op) for _, op in graph.ops()):
-        return []
     kept: list[Op] = []
-    found = stores.LostStores(graph, varied, inner=inner)
     for _, op in list(graph.ops()):
         if found.lost(op):
             _refuse(op, MutationError, mutation_message(op))
@@ -150,10 +147,10 @@ def refuse_lost_stores(graph: Graph, varied: set[Value], inner: bool) -> list[Op
 
 
 def refuse_stale_stores(
-    graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]], calls: Container[Op]
+    graph: Graph, objects: Objects, primal: Sequence[Block], reads: list[tuple[Operand, Op]]
 ) -> None:
-    """Refuse stores into what the sweep reads later. `calls` refuse theirs by themselves."""
-    for store, reader in stores.stale_stores(graph, primal, reads, calls).items():
+    """Refuse stores into what the sweep reads later."""
+    for store, reader in stores.stale_stores(graph, objects, primal, reads).items():
         refusal = Refusal(MutationError, stale_message(store, reader), store.pos)
         if stores.may_rebind(store):
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
@@ -233,7 +230,6 @@ def _replace(
     opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
     at = _index(block, op)
     block.ops[at : at + 1] = [call, opening]
-    found.calls.add(call)
     found.replaced[opening] = (pullback, operands)
     if op.kwnames:
         found.keywords.add(opening)

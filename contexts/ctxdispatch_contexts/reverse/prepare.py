@@ -31,11 +31,12 @@ from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.reverse.activity import carries
-from ctxdispatch_contexts.reverse.elementwise import INPLACE
+from ctxdispatch_contexts.reverse.elementwise import INPLACE, row_for
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.objects import construct, method_of_operator
 from ctxdispatch_contexts.reverse.returns import Returns
 from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
+from ctxdispatch_contexts.reverse.structural import applies, rule_of
 
 MAX_OPS = 4000
 EAGER = frozenset({builtins.sum, builtins.list, builtins.tuple, builtins.max, builtins.min, builtins.set,
@@ -177,7 +178,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
     if operator_method is not None:
         op.args = operator_method[1]
         return Target(operator_method[0])
-    other = lowering(fn)
+    other = None if _has_rule_for(op) else lowering(fn)
     if isinstance(other, FunctionType):
         return Target(other)
     if isinstance(fn, FunctionType):
@@ -191,6 +192,11 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
         prepared.assume(AttrIs(type(fn), "__call__", call))
         return Target(call, [op.callee])
     return None
+
+
+def _has_rule_for(op: Op) -> bool:
+    """A row or a vjp rule fits these arguments: better than reading what the callee is lowered to."""
+    return row_for(op) is not None or (rule_of(op) is not None and applies(op))
 
 
 def _object(op: Op, prepared: Prepared) -> Target | None:

@@ -26,7 +26,8 @@ from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import active_values, carries, varied_values
-from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric
+from ctxdispatch_contexts.reverse.adjoint import Adjoint
+from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.methods import join_methods
@@ -35,6 +36,7 @@ from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
 from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of, value_of_pair
+from ctxdispatch_contexts.reverse.stores import LostStores
 from ctxdispatch_contexts.reverse.structure import Shape, normalise
 from ctxdispatch_contexts.reverse.tidy import tidy
 
@@ -114,14 +116,16 @@ def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: 
         return None  # it never returns
     active = active_values(graph, wrt)
     join_methods(graph, active)
-    kept = refuse_lost_stores(graph, varied_values(graph, wrt), mode.stub)
+    looked = LostStores(graph, varied_values(graph, wrt), inner=mode.stub) if LostStores.any(graph) else None
+    kept = refuse_lost_stores(graph, looked, mode.stub) if looked is not None else ()
     found = instrument(graph, active, entries, own, kept)
     adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
     primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
-        refuse_stale_stores(graph, primal, adjoint.reads, found.calls)
+        if looked is not None:
+            refuse_stale_stores(graph, looked.objects, primal, adjoint.reads)
     _close_sweep(adjoint, wrt, mode, shape, y)
     return adjoint
 

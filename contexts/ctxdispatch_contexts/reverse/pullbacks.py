@@ -17,7 +17,8 @@ from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import STORES
-from ctxdispatch_contexts.reverse.adjoint import Adjoint, cotangent_type, is_zero
+from ctxdispatch_contexts.reverse.adjoint import Adjoint
+from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
 from ctxdispatch_contexts.reverse.elementwise import reverse_elementwise, row_for, strict
 from ctxdispatch_contexts.reverse.errors import DerivativeError, Refusal, described, user_position

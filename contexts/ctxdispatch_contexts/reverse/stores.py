@@ -13,7 +13,7 @@ What neither the result nor the sweep reads (counters, logs, caches) may be stor
 from __future__ import annotations
 
 import operator
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,10 +153,15 @@ class Needed:
         return runs_python(op) and any(self.sites & (self.objects.reach(a) - {OUTSIDE}) for a in op.operands())
 
     def _need(self, operand: Operand) -> None:
-        if isinstance(operand, Const) or (carries(operand.type) and operand not in self.values):
+        if isinstance(operand, Const) or (_may_carry(operand) and operand not in self.values):
             self.sites |= self.objects.reach(operand)
             if isinstance(operand, Value):
                 self.values.add(operand)
+
+
+def _may_carry(value: Value) -> bool:
+    """An item of a list that is empty as far as inference sees may come by an alias of it."""
+    return value.type is T.Never or carries(value.type)
 
 
 def uses(graph: Graph) -> Iterator[tuple[Operand, tuple[Block, int], Any]]:
@@ -195,6 +200,11 @@ class LostStores:
         if isinstance(user, Op):
             return not self.needed.values.isdisjoint(user.results) or changed(user) is not None
         return user is None or user in self.needed.values
+
+    @staticmethod
+    def any(graph: Graph) -> bool:
+        """Whether there is anything to look for."""
+        return any(changed(op) is not None or runs_python(op) for _, op in graph.ops())
 
     def lost(self, op: Op) -> bool:
         """Whether `op` stores differentiated data where the sweep does not find it again."""
@@ -260,14 +270,14 @@ class LostStores:
 
 
 def stale_stores(
-    graph: Graph, primal: Sequence[Block], reads: list[tuple[Operand, Op]], calls: Container[Op]
+    graph: Graph, objects: Objects, primal: Sequence[Block], reads: list[tuple[Operand, Op]]
 ) -> dict[Op, Op]:
     """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when `reader` read it."""
     ops = [op for block in primal for op in block.ops]
     stores = [(op, target) for op in ops if (target := changed(op)) is not None and _changes_data(op)]
     if not stores or not reads:
         return {}
-    objects, order = Objects(graph, primal, calls), Order(graph)
+    order = Order(graph)
     readers: dict[Any, set[Op]] = {}
     for value, reader in reads:
         for site in objects.reach(value) if reader in order.place else ():

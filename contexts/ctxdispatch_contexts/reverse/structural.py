@@ -20,7 +20,8 @@ from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.linear import spread
 from ctxdispatch_contexts.derivatives.table import array_arguments, attribute_rule, vjp_rule
 from ctxdispatch_contexts.reverse import cotangents
-from ctxdispatch_contexts.reverse.adjoint import Adjoint, is_zero
+from ctxdispatch_contexts.reverse.adjoint import Adjoint
+from ctxdispatch_contexts.reverse.bars import is_zero
 from ctxdispatch_contexts.reverse.elementwise import cast, leaf_class
 from ctxdispatch_contexts.reverse.errors import DerivativeError, Refusal, described
 from ctxdispatch_contexts.reverse.rules import call_rule, entry_of_tuple, infer_op, operand_type

@@ -20,9 +20,10 @@ from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
-from ctxdispatch_contexts.reverse import containers, cotangents
+from ctxdispatch_contexts.reverse import containers, cotangents, walking
 from ctxdispatch_contexts.reverse.activity import passed
-from ctxdispatch_contexts.reverse.adjoint import NONE, ZERO, Adjoint, is_zero, numeric, rewind, steps
+from ctxdispatch_contexts.reverse.adjoint import Adjoint, rewind, steps
+from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 
 LINEAR = frozenset(
     {operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, cotangents.full}
@@ -31,8 +32,8 @@ LINEAR = frozenset(
 
 effects.assume_removable(
     rewind, steps, cotangents.full, cotangents.expand, cotangents.unbroadcast, cotangents.project,
-    cotangents.finish, cotangents.whole, cotangents.entry_of, containers.from_items, containers.unzip,
-    containers.backwards, containers.by_key, containers.by_position,
+    cotangents.finish, cotangents.whole, cotangents.entry_of, walking.from_items, walking.unzip,
+    walking.backwards, walking.by_key, containers.by_position,
 )  # fmt: skip
 
 

@@ -1,0 +1,41 @@
+"""Cotangents as the transform sees them: which are zero for sure, which add with `+`, of which type they are."""
+
+from __future__ import annotations
+
+from ctxdispatch.ir.graph import Const, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.reverse import cotangents
+
+ZERO = Const(cotangents.ZERO)
+NONE = Const(None)
+
+
+def is_zero(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value is cotangents.ZERO
+
+
+def numeric(type_: T.Type | None) -> bool:
+    """Cotangents of such values add with `+`."""
+    match type_:
+        case T.ArrayOf():
+            return type_.dtype.kind in "fc"
+        case T.Exact(cls):
+            import numpy as np
+
+            return issubclass(cls, (float, complex, np.inexact))
+        case T.OneOf(classes):
+            return any(numeric(T.Exact(cls)) for cls in classes)
+    return False
+
+
+def cotangent_type(value: Operand) -> T.Type:
+    type_ = value.type if isinstance(value, Value) else None
+    if isinstance(type_, T.OneOf) and numeric(type_):
+        return T.OneOf(type_.classes | {float})
+    return type_ if type_ is not None and numeric(type_) else T.Any
+
+
+def may_be_none(cotangent: Operand) -> bool:
+    """Nothing is known of it: a pullback met at run time gave it, or it is an entry of a container's
+    cotangent."""
+    return isinstance(cotangent, Value) and cotangent.type in (None, T.Any)
