@@ -18,6 +18,7 @@ from ctxdispatch.passes.types import (
     Known,
     ListOf,
     Never,
+    OneOf,
     TupleOf,
     Type,
     cls_of,
@@ -212,6 +213,10 @@ def _extremum(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 
 def _plus(a: Type, b: Type) -> Type:
+    if isinstance(a, OneOf):
+        return join_all(_plus(Exact(cls), b) for cls in a.classes)
+    if isinstance(b, OneOf):
+        return join_all(_plus(a, Exact(cls)) for cls in b.classes)
     either = any(map(numpy_types.is_numpy, (a, b)))
     return numpy_types.elementwise(operator.add, (a, b), {}) if either else add_type((a, b), {})
 

@@ -57,6 +57,14 @@ class Prepared:
     foreign: bool = False
     """Code that is not in the graph may change what the arguments hold."""
     maker: dict[Value, Op] = field(default_factory=dict)
+    patient: bool = True
+    postponed: bool = False
+
+    def waits(self, op: Op) -> bool:
+        """A lowering waits while types of the arguments may still be found out: there may be a rule for them."""
+        waiting = self.patient and any(operand_type(a) is T.Any for a in op.args)
+        self.postponed |= waiting
+        return waiting
 
     def __post_init__(self) -> None:
         self.returns = Returns(lifted, self.assume)
@@ -73,8 +81,11 @@ def prepare(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rul
     stuck: set[Op] = set()
     for _ in range(200):
         _infer(prepared, types, cells)
-        if not _rewrite_calls(prepared, has_rule, stuck):
+        prepared.postponed = False
+        changed = _rewrite_calls(prepared, has_rule, stuck)
+        if not changed and not prepared.postponed:
             break
+        prepared.patient = changed
     dce(graph)
     prune(graph)
     return prepared
@@ -180,7 +191,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
         return Target(operator_method[0])
     other = None if _has_rule_for(op) else lowering(fn)
     if isinstance(other, FunctionType):
-        return Target(other)
+        return None if prepared.waits(op) else Target(other)
     if isinstance(fn, FunctionType):
         return Target(fn)
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
