@@ -30,7 +30,7 @@ from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.activity import passed
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, cotangent_type, is_zero, may_be_none, numeric
 from ctxdispatch_contexts.reverse.merges import Merges
-from ctxdispatch_contexts.reverse.structure import Shape
+from ctxdispatch_contexts.reverse.structure import Shape, argument
 
 
 @dataclass(eq=False)
@@ -59,8 +59,7 @@ class Adjoint:
         self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed
         self.merges = Merges(shape, self._define)
         self.reversing: Op | None = None
-        # values that the sweep reads, and the op whose reverse does
-        self.reads: list[tuple[Operand, Op]] = []
+        self.reads: list[tuple[Operand, Op]] = []  # what the sweep reads, and the op whose reverse does
         for value, block in self.home.items():
             self.build.write(("primal", value), value, block)
 
@@ -140,7 +139,7 @@ class Adjoint:
         """The value's last incarnation, after the loop."""
         exit = self.shape.exit[loop]
         for position, param in enumerate(exit.params):
-            if all(_passes(e, position) is value for _, e in self.shape.preds(exit)):
+            if all(argument(e, position) is value for _, e in self.shape.preds(exit)):
                 return param
         param = Value(value.name, value.type)
         exit.params.append(param)
@@ -209,11 +208,14 @@ class Adjoint:
 
     def _block(self, block: Block) -> None:
         for op in reversed(block.ops):
-            if not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active):
+            if self._is_reversed(op):
                 self.build.pos, self.reversing = op.pos, op
                 self.pullbacks.reverse_op(self, op)
         self.reversing = None
         self.pullbacks.end_block(self, block)
+
+    def _is_reversed(self, op: Op) -> bool:
+        return not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active)
 
     def _go_back(self, block: Block, inside: Loop | None, twin: dict[Block, Block]) -> None:
         """From the reverse of `block` to that of the predecessor by which it was entered."""
@@ -288,14 +290,9 @@ class Adjoint:
 
     def _is_active(self, loop: Loop) -> bool:
         exits = self.shape.exit[loop].params
-        if any(p in self.active for p in exits) or any(
-            p in self.active for b in loop.blocks for p in b.params
-        ):
-            return True
-        ops = [op for b in loop.blocks for op in b.ops]
-        return any(
-            not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active) for op in ops
-        )
+        params = [*exits, *(p for b in loop.blocks for p in b.params)]
+        ops = (op for b in loop.blocks for op in b.ops)
+        return not self.active.isdisjoint(params) or any(map(self._is_reversed, ops))
 
     def _iterations(self, loop: Loop, carried: list[Value]) -> None:
         outer, before = self.scope, self.build.block
@@ -355,8 +352,7 @@ class Adjoint:
             self.add(iterate.iterator, bars)
 
     def _driver(self, loop: Loop, start: Block, saved: dict[Value, Value]) -> Operand:
-        """The iterator of the reversed loop, and what `start` unpacks of each item. Stands before the
-        loop."""
+        """The iterator of the reversed loop, made before it; `start` unpacks its items."""
         lists = [(self._save(loop, value), twin) for value, twin in saved.items()]
         if not lists:
             start.params.insert(0, Value("_", T.Exact(int)))
@@ -390,12 +386,6 @@ class Adjoint:
         self._define(more, latch)
         last = self._exit_value(count, loop)
         return self.recall(last)
-
-
-def _passes(edge: Edge, position: int) -> Operand | None:
-    """What an edge passes for a parameter; None for the item of an `Iterate`."""
-    position -= len(edge.target.params) - len(edge.args)
-    return edge.args[position] if position >= 0 else None
 
 
 def rewind(*lists: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Cotangents as the transform sees them: which are zero for sure, which add with `+`, of which type they are."""
+"""Cotangents as the transform sees them: zero for sure or not, added with `+` or not, and their types."""
 
 from __future__ import annotations
 

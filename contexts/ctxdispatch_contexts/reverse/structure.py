@@ -286,3 +286,9 @@ def _shape(graph: Graph, end: Block, forest: LoopForest, live: set[Block]) -> Sh
             shape.exit[loop] = exits[0].target
             shape.loop_of_exit[exits[0].target] = loop
     return shape
+
+
+def argument(edge: Edge, position: int) -> Operand | None:
+    """What an edge passes for a parameter; None for the item of an `Iterate`."""
+    position -= len(edge.target.params) - len(edge.args)
+    return edge.args[position] if position >= 0 else None
