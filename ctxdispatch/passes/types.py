@@ -56,7 +56,9 @@ class Known(Type):
         return isinstance(other, Known) and _same(self.value, other.value)
 
     def __hash__(self) -> int:
-        if isinstance(self.value, (int, str, bytes)) or (type(self.value) is float and self.value == self.value):
+        if isinstance(self.value, (int, str, bytes)) or (
+            type(self.value) is float and self.value == self.value
+        ):
             return hash(self.value)
         return hash(type(self.value))  # nan and nan; bound builtins are a new object each time
 

@@ -1,8 +1,8 @@
 """Calls at run time: (y, pullback) of a call whose callee or argument types the program did not know.
 
-Every kind of callable comes down to a function with Python code, for which there is an entry, or to a rule. The first
-cotangent that `call_any`'s pullback gives is the callee's: a namespace of what the callee holds (`__self__` of a
-method, the captured variables of a closure), or None.
+Every kind of callable comes down to a function with Python code, for which there is an entry, or to a rule.
+The first cotangent that `call_any`'s pullback gives is the callee's: a namespace of what the callee holds
+(`__self__` of a method, the captured variables of a closure), or None.
 """
 
 from __future__ import annotations
@@ -139,7 +139,9 @@ def _with_callee(pullback: Any, g: Any) -> Any:
     return (None, *pullback(g))
 
 
-def _call_object(context: Any, call: FunctionType, obj: Any, args: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
+def _call_object(
+    context: Any, call: FunctionType, obj: Any, args: tuple[Any, ...], kwnames: tuple[str, ...]
+) -> Any:
     """obj(*args) is call(obj, *args): the object's cotangent is the callee's."""
     return static(context, call, holes(len(args) + 1), kwnames)(obj, *args)
 
@@ -163,7 +165,9 @@ def _as_partial(
     func, *rest = pullback(g)
     named = dict(zip(keywords, rest[len(rest) - len(keywords) :], strict=True))
     positional = rest[bound : bound + total - len(kwnames)]
-    mine = SimpleNamespace(func=func, args=tuple(rest[:bound]), keywords={k: named[k] for k in keywords if k not in kwnames})
+    mine = SimpleNamespace(
+        func=func, args=tuple(rest[:bound]), keywords={k: named[k] for k in keywords if k not in kwnames}
+    )
     return (mine, *positional, *(named[k] for k in kwnames))
 
 
@@ -172,14 +176,15 @@ _DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 def _unbound(context: Any, bound: Any) -> Any:
-    """The function of the class behind a bound method of a builtin; None for one with a meaning of its own."""
+    """The function of the class behind a bound method of a builtin; None for one with a meaning of its
+    own."""
     if context.ad_has_rule(bound) or lowering(bound) is not None:
         return None  # np.add.reduce
     found = class_attribute(type(bound.__self__), bound.__name__)
     return found if isinstance(found, _DESCRIPTORS) else None
 
 
-# -- what has no entry: (y, pullback) straight away -------------------------------------------------------------
+# -- what has no entry: (y, pullback) straight away ----------------------------------------------------------
 
 
 def _natively(
@@ -208,7 +213,8 @@ def _collected(pullback: Any, count: int, n: int, args: Any, names: tuple[str, .
 
 
 def _call_method(context: Any, callee: Method, operands: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
-    """obj.name(*args): the class's function with `obj` first; an attribute of another kind is read, then called."""
+    """obj.name(*args): the class's function with `obj` first; an attribute of another kind is read, then
+    called."""
     obj, *args = operands
     found = class_attribute(type(obj), callee.name)
     hidden = callee.name in getattr(obj, "__dict__", ())
@@ -261,7 +267,7 @@ _NATIVE = {primitives.call_ex: _call_ex, getattr: _read_attribute}
 _METHOD = _call_method
 
 
-# -- closures ---------------------------------------------------------------------------------------------------
+# -- closures ------------------------------------------------------------------------------------------------
 
 
 def made_at_run_time(callee: Any) -> bool:
@@ -301,14 +307,20 @@ def _contents(cell: Any) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
-        raise DerivativeError("a closure with a variable that is not bound yet was called", user_position()) from None
+        raise DerivativeError(
+            "a closure with a variable that is not bound yet was called", user_position()
+        ) from None
 
 
 def _as_closure(pullback: Any, names: tuple[str, ...], total: int, g: Any) -> Any:
     given = pullback(g)
     n = len(names)
     captured = given[:n]
-    mine = None if all(c is None for c in captured) else SimpleNamespace(**dict(zip(names, captured, strict=True)))
+    mine = (
+        None
+        if all(c is None for c in captured)
+        else SimpleNamespace(**dict(zip(names, captured, strict=True)))
+    )
     return (mine, *given[n : n + total])
 
 

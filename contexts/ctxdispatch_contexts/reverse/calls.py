@@ -3,8 +3,8 @@
     before    %y = f(%a, %b)
     after     %t = call_f(%a, %b);  %y, %pullback = unpack(%t, 2)       and in the sweep: %pullback(bar(%y))
 
-`call_f` is an entry (see `entry.py`) for this callee, which specialises itself on the types it meets. A callee without
-Python code and without a rule is replaced by its refusal.
+`call_f` is an entry (see `entry.py`) for this callee, which specialises itself on the types it meets. A
+callee without Python code and without a rule is replaced by its refusal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashab
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.reverse import containers, stores
-from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.aliases import Objects
 from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
@@ -34,15 +33,14 @@ from ctxdispatch_contexts.reverse.errors import (
     Refusal,
     described,
 )
-from ctxdispatch_contexts.reverse.methods import join_methods
 from ctxdispatch_contexts.reverse.prepare import lifted
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.rules import operand_type
 from ctxdispatch_contexts.reverse.walking import unpacked
 
 Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
-"""entries(callee, template, keyword names): the entry for such calls; callee None where it is the entry's own first
-argument. The template has a literal, or HOLE for an argument of the entry, per argument of the call."""
+"""entries(callee, template, keyword names): the entry for such calls; callee None where it is the entry's own
+first argument. The template has a literal, or HOLE for an argument of the entry, per argument of the call."""
 
 REMEDY = "give it one with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`"
 
@@ -58,8 +56,8 @@ class Instrumented:
 def instrument(
     graph: Graph, active: set[Value], entries: Entries, own: Op | None, kept: Container[Op] = ()
 ) -> Instrumented:
-    """Replace, in place, every active op that has no static rule, and those of `kept`. `own` is the one call of an
-    entry made for it: if that is still there, nothing more will be found out about it later."""
+    """Replace, in place, every active op that has no static rule, and those of `kept`. `own` is the one call
+    of an entry made for it: if that is still there, nothing more will be found out about it later."""
     found = Instrumented()
     for block in graph.blocks:
         for op in list(block.ops):
@@ -71,7 +69,9 @@ def instrument(
                 _replace(block, op, active, entries, own, found)
             elif _depends(op, active) and static_rule(op, active, certain=op is not own) is None:
                 _replace(block, op, active, entries, own, found)
-            elif op.fn in (operator.add, operator.mul, operator.getitem) and not active.isdisjoint(op.results):
+            elif op.fn in (operator.add, operator.mul, operator.getitem) and not active.isdisjoint(
+                op.results
+            ):
                 _remember(block, op, found)
     return found
 
@@ -86,9 +86,19 @@ def _depends(op: Op, active: set[Value]) -> bool:
 def _remember(block: Block, op: Op, found: Instrumented) -> None:
     """What the sweep asks of a list that may have changed by then: which item was read, how long it was."""
     sequences = [a for a in op.args if T.cls_of(operand_type(a)) in (list, tuple)]
-    if op.fn is operator.getitem and T.cls_of(operand_type(op.args[0])) is list and not _is_position(op.args[1]):
+    if (
+        op.fn is operator.getitem
+        and T.cls_of(operand_type(op.args[0])) is list
+        and not _is_position(op.args[1])
+    ):
         type_ = T.Exact({int: int, slice: range}.get(T.cls_of(operand_type(op.args[1])), object))  # type: ignore[arg-type]
-        added = Op(Const(containers.position), list(op.args), [Value("at", type_ if type_.cls is not object else T.Any)], (), op.pos)
+        added = Op(
+            Const(containers.position),
+            list(op.args),
+            [Value("at", type_ if type_.cls is not object else T.Any)],
+            (),
+            op.pos,
+        )
     elif op.fn is not operator.getitem and sequences:
         added = Op(Const(len), sequences[:1], [Value("n", T.Exact(int))], (), op.pos)
     else:
@@ -114,7 +124,8 @@ _UNPACKING = (primitives.unpack, primitives.unpack_ex)
 
 
 def _unpack_items(block: Block, op: Op, active: set[Value]) -> Op:
-    """Unpack what only run time knows in two steps: its items as a tuple, by a call that is returned, and these."""
+    """Unpack what only run time knows in two steps: its items as a tuple, by a call that is returned, and
+    these."""
     items = Value("items", T.Exact(tuple))
     active.add(items)
     source, before, *after = op.args
@@ -128,19 +139,22 @@ def _index(block: Block, op: Op) -> int:
     return next(i for i, other in enumerate(block.ops) if other is op)
 
 
-# -- mutation ---------------------------------------------------------------------------------------------------
+# -- mutation ------------------------------------------------------------------------------------------------
 
 
 def refuse_lost_stores(graph: Graph, found: stores.LostStores, inner: bool) -> list[Op]:
-    """Refuse stores of differentiated data that the sweep would not see. `inner`: this is a call's program, and its
-    caller goes on with the objects that it stores to. The result: calls that may do such a thing, to be looked into
-    when they are made."""
+    """Refuse stores of differentiated data that the sweep would not see. `inner`: this is a call's program,
+    and its caller goes on with the objects that it stores to. The result: calls that may do such a thing, to
+    be looked into when they are made."""
     kept: list[Op] = []
     for _, op in list(graph.ops()):
         if found.lost(op):
             _refuse(op, MutationError, mutation_message(op))
         elif inner and found.changes_callers_array(op):
-            op.callee, op.syntax = Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op.pos))), False
+            op.callee, op.syntax = (
+                Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op.pos))),
+                False,
+            )
         elif found.kept(op):
             kept.append(op)
     return kept
@@ -208,7 +222,7 @@ def _refuse(op: Op, error: type[DerivativeError], message: str) -> None:
     op.syntax = False
 
 
-# -- calls ------------------------------------------------------------------------------------------------------
+# -- calls ---------------------------------------------------------------------------------------------------
 
 
 def _replace(
@@ -253,11 +267,14 @@ def _uncertain(op: Op, active: set[Value]) -> bool:
 
 
 def _entry_for(op: Op, entries: Entries) -> tuple[list[Operand], Any]:
-    """The entry for `op` and the operands it takes: literals are part of the entry, not among its arguments."""
+    """The entry for `op` and the operands it takes: literals are part of the entry, not among its
+    arguments."""
     if op.fn is None:
         return list(op.operands()), entries(None, tuple(HOLE for _ in op.args), op.kwnames)
     template = tuple(a.value if isinstance(a, Const) and T.is_literal(a.value) else HOLE for a in op.args)
-    return [a for a, t in zip(op.args, template, strict=True) if t is HOLE], entries(op.fn, template, op.kwnames)
+    return [a for a, t in zip(op.args, template, strict=True) if t is HOLE], entries(
+        op.fn, template, op.kwnames
+    )
 
 
 def _at_run_time(fn: Any) -> bool:
@@ -275,7 +292,9 @@ def _unsupported(fn: FunctionType) -> str:
     try:
         lifted(fn)
     except UnsupportedSyntax as error:
-        return f"{described(fn)} cannot be differentiated: {error}; or {REMEDY}".replace("{", "{{").replace("}", "}}")
+        return f"{described(fn)} cannot be differentiated: {error}; or {REMEDY}".replace("{", "{{").replace(
+            "}", "}}"
+        )
     return ""
 
 

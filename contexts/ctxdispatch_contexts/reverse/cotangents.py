@@ -1,13 +1,14 @@
 """Cotangents at run time: how they add, what shape they have, how those of containers are held.
 
 Conventions (one zero, one of everything):
-  * `None` is the cotangent of what has no derivative, and the zero of everything whose type is not known beforehand;
+  * `None` is the cotangent of what has no derivative, and the zero of everything whose type is not known
+    beforehand;
   * a float's cotangent is a float, an array's an array of its shape and dtype;
   * tuple -> tuple, list -> list, dict -> dict, named tuple -> the same named tuple, any other object ->
     `types.SimpleNamespace` of its attributes; an entry without cotangent is None (in a dict: absent).
 
-While the reverse sweep runs, a container's cotangent may be a `Partial`: entries by index, key or attribute name, so
-that reading one entry of a long list costs one entry.
+While the reverse sweep runs, a container's cotangent may be a `Partial`: entries by index, key or attribute
+name, so that reading one entry of a long list costs one entry.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Missing:
 
 
 class Partial:
-    """Cotangent of a container by entries. Owned by one variable of one reverse sweep, so it is changed in place, and
-    so are those of its entries (arrays) that are `owned`."""
+    """Cotangent of a container by entries. Owned by one variable of one reverse sweep, so it is changed in
+    place, and so are those of its entries (arrays) that are `owned`."""
 
     __slots__ = ("entries", "owned")
 
@@ -52,7 +53,7 @@ def partial_of(entries: dict[Any, Any]) -> Partial:
     return out
 
 
-# -- sums -------------------------------------------------------------------------------------------------------
+# -- sums ----------------------------------------------------------------------------------------------------
 
 
 def accumulate(a: Any, b: Any) -> Any:
@@ -127,7 +128,9 @@ def _add_containers(a: Any, b: Any) -> Any:
         return SimpleNamespace(**_add_containers(vars(a), vars(b)))
     if isinstance(a, (tuple, list)):
         longer, shorter = (a, b) if len(a) >= len(b) else (b, a)
-        items = [accumulate(x, y) for x, y in zip(longer, shorter, strict=False)] + list(longer[len(shorter) :])
+        items = [accumulate(x, y) for x, y in zip(longer, shorter, strict=False)] + list(
+            longer[len(shorter) :]
+        )
         return _rebuild(a, items)
     return a + b
 
@@ -138,7 +141,7 @@ def _rebuild(like: Any, items: list[Any]) -> Any:
     return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
 
 
-# -- entries of containers --------------------------------------------------------------------------------------
+# -- entries of containers -----------------------------------------------------------------------------------
 
 
 def add_entry(bar: Any, key: Any, cotangent: Any) -> Any:
@@ -247,7 +250,7 @@ def _entry(bar: Any, key: Any) -> Any:
     return bar[key] if -len(bar) <= key < len(bar) else None
 
 
-# -- finished cotangents ----------------------------------------------------------------------------------------
+# -- finished cotangents -------------------------------------------------------------------------------------
 
 
 def whole(bar: Any, primal: Any) -> Any:
@@ -345,7 +348,7 @@ def project(bar: Any, primal: Any) -> Any:
     return bar if type(bar) is type(primal) else type(primal)(bar)
 
 
-# -- broadcasting -----------------------------------------------------------------------------------------------
+# -- broadcasting --------------------------------------------------------------------------------------------
 
 
 def times(g: float, slope: float) -> float:
@@ -354,7 +357,8 @@ def times(g: float, slope: float) -> float:
 
 
 def fitted(cotangent: Any, primal: Any) -> Any:
-    """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list, ..."""
+    """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list,
+    ..."""
     if cotangent is None or isinstance(primal, (int, bool, np.integer)):
         return None
     if isinstance(primal, (list, tuple)) and isinstance(cotangent, np.ndarray):
@@ -382,7 +386,9 @@ def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
 
 def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
     lead = array.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1)
+    axes = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1
+    )
     return np.add.reduce(array, axis=axes, keepdims=True).reshape(shape) if axes else array
 
 

@@ -1,7 +1,7 @@
 """Pullbacks of elementwise operations: g * partial, summed over the axes that were broadcast.
 
-A cotangent may be *lazy*: of smaller shape than its value, and constant along the missing axes (the pullback of a sum
-gives such). The next product broadcasts it for nothing; whoever needs it in full calls `strict`.
+A cotangent may be *lazy*: of smaller shape than its value, and constant along the missing axes (the pullback
+of a sum gives such). The next product broadcasts it for nothing; whoever needs it in full calls `strict`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,12 @@ def reverse_elementwise(adjoint: Any, op: Op, row: Elementwise, g: Operand) -> N
     for i, (arg, kind) in enumerate(zip(op.args, row.kinds, strict=True)):
         if kind != "zero" and arg in adjoint.active:
             factor = _partial(adjoint, op, row, i, partials[i])
-            power = row.name == "pow" and i == 0 and operand_type(op.result) == T.Exact(float) and _known(g) is None
+            power = (
+                row.name == "pow"
+                and i == 0
+                and operand_type(op.result) == T.Exact(float)
+                and _known(g) is None
+            )
             if power:
                 cotangent: Operand = adjoint.call(cotangents.times, g, factor, type=T.Exact(float))
             else:
@@ -82,7 +87,9 @@ def _reverse_square(adjoint: Any, op: Op, g: Operand) -> None:
         slope = adjoint.pullbacks.typed(adjoint, operator.mul, Const(2.0), adjoint.recall(arg))
         cotangent: Operand = adjoint.call(cotangents.times, g, slope, type=T.Exact(float))
     else:
-        twice = adjoint.pullbacks.typed(adjoint, operator.mul, g, Const(2.0)) if not _is_one(g) else Const(2.0)
+        twice = (
+            adjoint.pullbacks.typed(adjoint, operator.mul, g, Const(2.0)) if not _is_one(g) else Const(2.0)
+        )
         cotangent = product(adjoint, twice, adjoint.recall(arg), op)
     adjoint.add(arg, fit(adjoint, cotangent, arg, op.result))
 
@@ -110,7 +117,12 @@ def product(adjoint: Any, g: Operand, factor: Operand, op: Op) -> Operand:
             ops.pop()
             inner = product(adjoint, g, last.args[0], op)
             return adjoint.pullbacks.typed(adjoint, operator.neg, inner)  # type: ignore[no-any-return]
-        if last.fn is operator.mul and _is_number(last.args[0]) and _is_number(g) and not _is_number(last.args[1]):
+        if (
+            last.fn is operator.mul
+            and _is_number(last.args[0])
+            and _is_number(g)
+            and not _is_number(last.args[1])
+        ):
             ops.pop()  # scalars first: one array less
             scale = product(adjoint, g, last.args[0], op)
             return adjoint.pullbacks.typed(adjoint, operator.mul, scale, last.args[1])  # type: ignore[no-any-return]
@@ -142,7 +154,7 @@ def _known(operand: Operand) -> float | None:
     return type_.value if isinstance(type_, T.Known) and type(type_.value) in (int, float) else None
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------
+# -- shapes --------------------------------------------------------------------------------------------------
 
 
 def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Operand:
@@ -168,7 +180,9 @@ def _fit_scalar(adjoint: Any, cotangent: Operand, mine: T.Exact, now: T.Type) ->
         return cotangent
     if issubclass(mine.cls, (float, np.floating)) and T.cls_of(now) in (float, int, bool):
         return cotangent  # a Python number takes on the dtype of whatever it meets
-    if issubclass(mine.cls, (float, np.floating)) and issubclass(T.cls_of(now) or object, (complex, np.complexfloating)):
+    if issubclass(mine.cls, (float, np.floating)) and issubclass(
+        T.cls_of(now) or object, (complex, np.complexfloating)
+    ):
         real = adjoint.call(getattr, cotangent, Const("real"), syntax=True)
         return adjoint.call(mine.cls, real, type=mine)  # type: ignore[no-any-return]
     return adjoint.call(mine.cls, cotangent, type=mine)  # type: ignore[no-any-return]
@@ -209,7 +223,9 @@ def _reduce(
         axes = stretched[0] if len(stretched) == 1 else tuple(stretched)
         cotangent = add_reduce(adjoint, cotangent, axes, T.ArrayOf(mine.dtype, kept), keepdims=True)
     if lead and all(full.dims[:lead]):
-        cotangent = adjoint.call(operator.getitem, cotangent, Const(0 if lead == 1 else (0,) * lead), syntax=True, type=mine)
+        cotangent = adjoint.call(
+            operator.getitem, cotangent, Const(0 if lead == 1 else (0,) * lead), syntax=True, type=mine
+        )
     elif lead:
         cotangent = add_reduce(adjoint, cotangent, 0 if lead == 1 else tuple(range(lead)), mine)
     return cotangent
@@ -228,7 +244,9 @@ def is_lazy(cotangent: Operand, value: Operand) -> bool:
     if not isinstance(full, T.ArrayOf):
         return False
     if isinstance(now, T.ArrayOf):
-        return len(now.dims) != len(full.dims) or any(n is True and f is not True for n, f in zip(now.dims, full.dims, strict=True))
+        return len(now.dims) != len(full.dims) or any(
+            n is True and f is not True for n, f in zip(now.dims, full.dims, strict=True)
+        )
     return isinstance(now, (T.Exact, T.Known))
 
 

@@ -1,9 +1,10 @@
 """Entries: functions that specialise themselves on the types they are called with.
 
-An entry's `function` is what `grad(f)` returns. Its code starts as a stub that calls `miss`; the first call compiles
-the derivative program for the types at hand, and the function's own `__code__` becomes: guards, then the program. So a
-call costs the guards and no more. A program for further types goes before it, and a call that fails its guards goes
-on to the older ones; the last resort is `miss`, which looks into a dictionary. A change of the rules puts the stub back.
+An entry's `function` is what `grad(f)` returns. Its code starts as a stub that calls `miss`; the first call
+compiles the derivative program for the types at hand, and the function's own `__code__` becomes: guards, then
+the program. So a call costs the guards and no more. A program for further types goes before it, and a call
+that fails its guards goes on to the older ones; the last resort is `miss`, which looks into a dictionary. A
+change of the rules puts the stub back.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from ctxdispatch_contexts.reverse.program import Mode, Program, differentiate
 _compiling = threading.RLock()
 
 MAX_CHAIN = 8
-"""So many programs are asked one after the other whether a call is theirs; more are looked up by the types."""
+"""So many programs are asked one after the other whether a call is theirs; more are looked up by the
+types."""
 
 _live: weakref.WeakSet[Entry]
 
@@ -41,7 +43,8 @@ class Default:
 
 
 class Source:
-    """What is differentiated: `graph()` gives a fresh copy of its IR, `guards` what that copy takes for granted."""
+    """What is differentiated: `graph()` gives a fresh copy of its IR, `guards` what that copy takes for
+    granted."""
 
     def __init__(self, function: FunctionType) -> None:
         self.function = function
@@ -61,7 +64,9 @@ class Source:
         at = i - self.function.__code__.co_argcount
         if at < -len(defaults):
             name = self.signature().names[i]
-            raise TypeError(f"{self.function.__qualname__}() missing 1 required positional argument: {name!r}")
+            raise TypeError(
+                f"{self.function.__qualname__}() missing 1 required positional argument: {name!r}"
+            )
         return defaults[at]
 
     def signature(self) -> Signature:
@@ -77,7 +82,8 @@ class Source:
 
 
 class CallSource:
-    """One call of `callee`. `template` has a literal or HOLE per argument; the last len(kwnames) go by keyword."""
+    """One call of `callee`. `template` has a literal or HOLE per argument; the last len(kwnames) go by
+    keyword."""
 
     def __init__(self, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...] = ()) -> None:
         self.callee, self.template, self.kwnames = callee, template, kwnames
@@ -87,7 +93,9 @@ class CallSource:
         return positional(sum(t is HOLE for t in self.template))
 
     def bare(self) -> Graph:
-        return Graph(getattr(self.callee, "__name__", "call"), self.signature(), namespace={"__name__": __name__})
+        return Graph(
+            getattr(self.callee, "__name__", "call"), self.signature(), namespace={"__name__": __name__}
+        )
 
     def graph(self) -> Graph:
         graph = self.bare()
@@ -103,7 +111,8 @@ class CallSource:
 
 
 class Specialised:
-    """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body` does not."""
+    """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
+    does not."""
 
     def __init__(self, entry: Entry, program: Program, otherwise: Callable[..., Any]) -> None:
         self.types, self.guards = program.types, program.guards
@@ -176,12 +185,19 @@ class Entry:
         """Where calls go that the next program does not fit: to the programs there are, newest first."""
         if stale or len(self.specialised) % MAX_CHAIN == 0:
             return self.miss
-        return FunctionType(self.function.__code__, self.namespace, self.function.__name__, None, self.closure)
+        return FunctionType(
+            self.function.__code__, self.namespace, self.function.__name__, None, self.closure
+        )
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
         self._check_arguments(types)
         program = differentiate(
-            lambda: self._graph(types), types, self.source.cells, self.mode, self.context.ad_has_rule, self.context.ad_entries
+            lambda: self._graph(types),
+            types,
+            self.source.cells,
+            self.mode,
+            self.context.ad_has_rule,
+            self.context.ad_entries,
         )
         program.guards[:0] = self.source.guards()
         return program
@@ -200,7 +216,9 @@ class Entry:
         names = self.source.signature().names
         for i in self.mode.wrt:
             if not carries(types[i]):
-                raise DerivativeError(f"argument {names[i]!r} (argnums {i}) {_unfit(types[i])}", user_position())
+                raise DerivativeError(
+                    f"argument {names[i]!r} (argnums {i}) {_unfit(types[i])}", user_position()
+                )
 
     def forget(self) -> None:
         self.specialised.clear()

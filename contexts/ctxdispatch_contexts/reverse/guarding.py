@@ -47,7 +47,9 @@ class _Tests:
         return self.op(getattr, a, Const(name))
 
 
-def add_guards(graph: Graph, types: Sequence[T.Type], guards: Sequence[G.Guard], miss: Callable[..., Any]) -> None:
+def add_guards(
+    graph: Graph, types: Sequence[T.Type], guards: Sequence[G.Guard], miss: Callable[..., Any]
+) -> None:
     """Put the tests before `graph`, in place. A failing one returns miss(*arguments)."""
     body = graph.entry
     entry, failed = Block("entry"), Block("miss")
@@ -130,7 +132,10 @@ def _load(tests: _Tests, guard: G.PathIs | G.PathType) -> Value:
 
 def _path_is(tests: _Tests, guard: G.PathIs) -> None:
     loaded = _load(tests, guard)
-    if type(guard.value).__name__ == "builtin_function_or_method" and getattr(guard.value, "__self__", None) is not None:
+    if (
+        type(guard.value).__name__ == "builtin_function_or_method"
+        and getattr(guard.value, "__self__", None) is not None
+    ):
         if not isinstance(guard.value.__self__, type(np)):
             tests.equal(loaded, guard.value)  # np.add.reduce is a new object each time
             return

@@ -1,8 +1,9 @@
-"""The primal program as the adjoint transform wants it: types inferred, names resolved, calls of Python code inlined.
+"""The primal program as the adjoint transform wants it: types inferred, names resolved, calls of Python code
+inlined.
 
-Rounds of infer -> fold -> prune -> inline until nothing is left to inline. Only calls that may carry a derivative are
-inlined: any other runs natively, as it stands. A call that would inline a function into itself, or too much, stays a
-call and is differentiated at run time (`calls.py`).
+Rounds of infer -> fold -> prune -> inline until nothing is left to inline. Only calls that may carry a
+derivative are inlined: any other runs natively, as it stands. A call that would inline a function into
+itself, or too much, stays a call and is differentiated at run time (`calls.py`).
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class Prepared:
     postponed: bool = False
 
     def waits(self, op: Op) -> bool:
-        """A lowering waits while types of the arguments may still be found out: there may be a rule for them."""
+        """A lowering waits while types of the arguments may still be found out: there may be a rule for
+        them."""
         waiting = self.patient and any(operand_type(a) is T.Any for a in op.args)
         self.postponed |= waiting
         return waiting
@@ -75,7 +77,9 @@ class Prepared:
         self.guards.setdefault((type(guard), guard.key()), guard)
 
 
-def prepare(graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool]) -> Prepared:
+def prepare(
+    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool]
+) -> Prepared:
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative."""
     prepared = Prepared(graph)
     stuck: set[Op] = set()
@@ -155,7 +159,9 @@ def _rewrite(
 def _plain_operator(op: Op) -> None:
     """`a += b` on what cannot change is `a = a + b`."""
     fn = op.fn
-    if fn in _INPLACE_SET and issubclass(T.cls_of(operand_type(op.args[0])) or list, (*IMMUTABLE, *_scalars())):
+    if fn in _INPLACE_SET and issubclass(
+        T.cls_of(operand_type(op.args[0])) or list, (*IMMUTABLE, *_scalars())
+    ):
         op.callee = Const(INPLACE[fn])
 
 
@@ -169,7 +175,7 @@ def _scalars() -> tuple[type, ...]:
     return (np.generic,)
 
 
-# -- what is called ---------------------------------------------------------------------------------------------
+# -- what is called ------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -224,8 +230,8 @@ def _object(op: Op, prepared: Prepared) -> Target | None:
 
 
 def _method(reading: Op, prepared: Prepared) -> Target | None:
-    """obj.name(...), `name` a function of obj's class. That no attribute of the instance hides it is checked when
-    the method is read."""
+    """obj.name(...), `name` a function of obj's class. That no attribute of the instance hides it is checked
+    when the method is read."""
     obj, name = reading.args[0], reading.args[1]
     cls = T.cls_of(operand_type(obj))
     if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
@@ -279,7 +285,7 @@ def _captures(cell: Any) -> bool:
         return False
 
 
-# -- inlining ---------------------------------------------------------------------------------------------------
+# -- inlining ------------------------------------------------------------------------------------------------
 
 
 def _inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
@@ -357,7 +363,8 @@ def _is_none(operand: Operand) -> bool:
 
 
 def _items(operand: Operand, graph: Graph) -> list[Operand] | None:
-    """The items of a tuple operand (or of None, which is none), where it is constant or made in this graph."""
+    """The items of a tuple operand (or of None, which is none), where it is constant or made in this
+    graph."""
     if isinstance(operand, Const):
         return [Const(item) for item in operand.value or ()]
     making = next((op for _, op in graph.ops() if operand in op.results), None)
@@ -387,7 +394,7 @@ def _consumer_is_eager(op: Op, graph: Graph) -> bool:
     return len(users) == 1 and (users[0].fn in EAGER or users[0].fn is primitives.list_extend)
 
 
-# -- f(*args, **kwargs) -----------------------------------------------------------------------------------------
+# -- f(*args, **kwargs) --------------------------------------------------------------------------------------
 
 
 def _spread(block: Block, op: Op) -> bool:

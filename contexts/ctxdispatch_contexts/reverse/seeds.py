@@ -12,7 +12,8 @@ _REAL = (float, np.floating)
 
 
 def scalar_seed(y: Any) -> Any:
-    """1.0 for a real scalar result; None for one whose derivative is zero by rule (int, bool); else an error."""
+    """1.0 for a real scalar result; None for one whose derivative is zero by rule (int, bool); else an
+    error."""
     if isinstance(y, _REAL):
         return 1.0
     if isinstance(y, np.ndarray) and y.shape == () and y.dtype.kind == "f":
@@ -81,7 +82,11 @@ def _check_items(g: Any, cls: type, items: tuple[Any, ...]) -> Any:
     if g is None:
         return None
     if not isinstance(g, (tuple, list)) or len(g) != len(items):
-        given = f"a {type(g).__name__} of length {len(g)}" if isinstance(g, (tuple, list)) else f"a {type(g).__name__}"
+        given = (
+            f"a {type(g).__name__} of length {len(g)}"
+            if isinstance(g, (tuple, list))
+            else f"a {type(g).__name__}"
+        )
         raise DerivativeError(
             f"the pullback's argument ybar is {given}, the function's result is a {cls.__name__} of length "
             f"{len(items)}; give a {cls.__name__} with a cotangent (or None) per item"
