@@ -1,6 +1,7 @@
 """Which objects the values of a graph may be: a points-to analysis, insensitive to order.
 
-An object is the op that made it, or OUTSIDE for whatever was there before. `of` gives the objects that a value may be
+An object is the op that made it, a parameter for what the caller gave there, or GLOBAL for whatever else was there
+before. (Two parameters, or a parameter and a global, may be one: see `loose`.) `of` gives the objects that a value may be
 (an array's views are that array), `held` those that an object may have as items, attributes or contents. Values of
 immutable types are no objects. Whatever a callee is not known to do, it may do.
 """
@@ -21,7 +22,7 @@ from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.reverse.activity import STORES, has_zero_derivative, passed
 from ctxdispatch_contexts.reverse.rules import operand_type
 
-OUTSIDE = "outside"
+GLOBAL = "global"
 Sites = frozenset[Any]
 NOTHING: Sites = frozenset()
 
@@ -58,9 +59,11 @@ NEW_ARRAYS = frozenset(
 class Objects:
     def __init__(self, graph: Graph) -> None:
         self._reach: dict[Sites, Sites] = {}
-        self._of: dict[Value, Sites] = {p: frozenset({OUTSIDE}) for p in graph.params if not _immutable(p)}
-        self._of.update(dict.fromkeys(graph.cells, frozenset({OUTSIDE})))
-        self._held: dict[Any, Sites] = {OUTSIDE: frozenset({OUTSIDE})}
+        self._of: dict[Value, Sites] = {p: frozenset({p}) for p in graph.params if not _immutable(p)}
+        self._of.update(dict.fromkeys(graph.cells, frozenset({GLOBAL})))
+        self._held: dict[Any, Sites] = {p: frozenset({p}) for p in graph.params}
+        self._held[GLOBAL] = frozenset({GLOBAL})
+        self._arrays = {p for p in graph.params if isinstance(p.type, T.ArrayOf)}
         self._looks_at: dict[Any, Sites] = {}
         self._grows = True
         while self._grows:
@@ -72,7 +75,7 @@ class Objects:
         if isinstance(operand, Value):
             return self._of.get(operand, NOTHING)
         plain = operand is UNDEF or is_code(operand.value) or _immutable(operand)
-        return NOTHING if plain else frozenset({OUTSIDE})
+        return NOTHING if plain else frozenset({GLOBAL})
 
     def reach(self, operand: Operand) -> Sites:
         """The objects that `operand` may be or hold, at any depth."""
@@ -115,7 +118,7 @@ class Objects:
 
     def _hold(self, holder: Any, sites: Sites) -> None:
         old = self._held.get(holder, NOTHING)
-        if not sites <= old:
+        if holder not in self._arrays and not sites <= old:
             self._held[holder] = old | sites
             self._grows = True
 
@@ -158,9 +161,9 @@ class Objects:
     def _unknown(self, op: Op) -> None:
         seen = frozenset().union(*[self.reach(a) for a in op.operands()])
         if runs_python(op):
-            seen |= {OUTSIDE} if op.fn is not primitives.load_global else NOTHING
             for site in seen:
                 self._hold(site, seen)
+            self._give(op, frozenset({GLOBAL}))
         self._give(op, seen | {op})
 
     def _give(self, op: Op, sites: Sites) -> None:
@@ -168,7 +171,17 @@ class Objects:
             self._raise(result, sites)
 
 
-HARMLESS = frozenset({"builtins", "_operator", "operator", "math", "cmath", "numpy", "ctxdispatch", "ctxdispatch_contexts", primitives.__name__})
+def is_outside(site: Any) -> bool:
+    """It was there before the program began."""
+    return site is GLOBAL or isinstance(site, Value)
+
+
+def loose(sites: Sites) -> frozenset[Any]:
+    """With one thing from outside there may be any other."""
+    return frozenset([GLOBAL if is_outside(site) else site for site in sites])
+
+
+HARMLESS = frozenset({"functools", "logging", "warnings", "time", "io", "sys", "json", "builtins", "_operator", "operator", "math", "cmath", "numpy", "ctxdispatch", "ctxdispatch_contexts", primitives.__name__})
 
 
 def runs_python(op: Op) -> bool:
@@ -188,4 +201,4 @@ def _immutable(operand: Operand) -> bool:
 
 
 
-__all__ = ["OUTSIDE", "Objects", "Sites", "runs_python"]
+__all__ = ["GLOBAL", "Objects", "Sites", "is_outside", "loose", "runs_python"]

@@ -22,7 +22,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Return, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse.activity import STORES, carries, passed
-from ctxdispatch_contexts.reverse.aliases import OUTSIDE, Objects, runs_python
+from ctxdispatch_contexts.reverse.aliases import GLOBAL, Objects, is_outside, loose, runs_python
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.methods import Method
 from ctxdispatch_contexts.reverse.objects import is_fresh
@@ -125,7 +125,7 @@ class Needed:
     def __init__(self, graph: Graph, objects: Objects, *, all_outside: bool) -> None:
         self.objects = objects
         self.values: set[Value] = set()
-        self.sites: set[Any] = {OUTSIDE} if all_outside else set()
+        self.sites: set[Any] = {GLOBAL, *graph.params} if all_outside else set()
         size = -1
         while size != len(self.values) + len(self.sites):
             size = len(self.values) + len(self.sites)
@@ -149,8 +149,8 @@ class Needed:
     def _stores(self, op: Op) -> bool:
         target = changed(op)
         if target is not None:
-            return not self.sites.isdisjoint(self.objects.of(target))
-        return runs_python(op) and any(self.sites & (self.objects.reach(a) - {OUTSIDE}) for a in op.operands())
+            return not loose(frozenset(self.sites)).isdisjoint(loose(self.objects.of(target)))
+        return runs_python(op) and any(not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands())
 
     def _need(self, operand: Operand) -> None:
         if isinstance(operand, Const) or (_may_carry(operand) and operand not in self.values):
@@ -211,12 +211,12 @@ class LostStores:
         target = changed(op)
         if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
             return False
-        sites = self.objects.of(target)
-        if self.needed.sites.isdisjoint(sites):
+        sites = loose(self.objects.of(target))
+        if loose(frozenset(self.needed.sites)).isdisjoint(sites):
             return False
         if not self._reversed(op):
             return True
-        if self.inner and OUTSIDE in sites:
+        if self.inner and GLOBAL in sites:
             return True
         return any(self._seen_elsewhere(op, target, site) for site in sites)
 
@@ -229,9 +229,11 @@ class LostStores:
     def _seen_elsewhere(self, store: Op, target: Operand, site: Any) -> bool:
         """The object is read after the store as another value that was there before it, or came from outside."""
         here = self.order.place[store]
-        made = site if site is not OUTSIDE else None
+        made = site if site is not GLOBAL else None
         for operand, places in self.uses.items():
-            if operand is target or site not in self.objects.reach(operand) or not self._independent(operand, here, site, made):
+            if operand is target or site not in loose(self.objects.reach(operand)):
+                continue
+            if not self._independent(operand, here, site, made):
                 continue
             if any(user is not store and self.order.after(here, place, made, operand) for place, user in places):
                 return True
@@ -241,7 +243,7 @@ class LostStores:
         if isinstance(operand, Const):
             return True
         maker = self._maker(operand)
-        if site is OUTSIDE and (maker is None or maker.fn in (primitives.load_global, primitives.cell_get)):
+        if site is GLOBAL and (maker is None or maker.fn in (primitives.load_global, primitives.cell_get)):
             return True
         return self.order.after(self.order.place.get(operand, (self.graph.entry, -1)), store, made)
 
@@ -252,18 +254,19 @@ class LostStores:
     def changes_callers_array(self, op: Op) -> bool:
         """The caller may have remembered it."""
         target = changed(op)
-        if target is None or op.fn in STORES or not _changes_data(op) or OUTSIDE not in self.objects.of(target):
+        if target is None or op.fn in STORES or not _changes_data(op):
+            return False
+        if not any(map(is_outside, self.objects.of(target))):
             return False
         return carries(operand_type(target))
 
     def kept(self, op: Op) -> bool:
         """`op` calls code that may keep differentiated data in an object that the result is computed from."""
-        if op.fn in (primitives.load_global, primitives.call_ex) or not runs_python(op):
+        if op.fn is primitives.load_global or not runs_python(op):
             return False
-        if not any(a in self.varied for a in op.operands() if isinstance(a, Value)):
-            return False
-        shared = any(self.needed.sites & self.objects.reach(a) for a in op.operands())
-        return shared and self.varied.isdisjoint(op.results)
+        given = {a for a in op.operands() if isinstance(a, Value) and a in self.varied}
+        holders = {a for a in op.operands() if not self.needed.sites.isdisjoint(self.objects.reach(a))}
+        return any(given - {holder} for holder in holders)
 
 
 # -- stale ------------------------------------------------------------------------------------------------------
@@ -280,11 +283,11 @@ def stale_stores(
     order = Order(graph)
     readers: dict[Any, set[Op]] = {}
     for value, reader in reads:
-        for site in objects.reach(value) if reader in order.place else ():
+        for site in loose(objects.reach(value)) if reader in order.place else ():
             readers.setdefault(site, set()).add(reader)
     found: dict[Op, Op] = {}
     for store, target in stores:
-        for site in objects.of(target):
+        for site in loose(objects.of(target)):
             for reader in readers.get(site, ()):
                 if store not in found and order.after(order.place[reader], order.place[store], site):
                     found[store] = reader
