@@ -91,8 +91,8 @@ def _pull_rule(callee: Any, pullback: Any, n: int, template: tuple[Any, ...], g:
     given = given if isinstance(given, tuple) else (given,)
     if len(given) not in (n, len(template)):
         raise DerivativeError(
-            f"the pullback of the rule for {context_rules.name_of(callee)} gave {len(given)} cotangents for {n} "
-            "arguments; give one per positional argument, None where there is none",
+            f"the pullback of the rule for {context_rules.name_of(callee)} gave {len(given)} cotangents for "
+            f"{n} arguments; give one per positional argument, None where there is none",
             user_position(),
         )
     missing = Missing(context_rules.name_of(callee))
@@ -128,7 +128,7 @@ def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[st
         return _call_partial(context, callee, args, kwnames)
     if made_at_run_time(callee) and not context.has_rules(callee):
         return _call_closure(context, callee, args, kwnames)
-    call = getattr(type(callee), "__call__", None)
+    call = class_attribute(type(callee), "__call__")
     if isinstance(call, FunctionType) and not isinstance(callee, type):
         return _call_object(context, call, callee, args, kwnames)
     y, pullback = static(context, callee, holes(len(args)), kwnames)(*args)

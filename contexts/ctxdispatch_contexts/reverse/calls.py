@@ -20,6 +20,7 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.reverse import containers, stores
 from ctxdispatch_contexts.reverse.aliases import Objects
@@ -33,7 +34,7 @@ from ctxdispatch_contexts.reverse.errors import (
     Refusal,
     described,
 )
-from ctxdispatch_contexts.reverse.prepare import lifted
+from ctxdispatch_contexts.reverse.inlining import lifted
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.rules import operand_type
 from ctxdispatch_contexts.reverse.walking import unpacked
@@ -187,8 +188,8 @@ class Unless:
 
 def stale_message(store: Op, reader: Op) -> str:
     return (
-        f"{_store_name(store)} changes data ({{types}}) in place that the derivative of line {_line(reader)} still needs "
-        "as it was; store into a copy (`x = x.copy()`) made before"
+        f"{_store_name(store)} changes data ({{types}}) in place that the derivative of line {_line(reader)} "
+        "still needs as it was; store into a copy (`x = x.copy()`) made before"
     )
 
 
@@ -211,10 +212,15 @@ def _store_name(op: Op) -> str:
 
 
 _STORE_NAMES = {
-    operator.setitem: "item assignment", operator.delitem: "item deletion", setattr: "attribute assignment",
-    object.__setattr__: "attribute assignment", primitives.list_append: "list.append", primitives.cell_set: "assignment",
-    primitives.list_extend: "list.extend", primitives.map_add: "item assignment",
-}  # fmt: skip
+    operator.setitem: "item assignment",
+    operator.delitem: "item deletion",
+    setattr: "attribute assignment",
+    object.__setattr__: "attribute assignment",
+    primitives.list_append: "list.append",
+    primitives.list_extend: "list.extend",
+    primitives.map_add: "item assignment",
+    primitives.cell_set: "assignment",
+}
 
 
 def _refuse(op: Op, error: type[DerivativeError], message: str) -> None:
@@ -284,7 +290,7 @@ def _at_run_time(fn: Any) -> bool:
     if not hashable(fn):
         return True
     known = elementwise(fn) or vjp_rule(fn) or lowering(fn) or fn in _STRUCTURAL
-    return bool(known) or isinstance(getattr(type(fn), "__call__", None), FunctionType) or _is_partial(fn)
+    return bool(known) or isinstance(class_attribute(type(fn), "__call__"), FunctionType) or _is_partial(fn)
 
 
 def _unsupported(fn: FunctionType) -> str:

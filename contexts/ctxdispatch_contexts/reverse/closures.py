@@ -8,7 +8,7 @@ from types import FunctionType
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch_contexts.reverse.prepare import lifted
+from ctxdispatch_contexts.reverse.inlining import lifted
 
 
 class ClosureSource:

@@ -131,11 +131,11 @@ def _add_containers(a: Any, b: Any) -> Any:
         items = [accumulate(x, y) for x, y in zip(longer, shorter, strict=False)] + list(
             longer[len(shorter) :]
         )
-        return _rebuild(a, items)
+        return rebuild(a, items)
     return a + b
 
 
-def _rebuild(like: Any, items: list[Any]) -> Any:
+def rebuild(like: Any, items: list[Any]) -> Any:
     if isinstance(like, list):
         return items
     return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
@@ -266,7 +266,7 @@ def whole(bar: Any, primal: Any) -> Any:
     if isinstance(bar, SimpleNamespace):
         return SimpleNamespace(**{k: whole(b, getattr(primal, k, None)) for k, b in vars(bar).items()})
     if isinstance(bar, dict):
-        return {k: whole(b, primal[k] if k in primal else None) for k, b in bar.items()}
+        return {k: whole(b, primal.get(k)) for k, b in bar.items()}
     return bar
 
 
@@ -275,7 +275,7 @@ def _whole_items(bar: Any, primal: Any) -> Any:
     if not isinstance(primal, (tuple, list)):
         return bar
     missing = [None] * (len(primal) - len(bar))
-    return _rebuild(bar, [whole(b, p) for b, p in zip([*bar, *missing], primal, strict=True)])
+    return rebuild(bar, [whole(b, p) for b, p in zip([*bar, *missing], primal, strict=True)])
 
 
 def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:
@@ -348,62 +348,12 @@ def project(bar: Any, primal: Any) -> Any:
     return bar if type(bar) is type(primal) else type(primal)(bar)
 
 
-# -- broadcasting --------------------------------------------------------------------------------------------
+# -- helpers of the sweep ------------------------------------------------------------------------------------
 
 
 def times(g: float, slope: float) -> float:
     """g * slope where a power is flat whatever comes after it: sqrt(x ** 2) has slope 0 at 0, not nan."""
     return g * slope if slope else 0.0
-
-
-def fitted(cotangent: Any, primal: Any) -> Any:
-    """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list,
-    ..."""
-    if cotangent is None or isinstance(primal, (int, bool, np.integer)):
-        return None
-    if isinstance(primal, (list, tuple)) and isinstance(cotangent, np.ndarray):
-        return _rebuild(primal, [fitted(c, p) for c, p in zip(cotangent, primal, strict=True)])
-    if isinstance(primal, (np.ndarray, float, complex, np.inexact)):
-        return project(cotangent, primal)
-    return cotangent
-
-
-def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
-    """The cotangent of an operand whose `result` was broadcast: summed over the axes that were.
-
-    `cotangent` may be of smaller shape than `result` (it is then constant along the missing axes).
-    """
-    shape = np.shape(primal)
-    full = np.shape(result)
-    if shape == full and np.shape(cotangent) == full:
-        return project(cotangent, primal) if np.iscomplexobj(cotangent) else cotangent
-    if np.shape(cotangent) != full:
-        cotangent = np.broadcast_to(cotangent, full)
-    if shape != full:
-        cotangent = sum_to(cotangent, shape)
-    return project(cotangent, primal)
-
-
-def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
-    lead = array.ndim - len(shape)
-    axes = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1
-    )
-    return np.add.reduce(array, axis=axes, keepdims=True).reshape(shape) if axes else array
-
-
-def expand(cotangent: Any, primal: Any) -> Any:
-    """A cotangent that is constant along some axes, in full."""
-    if cotangent is None:
-        return np.zeros(primal.shape, primal.dtype)
-    if isinstance(cotangent, np.ndarray) and cotangent.shape == primal.shape:
-        return cotangent
-    return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)
-
-
-def full(cotangent: Any, primal: Any) -> Any:
-    """`expand`, where a merge of cotangents may have been the zero 0.0. `tidy` knows whether."""
-    return expand(cotangent, primal)
 
 
 def reversed_items(bars: list[Any]) -> Any:

@@ -15,7 +15,7 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.namespaces import CMATH, MATH, NUMPY
 from ctxdispatch_contexts.derivatives.table import Elementwise, elementwise
-from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse import cotangents, fitting
 from ctxdispatch_contexts.reverse.rules import call_rule, operand_type
 
 INPLACE = {
@@ -171,7 +171,7 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
             return cast(adjoint, _reduce(adjoint, cotangent, mine, full, now, result), mine, now)
     typed = mine if isinstance(mine, (T.ArrayOf, T.Exact)) else T.Any
     return adjoint.call(  # type: ignore[no-any-return]
-        cotangents.unbroadcast, cotangent, adjoint.shaped(arg), adjoint.shaped(result), type=typed
+        fitting.unbroadcast, cotangent, adjoint.shaped(arg), adjoint.shaped(result), type=typed
     )
 
 
@@ -255,5 +255,5 @@ def strict(adjoint: Any, cotangent: Operand, value: Operand) -> Operand:
     if not is_lazy(cotangent, value):
         return cotangent
     return adjoint.call(  # type: ignore[no-any-return]
-        cotangents.expand, cotangent, adjoint.shaped(value), type=operand_type(value)
+        fitting.expand, cotangent, adjoint.shaped(value), type=operand_type(value)
     )

@@ -8,7 +8,6 @@ itself, or too much, stays a call and is differentiated at run time (`calls.py`)
 
 from __future__ import annotations
 
-import builtins
 import functools
 import operator
 from collections.abc import Callable, Sequence
@@ -16,34 +15,34 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator_expression
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.prune import prune
-from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
-from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard
+from ctxdispatch.passes.guards import AttrIs, Guard
 from ctxdispatch.passes.infer import infer
-from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.reverse.activity import carries
 from ctxdispatch_contexts.reverse.elementwise import INPLACE, row_for
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.inlining import (
+    inline,
+    inline_generator,
+    inline_made,
+    lifted,
+    wants_generator_as_list,
+)
 from ctxdispatch_contexts.reverse.objects import construct, method_of_operator
 from ctxdispatch_contexts.reverse.returns import Returns
 from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
 from ctxdispatch_contexts.reverse.structural import applies, rule_of
 
 MAX_OPS = 4000
-EAGER = frozenset({builtins.sum, builtins.list, builtins.tuple, builtins.max, builtins.min, builtins.set,
-                   builtins.dict, builtins.sorted})  # fmt: skip
-"""Consumers that take all a generator expression has before they do anything else."""
-
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
 
 
@@ -139,10 +138,10 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
-    if _wants_generator_as_list(op, made):
-        return _inline_generator(prepared, block, op, made)
+    if wants_generator_as_list(op, made):
+        return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
-        return _inline_made(prepared, block, op, made[op.callee])
+        return inline_made(prepared, block, op, made[op.callee])
     if op.fn is primitives.call_ex and _spread(block, op):
         return block
     if _worth(op.args) and construct(prepared, block, op):
@@ -153,7 +152,7 @@ def _rewrite(
     if has_rule(target.function):
         op.callee, op.args = Const(target.function), [*target.first, *op.args]
         return None
-    return _inline(prepared, block, op, target)
+    return inline(prepared, block, op, target)
 
 
 def _plain_operator(op: Op) -> None:
@@ -204,7 +203,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
         return Target(fn.__func__, [Const(fn.__self__)])
     if isinstance(fn, functools.partial) and isinstance(fn.func, FunctionType) and not fn.keywords:
         return Target(fn.func, [Const(a) for a in fn.args])
-    call = getattr(type(fn), "__call__", None)
+    call = class_attribute(type(fn), "__call__")
     if isinstance(call, FunctionType) and not isinstance(fn, type):
         prepared.assume(AttrIs(type(fn), "__call__", call))
         return Target(call, [op.callee])
@@ -222,7 +221,7 @@ def _object(op: Op, prepared: Prepared) -> Target | None:
     if reading is not None and reading.fn in (getattr, read_method):
         return _method(reading, prepared)
     cls = T.cls_of(operand_type(op.callee))
-    call = getattr(cls, "__call__", None) if cls not in (None, FunctionType, MethodType) else None
+    call = class_attribute(cls, "__call__") if isinstance(cls, type) else None
     if isinstance(cls, type) and isinstance(call, FunctionType):
         prepared.assume(AttrIs(cls, "__call__", call))
         return Target(call, [op.callee])
@@ -283,115 +282,6 @@ def _captures(cell: Any) -> bool:
         return isinstance(cell.cell_contents, FunctionType)
     except ValueError:
         return False
-
-
-# -- inlining ------------------------------------------------------------------------------------------------
-
-
-def _inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
-    function = target.function
-    chain = prepared.chain.get(op, ())
-    if function.__code__ in chain or function.__code__ is prepared.graph.code:
-        return None
-    try:
-        callee = clone(lifted(function))
-        n = len(op.args) - len(op.kwnames)
-        args = bind(
-            callee.signature, [*target.first, *op.args[:n], *op.args[n:]], op.kwnames,
-            function.__defaults__, function.__kwdefaults__, emit_before(block, op),
-        )  # fmt: skip
-    except (UnsupportedSyntax, BindError):
-        return None
-    if not function.__module__ or not function.__module__.startswith(PACKAGE):
-        prepared.assume(CodeIs(function, function.__code__))
-        if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(callee.signature.names):
-            prepared.assume(DefaultsAre(function, function.__defaults__, function.__kwdefaults__))
-    cells = [Const(c) for c in function.__closure__ or ()]
-    return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
-
-
-def _splice(
-    prepared: Prepared, block: Block, op: Op, callee: Graph, args: list[Operand], cells: Sequence[Operand],
-    chain: tuple[CodeType, ...],
-) -> Block:  # fmt: skip
-    index = next(i for i, other in enumerate(block.ops) if other is op)
-    blocks, rest = inline_call(prepared.graph, block, index, callee, args, cells)
-    for inlined in blocks:
-        for inner in inlined.ops:
-            prepared.chain[inner] = chain
-    return rest
-
-
-@functools.lru_cache(maxsize=2048)
-def _lifted_code(code: CodeType, function: FunctionType) -> Graph:
-    return lift(function)
-
-
-def lifted(function: FunctionType) -> Graph:
-    """The graph of a function as its code is now. Clone it before you change it."""
-    return _lifted_code(function.__code__, function)
-
-
-def _inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:
-    """A call of a function made right here: its cells are values of this program."""
-    namespace, code, defaults, kwdefaults, _, closure = _made_parts(making)
-    chain = prepared.chain.get(op, ())
-    if code in chain:
-        return None
-    items = _items(defaults, prepared.graph)
-    if items is None or not _is_none(kwdefaults):
-        return None
-    try:
-        callee = lift_code(code, namespace)
-        args = bind(callee.signature, op.args, op.kwnames, tuple(items), None, emit_before(block, op))
-    except (UnsupportedSyntax, BindError):
-        return None
-    cells = _items(closure, prepared.graph)
-    if cells is None or len(cells) != len(callee.cells):
-        return None
-    return _splice(prepared, block, op, callee, args, cells, (*chain, code))
-
-
-def _made_parts(making: Op) -> list[Any]:
-    parts: list[Any] = [*making.args, *[Const(None)] * (6 - len(making.args))]
-    parts[0], parts[1] = parts[0].value, parts[1].value
-    return parts
-
-
-def _is_none(operand: Operand) -> bool:
-    return isinstance(operand, Const) and operand.value is None
-
-
-def _items(operand: Operand, graph: Graph) -> list[Operand] | None:
-    """The items of a tuple operand (or of None, which is none), where it is constant or made in this
-    graph."""
-    if isinstance(operand, Const):
-        return [Const(item) for item in operand.value or ()]
-    making = next((op for _, op in graph.ops() if operand in op.results), None)
-    return list(making.args) if making is not None and making.fn is primitives.build_tuple else None
-
-
-def _wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
-    """consumer(genexpr(iterator), ...) with a consumer that is eager: found at the call of the genexpr."""
-    making = made.get(op.callee) if isinstance(op.callee, Value) else None
-    return making is not None and making.args[1].value.co_name == "<genexpr>"  # type: ignore[union-attr]
-
-
-def _inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value, Op]) -> Block | None:
-    making = made[op.callee]  # type: ignore[index]
-    namespace, code, *_, closure = _made_parts(making)
-    if not _consumer_is_eager(op, prepared.graph):
-        return None
-    cells = _items(closure, prepared.graph)
-    if cells is None:
-        return None
-    callee = lift_generator_expression(code, namespace)
-    return _splice(prepared, block, op, callee, list(op.args), cells, (*prepared.chain.get(op, ()), code))
-
-
-def _consumer_is_eager(op: Op, graph: Graph) -> bool:
-    users = [other for _, other in graph.ops() if op.result in other.args]
-    return len(users) == 1 and (users[0].fn in EAGER or users[0].fn is primitives.list_extend)
 
 
 # -- f(*args, **kwargs) --------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse import cotangents, fitting
 from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
@@ -117,7 +117,7 @@ class Pullbacks:
         """bar(value) for a rule that looks at its shape."""
         bar = self.arrived(adjoint, value)
         if isinstance(bar, Value) and isinstance(value.type, T.ArrayOf) and self.may_be_scalar(adjoint, bar):
-            return adjoint.call(cotangents.full, bar, adjoint.shaped(value), type=value.type)
+            return adjoint.call(fitting.full, bar, adjoint.shaped(value), type=value.type)
         return bar if is_zero(bar) else strict(adjoint, bar, value)
 
     is_zero = staticmethod(is_zero)

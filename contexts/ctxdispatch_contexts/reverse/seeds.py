@@ -26,8 +26,8 @@ def scalar_seed(y: Any) -> Any:
 def _not_scalar(y: Any) -> str:
     if isinstance(y, (complex, np.complexfloating)) or getattr(y, "dtype", np.dtype(float)).kind == "c":
         return (
-            f"grad needs a real result, and this function returned {_shown(y)}; differentiate a real function of it "
-            "(`.real`, `abs(...) ** 2`), or use `vjp`"
+            f"grad needs a real result, and this function returned {_shown(y)}; differentiate a real function "
+            "of it (`.real`, `abs(...) ** 2`), or use `vjp`"
         )
     if isinstance(y, np.ndarray):
         return (
@@ -98,8 +98,8 @@ def value_of_pair(y: Any) -> Any:
     """The value of a function that returns (value, aux)."""
     if not isinstance(y, tuple) or len(y) != 2:
         raise DerivativeError(
-            f"has_aux=True needs a function that returns a pair (value, aux), and this one returned {_shown(y)}; "
-            "return such a pair, or leave has_aux out",
+            "has_aux=True needs a function that returns a pair (value, aux), and this one returned "
+            f"{_shown(y)}; return such a pair, or leave has_aux out",
             user_position(),
         )
     return y[0]
@@ -132,6 +132,6 @@ def _check_number(g: Any, cls: type) -> Any:
         return cls(g)
     except (TypeError, ValueError):
         raise DerivativeError(
-            f"the pullback's argument ybar is a {type(g).__name__}, the function's result is a {cls.__name__}; "
-            "give a number"
+            f"the pullback's argument ybar is a {type(g).__name__}, the function's result is a "
+            f"{cls.__name__}; give a number"
         ) from None

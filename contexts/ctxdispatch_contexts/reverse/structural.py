@@ -19,7 +19,7 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.linear import spread
 from ctxdispatch_contexts.derivatives.table import array_arguments, attribute_rule, vjp_rule
-from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse import fitting
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import is_zero
 from ctxdispatch_contexts.reverse.elementwise import cast, leaf_class
@@ -144,7 +144,7 @@ def as_cotangent_of(adjoint: Adjoint, op: Op, cotangent: Operand, arg: Operand) 
     if isinstance(mine, T.ArrayOf) and leaf_class(now) not in (None, np.ndarray):
         return cotangent  # lazy
     typed = mine if isinstance(mine, (T.Exact, T.ArrayOf)) and leaf_class(mine) else T.Any
-    return adjoint.call(cotangents.fitted, cotangent, adjoint.shaped(arg), type=typed)
+    return adjoint.call(fitting.fitted, cotangent, adjoint.shaped(arg), type=typed)
 
 
 def _one_dtype(op: Op) -> bool:

@@ -20,18 +20,18 @@ from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
-from ctxdispatch_contexts.reverse import containers, cotangents, walking
+from ctxdispatch_contexts.reverse import containers, cotangents, fitting, walking
 from ctxdispatch_contexts.reverse.activity import passed
 from ctxdispatch_contexts.reverse.adjoint import Adjoint, rewind, steps
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 
 LINEAR = frozenset(
-    {operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, cotangents.full}
+    {operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, fitting.full}
 )
 """Zero for a zero first operand."""
 
 effects.assume_removable(
-    rewind, steps, cotangents.full, cotangents.expand, cotangents.unbroadcast, cotangents.project,
+    rewind, steps, fitting.full, fitting.expand, fitting.unbroadcast, cotangents.project,
     cotangents.finish, cotangents.whole, cotangents.entry_of, walking.from_items, walking.unzip,
     walking.backwards, walking.by_key, containers.by_position,
 )  # fmt: skip
@@ -105,11 +105,11 @@ def _drop_fulls(graph: Graph) -> None:
     for block in graph.blocks:
         kept = []
         for op in block.ops:
-            if op.fn is cotangents.full and op.args[0] not in maybe:
+            if op.fn is fitting.full and op.args[0] not in maybe:
                 replaced[op.result] = op.args[0]
                 continue
-            if op.fn is cotangents.full:
-                op.callee = Const(cotangents.expand)
+            if op.fn is fitting.full:
+                op.callee = Const(fitting.expand)
             kept.append(op)
         block.ops = kept
     substitute(graph, replaced)

@@ -1,0 +1,61 @@
+"""Cotangents at run time that have another shape than their primals: of operands that were broadcast, of
+numbers in the place of arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.reverse.cotangents import project, rebuild
+
+
+def fitted(cotangent: Any, primal: Any) -> Any:
+    """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list,
+    ..."""
+    if cotangent is None or isinstance(primal, (int, bool, np.integer)):
+        return None
+    if isinstance(primal, (list, tuple)) and isinstance(cotangent, np.ndarray):
+        return rebuild(primal, [fitted(c, p) for c, p in zip(cotangent, primal, strict=True)])
+    if isinstance(primal, (np.ndarray, float, complex, np.inexact)):
+        return project(cotangent, primal)
+    return cotangent
+
+
+def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
+    """The cotangent of an operand whose `result` was broadcast: summed over the axes that were.
+
+    `cotangent` may be of smaller shape than `result` (it is then constant along the missing axes).
+    """
+    shape = np.shape(primal)
+    full = np.shape(result)
+    if shape == full and np.shape(cotangent) == full:
+        return project(cotangent, primal) if np.iscomplexobj(cotangent) else cotangent
+    if np.shape(cotangent) != full:
+        cotangent = np.broadcast_to(cotangent, full)
+    if shape != full:
+        cotangent = sum_to(cotangent, shape)
+    return project(cotangent, primal)
+
+
+def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
+    lead = array.ndim - len(shape)
+    axes = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and array.shape[i + lead] != 1
+    )
+    return np.add.reduce(array, axis=axes, keepdims=True).reshape(shape) if axes else array
+
+
+def expand(cotangent: Any, primal: Any) -> Any:
+    """A cotangent that is constant along some axes, in full."""
+    if cotangent is None:
+        return np.zeros(primal.shape, primal.dtype)
+    if isinstance(cotangent, np.ndarray) and cotangent.shape == primal.shape:
+        return cotangent
+    return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)
+
+
+def full(cotangent: Any, primal: Any) -> Any:
+    """`expand`, where a merge of cotangents may have been the zero 0.0. `tidy` knows whether."""
+    return expand(cotangent, primal)
