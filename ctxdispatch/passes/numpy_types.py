@@ -214,9 +214,9 @@ OPERATORS = (
 
 UFUNCS = tuple(f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None)
 
-REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cumprod sort argsort"
+REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cumprod argsort"
 
-SAMPLED = f"""{REDUCTIONS} amax amin median average nansum nanmean nanmax nanmin nanprod nanvar nanstd
+SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax nanmin nanprod nanvar nanstd
     count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d atleast_2d atleast_3d
     matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like copy ravel diagonal diag
     trace triu tril diff ascontiguousarray asfortranarray nan_to_num real imag angle conj broadcast_to

@@ -62,7 +62,8 @@ def may_raise(function: Anything, args: Sequence[Type]) -> bool:
     if function in (operator.pow, pow) and len(args) == 2:
         return not (classes[0] is int and isinstance(args[1], Known) and args[1].value in (0, 1, 2))
     if function is operator.getitem:
-        return not (isinstance(args[0], TupleOf) and transfer.call(function, tuple(args)) is not Any)
+        known = isinstance(args[0], TupleOf) and isinstance(args[1], Known)
+        return not (known and transfer.call(function, tuple(args)) is not Any)
     allowed = _NUMBERS if function in _TOTAL_SCALAR else _NUMBERS[:3] if function in _TOTAL_REAL else ()
     return not all(cls in allowed for cls in classes)
 

@@ -70,7 +70,15 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
     function = entries(context, mode, key, lambda: CallSource(f, holes(n + len(kwnames)), kwnames)).function
     if not kwnames:
         return function
-    return lambda *args, **kwargs: function(*args, *[kwargs[k] for k in kwnames])
+    if not mode.split:
+        return lambda *args, **kwargs: function(*args, *[kwargs[k] for k in kwnames])
+    return lambda *args, **kwargs: _positional(function(*args, *[kwargs[k] for k in kwnames]), n)
+
+
+def _positional(pair: Any, n: int) -> Any:
+    """(y, pullback), the pullback without the cotangents of keyword arguments."""
+    y, pullback = pair
+    return y, lambda ybar: pullback(ybar)[:n]
 
 
 def is_direct(f: Any, context: Any) -> bool:

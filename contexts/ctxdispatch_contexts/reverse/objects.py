@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from types import FunctionType
 from typing import Any
@@ -56,6 +57,16 @@ def _allocate(graph: Graph, block: Block, op: Op, cls: type, init: FunctionType)
     block.ops.insert(at, Op(Const(object.__new__), [Const(cls)], [made], (), op.pos))
     substitute(graph, {op.result: made})
     op.callee, op.args, op.results = Const(init), [made, *op.args], [Value()]
+
+
+def open_partial(op: Op) -> None:
+    """functools.partial(f, a, k=b)(*args, **kwargs) is f(a, *args, k=b, **kwargs)"""
+    while type(op.fn) is functools.partial:
+        bound = op.fn
+        n = len(op.args) - len(op.kwnames)
+        keywords = {k: Const(v) for k, v in bound.keywords.items()} | dict(zip(op.kwnames, op.args[n:], strict=True))
+        op.args = [*map(Const, bound.args), *op.args[:n], *keywords.values()]
+        op.callee, op.kwnames = Const(bound.func), tuple(keywords)
 
 
 def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operand]] | None:

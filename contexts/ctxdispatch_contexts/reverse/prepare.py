@@ -37,7 +37,7 @@ from ctxdispatch_contexts.reverse.inlining import (
     lifted,
     wants_generator_as_list,
 )
-from ctxdispatch_contexts.reverse.objects import construct, method_of_operator
+from ctxdispatch_contexts.reverse.objects import construct, method_of_operator, open_partial
 from ctxdispatch_contexts.reverse.returns import Returns
 from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
 from ctxdispatch_contexts.reverse.structural import applies, rule_of
@@ -138,6 +138,7 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
+    open_partial(op)
     if wants_generator_as_list(op, made):
         return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
