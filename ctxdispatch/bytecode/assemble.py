@@ -49,6 +49,7 @@ PADDING = [bytes(2 * n) for n in CACHES]
 
 
 def decode(code: CodeType) -> tuple[list[Instr], list[Handler]]:
+    """Instructions, with jump targets as indices, and exception handlers of a code object."""
     found = flow.decode(code)
     index = {i.start: k for k, i in enumerate(found)}
     positions = list(code.co_positions())

@@ -15,6 +15,8 @@ Symbolic = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Dialect:
+    """What one CPython version spells in its own way."""
+
     null_first: bool
     """PUSH_NULL comes below the callable, not above it."""
     call: Callable[[int, tuple[str, ...]], tuple[Symbolic, ...]]

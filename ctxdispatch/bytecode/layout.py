@@ -19,6 +19,8 @@ Base = tuple[Value, ...]
 
 @dataclass
 class Layout:
+    """Blocks in order, and what is known of them."""
+
     order: list[Block]
     numbers: dict[Block, int]
     incoming: dict[Block, list[Block]]
@@ -60,6 +62,7 @@ def _common(a: Base, b: Base) -> int:
 
 
 def lay_out(graph: Graph) -> Layout:
+    """The blocks in the order of their code, loops contiguous, and what the emitter asks of them."""
     order = reverse_postorder(graph)
     forest = _forest(graph, order)
     order = _contiguous(order, forest) if forest else order

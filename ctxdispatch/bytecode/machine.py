@@ -54,6 +54,8 @@ class Join:
 
 
 class Machine:
+    """The interpreter's stack and slots at lifting time: operands in the place of objects."""
+
     def __init__(self, code: CodeType, graph: Graph, handlers: list[Handler]) -> None:
         self.code = code
         self.graph = graph

@@ -288,6 +288,8 @@ def grow(name: str) -> Row:
 
 
 def dict_merge(op: Op, site: Site) -> Spelling | None:
+    """DICT_MERGE looks for the function below the dict, for its messages: what lies between are
+    placeholders."""
     if len(op.args) != 3:
         return None
     target, other, function = op.args
@@ -314,6 +316,7 @@ CONVERSIONS = (None, str, repr, ascii)
 
 
 def format_value(op: Op, site: Site) -> Spelling | None:
+    """FORMAT_VALUE and its like, for a constant conversion."""
     defaults: list[Operand] = [Const(None), Const("")]
     value, conversion, spec = [*op.args, *defaults[len(op.args) - 1 :]]
     if not isinstance(conversion, Const):

@@ -36,6 +36,9 @@ class _Entry(NamedTuple):
 
 
 class CodeCache:
+    """Generated code by key and owners. Entries die with any of their owners; a new stamp replaces the
+    entry."""
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._entries: dict[FullKey, _Entry] = {}

@@ -139,6 +139,8 @@ class Edge:
 
 
 class Jump:
+    """To one block."""
+
     __slots__ = ("edge", "pos")
 
     def __init__(self, edge: Edge, pos: Position | None = None) -> None:
@@ -183,6 +185,8 @@ class Iterate:
 
 
 class Return:
+    """The function's result."""
+
     __slots__ = ("value", "pos")
 
     def __init__(self, value: Operand, pos: Position | None = None) -> None:
@@ -216,6 +220,8 @@ Terminator = Jump | Branch | Iterate | Return | Raise
 
 
 class Block:
+    """Straight-line code with parameters, which ends in a terminator."""
+
     __slots__ = ("name", "params", "ops", "terminator")
 
     def __init__(self, name: str = "") -> None:

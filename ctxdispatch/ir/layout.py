@@ -20,6 +20,7 @@ class Line(NamedTuple):
 
 
 def render(lines: list[Line], comments: bool) -> list[str]:
+    """The lines of source, with the user's line as a comment over what it became."""
     out: list[str] = []
     last: tuple[str, int | None] | None = None
     for line in lines:

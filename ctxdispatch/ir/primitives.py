@@ -18,6 +18,7 @@ from ctxdispatch.ir.graph import UNDEF
 
 
 def load_global(namespace: dict[str, Any], name: str) -> Any:
+    """The global or builtin `name`; NameError where there is none."""
     try:
         return namespace[name]
     except KeyError:
@@ -237,6 +238,7 @@ def import_name(namespace: dict[str, Any], name: str, fromlist: tuple[str, ...] 
 
 
 def import_from(module: Any, name: str) -> Any:
+    """`from module import name`, with the errors of the statement."""
     try:
         return getattr(module, name)
     except AttributeError:

@@ -141,6 +141,7 @@ def join(program: Program, node: Node) -> bool:
 
 
 def thread(program: Program, node: Node) -> bool:
+    """A block that only passes values on is jumped over."""
     if node.kind is not Jump or node.items or node is program.entry or node.arcs[0].target is node:
         return False
     own = Counter(v for arg in node.arcs[0].args for v in leaves(arg) if isinstance(v, Value))
@@ -158,6 +159,7 @@ def thread(program: Program, node: Node) -> bool:
 
 
 def short_circuit(program: Program, node: Node) -> bool:
+    """Two branches of which one arm is the same become one, on `a and b` or `a or b`."""
     if node.kind is not Branch:
         return False
     for side in (0, 1):

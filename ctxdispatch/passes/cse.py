@@ -149,6 +149,7 @@ def _list_like(type_: Type) -> bool:
 
 
 def sharing(graph: Graph) -> Sharing:
+    """What `graph` writes to and lets out of sight."""
     found = Sharing(False, False, set(graph.params))
     for block in graph.blocks:
         for op in block.ops:

@@ -217,6 +217,7 @@ OUT_AT: dict[Anything, int] = {
 
 
 def pure(function: Anything, args: Sequence[Type]) -> bool:
+    """The call has no effect and runs none of the user's code."""
     try:
         if function in ANY_OPERANDS:
             return True

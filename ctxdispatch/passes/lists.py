@@ -32,6 +32,9 @@ class Run(Protocol):
 
 
 class Lists:
+    """What is known of the items of lists: one type for all lists that may be one another, raised by what is
+    put in."""
+
     def __init__(self, run: Run) -> None:
         self.run = run
         self.foreign = False

@@ -88,6 +88,7 @@ def active_values(graph: Graph, seeds: list[Value]) -> set[Value]:
 
 
 def varied_values(graph: Graph, seeds: list[Value]) -> set[Value]:
+    """What depends on the seeds through operations that have a derivative."""
     varied: set[Value] = {s for s in seeds if carries(s.type)}
     size = -1
     while size != len(varied):

@@ -1,9 +1,10 @@
 """Which objects the values of a graph may be: a points-to analysis, insensitive to order.
 
-An object is the op that made it, a parameter for what the caller gave there, or GLOBAL for whatever else was there
-before. (Two parameters, or a parameter and a global, may be one: see `loose`.) `of` gives the objects that a value may be
-(an array's views are that array), `held` those that an object may have as items, attributes or contents. Values of
-immutable types are no objects. Whatever a callee is not known to do, it may do.
+An object is the op that made it, a parameter for what the caller gave there, or GLOBAL for whatever else was
+there before. (Two parameters, or a parameter and a global, may be one: see `loose`.) `of` gives the objects
+that a value may be (an array's views are that array), `held` those that an object may have as items,
+attributes or contents. Values of immutable types are no objects. Whatever a callee is not known to do, it may
+do.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ Sites = frozenset[Any]
 NOTHING: Sites = frozenset()
 
 MAKES = frozenset({
-    primitives.build_tuple, primitives.build_list, primitives.build_map, primitives.build_set, primitives.make_cell,
-    primitives.make_function, object.__new__,
+    primitives.build_tuple, primitives.build_list, primitives.build_map, primitives.build_set,
+    primitives.make_cell, primitives.make_function, object.__new__,
 })  # fmt: skip
 """A new object that holds the operands."""
 
@@ -41,22 +42,26 @@ ITERATES = frozenset({reversed, iter, enumerate, zip, dict.items, dict.values, d
 """A new object that gives what the operands hold, when it is asked."""
 
 READS = frozenset({
-    operator.getitem, getattr, primitives.cell_get, dict.get, next, primitives.unpack, primitives.unpack_ex, list.pop,
-    dict.pop,
+    operator.getitem, getattr, primitives.cell_get, dict.get, next, primitives.unpack, primitives.unpack_ex,
+    list.pop, dict.pop,
 })  # fmt: skip
 """Something that the first operand holds; of an array, a view."""
 
 NEW_ARRAYS = frozenset(
     getattr(np, name)
     for name in (
-        "zeros ones empty full arange linspace eye identity array zeros_like ones_like empty_like full_like copy concatenate "
-        "stack vstack hstack dot matmul outer sum mean prod max min var std where einsum tensordot argsort sort"
+        "zeros ones empty full arange linspace eye identity array zeros_like ones_like empty_like full_like "
+        "copy concatenate stack vstack hstack dot matmul outer sum mean prod max min var std where einsum "
+        "tensordot argsort sort"
     ).split()
-) | frozenset({np.ndarray.copy, np.ndarray.astype, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.ndarray.max,
-               np.ndarray.min, np.ndarray.prod, np.ndarray.flatten})  # fmt: skip
+) | frozenset(
+    getattr(np.ndarray, name) for name in "copy astype sum mean dot max min prod flatten".split()
+)
 
 
 class Objects:
+    """The analysis of one graph."""
+
     def __init__(self, graph: Graph) -> None:
         self._reach: dict[Sites, Sites] = {}
         self._of: dict[Value, Sites] = {p: frozenset({p}) for p in graph.params if not _immutable(p)}
@@ -98,7 +103,7 @@ class Objects:
     def _items(self, operand: Operand) -> Sites:
         return frozenset().union(*[self._held.get(site, NOTHING) for site in self.of(operand)])
 
-    # -- the fixpoint -------------------------------------------------------------------------------------------
+    # -- the fixpoint ----------------------------------------------------------------------------------------
 
     def _block(self, block: Block) -> None:
         for op in block.ops:
@@ -181,7 +186,13 @@ def loose(sites: Sites) -> frozenset[Any]:
     return frozenset([GLOBAL if is_outside(site) else site for site in sites])
 
 
-HARMLESS = frozenset({"functools", "logging", "warnings", "time", "io", "sys", "json", "builtins", "_operator", "operator", "math", "cmath", "numpy", "ctxdispatch", "ctxdispatch_contexts", primitives.__name__})
+HARMLESS = {
+    primitives.__name__,
+    *(
+        "functools logging warnings time io sys json builtins _operator operator math cmath numpy "
+        "ctxdispatch ctxdispatch_contexts"
+    ).split(),
+}
 
 
 def runs_python(op: Op) -> bool:
@@ -191,8 +202,14 @@ def runs_python(op: Op) -> bool:
         return True
     if hashable(fn) and (elementwise(fn) or vjp_rule(fn) or has_zero_derivative(fn)):
         return False
-    module = str(getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", ""))
-    return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, (np.ufunc, type))
+    module = str(
+        getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", "")
+    )
+    return (
+        module.split(".")[0] not in HARMLESS
+        and module not in HARMLESS
+        and not isinstance(fn, (np.ufunc, type))
+    )
 
 
 def _immutable(operand: Operand) -> bool:

@@ -110,6 +110,7 @@ def _fits_in(array: Any, buffer: Any) -> bool:
 
 
 def entries_of(whole: Any) -> list[tuple[Any, Any]]:
+    """(key, cotangent) of every entry of a container's cotangent, whatever form it has."""
     if whole is None:
         return []
     if isinstance(whole, Partial):

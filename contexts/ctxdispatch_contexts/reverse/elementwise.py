@@ -60,6 +60,7 @@ def namespace(op: Op) -> dict[str, Any]:
 
 
 def reverse_elementwise(adjoint: Any, op: Op, row: Elementwise, g: Operand) -> None:
+    """bar(operand) += g * partial, for each operand that the row has a partial for."""
     if row.name == "mul" and op.args[0] is op.args[1]:
         _reverse_square(adjoint, op, g)
         return

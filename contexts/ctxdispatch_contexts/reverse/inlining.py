@@ -30,6 +30,7 @@ EAGER = frozenset({builtins.sum, builtins.list, builtins.tuple, builtins.max, bu
 
 
 def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
+    """Inline a function that exists already; the result is the block after the call."""
     function = target.function
     chain = prepared.chain.get(op, ())
     if function.__code__ in chain or function.__code__ is prepared.graph.code:
@@ -119,6 +120,7 @@ def wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
 
 
 def inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value, Op]) -> Block | None:
+    """Inline a generator expression whose consumer takes all of it at once, as a list."""
     making = made[op.callee]  # type: ignore[index]
     namespace, code, *_, closure = _made_parts(making)
     if not _consumer_is_eager(op, prepared.graph):

@@ -26,8 +26,8 @@ def scalar_seed(y: Any) -> Any:
 def _not_scalar(y: Any) -> str:
     if isinstance(y, (complex, np.complexfloating)) or getattr(y, "dtype", np.dtype(float)).kind == "c":
         return (
-            f"grad needs a real result, and this function returned {_shown(y)}; differentiate a real function "
-            "of it (`.real`, `abs(...) ** 2`), or use `vjp`"
+            f"grad needs a real result, and this function returned {_shown(y)}; differentiate a real "
+            "function of it (`.real`, `abs(...) ** 2`), or use `vjp`"
         )
     if isinstance(y, np.ndarray):
         return (

@@ -63,6 +63,7 @@ def _array_like(type_: T.Type) -> bool:
 
 
 def reverse_structural(adjoint: Adjoint, op: Op) -> None:
+    """Inline the vjp rule of `op` and pass on the cotangents that it gives."""
     g = adjoint.pullbacks.in_full(adjoint, op.result)
     if is_zero(g):
         return

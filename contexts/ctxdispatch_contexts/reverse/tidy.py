@@ -38,6 +38,7 @@ effects.assume_removable(
 
 
 def tidy(adjoint: Adjoint) -> None:
+    """In place, on the finished graph."""
     graph = adjoint.graph
     prune(graph)
     while _drop_zeros(graph):
