@@ -53,7 +53,7 @@ def load_data(seed):
 
 def gradient(network, x, labels):
     """The loss, and its gradient with respect to the network: a namespace with the network's own fields."""
-    value, pullback = overdub(ADContext(), loss, network, x, labels)
+    value, pullback = overdub(ADContext(argnums=0), loss, network, x, labels)
     network_bar, _x_bar, _labels_bar = pullback(1.0)
     return value, network_bar
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from ctxdispatch_contexts.reverse import calling
 from ctxdispatch_contexts.reverse.activity import has_zero_derivative
 from ctxdispatch_contexts.reverse.calling import call_any
 from ctxdispatch_contexts.reverse.containers import REVERSED
+from ctxdispatch_contexts.reverse.entry_keys import ById
 from ctxdispatch_contexts.reverse.entry_table import entry_function, is_direct
 from ctxdispatch_contexts.reverse.program import Mode
 
@@ -30,11 +32,8 @@ class ADContext(Context):
     argnums: int | tuple[int, ...] | None = None
 
     def program(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
-        wrt = self.argnums
-        wrt = (wrt,) if isinstance(wrt, int) else wrt
-        if wrt is None and kwargs:
-            wrt = tuple(range(len(args)))
-        return entry_function(f, Mode(wrt=wrt, checked=True), type(self), len(args), tuple(kwargs))
+        context = type(self)
+        return _program(context, context._version, ById(f), self.argnums, len(args), tuple(kwargs))
 
     @classmethod
     def ad_has_rule(cls, callee: Any) -> bool:
@@ -55,6 +54,17 @@ class ADContext(Context):
         if callee is None:
             return calling.dynamic(cls, kwnames)
         return calling.static(cls, callee, template, kwnames)
+
+
+@functools.lru_cache(maxsize=1024)
+def _program(
+    context: type[ADContext], version: int, f: ById, argnums: Any, n: int, kwnames: tuple[str, ...]
+) -> Callable[..., Any]:
+    """`version` is that of the context's rules: a function may get one."""
+    wrt = (argnums,) if isinstance(argnums, int) else argnums
+    if wrt is None and kwnames:
+        wrt = tuple(range(n))
+    return entry_function(f.value, Mode(wrt=wrt, checked=True), context, n, kwnames)
 
 
 __all__ = ["ADContext", "call_any", "entry_function", "is_direct"]

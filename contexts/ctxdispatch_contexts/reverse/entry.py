@@ -26,7 +26,7 @@ from ctxdispatch_contexts.reverse.activity import carries
 from ctxdispatch_contexts.reverse.entry_keys import HOLE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.guarding import add_guards, guardable, holds
-from ctxdispatch_contexts.reverse.prepare import lifted
+from ctxdispatch_contexts.reverse.inlining import lifted
 from ctxdispatch_contexts.reverse.program import Mode, Program, differentiate
 
 _compiling = threading.RLock()
@@ -76,9 +76,13 @@ class Source:
         """A graph with the parameters and nothing in it."""
         code = self.function.__code__
         return Graph(
-            code.co_qualname, self.signature(), cellnames=code.co_freevars, namespace=self.function.__globals__,
-            filename=code.co_filename, line=code.co_firstlineno,
-        )  # fmt: skip
+            code.co_qualname,
+            self.signature(),
+            cellnames=code.co_freevars,
+            namespace=self.function.__globals__,
+            filename=code.co_filename,
+            line=code.co_firstlineno,
+        )
 
 
 class CallSource:
@@ -191,16 +195,20 @@ class Entry:
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
         self._check_arguments(types)
-        program = differentiate(
-            lambda: self._graph(types),
-            types,
-            self.source.cells,
-            self.mode,
-            self.context.ad_has_rule,
-            self.context.ad_entries,
-        )
+        program = self._differentiated(types)
+        weaker = _any_length(types)
+        if weaker is not None:
+            other = self._differentiated(weaker)
+            if str(other.graph) == str(program.graph):  # whether it has length 1 does not matter: do not test it
+                program = other
         program.guards[:0] = self.source.guards()
         return program
+
+    def _differentiated(self, types: tuple[T.Type, ...]) -> Program:
+        return differentiate(
+            lambda: self._graph(types), types, self.source.cells, self.mode,
+            self.context.ad_has_rule, self.context.ad_entries,
+        )  # fmt: skip
 
     def _graph(self, types: tuple[T.Type, ...]) -> Graph:
         """The source's, with the defaults of arguments that were left out."""
@@ -225,6 +233,14 @@ class Entry:
         self.function.__code__ = self._stub
 
 
+def _any_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
+    """For a vector as the one argument: the same of any length. With more arrays than one, lengths decide what is
+    broadcast."""
+    if len(types) == 1 and isinstance(types[0], T.ArrayOf) and types[0].dims == (False,):
+        return (T.ArrayOf(types[0].dtype, (None,)),)
+    return None
+
+
 def _unfit(type_: T.Type) -> str:
     """Why nothing can be differentiated with respect to an argument of this type, and what to do."""
     if type_ == T.Known(Default):
@@ -233,8 +249,8 @@ def _unfit(type_: T.Type) -> str:
         return f"is an array of dtype {type_.dtype}, which has no derivative; pass it `.astype(float)`"
     cls = T.cls_of(type_)
     return (
-        f"is of type {cls.__name__ if cls else type_}, which has no derivative; pass a float (or an array of floats), "
-        "or leave it out of argnums"
+        f"is of type {cls.__name__ if cls else type_}, which has no derivative; pass a float (or an array of "
+        "floats), or leave it out of argnums"
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import BuiltinMethodType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,10 @@ def _check_array(tests: _Tests, a: Operand, dtype: Any, dims: tuple[bool | None,
     if None in dims or not dims:
         tests.equal(tests.attribute(a, "ndim"), len(dims))
         return
+    if dims == (False,):  # cheaper than the shape
+        tests.equal(tests.attribute(a, "ndim"), 1)
+        tests.require(tests.op(operator.ne, tests.op(len, a, syntax=False), Const(1)))
+        return
     shape = tests.attribute(a, "shape")
     tests.equal(tests.op(len, shape, syntax=False), len(dims))
     if True not in dims:
@@ -132,14 +136,11 @@ def _load(tests: _Tests, guard: G.PathIs | G.PathType) -> Value:
 
 def _path_is(tests: _Tests, guard: G.PathIs) -> None:
     loaded = _load(tests, guard)
-    if (
-        type(guard.value).__name__ == "builtin_function_or_method"
-        and getattr(guard.value, "__self__", None) is not None
-    ):
-        if not isinstance(guard.value.__self__, type(np)):
-            tests.equal(loaded, guard.value)  # np.add.reduce is a new object each time
-            return
-    tests.is_(loaded, guard.value)
+    owner = getattr(guard.value, "__self__", None) if isinstance(guard.value, BuiltinMethodType) else None
+    if owner is None or isinstance(owner, ModuleType):
+        tests.is_(loaded, guard.value)
+    else:
+        tests.equal(loaded, guard.value)  # np.add.reduce is a new object each time
 
 
 def _cell(tests: _Tests, cell: Any) -> Value:

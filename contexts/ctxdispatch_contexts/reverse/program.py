@@ -32,6 +32,7 @@ from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_
 from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.methods import join_methods
 from ctxdispatch_contexts.reverse.optimise import optimise
+from ctxdispatch_contexts.reverse.last import skip_last
 from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
@@ -82,6 +83,7 @@ def differentiate(
     for guard in optimise(graph, types, cells):
         prepared.assume(guard)
     improve(graph, primal)
+    skip_last(graph)
     if mode.split and adjoint is not None:
         split(graph)
     used = tuple(only_used(t, names) for t in types)
@@ -194,7 +196,8 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
 
 def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: Mode, shape: Shape, y: Operand) -> None:
     build = adjoint.build
-    out = [_finished(adjoint, p) for p in wrt]
+    params = adjoint.graph.params if mode.split else wrt
+    out = [_finished(adjoint, p) if p in wrt else NONE for p in params]
     if mode.single and not mode.split:
         result: Operand = out[0]
     else:
@@ -216,7 +219,7 @@ def _finished(adjoint: Adjoint, param: Value) -> Operand:
     """The cotangent of a parameter as the caller gets it."""
     if not carries(param.type):
         return NONE
-    bar = adjoint.pullbacks.arrived(adjoint, param) if param in adjoint.active else ZERO
+    bar = adjoint.bar(param) if param in adjoint.active else ZERO
     if is_zero(bar):
         return Const(0.0) if param.type == T.Exact(float) else adjoint.call(cotangents.finish, NONE, param)
     if param.type == T.Exact(float) and bar_is(bar, param.type):
