@@ -82,8 +82,8 @@ def into_a_global(x):
 KEPT = []
 
 LOST = [
-    through_another_item, through_two_names, through_a_branch, into_a_dict, into_a_deque, in_a_call_that_is_not_inlined,
-    while_it_is_iterated, by_a_nonlocal_at_run_time, into_a_global,
+    through_another_item, through_two_names, through_a_branch, into_a_dict, into_a_deque,
+    in_a_call_that_is_not_inlined, while_it_is_iterated, by_a_nonlocal_at_run_time, into_a_global,
 ]  # fmt: skip
 
 
@@ -123,7 +123,12 @@ def buffer_written_by_out(x):
     return y.sum()
 
 
-STALE = [buffer_changed_after_use, buffer_filled_in_a_loop, buffer_changed_through_a_view, buffer_written_by_out]
+STALE = [
+    buffer_changed_after_use,
+    buffer_filled_in_a_loop,
+    buffer_changed_through_a_view,
+    buffer_written_by_out,
+]
 
 
 @pytest.mark.parametrize("f", STALE)

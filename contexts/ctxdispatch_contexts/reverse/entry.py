@@ -199,7 +199,8 @@ class Entry:
         weaker = _any_length(types)
         if weaker is not None:
             other = self._differentiated(weaker)
-            if str(other.graph) == str(program.graph):  # whether it has length 1 does not matter: do not test it
+            # whether it has length 1 does not matter: do not test it
+            if str(other.graph) == str(program.graph):
                 program = other
         program.guards[:0] = self.source.guards()
         return program
@@ -234,8 +235,8 @@ class Entry:
 
 
 def _any_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
-    """For a vector as the one argument: the same of any length. With more arrays than one, lengths decide what is
-    broadcast."""
+    """For a vector as the one argument: the same of any length. With more arrays than one, lengths decide
+    what is broadcast."""
     if len(types) == 1 and isinstance(types[0], T.ArrayOf) and types[0].dims == (False,):
         return (T.ArrayOf(types[0].dtype, (None,)),)
     return None

@@ -33,7 +33,12 @@ def _candidates(graph: Graph, loop: Loop) -> Iterator[tuple[int, Op, Value]]:
     """(position of the header's parameter, the product passed for it, a list with one entry per iteration)"""
     kept = _kept_list(graph, loop)
     latch = loop.latches[0]
-    if kept is None or len(loop.latches) != 1 or not isinstance(latch.terminator, Jump) or latch is loop.header:
+    if (
+        kept is None
+        or len(loop.latches) != 1
+        or not isinstance(latch.terminator, Jump)
+        or latch is loop.header
+    ):
         return
     used = uses(graph)
     for position, param in enumerate(loop.header.params):
@@ -75,7 +80,9 @@ def _guard(graph: Graph, loop: Loop, position: int, op: Op, kept: Value) -> None
     _split_latch(graph, latch, header, position, op, [left, rest, more])
 
 
-def _split_latch(graph: Graph, latch: Block, header: Block, position: int, op: Op, values: list[Value]) -> None:
+def _split_latch(
+    graph: Graph, latch: Block, header: Block, position: int, op: Op, values: list[Value]
+) -> None:
     left, rest, more = values
     jump = latch.terminator
     assert isinstance(jump, Jump)

@@ -64,7 +64,9 @@ def open_partial(op: Op) -> None:
     while type(op.fn) is functools.partial:
         bound = op.fn
         n = len(op.args) - len(op.kwnames)
-        keywords = {k: Const(v) for k, v in bound.keywords.items()} | dict(zip(op.kwnames, op.args[n:], strict=True))
+        keywords = {k: Const(v) for k, v in bound.keywords.items()} | dict(
+            zip(op.kwnames, op.args[n:], strict=True)
+        )
         op.args = [*map(Const, bound.args), *op.args[:n], *keywords.values()]
         op.callee, op.kwnames = Const(bound.func), tuple(keywords)
 

@@ -3,8 +3,8 @@
     joint   one function: the primal, the seed 1.0, the sweep; returns what `grad` or `value_and_grad` give
     split   the primal returns (y, pullback); the pullback is the sweep, its residuals bound to it
 
-Both come of one graph. The split is a cut at the op `cut` that stands for the seed: what is live across it are the
-residuals.
+Both come of one graph. The split is a cut at the op `cut` that stands for the seed: what is live across it
+are the residuals.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
+from ctxdispatch_contexts.reverse.last import skip_last
 from ctxdispatch_contexts.reverse.methods import join_methods
 from ctxdispatch_contexts.reverse.optimise import optimise
-from ctxdispatch_contexts.reverse.last import skip_last
 from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
@@ -44,7 +44,8 @@ from ctxdispatch_contexts.reverse.tidy import tidy
 
 @dataclass(frozen=True)
 class Mode:
-    """What the program returns. `wrt`: indices of the parameters to differentiate with respect to, None for all."""
+    """What the program returns. `wrt`: indices of the parameters to differentiate with respect to, None for
+    all."""
 
     wrt: tuple[int, ...] | None = None
     split: bool = True
@@ -57,7 +58,8 @@ class Mode:
 
 @dataclass(eq=False)
 class Program:
-    """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the rest."""
+    """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the
+    rest."""
 
     graph: Graph
     types: tuple[T.Type, ...]
@@ -108,7 +110,12 @@ def held_names(graph: Graph) -> set[Any]:
             if isinstance(key, (str, int)):
                 names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
         elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
-            names.update(k for a in op.args if isinstance(a, Value) and isinstance(a.type, T.Held) for k, _ in a.type.fields)
+            names.update(
+                k
+                for a in op.args
+                if isinstance(a, Value) and isinstance(a.type, T.Held)
+                for k, _ in a.type.fields
+            )
     return names
 
 
@@ -132,7 +139,7 @@ def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: 
     return adjoint
 
 
-# -- from the result to its cotangent ---------------------------------------------------------------------------
+# -- from the result to its cotangent ------------------------------------------------------------------------
 
 
 def _open_sweep(adjoint: Adjoint, shape: Shape, mode: Mode) -> Operand:
@@ -191,7 +198,7 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
     return adjoint.call(scalar_seed, y, type=y.type if isinstance(y, Value) and numeric(y.type) else T.Any)
 
 
-# -- from the sweep to what is returned -------------------------------------------------------------------------
+# -- from the sweep to what is returned ----------------------------------------------------------------------
 
 
 def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: Mode, shape: Shape, y: Operand) -> None:
@@ -242,7 +249,7 @@ def _own(adjoint: Adjoint, bar: Operand) -> Operand:
     return bar
 
 
-# -- the split --------------------------------------------------------------------------------------------------
+# -- the split -----------------------------------------------------------------------------------------------
 
 
 def split(graph: Graph) -> None:
@@ -262,9 +269,11 @@ def split(graph: Graph) -> None:
     graph.blocks = [b for b in graph.blocks if b not in swept]
 
 
-def _make_pullback(graph: Graph, block: Block, sweep: Graph, residuals: list[Value], made: Value, at: Op) -> None:
-    """The pullback is a function whose defaults are the residuals: Python calls it without going through C, so that
-    recursion is as deep as the program's own."""
+def _make_pullback(
+    graph: Graph, block: Block, sweep: Graph, residuals: list[Value], made: Value, at: Op
+) -> None:
+    """The pullback is a function whose defaults are the residuals: Python calls it without going through C,
+    so that recursion is as deep as the program's own."""
     code = buffers.emit(sweep)
     defaults: Operand = Const(None)
     if residuals:

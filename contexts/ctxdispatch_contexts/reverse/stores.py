@@ -2,10 +2,11 @@
 
 Two things can go wrong when an object is changed:
 
-  lost    differentiated data is put into an object, and read out of it again by another way than the value that was
-          stored to: `rows[0].append(x); ... rows[0][0]`. The sweep knows cotangents by value, not by object.
-  stale   an array is changed after a derivative was to remember it: `y = x * buf; buf[0] = 5.0`. The sweep would read
-          what is in there by then.
+  lost    differentiated data is put into an object, and read out of it again by another way than the value
+          that was stored to: `rows[0].append(x); ... rows[0][0]`. The sweep knows cotangents by value, not by
+          object.
+  stale   an array is changed after a derivative was to remember it: `y = x * buf; buf[0] = 5.0`. The sweep
+          would read what is in there by then.
 
 What neither the result nor the sweep reads (counters, logs, caches) may be stored to as one likes.
 """
@@ -29,11 +30,12 @@ from ctxdispatch_contexts.reverse.objects import is_fresh
 from ctxdispatch_contexts.reverse.rules import operand_type
 
 MUTATORS = frozenset({
-    operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort, np.ndarray.fill,
-    np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.ndarray.setfield, np.ndarray.byteswap, np.copyto, np.put,
-    np.place, np.putmask, np.put_along_axis, np.fill_diagonal, np.random.shuffle, list.insert, list.pop, list.remove,
-    list.sort, list.reverse, list.clear, list.__setitem__, list.__iadd__, dict.update, dict.pop, dict.popitem, dict.clear,
-    dict.setdefault, dict.__setitem__, set.add, set.update,
+    operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort,
+    np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.ndarray.setfield,
+    np.ndarray.byteswap, np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
+    np.random.shuffle, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
+    list.__setitem__, list.__iadd__, dict.update, dict.pop, dict.popitem, dict.clear, dict.setdefault,
+    dict.__setitem__, set.add, set.update,
 })  # fmt: skip
 """They change their first argument, and have no pullback."""
 
@@ -76,7 +78,9 @@ def _rebinds(op: Op) -> bool:
     type_ = operand_type(op.args[0])
     cls = T.cls_of(type_)
     numbers = isinstance(type_, T.OneOf)
-    return numbers or (cls is not None and issubclass(cls, (int, float, complex, str, bytes, tuple, np.generic)))
+    return numbers or (
+        cls is not None and issubclass(cls, (int, float, complex, str, bytes, tuple, np.generic))
+    )
 
 
 def may_rebind(op: Op) -> bool:
@@ -84,7 +88,7 @@ def may_rebind(op: Op) -> bool:
     return op.fn in INPLACE and T.cls_of(operand_type(op.args[0])) is None
 
 
-# -- order ------------------------------------------------------------------------------------------------------
+# -- order ---------------------------------------------------------------------------------------------------
 
 
 class Order:
@@ -116,7 +120,7 @@ class Order:
         return False
 
 
-# -- what the result depends on ---------------------------------------------------------------------------------
+# -- what the result depends on ------------------------------------------------------------------------------
 
 
 class Needed:
@@ -150,7 +154,9 @@ class Needed:
         target = changed(op)
         if target is not None:
             return not loose(frozenset(self.sites)).isdisjoint(loose(self.objects.of(target)))
-        return runs_python(op) and any(not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands())
+        return runs_python(op) and any(
+            not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands()
+        )
 
     def _need(self, operand: Operand) -> None:
         if isinstance(operand, Const) or (_may_carry(operand) and operand not in self.values):
@@ -165,7 +171,8 @@ def _may_carry(value: Value) -> bool:
 
 
 def uses(graph: Graph) -> Iterator[tuple[Operand, tuple[Block, int], Any]]:
-    """(operand, place, user) of every use; the user is an op, or the parameter that an edge passes it to, or None."""
+    """(operand, place, user) of every use; the user is an op, or the parameter that an edge passes it to, or
+    None."""
     for block in graph.blocks:
         for i, op in enumerate(block.ops):
             for operand in op.operands():
@@ -180,7 +187,7 @@ def uses(graph: Graph) -> Iterator[tuple[Operand, tuple[Block, int], Any]]:
                 yield arg, end, param
 
 
-# -- lost -------------------------------------------------------------------------------------------------------
+# -- lost ----------------------------------------------------------------------------------------------------
 
 
 class LostStores:
@@ -227,7 +234,8 @@ class LostStores:
         return op.fn in STORES and op.fn not in MUTATORS
 
     def _seen_elsewhere(self, store: Op, target: Operand, site: Any) -> bool:
-        """The object is read after the store as another value that was there before it, or came from outside."""
+        """The object is read after the store as another value that was there before it, or came from
+        outside."""
         here = self.order.place[store]
         made = site if site is not GLOBAL else None
         for operand, places in self.uses.items():
@@ -235,7 +243,9 @@ class LostStores:
                 continue
             if not self._independent(operand, here, site, made):
                 continue
-            if any(user is not store and self.order.after(here, place, made, operand) for place, user in places):
+            if any(
+                user is not store and self.order.after(here, place, made, operand) for place, user in places
+            ):
                 return True
         return False
 
@@ -269,13 +279,14 @@ class LostStores:
         return any(given - {holder} for holder in holders)
 
 
-# -- stale ------------------------------------------------------------------------------------------------------
+# -- stale ---------------------------------------------------------------------------------------------------
 
 
 def stale_stores(
     graph: Graph, objects: Objects, primal: Sequence[Block], reads: list[tuple[Operand, Op]]
 ) -> dict[Op, Op]:
-    """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when `reader` read it."""
+    """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when
+    `reader` read it."""
     ops = [op for block in primal for op in block.ops]
     stores = [(op, target) for op in ops if (target := changed(op)) is not None and _changes_data(op)]
     if not stores or not reads:
@@ -296,7 +307,14 @@ def stale_stores(
 
 def _changes_data(op: Op) -> bool:
     """Of attributes, cells and dicts the sweep has remembered the entries themselves."""
-    if op.fn in (setattr, delattr, object.__setattr__, primitives.cell_set, primitives.map_add, primitives.dict_update):
+    if op.fn in (
+        setattr,
+        delattr,
+        object.__setattr__,
+        primitives.cell_set,
+        primitives.map_add,
+        primitives.dict_update,
+    ):
         return False
     return T.cls_of(operand_type(op.args[0])) is not dict
 
