@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import threading
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -17,33 +17,24 @@ CALL = Mode(stub=True)
 
 
 class _Entries:
-    """Entries by (context, what, mode), the least recently used dropped."""
+    """Entries by (context, what, mode), the oldest dropped. One per key, however many threads ask at once."""
 
     def __init__(self, size: int) -> None:
-        self._find = functools.lru_cache(maxsize=size)(self._make)
-
-    @staticmethod
-    def _make(context: Any, mode: Mode, key: Any, make: _Key) -> Entry:
-        return make.entry(context, mode)
+        self._size = size
+        self._lock = threading.Lock()
+        self._entries: dict[Any, Entry] = {}
 
     def __call__(self, context: Any, mode: Mode, key: Any, make: Callable[[], Any]) -> Entry:
-        return self._find(context, mode, key, _Key(key, make))
-
-
-class _Key:
-    """Carries the maker along; equal by the key alone."""
-
-    def __init__(self, key: Any, make: Callable[[], Any]) -> None:
-        self.key, self.make = key, make
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.key == other.key
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def entry(self, context: Any, mode: Mode) -> Entry:
-        return Entry(self.make(), mode, context)
+        full = (context, mode, key)
+        found = self._entries.get(full)
+        if found is not None:
+            return found
+        with self._lock:
+            if full not in self._entries:
+                self._entries[full] = Entry(make(), mode, context)
+                if len(self._entries) > self._size:
+                    del self._entries[next(iter(self._entries))]
+            return self._entries[full]
 
 
 entries = _Entries(4096)

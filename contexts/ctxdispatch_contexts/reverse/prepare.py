@@ -202,13 +202,23 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
         return Target(fn)
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
         return Target(fn.__func__, [Const(fn.__self__)])
-    if isinstance(fn, functools.partial) and isinstance(fn.func, FunctionType) and not fn.keywords:
-        return Target(fn.func, [Const(a) for a in fn.args])
+    if type(fn) is functools.partial:
+        return _of_partial(op, fn, prepared)
     call = class_attribute(type(fn), "__call__")
     if isinstance(call, FunctionType) and not isinstance(fn, type):
         prepared.assume(AttrIs(type(fn), "__call__", call))
         return Target(call, [op.callee])
     return None
+
+
+def _of_partial(op: Op, partial: functools.partial[Any], prepared: Prepared) -> Target | None:
+    """The call of a partial is the call of its function."""
+    n = len(op.args) - len(op.kwnames)
+    extra = {k: Const(v) for k, v in partial.keywords.items() if k not in op.kwnames}
+    op.callee = Const(partial.func)
+    op.args = [*map(Const, partial.args), *op.args[:n], *op.args[n:], *extra.values()]
+    op.kwnames = (*op.kwnames, *extra)
+    return _callee(op, prepared)
 
 
 def _has_rule_for(op: Op) -> bool:
@@ -233,6 +243,9 @@ def _method(reading: Op, prepared: Prepared) -> Target | None:
     """obj.name(...), `name` a function of obj's class. That no attribute of the instance hides it is checked
     when the method is read."""
     obj, name = reading.args[0], reading.args[1]
+    parent = prepared.maker.get(obj)  # type: ignore[arg-type]
+    if parent is not None and parent.fn is super:
+        return _of_super(parent, name, prepared)
     cls = T.cls_of(operand_type(obj))
     if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
         return None
@@ -243,6 +256,22 @@ def _method(reading: Op, prepared: Prepared) -> Target | None:
     if reading.fn is getattr and cls.__dictoffset__:
         reading.callee, reading.syntax = Const(read_method), False
     return Target(found, [obj])
+
+
+def _of_super(parent: Op, name: Operand, prepared: Prepared) -> Target | None:
+    """super(C, obj).name: the next function of that name along the MRO of obj's class."""
+    if len(parent.args) != 2 or not isinstance(name, Const):
+        return None
+    start, cls = operand_type(parent.args[0]), T.cls_of(operand_type(parent.args[1]))
+    if not isinstance(start, T.Known) or cls is None or start.value not in cls.__mro__:
+        return None
+    after = cls.__mro__[cls.__mro__.index(start.value) + 1 :]
+    owner = next((base for base in after if name.value in vars(base)), None)
+    found = vars(owner)[name.value] if owner is not None else None
+    if owner is None or not isinstance(found, FunctionType):
+        return None
+    prepared.assume(AttrIs(owner, name.value, found))
+    return Target(found, [parent.args[1]])
 
 
 def _own_names(cls: type) -> set[str]:

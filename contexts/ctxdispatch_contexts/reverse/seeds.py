@@ -89,7 +89,7 @@ def _check_items(g: Any, cls: type, items: tuple[Any, ...]) -> Any:
         )
         raise DerivativeError(
             f"the pullback's argument ybar is {given}, the function's result is a {cls.__name__} of length "
-            f"{len(items)}; give a {cls.__name__} with a cotangent (or None) per item"
+            f"{len(items)}; give a {cls.__name__} with one cotangent per item"
         )
     return [None if c is None else check_cotangent(c, s) for c, s in zip(g, items, strict=True)]
 
