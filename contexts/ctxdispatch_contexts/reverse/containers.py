@@ -8,6 +8,7 @@ A container's cotangent has entries; building takes them apart, reading adds to 
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from typing import Any
 
@@ -19,7 +20,7 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import ZERO, is_zero
 from ctxdispatch_contexts.reverse.handlers import Handler, arrived, or_none, own_bar
 from ctxdispatch_contexts.reverse.rules import operand_type
-from ctxdispatch_contexts.reverse.walking import WALKED
+from ctxdispatch_contexts.reverse.walking import WALKED, any_iterable
 
 
 def _entry(adjoint: Adjoint, g: Operand, key: Operand, to: Operand) -> None:
@@ -214,7 +215,49 @@ def _indexable(op: Op) -> bool:
     return cls in (list, tuple, dict, np.ndarray) or (cls is not None and issubclass(cls, tuple))
 
 
+def _partial(adjoint: Adjoint, op: Op) -> None:
+    """functools.partial(f, a, k=b): a namespace of `func`, `args` and `keywords`."""
+    g = arrived(adjoint, op)
+    if is_zero(g):
+        return
+    n = len(op.args) - len(op.kwnames)
+    _entry(adjoint, g, Const("func"), op.args[0])
+    for part, first, keys in (("args", 1, range(n - 1)), ("keywords", n, op.kwnames)):
+        held = adjoint.call(cotangents.entry_of, g, Const(part))
+        for i, key in enumerate(keys):
+            _entry(adjoint, held, Const(key), op.args[first + i])
+
+
+def _dict(adjoint: Adjoint, op: Op) -> None:
+    """dict(mapping or pairs, **entries)"""
+    g = arrived(adjoint, op)
+    if is_zero(g):
+        return
+    n = len(op.args) - len(op.kwnames)
+    for key, arg in zip(op.kwnames, op.args[n:], strict=True):
+        _entry(adjoint, g, Const(key), arg)
+    if n:
+        args = (g, adjoint.shaped(op.result), adjoint.shaped(op.args[0]), Const(op.kwnames))
+        adjoint.add(op.args[0], adjoint.call(of_pairs, *args))
+
+
+def of_pairs(bar: Any, made: dict[Any, Any], source: Any, others: tuple[str, ...]) -> Any:
+    """The cotangent of what a dict was made of, but for the entries that `others` came in the place of."""
+    if bar is None:
+        return None
+    entries = {k: b for k, b in cotangents.entries_of(bar) if k not in others}
+    if hasattr(source, "keys"):
+        return entries
+    return [(None, entries.get(k)) for k in made]
+
+
+def _makes_dict(op: Op) -> bool:
+    return len(op.args) == len(op.kwnames) or any_iterable(op)
+
+
 REVERSED: dict[Any, Handler] = {
+    functools.partial: Handler(_partial),
+    builtins.dict: Handler(_dict, _makes_dict),
     primitives.build_tuple: Handler(_display),
     primitives.build_list: Handler(_display),
     primitives.build_map: Handler(_map),

@@ -42,6 +42,8 @@ def _rule_of_attribute(op: Op) -> FunctionType | None:
     name = op.args[1]
     if cls is None or not isinstance(name, Const) or len(op.args) != 2:
         return None
+    if callable(getattr(cls, name.value, None)):
+        return None  # a method: its rule is for its calls
     return attribute_rule(cls, name.value)  # type: ignore[return-value]
 
 

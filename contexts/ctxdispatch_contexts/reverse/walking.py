@@ -207,7 +207,7 @@ def flat_items(bar: Any, items: tuple[Any, ...], before: int, after: int | None)
 # -- which ops these are for ---------------------------------------------------------------------------------
 
 
-def _any_iterable(op: Op) -> bool:
+def any_iterable(op: Op) -> bool:
     """Iterating runs no Python code of the user's."""
     type_ = operand_type(op.args[0])
     if isinstance(type_, T.IterOf):
@@ -240,17 +240,17 @@ def _of_classes(*classes: type) -> Callable[[Op], bool]:
 
 
 WALKED: dict[Any, Handler] = {
-    primitives.unpack: Handler(_unpack, _any_iterable),
-    primitives.unpack_ex: Handler(_unpack_ex, _any_iterable),
-    unpacked: Handler(_unpacked, _any_iterable),
+    primitives.unpack: Handler(_unpack, any_iterable),
+    primitives.unpack_ex: Handler(_unpack_ex, any_iterable),
+    unpacked: Handler(_unpacked, any_iterable),
     operator.add: Handler(_concat, _sequences),
     operator.mul: Handler(_repeat, _sequence_and_int),
-    builtins.iter: Handler(_iter, _any_iterable),
-    builtins.enumerate: Handler(_enumerate, _any_iterable),
+    builtins.iter: Handler(_iter, any_iterable),
+    builtins.enumerate: Handler(_enumerate, any_iterable),
     builtins.zip: Handler(_zip),
     builtins.reversed: Handler(_reversed, _of_classes(list, tuple)),
-    builtins.list: Handler(_iter, lambda op: bool(op.args) and _any_iterable(op)),
-    builtins.tuple: Handler(_iter, lambda op: bool(op.args) and _any_iterable(op)),
+    builtins.list: Handler(_iter, lambda op: bool(op.args) and any_iterable(op)),
+    builtins.tuple: Handler(_iter, lambda op: bool(op.args) and any_iterable(op)),
     dict.values: Handler(_values),
     dict.items: Handler(_items),
     dict.get: Handler(_get),
