@@ -14,6 +14,8 @@ import types as pytypes
 from dataclasses import dataclass
 from typing import Any as Anything
 
+from ctxdispatch.ir.names import describe
+
 
 class Type:
     """One element of the lattice."""
@@ -63,7 +65,7 @@ class Known(Type):
         return hash(type(self.value))  # nan and nan; bound builtins are a new object each time
 
     def __repr__(self) -> str:
-        return f"Known({self.value!r})"
+        return f"Known({describe(self.value)})"
 
 
 @dataclass(frozen=True, slots=True)
