@@ -129,7 +129,9 @@ def fits(type_: Type, value: Anything) -> bool:
 
 
 def _array_fits(type_: ArrayOf, value: Anything) -> bool:
-    if type(value) is not sys.modules["numpy"].ndarray or value.dtype is not type_.dtype:
+    if type(value) is not sys.modules["numpy"].ndarray:
+        return False
+    if value.dtype is not type_.dtype and value.dtype != type_.dtype:  # one of another byte order is no singleton
         return False
     shape = value.shape
     if len(shape) != len(type_.dims):

@@ -31,7 +31,7 @@ def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
     shape = np.shape(primal)
     full = np.shape(result)
     if shape == full and np.shape(cotangent) == full:
-        return project(cotangent, primal) if np.iscomplexobj(cotangent) else cotangent
+        return project(cotangent, primal)
     if np.shape(cotangent) != full:
         cotangent = np.broadcast_to(cotangent, full)
     if shape != full:
