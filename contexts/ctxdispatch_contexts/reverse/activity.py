@@ -109,8 +109,19 @@ def _vary_op(op: Op, varied: set[Value]) -> None:
         target = op.args[STORES[fn]]
         if isinstance(target, Value) and any(v in varied for v in operands):
             varied.add(target)
-    if not has_zero_derivative(fn) and not _zero_attribute(op):
+    if _merges(op) or (not has_zero_derivative(fn) and not _zero_attribute(op)):
         varied.update(r for r in op.results if carries(r.type))
+
+
+_BITWISE = frozenset({operator.or_, operator.and_, operator.xor, operator.ior, operator.iand, operator.ixor})
+
+
+def _merges(op: Op) -> bool:
+    """`a | b` of dicts or sets, or of what may be such: no bit operation."""
+    if not hashable(op.fn) or op.fn not in _BITWISE:
+        return False
+    classes = [T.cls_of(T.const_type(a.value) if isinstance(a, Const) else a.type or T.Any) for a in op.args]
+    return not all(cls is not None and issubclass(cls, (int, np.generic, np.ndarray)) for cls in classes)
 
 
 def _zero_attribute(op: Op) -> bool:

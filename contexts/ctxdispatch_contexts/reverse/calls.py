@@ -62,6 +62,9 @@ def instrument(
     found = Instrumented()
     for block in graph.blocks:
         for op in list(block.ops):
+            if op.fn in _LOOK_AT_FRAME:
+                op.callee = Const(Refusal(MissingRuleError, _frame_message(op), op.pos))
+                continue
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
                 op = _unpack_items(block, op, active)
             if op.fn in _APPENDS and op.args[0] in active:
@@ -75,6 +78,13 @@ def instrument(
             ):
                 _remember(block, op, found)
     return found
+
+
+_LOOK_AT_FRAME = (eval, exec)
+
+
+def _frame_message(op: Op) -> str:
+    return f"{op.fn.__name__} has no derivative rule: it reads variables by name, out of sight; write its code out, or {REMEDY}"
 
 
 def _depends(op: Op, active: set[Value]) -> bool:

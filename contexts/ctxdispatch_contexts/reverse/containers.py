@@ -52,9 +52,19 @@ def _same(adjoint: Adjoint, op: Op) -> None:
         adjoint.add(op.args[0], arrived(adjoint, op))
 
 
+def _opened(adjoint: Adjoint, target: Operand) -> Operand:
+    """bar(target) as what entries can be taken out of: a store ends what was there before it."""
+    g = adjoint.bar(target)
+    if is_zero(g) or not isinstance(target, Value):
+        return g
+    opened = adjoint.call(cotangents.opened, g)
+    adjoint.set_bar(target, opened)
+    return opened
+
+
 def _append(adjoint: Adjoint, op: Op) -> None:
     target, item = op.args
-    g = adjoint.bar(target)
+    g = _opened(adjoint, target)
     if not is_zero(g) and item in adjoint.active:
         adjoint.add(
             item, adjoint.call(cotangents.take_entry, g, adjoint.recall(adjoint.pullbacks.before[op]))
@@ -63,7 +73,7 @@ def _append(adjoint: Adjoint, op: Op) -> None:
 
 def _extend(adjoint: Adjoint, op: Op) -> None:
     target, items = op.args
-    g = adjoint.bar(target)
+    g = _opened(adjoint, target)
     if not is_zero(g) and items in adjoint.active:
         first = adjoint.recall(adjoint.pullbacks.before[op])
         adjoint.add(items, adjoint.call(take_from, g, first, adjoint.shaped(items)))
@@ -77,15 +87,15 @@ def take_from(bar: Any, first: int, items: Any) -> Any:
 
 def _map_add(adjoint: Adjoint, op: Op) -> None:
     target, key, value = op.args
-    g = adjoint.bar(target)
-    if not is_zero(g) and value in adjoint.active:
+    g = _opened(adjoint, target)
+    if not is_zero(g):
         adjoint.add(value, adjoint.call(cotangents.take_entry, g, adjoint.recall(key)))
 
 
 def _map_update(adjoint: Adjoint, op: Op) -> None:
     target, other = op.args[:2]
-    g = adjoint.bar(target)
-    if not is_zero(g) and other in adjoint.active:
+    g = _opened(adjoint, target)
+    if not is_zero(g):
         adjoint.add(other, adjoint.call(take_keys, g, adjoint.shaped(other)))
 
 
@@ -162,8 +172,8 @@ def _python_names(cls: type) -> set[str]:
 
 def _setattr(adjoint: Adjoint, op: Op) -> None:
     target, name, value = op.args
-    g = adjoint.bar(target)
-    if not is_zero(g) and value in adjoint.active:
+    g = _opened(adjoint, target)
+    if not is_zero(g):  # also where nothing goes to `value`: what was there before has no part in what came after
         adjoint.add(value, adjoint.call(cotangents.take_entry, g, name))
 
 

@@ -4,8 +4,10 @@ Conventions (one zero, one of everything):
   * `None` is the cotangent of what has no derivative, and the zero of everything whose type is not known
     beforehand;
   * a float's cotangent is a float, an array's an array of its shape and dtype;
+  * an argument that the result does not depend on has zeros; an entry of a container that is not read has None
+    (in a dict or an object: is absent), and so has what has no derivative (an int, a string)
   * tuple -> tuple, list -> list, dict -> dict, named tuple -> the same named tuple, any other object ->
-    `types.SimpleNamespace` of its attributes; an entry without cotangent is None (in a dict: absent).
+    `types.SimpleNamespace` of its attributes.
 
 While the reverse sweep runs, a container's cotangent may be a `Partial`: entries by index, key or attribute
 name, so that reading one entry of a long list costs one entry.
@@ -221,6 +223,11 @@ def _unique_index(index: Any) -> bool:
     return isinstance(index, _BASIC) or (isinstance(index, np.ndarray) and index.dtype == bool)
 
 
+def opened(bar: Any) -> Any:
+    """The same cotangent of a container as a `Partial`, from which entries can be taken."""
+    return bar if bar is None or isinstance(bar, Partial) else add_entries(Partial(), bar)
+
+
 def take_entry(bar: Any, key: Any) -> Any:
     """What the entry has received; the entry is a new one before this point (an append, a store)."""
     if bar is None:
@@ -304,7 +311,7 @@ def finish(bar: Any, primal: Any) -> Any:
 
 
 def _finish_entry(bar: Any, primal: Any) -> Any:
-    """Like `finish`, for an entry of a container: None where nothing arrived."""
+    """Like `finish`, for an entry of a container."""
     if bar is None or isinstance(primal, (int, str, bytes, np.integer, np.bool_)):
         return None
     if isinstance(primal, (float, complex, np.inexact, np.ndarray)):
@@ -312,8 +319,7 @@ def _finish_entry(bar: Any, primal: Any) -> Any:
     if isinstance(primal, (tuple, list, dict)):
         return _finish_container(dict(entries_of(bar)), primal)
     if isinstance(bar, (Partial, SimpleNamespace)):
-        entries = [(str(k), _finish_entry(b, getattr(primal, str(k), None))) for k, b in entries_of(bar)]
-        return SimpleNamespace(**dict(entries))
+        return _finish_object(dict(entries_of(bar)), primal)
     return whole(bar, primal)
 
 
@@ -322,8 +328,12 @@ def _finish_container(entries: dict[Any, Any], primal: Any) -> Any:
         return {k: _finish_entry(entries[k], item) for k, item in primal.items() if k in entries}
     fields = getattr(type(primal), "_fields", ())
     entries = {fields.index(k) if k in fields else k: b for k, b in entries.items()}
-    items = [_finish_entry(entries.get(i), item) for i, item in enumerate(primal)]
-    return type(primal)._make(items) if fields else items if isinstance(primal, list) else tuple(items)  # type: ignore[attr-defined]
+    return rebuild(primal, [_finish_entry(entries.get(i), item) for i, item in enumerate(primal)])
+
+
+def _finish_object(entries: dict[Any, Any], primal: Any) -> Any:
+    found = [(str(k), _finish_entry(bar, getattr(primal, str(k), None))) for k, bar in entries.items()]
+    return SimpleNamespace(**dict(found))
 
 
 def _finish_array(bar: Any, primal: Any) -> Any:

@@ -169,7 +169,7 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
         if _same_shape(mine, full):
             return cast(adjoint, cotangent, mine, now)
         if _shape_known(mine) and _shape_known(full):
-            return cast(adjoint, _reduce(adjoint, cotangent, mine, full, now, result), mine, now)
+            return _reduce(adjoint, cotangent, mine, full, now, result)
     typed = mine if isinstance(mine, (T.ArrayOf, T.Exact)) else T.Any
     return adjoint.call(  # type: ignore[no-any-return]
         fitting.unbroadcast, cotangent, adjoint.shaped(arg), adjoint.shaped(result), type=typed
@@ -201,35 +201,53 @@ def _shape_known(type_: T.ArrayOf) -> bool:
 
 
 def cast(adjoint: Any, cotangent: Operand, mine: T.ArrayOf, now: T.Type) -> Operand:
-    """`cotangent` in the dtype of `mine`."""
-    if not isinstance(now, T.ArrayOf) or now.dtype == mine.dtype:
+    """`cotangent` in the dtype of `mine`. One without axes may be a NumPy scalar, whatever its type says."""
+    dtype = _dtype_of(now)
+    if dtype is None or dtype == mine.dtype:
         return cotangent
-    if now.dtype.kind == "c" and mine.dtype.kind == "f":
+    if dtype.kind == "c" and mine.dtype.kind == "f":
         cotangent = adjoint.call(getattr, cotangent, Const("real"), syntax=True, type=T.Any)
+    if not isinstance(now, T.ArrayOf) or not now.dims:
+        scalar = mine.dtype.type
+        return adjoint.call(scalar, cotangent, type=T.Exact(scalar))  # type: ignore[no-any-return]
     return adjoint.call(  # type: ignore[no-any-return]
         np.ndarray.astype, cotangent, Const(mine.dtype), type=T.ArrayOf(mine.dtype, now.dims)
     )
+
+
+def _dtype_of(type_: T.Type) -> Any:
+    """None for a Python number: it takes on the dtype of whatever it meets."""
+    if isinstance(type_, T.ArrayOf):
+        return type_.dtype
+    cls = T.cls_of(type_)
+    if cls is complex:
+        return np.dtype(complex)
+    return np.dtype(cls) if cls is not None and issubclass(cls, np.inexact) else None
 
 
 def _reduce(
     adjoint: Any, cotangent: Operand, mine: T.ArrayOf, full: T.ArrayOf, now: T.Type, result: Operand
 ) -> Operand:
     """Sum over the leading axes that `mine` lacks and, keeping them, over those of length 1."""
-    if not (isinstance(now, T.ArrayOf) and _same_shape(now, full)):
+    dtype = full.dtype
+    if isinstance(now, T.ArrayOf) and _same_shape(now, full):
+        dtype = now.dtype
+    else:
         cotangent = strict(adjoint, cotangent, result)
     lead = len(full.dims) - len(mine.dims)
     stretched = [i + lead for i, one in enumerate(mine.dims) if one and not full.dims[i + lead]]
+    summed = T.ArrayOf(dtype, mine.dims)
     if stretched:
         kept = tuple(True if i in stretched else d for i, d in enumerate(full.dims))
         axes = stretched[0] if len(stretched) == 1 else tuple(stretched)
-        cotangent = add_reduce(adjoint, cotangent, axes, T.ArrayOf(mine.dtype, kept), keepdims=True)
+        cotangent = add_reduce(adjoint, cotangent, axes, T.ArrayOf(dtype, kept), keepdims=True)
     if lead and all(full.dims[:lead]):
         cotangent = adjoint.call(
-            operator.getitem, cotangent, Const(0 if lead == 1 else (0,) * lead), syntax=True, type=mine
+            operator.getitem, cotangent, Const(0 if lead == 1 else (0,) * lead), syntax=True, type=summed
         )
     elif lead:
-        cotangent = add_reduce(adjoint, cotangent, 0 if lead == 1 else tuple(range(lead)), mine)
-    return cotangent
+        cotangent = add_reduce(adjoint, cotangent, 0 if lead == 1 else tuple(range(lead)), summed)
+    return cast(adjoint, cotangent, mine, summed)
 
 
 def add_reduce(adjoint: Any, array: Operand, axes: Any, type_: T.Type, keepdims: bool = False) -> Value:

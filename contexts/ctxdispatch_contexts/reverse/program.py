@@ -231,7 +231,8 @@ def _finished(adjoint: Adjoint, param: Value) -> Operand:
         return Const(0.0) if param.type == T.Exact(float) else adjoint.call(cotangents.finish, NONE, param)
     if param.type == T.Exact(float) and bar_is(bar, param.type):
         return bar
-    if isinstance(param.type, T.ArrayOf) and bar_is(strict(adjoint, bar, param), param.type):
+    axes = isinstance(param.type, T.ArrayOf) and param.type.dims  # what has none may have become a NumPy scalar
+    if axes and bar_is(strict(adjoint, bar, param), param.type):
         return _own(adjoint, strict(adjoint, bar, param))
     return adjoint.call(cotangents.finish, bar, param)
 

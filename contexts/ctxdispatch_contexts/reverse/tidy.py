@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value, hashable
 from ctxdispatch.ir.prune import prune
-from ctxdispatch.ir.rewrite import substitute, uses
+from ctxdispatch.ir.rewrite import Use, substitute, uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
@@ -80,20 +81,22 @@ def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
 
 
 def _settle_zeros(adjoint: Adjoint) -> None:
-    variable_of = adjoint.build.variable_of
+    variable_of, used = adjoint.build.variable_of, uses(adjoint.graph)
     for block in adjoint.graph.blocks:
         for edge in block.edges():
             params = edge.target.params[len(edge.target.params) - len(edge.args) :]
             for position, (param, arg) in enumerate(zip(params, edge.args, strict=True)):
                 if is_zero(arg):
-                    edge.args[position] = _zero_of(variable_of.get(param))
+                    edge.args[position] = _zero_of(variable_of.get(param), used[param])
         for op in block.ops:
             op.args = [NONE if is_zero(a) else a for a in op.args]
 
 
-def _zero_of(variable: Any) -> Const:
+def _zero_of(variable: Any, used: list[Use]) -> Const:
     primal = variable[1] if isinstance(variable, tuple) else None
-    return Const(0.0) if isinstance(primal, Value) and numeric(primal.type) else NONE
+    collected = all(isinstance(u.user, Op) and u.user.fn is primitives.list_append for u in used)
+    return Const(0.0) if isinstance(primal, Value) and numeric(primal.type) and not collected else NONE
+
 
 
 # -- shapes --------------------------------------------------------------------------------------------------
