@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 import sys
 import types
 from typing import Any
 
 from ctxdispatch.ir.expressions import NUMBER, PRIMARY, UNARY
-from ctxdispatch.ir.graph import UNDEF, Const, Graph
+from ctxdispatch.ir.graph import UNDEF, Const, Graph, Op
 from ctxdispatch.ir.names import Names, describe, is_literal, lookup, path_of
 from ctxdispatch.ir.primitives import load_global
-from ctxdispatch.ir.text import Shown
+from ctxdispatch.ir.text import Shown, constant_index
 
 LONG_NAMES = {"np": "numpy", "primitives": "ctxdispatch.ir.primitives"}
 
@@ -33,7 +34,7 @@ class Constants:
         """Name all constants of `graph` before the variables are named."""
         for _, op in graph.ops():
             for operand in op.operands():
-                if isinstance(operand, Const):
+                if isinstance(operand, Const) and not _is_index(op, operand):
                     self.show(operand.value)
             if op.fn is load_global and self.is_global(op.args):
                 self.global_name(op.args[1].value)  # type: ignore[union-attr]
@@ -82,6 +83,9 @@ class Constants:
             return ("-float('inf')", UNARY) if value == -math.inf else (f"float('{value}')", PRIMARY)
         if type(value) is complex and is_literal(-value):  # -1j has -0.0 for real part, as -(1j) has
             return f"-{-value!r}", UNARY
+        if type(value) is slice and is_literal((value.start, value.stop, value.step)):
+            self._names.taken.add("slice")
+            return repr(value), PRIMARY
         return self._path(value) or self._listed(value), PRIMARY
 
     def _path(self, value: Any) -> str | None:
@@ -138,6 +142,12 @@ class Constants:
         name = self._names.fresh(hint)
         self.namespace[name] = value
         return name
+
+
+def _is_index(op: Op, operand: Const) -> bool:
+    """It stands between [ and ], and needs no name there."""
+    indexes = op.fn in (operator.getitem, operator.setitem, operator.delitem)
+    return indexes and operand is op.args[1] and constant_index(operand.value) is not None
 
 
 def same_object(a: Any, b: Any) -> bool:

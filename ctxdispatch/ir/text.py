@@ -113,7 +113,7 @@ class Text:
             return ":".join("" if is_none(p) else self(p, TERNARY) for p in part.args)
         if isinstance(part, Expr) and part.fn is primitives.build_tuple and len(part.parts) > 2:
             return ", ".join(map(self.index, part.args))
-        return self(part)
+        return (constant_index(part.value) if isinstance(part, Const) else None) or self(part)
 
     def bare(self, part: Part) -> str:
         """At the right of `=` or `return`: a tuple needs no parentheses there."""
@@ -122,6 +122,18 @@ class Text:
         if isinstance(part, Const) and type(part.value) is tuple and len(part.value) > 1:
             return ", ".join(self(Const(item)) for item in part.value)
         return self(part)
+
+
+def constant_index(index: Any) -> str | None:
+    """`:, None` for (slice(None), None); None for what is no such index."""
+    if type(index) is tuple and len(index) > 1:
+        items = [constant_index(item) for item in index]
+        return None if None in items else ", ".join(map(str, items))
+    if type(index) is slice:
+        parts = (index.start, index.stop, *([] if index.step is None else [index.step]))
+        if all(p is None or type(p) is int for p in parts):
+            return ":".join("" if p is None else str(p) for p in parts)
+    return "..." if index is ... else repr(index) if index is None or type(index) is int else None
 
 
 # -- the table of expressions ----------------------------------------------------------------------
