@@ -11,12 +11,14 @@ import operator
 from types import FunctionType
 from typing import Any
 
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.reverse.rules import operand_type
+from ctxdispatch_contexts.reverse.walking import unpacked
 
 REFLECTED = {
     operator.add: ("__add__", "__radd__"), operator.sub: ("__sub__", "__rsub__"),
@@ -69,6 +71,20 @@ def open_partial(op: Op) -> None:
         )
         op.args = [*map(Const, bound.args), *op.args[:n], *keywords.values()]
         op.callee, op.kwnames = Const(bound.func), tuple(keywords)
+
+
+def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
+    """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns."""
+    if op.fn not in (primitives.unpack, primitives.unpack_ex, unpacked):
+        return False
+    method = _method(prepared, op.args[0], "__iter__")
+    if method is None:
+        return False
+    items = Value("items")
+    at = next(i for i, other in enumerate(block.ops) if other is op)
+    block.ops.insert(at, Op(Const(method), [op.args[0]], [items], (), op.pos))
+    op.args[0] = items
+    return True
 
 
 def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operand]] | None:
