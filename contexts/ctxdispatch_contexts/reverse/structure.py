@@ -13,12 +13,15 @@ Blocks from which the return is not reached (they raise) are *cold*: nothing of 
 
 from __future__ import annotations
 
+import functools
 import operator
 from dataclasses import dataclass, field
 
 from ctxdispatch.ir.analysis import DominatorTree, Loop, LoopForest, dominators, loops
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Return, Value
 from ctxdispatch.ir.rewrite import definitions, substitute_in
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.effects import operand_type
 
 NONE = Const(None)
 
@@ -74,13 +77,18 @@ def _one_return(graph: Graph) -> Block | None:
     if len(returns) == 1:
         return returns[0]
     end = graph.new_block()
-    result = Value("y")
+    values = [b.terminator.value for b in returns if isinstance(b.terminator, Return)]
+    result = Value("y", functools.reduce(T.join, map(_widened, values)))
     end.params = [result]
     end.terminator = Return(result, returns[-1].terminator.pos)
     for block in returns:
         assert isinstance(block.terminator, Return)
         block.terminator = Jump(Edge(end, [block.terminator.value]), block.terminator.pos)
     return end
+
+
+def _widened(operand: Operand) -> T.Type:
+    return T.widen(operand_type(operand))
 
 
 def _item_blocks(graph: Graph) -> None:
