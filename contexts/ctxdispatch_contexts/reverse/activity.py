@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value, hashable
 from ctxdispatch.passes import types as T
@@ -53,6 +54,7 @@ ZERO_BY_RULE: set[Any] = set()
 def has_zero_derivative(fn: Any) -> bool:
     if not hashable(fn):
         return False
+    fn, _ = canonical(fn)  # a method of a literal is the function of its class
     row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed
     return fn in ZERO_BY_RULE or (set(row.kinds) == {"zero"} if row is not None else is_zero(fn))
 

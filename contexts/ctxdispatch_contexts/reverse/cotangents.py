@@ -354,7 +354,7 @@ def project(bar: Any, primal: Any) -> Any:
         return np.broadcast_to(bar, primal.shape).astype(primal.dtype)
     if isinstance(bar, np.ndarray):
         bar = bar[()] if bar.ndim == 0 else bar.sum()
-    if isinstance(primal, float) and isinstance(bar, complex):
+    if isinstance(primal, (float, np.floating)) and isinstance(bar, (complex, np.complexfloating)):
         bar = bar.real
     return bar if type(bar) is type(primal) else type(primal)(bar)
 

@@ -101,7 +101,10 @@ def _partial(adjoint: Any, op: Op, row: Elementwise, i: int, partial: Any) -> Op
     args: list[Operand] = []
     for name, arg in zip((*row.params, "y"), (*op.args, op.result), strict=True):
         args.append(adjoint.recall(arg) if name in row.needs[i] else Const(None))
-    return call_rule(adjoint.build, partial, args)
+    factor = call_rule(adjoint.build, partial, args)
+    if isinstance(factor, Value) and factor.type in (None, T.Any) and namespace(op) is MATH:
+        factor.type = T.Exact(float)
+    return factor
 
 
 def product(adjoint: Any, g: Operand, factor: Operand, op: Op) -> Operand:
@@ -177,8 +180,10 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
 
 
 def _fit_scalar(adjoint: Any, cotangent: Operand, mine: T.Exact, now: T.Type) -> Operand:
-    if T.cls_of(now) is mine.cls or now is T.Any or isinstance(cotangent, Const):
+    if T.cls_of(now) is mine.cls or isinstance(cotangent, Const):
         return cotangent
+    if now is T.Any:
+        return adjoint.call(cotangents.project, cotangent, Const(mine.cls()), type=mine)  # type: ignore[no-any-return]
     if issubclass(mine.cls, (float, np.floating)) and T.cls_of(now) in (float, int, bool):
         return cotangent  # a Python number takes on the dtype of whatever it meets
     if issubclass(mine.cls, (float, np.floating)) and issubclass(

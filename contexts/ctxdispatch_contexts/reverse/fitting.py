@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.reverse.cotangents import project, rebuild
+from ctxdispatch_contexts.reverse.cotangents import finish, project, rebuild
 
 
 def fitted(cotangent: Any, primal: Any) -> Any:
     """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list,
     ..."""
-    if cotangent is None or isinstance(primal, (int, bool, np.integer)):
+    if isinstance(primal, (int, bool, np.integer)):
         return None
+    if cotangent is None:
+        return finish(None, primal)
     if isinstance(primal, (list, tuple)) and isinstance(cotangent, np.ndarray):
         return rebuild(primal, [fitted(c, p) for c, p in zip(cotangent, primal, strict=True)])
     if isinstance(primal, (np.ndarray, float, complex, np.inexact)):

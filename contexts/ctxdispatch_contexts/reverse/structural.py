@@ -83,19 +83,34 @@ def _pass_on(adjoint: Adjoint, op: Op, result: Operand, position: int, arg: Oper
     cotangent = entry_of_tuple(adjoint.build, result, position)
     refusal = Refusal(DerivativeError, _no_cotangent(op, position), op.pos)
     if cotangent is None:
-        adjoint.call(refusal)
+        adjoint.call(refuse_floats, adjoint.recall(arg), Const(refusal))
         return
     if isinstance(cotangent, Value) and position >= max(1, array_arguments(op.fn)) and op.fn is not getattr:
         last = adjoint.build.block.ops[-1]
         if cotangent in last.results and last.fn is operator.getitem and last.args[0] is result:
-            last.callee, last.args, last.syntax = Const(entry_or), [*last.args, Const(refusal)], False
+            last.args = [*last.args, adjoint.recall(arg), Const(refusal)]
+            last.callee, last.syntax = Const(entry_or), False
     if not (isinstance(cotangent, Const) and cotangent.value is None):
         adjoint.add(arg, as_cotangent_of(adjoint, op, cotangent, arg))
         adjoint.pullbacks.mark_lazy(arg)
 
 
-def entry_or(given: tuple[Any, ...], i: int, refuse: Refusal) -> Any:
-    return given[i] if i < len(given) else refuse()
+def entry_or(given: tuple[Any, ...], i: int, arg: Any, refuse: Refusal) -> Any:
+    return given[i] if i < len(given) else refuse_floats(arg, refuse)
+
+
+def refuse_floats(arg: Any, refuse: Refusal) -> None:
+    """Indices, shapes and flags have no cotangent; what has floats in it should have one."""
+    if _has_floats(arg):
+        refuse()
+
+
+def _has_floats(arg: Any) -> bool:
+    if isinstance(arg, (list, tuple)):
+        return any(map(_has_floats, arg))
+    if isinstance(arg, np.ndarray):
+        return arg.dtype.kind in "fc"
+    return isinstance(arg, (float, complex, np.inexact))
 
 
 def _no_cotangent(op: Op, position: int) -> str:
