@@ -40,12 +40,27 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
 def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callable[..., Any]:
     if not callable(f):
         raise DerivativeError(f"grad takes a function, not a {type(f).__name__}", user_position())
+    if getattr(f, "_is_gradient", False):
+        raise DerivativeError(
+            f"{f.__qualname__} is a gradient already; second derivatives are not there yet: differentiate the first one "
+            "by finite differences, or write it out",
+            user_position(),
+        )
+    _check_argnums(argnums)
     single = isinstance(argnums, int)
     wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     mode = Mode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
     if ad.is_direct(f, ADContext):
         return ad.entry_function(f, _resolved(f, mode), ADContext, 0, ())
     return _by_call(f, mode)
+
+
+def _check_argnums(argnums: Any) -> None:
+    indices = (argnums,) if isinstance(argnums, int) else argnums
+    if isinstance(indices, str) or not all(isinstance(i, int) for i in indices):
+        raise DerivativeError(
+            f"argnums {argnums!r} must be the index of a positional argument, or a tuple of indices", user_position()
+        )
 
 
 def _resolved(f: FunctionType, mode: Mode) -> Mode:

@@ -305,6 +305,8 @@ def _at_run_time(fn: Any) -> bool:
 
 def _unsupported(fn: FunctionType) -> str:
     """Why a Python function cannot be read, or nothing."""
+    if getattr(fn, "_is_gradient", False):
+        return f"{described(fn)} is a gradient: second derivatives are not there yet; {REMEDY}"
     try:
         lifted(fn)
     except UnsupportedSyntax as error:

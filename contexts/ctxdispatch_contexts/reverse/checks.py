@@ -32,7 +32,7 @@ def check_grads(
         raise ValueError(
             f"check_grads has order 1 and mode 'rev', not order {order} and modes {tuple(modes)}"
         )
-    args = tuple(args)
+    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     single = _is_single(args)
     eps = eps or (1e-2 if single else 1e-6)
     atol = (2e-2 if single else 1e-5) if atol is None else atol

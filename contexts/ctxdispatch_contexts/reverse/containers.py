@@ -155,7 +155,7 @@ def plain_attribute(cls: type, name: str) -> bool:
 
     if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
         return False
-    if "__getattribute__" in _python_names(cls) or hasattr(cls, "__getattr__"):
+    if isinstance(class_attribute(cls, "__getattribute__"), FunctionType) or hasattr(cls, "__getattr__"):
         return False
     found = getattr(cls, name, None)
     return (not isinstance(found, property) and not hasattr(type(found), "__get__")) or _is_slot(found)
@@ -222,7 +222,9 @@ def _indexable(op: Op) -> bool:
     import numpy as np
 
     cls = T.cls_of(operand_type(op.args[0]))
-    return cls in (list, tuple, dict, np.ndarray) or (cls is not None and issubclass(cls, tuple))
+    if cls is None or not issubclass(cls, (list, tuple, dict)):
+        return cls is np.ndarray
+    return not isinstance(class_attribute(cls, "__getitem__"), FunctionType)
 
 
 def _partial(adjoint: Adjoint, op: Op) -> None:

@@ -149,6 +149,7 @@ class Entry:
         if function is not None:
             self.function.__defaults__ = (Default,) * len(function.__defaults__ or ()) or None
             self.function.__wrapped__ = function  # type: ignore[attr-defined]
+            self.function._is_gradient = True  # type: ignore[attr-defined]
             self.function.__doc__ = function.__doc__
         _live.add(self)
 

@@ -199,7 +199,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
     if isinstance(fn, FunctionType):
-        return Target(fn)
+        return None if hasattr(fn, "_is_gradient") else Target(fn)
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
         return Target(fn.__func__, [Const(fn.__self__)])
     if type(fn) is functools.partial:
