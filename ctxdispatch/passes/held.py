@@ -131,8 +131,8 @@ def fits(type_: Type, value: Anything) -> bool:
 def _array_fits(type_: ArrayOf, value: Anything) -> bool:
     if type(value) is not sys.modules["numpy"].ndarray:
         return False
-    if value.dtype is not type_.dtype and value.dtype != type_.dtype:  # one of another byte order is no singleton
-        return False
+    if value.dtype is not type_.dtype and value.dtype != type_.dtype:
+        return False  # compared, too: a dtype of another byte order is no singleton
     shape = value.shape
     if len(shape) != len(type_.dims):
         return False

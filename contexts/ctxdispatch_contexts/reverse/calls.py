@@ -84,7 +84,8 @@ _LOOK_AT_FRAME = (eval, exec)
 
 
 def _frame_message(op: Op) -> str:
-    return f"{op.fn.__name__} has no derivative rule: it reads variables by name, out of sight; write its code out, or {REMEDY}"
+    why = "it reads variables by name, out of sight"
+    return f"{op.fn.__name__} has no derivative rule: {why}; write its code out, or {REMEDY}"
 
 
 def _depends(op: Op, active: set[Value]) -> bool:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import ZERO, is_zero
@@ -165,15 +167,11 @@ def _is_slot(found: Any) -> bool:
     return type(found).__name__ in ("member_descriptor", "_tuplegetter")
 
 
-def _python_names(cls: type) -> set[str]:
-    """What Python classes among the bases define."""
-    return {name for base in cls.__mro__ if base.__module__ != "builtins" for name in vars(base)}
-
-
 def _setattr(adjoint: Adjoint, op: Op) -> None:
     target, name, value = op.args
     g = _opened(adjoint, target)
-    if not is_zero(g):  # also where nothing goes to `value`: what was there before has no part in what came after
+    # also where nothing goes to `value`: what was there before has no part in what came after
+    if not is_zero(g):
         adjoint.add(value, adjoint.call(cotangents.take_entry, g, name))
 
 

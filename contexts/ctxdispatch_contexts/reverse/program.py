@@ -204,7 +204,7 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
 def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: Mode, shape: Shape, y: Operand) -> None:
     build = adjoint.build
     params = adjoint.graph.params if mode.split else wrt
-    out = [_finished(adjoint, p) if p in wrt else NONE for p in params]
+    out = [_finished(adjoint, p, inner=mode.stub) if p in wrt else NONE for p in params]
     if mode.single and not mode.split:
         result: Operand = out[0]
     else:
@@ -222,8 +222,8 @@ def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: Mode) -> 
     return adjoint.call(primitives.build_tuple, y, gradient, syntax=True)
 
 
-def _finished(adjoint: Adjoint, param: Value) -> Operand:
-    """The cotangent of a parameter as the caller gets it."""
+def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
+    """The cotangent of a parameter as the caller gets it. `inner`: the caller is a sweep, which changes nothing."""
     if not carries(param.type):
         return NONE
     bar = adjoint.bar(param) if param in adjoint.active else ZERO
@@ -233,21 +233,15 @@ def _finished(adjoint: Adjoint, param: Value) -> Operand:
         return bar
     axes = isinstance(param.type, T.ArrayOf) and param.type.dims  # what has none may have become a NumPy scalar
     if axes and bar_is(strict(adjoint, bar, param), param.type):
-        return _own(adjoint, strict(adjoint, bar, param))
-    return adjoint.call(cotangents.finish, bar, param)
+        bar = strict(adjoint, bar, param)
+        return bar if inner else adjoint.call(cotangents.own, bar, type=param.type)
+    return adjoint.call(cotangents.finish if inner else cotangents.released, bar, param)
 
 
 def bar_is(bar: Operand, type_: T.Type) -> bool:
     if isinstance(bar, Const):
         return T.const_type(bar.value) == type_ or (type_ == T.Exact(float) and type(bar.value) is float)
     return bar.type == type_
-
-
-def _own(adjoint: Adjoint, bar: Operand) -> Operand:
-    """The caller may change what it gets: no array of the primal program goes out."""
-    if isinstance(bar, Const) or bar in adjoint.home or bar in adjoint.build.variable_of:
-        return adjoint.call(np.array, bar, type=bar.type if isinstance(bar, Value) else None)
-    return bar
 
 
 # -- the split -----------------------------------------------------------------------------------------------

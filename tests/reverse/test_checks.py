@@ -1,0 +1,87 @@
+"""`check_grads` accepts what is right and nothing else; `stop_gradient`; the import of the contexts."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ctxdispatch import check_grads, custom_rule, grad, stop_gradient, vjp
+
+
+def cube(x):
+    return x**3
+
+
+def wrong(x):
+    return x * x
+
+
+custom_rule(wrong)(lambda x: (x * x, lambda ybar: 3.0 * x * ybar))
+
+
+class Model:
+    def __init__(self):
+        self.w = np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (cube, (1.5,)),
+        (cube, (np.arange(3.0),)),
+        (cube, (np.ones((2, 3), np.float32),)),
+        (lambda x: np.sum(abs(x) ** 2), (np.ones(3) + 1j,)),
+        (lambda d: d["a"][0] * d["b"], ({"a": [1.0], "b": 2.0},)),
+        (lambda m: m.w**2, (Model(),)),
+        (lambda x: (x, {"y": [x * x]}), (2.0,)),
+        (lambda x, n: x**n, (2.0, 3)),
+    ],
+)
+def test_check_grads_accepts_what_is_right(f, args):
+    check_grads(f, args)
+
+
+def test_check_grads_says_both_numbers():
+    with pytest.raises(AssertionError, match="reverse mode gives .*, central differences give"):
+        check_grads(lambda x: wrong(x) + x, (2.0,))
+    check_grads(lambda x: wrong(x) + x, (2.0,), rtol=1.0)
+
+
+def test_check_grads_has_the_first_order_of_reverse_mode():
+    with pytest.raises(ValueError, match="order 1 and mode 'rev'"):
+        check_grads(cube, (1.0,), order=2)
+    with pytest.raises(ValueError, match="order 1 and mode 'rev'"):
+        check_grads(cube, (1.0,), modes=("fwd",))
+
+
+def test_stop_gradient_is_the_identity_without_a_derivative():
+    x = np.array([1.0, 2.0])
+    assert stop_gradient(x) is x
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * stop_gradient(x)))(x), x)
+    assert grad(lambda x: stop_gradient(x) * 2.0)(3.0) == 0.0
+    assert grad(lambda d: d["a"] * stop_gradient(d)["a"])({"a": 3.0}) == {"a": 3.0}
+    assert vjp(lambda x, y: stop_gradient(x * y) + y, 2.0, 3.0)[1](1.0) == (0.0, 1.0)
+
+
+def test_stop_gradient_in_a_loop():
+    def f(x):
+        total = 0.0
+        for _ in range(3):
+            total = stop_gradient(total) + x * total + x
+        return total
+
+    assert grad(f)(0.5) == 3.25  # 1, then 0.5 + 0.5 * 1 + 1, then 1.25 + 0.5 * 2 + 1
+
+
+@pytest.mark.parametrize("first", ["ctxdispatch.contexts", "ctxdispatch_contexts.reverse", "ctxdispatch"])
+def test_the_context_is_one_class_whatever_is_imported_first(first):
+    code = (
+        f"import {first}\n"
+        "from ctxdispatch.contexts import ADContext\n"
+        "import ctxdispatch, ctxdispatch_contexts.reverse\n"
+        "assert ADContext is ctxdispatch.ADContext is ctxdispatch_contexts.reverse.ADContext\n"
+        "assert issubclass(ADContext, ctxdispatch.Context)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
