@@ -87,6 +87,8 @@ class Adjoint:
         if numeric(value.type) and may_be_none(cotangent):
             cotangent = self.pullbacks.definite(self, value, cotangent)
         old = self.bar(value)
+        if isinstance(value.type, T.ArrayOf) and not is_zero(old) and value not in self.pullbacks.indexed:
+            cotangent = self.pullbacks.full_for_sum(self, value, old, cotangent)
         if is_zero(old):
             new = cotangent
         elif numeric(value.type) and value not in self.pullbacks.indexed:

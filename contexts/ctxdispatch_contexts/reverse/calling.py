@@ -23,6 +23,7 @@ from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
 from ctxdispatch_contexts.reverse.entry_keys import HOLE, holes
 from ctxdispatch_contexts.reverse.entry_table import call_entry, closure_entry
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.methods import Method
 from ctxdispatch_contexts.reverse.walking import from_items
 
@@ -39,6 +40,8 @@ def dynamic(context: Any, kwnames: tuple[str, ...]) -> Callable[..., Any]:
 
 def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
     """(*args) -> (y, pullback), args being those for the holes of the template."""
+    if isinstance(callee, Ruled):
+        callee = callee.function
     if context.has_rules(callee) if hashable(callee) else False:
         return functools.partial(_by_rule, context, callee, template, kwnames)
     native = _METHOD if type(callee) is Method else _NATIVE.get(callee) if hashable(callee) else None
@@ -109,6 +112,9 @@ class Unruled:
 
     def ad_has_rule(self, callee: Any) -> bool:
         return callee is not self.callee and self.context.ad_has_rule(callee)
+
+    def ad_ruled(self, callee: Any) -> bool:
+        return callee is not self.callee and self.context.ad_ruled(callee)
 
 
 @functools.lru_cache(maxsize=256)

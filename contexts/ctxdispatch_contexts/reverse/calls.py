@@ -36,6 +36,7 @@ from ctxdispatch_contexts.reverse.errors import (
 )
 from ctxdispatch_contexts.reverse.inlining import lifted
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
+from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.rules import operand_type
 from ctxdispatch_contexts.reverse.walking import unpacked
 
@@ -296,6 +297,8 @@ def _entry_for(op: Op, entries: Entries) -> tuple[list[Operand], Any]:
 
 def _at_run_time(fn: Any) -> bool:
     """Types that are known only then may decide: there is Python code, or a rule."""
+    if isinstance(fn, Ruled):
+        return True
     if isinstance(fn, (FunctionType, MethodType, type)) or not callable(fn):
         return True
     if not hashable(fn):

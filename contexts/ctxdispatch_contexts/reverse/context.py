@@ -49,6 +49,11 @@ class ADContext(Context):
         )
 
     @classmethod
+    def ad_ruled(cls, callee: Any) -> bool:
+        """The user has given `callee` a rule."""
+        return cls.has_rules(callee)
+
+    @classmethod
     def ad_entries(cls, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
         """What differentiates calls of `callee` at run time, see `calls.py`."""
         if callee is None:

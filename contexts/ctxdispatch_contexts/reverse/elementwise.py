@@ -271,7 +271,7 @@ def is_lazy(cotangent: Operand, value: Operand) -> bool:
         return len(now.dims) != len(full.dims) or any(
             n is True and f is not True for n, f in zip(now.dims, full.dims, strict=True)
         )
-    return isinstance(now, (T.Exact, T.Known))
+    return True  # a number, or something of which nothing is known
 
 
 def strict(adjoint: Any, cotangent: Operand, value: Operand) -> Operand:

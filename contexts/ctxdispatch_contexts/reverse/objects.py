@@ -73,6 +73,19 @@ def open_partial(op: Op) -> None:
         op.callee, op.kwnames = Const(bound.func), tuple(keywords)
 
 
+def set_by_code(prepared: Any, op: Op) -> bool:
+    """`obj.name = value` where a property's setter does it."""
+    cls = T.cls_of(operand_type(op.args[0])) if op.fn is setattr else None
+    found = class_attribute(cls, op.args[1].value) if cls is not None and isinstance(op.args[1], Const) else None
+    if not isinstance(found, property) or not isinstance(found.fset, FunctionType):
+        return False
+    prepared.assume(AttrIs(cls, op.args[1].value, found))  # type: ignore[union-attr]
+    op.callee, op.args, op.syntax = Const(found.fset), [op.args[0], op.args[2]], False
+    if not op.results:
+        op.results = [Value()]
+    return True
+
+
 def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
     """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns."""
     if op.fn not in (primitives.unpack, primitives.unpack_ex, unpacked):
@@ -141,12 +154,23 @@ def is_fresh(graph: Graph, op: Op) -> bool:
     """Whether the object that `op` stores an attribute of was made in this program and has not been given to
     anything else before: then nobody sees the store but through the same value."""
     target = op.args[0]
-    maker = next((b for b, o in graph.ops() if target in o.results and o.fn is object.__new__), None)
-    if maker is None:
+    made = next(((b, o) for b, o in graph.ops() if target in o.results and o.fn is object.__new__), None)
+    if made is None or not _stores_plainly(op, made[1].args[0]):
         return False
+    maker = made[0]
     home = next(b for b, o in graph.ops() if o is op)
     reaching = _blocks_before(graph, home, maker)
     return not any(_gives_away(block, target, op if block is home else None) for block in reaching)
+
+
+def _stores_plainly(op: Op, made: Operand) -> bool:
+    """No code of the class takes part in the store."""
+    if not isinstance(made, Const) or not isinstance(op.args[1], Const):
+        return False
+    cls = made.value
+    found = class_attribute(cls, op.args[1].value)
+    code = isinstance(class_attribute(cls, "__setattr__"), FunctionType) and op.fn is setattr
+    return not code and (not hasattr(type(found), "__set__") or type(found).__name__ == "member_descriptor")
 
 
 def _blocks_before(graph: Graph, home: Block, maker: Block) -> set[Block]:

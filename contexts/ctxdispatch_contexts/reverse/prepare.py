@@ -37,8 +37,9 @@ from ctxdispatch_contexts.reverse.inlining import (
     lifted,
     wants_generator_as_list,
 )
-from ctxdispatch_contexts.reverse.objects import construct, iterate_by_code, method_of_operator, open_partial
+from ctxdispatch_contexts.reverse.objects import construct, iterate_by_code, method_of_operator, set_by_code, open_partial
 from ctxdispatch_contexts.reverse.returns import Returns
+from ctxdispatch_contexts.reverse.ruled import hide_ruled
 from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
 from ctxdispatch_contexts.reverse.structural import applies, rule_of
 
@@ -57,6 +58,8 @@ class Prepared:
     foreign: bool = False
     """Code that is not in the graph may change what the arguments hold."""
     maker: dict[Value, Op] = field(default_factory=dict)
+    ruled: Any = None
+    """The context whose rules come before everything."""
     patient: bool = True
     postponed: bool = False
 
@@ -81,6 +84,7 @@ def prepare(
 ) -> Prepared:
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative."""
     prepared = Prepared(graph)
+    prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
     for _ in range(200):
         _infer(prepared, types, cells)
@@ -97,6 +101,8 @@ def prepare(
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
     inference = infer(graph, types, cells=cells, call_type=prepared.returns, trust=True)
+    if prepared.ruled is not None:
+        hide_ruled(graph, prepared.ruled.ad_ruled)
     fold(graph, inference)
     prune(graph)
     for guard in inference.guards:
@@ -145,7 +151,7 @@ def _rewrite(
         return inline_made(prepared, block, op, made[op.callee])
     if op.fn is primitives.call_ex and _spread(block, op):
         return block
-    if _worth(op.args) and (construct(prepared, block, op) or iterate_by_code(prepared, block, op)):
+    if _worth(op.args) and (construct(prepared, block, op) or iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block
     target = _callee(op, prepared)
     if target is None or not _worth_it(op, target):

@@ -24,7 +24,7 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
-from ctxdispatch_contexts.reverse import cotangents
+from ctxdispatch_contexts.reverse import cotangents, releasing
 from ctxdispatch_contexts.reverse.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
@@ -223,7 +223,8 @@ def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: Mode) -> 
 
 
 def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
-    """The cotangent of a parameter as the caller gets it. `inner`: the caller is a sweep, which changes nothing."""
+    """The cotangent of a parameter as the caller gets it. `inner`: the caller is a sweep, which changes
+    nothing."""
     if not carries(param.type):
         return NONE
     bar = adjoint.bar(param) if param in adjoint.active else ZERO
@@ -231,11 +232,12 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
         return Const(0.0) if param.type == T.Exact(float) else adjoint.call(cotangents.finish, NONE, param)
     if param.type == T.Exact(float) and bar_is(bar, param.type):
         return bar
-    axes = isinstance(param.type, T.ArrayOf) and param.type.dims  # what has none may have become a NumPy scalar
+    # what has none may have become a NumPy scalar
+    axes = isinstance(param.type, T.ArrayOf) and param.type.dims
     if axes and bar_is(strict(adjoint, bar, param), param.type):
         bar = strict(adjoint, bar, param)
-        return bar if inner else adjoint.call(cotangents.own, bar, type=param.type)
-    return adjoint.call(cotangents.finish if inner else cotangents.released, bar, param)
+        return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
+    return adjoint.call(cotangents.finish if inner else releasing.released, bar, param)
 
 
 def bar_is(bar: Operand, type_: T.Type) -> bool:

@@ -20,7 +20,7 @@ from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
-from ctxdispatch_contexts.reverse.elementwise import reverse_elementwise, row_for, strict
+from ctxdispatch_contexts.reverse.elementwise import is_lazy, reverse_elementwise, row_for, strict
 from ctxdispatch_contexts.reverse.errors import DerivativeError, Refusal, described, user_position
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
 from ctxdispatch_contexts.reverse.rules import infer_op, operand_type
@@ -89,6 +89,8 @@ class Pullbacks:
     def end_block(self, adjoint: Adjoint, block: Block) -> None:
         """Lazy cotangents do not leave the block they arose in: elsewhere they may meet others in a merge."""
         for value in self._lazy:
+            if value in self.indexed:
+                continue  # its cotangent is collected in an array of its own
             bar = adjoint.bar(value)
             if adjoint.home[value] is not block or value in block.params:
                 adjoint.set_bar(value, strict(adjoint, bar, value))
@@ -105,6 +107,12 @@ class Pullbacks:
     def mark_lazy(self, value: Operand) -> None:
         if isinstance(value, Value):
             self._lazy[value] = None
+
+    @staticmethod
+    def full_for_sum(adjoint: Adjoint, value: Value, old: Operand, cotangent: Operand) -> Operand:
+        """Of two terms one at least has the shape of `value`; a merge may be the zero 0.0."""
+        lazy = is_lazy(cotangent, value) and (is_lazy(old, value) or old in adjoint.build.variable_of)
+        return strict(adjoint, cotangent, value) if lazy else cotangent
 
     def arrived(self, adjoint: Adjoint, value: Value) -> Operand:
         """bar(value), for the rule of the op that defines it."""

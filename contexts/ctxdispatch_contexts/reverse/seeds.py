@@ -58,12 +58,20 @@ class Items(NamedTuple):
     items: tuple[Any, ...]
 
 
+class Entries(NamedTuple):
+    """A dict, entry by entry."""
+
+    entries: dict[Any, Any]
+
+
 def signature_of(y: Any) -> Any:
     """What `check_cotangent` needs to know of the result: not the result itself, which may be large."""
     if isinstance(y, np.ndarray):
         return ArrayLike(y.shape, y.dtype)
     if isinstance(y, (tuple, list)):
         return Items(type(y), tuple(map(signature_of, y)))
+    if isinstance(y, dict):
+        return Entries({key: signature_of(item) for key, item in y.items()})
     return type(y)
 
 
@@ -73,9 +81,23 @@ def check_cotangent(g: Any, signature: Any) -> Any:
         return _check_array(g, *signature)
     if isinstance(signature, Items):
         return _check_items(g, *signature)
+    if isinstance(signature, Entries):
+        return _check_entries(g, signature.entries)
     if issubclass(signature, (float, np.floating, complex, np.complexfloating)):
         return _check_number(g, signature)
     return g
+
+
+def _check_entries(g: Any, entries: dict[Any, Any]) -> Any:
+    if g is None:
+        return None
+    wrong = [key for key in g if key not in entries] if isinstance(g, dict) else [type(g).__name__]
+    if wrong:
+        raise DerivativeError(
+            f"the pullback's argument ybar has {wrong[0]!r}, the function's result is a dict with the keys "
+            f"{', '.join(map(repr, entries))}; give a dict with cotangents under some of these keys"
+        )
+    return {key: None if c is None else check_cotangent(c, entries[key]) for key, c in g.items()}
 
 
 def _check_items(g: Any, cls: type, items: tuple[Any, ...]) -> Any:
