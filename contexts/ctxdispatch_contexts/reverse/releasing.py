@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.reverse.cotangents import finish, rebuild
+from ctxdispatch_contexts.reverse.cotangents import OwnedArray, Partial, entries_of, finish, rebuild
 
 
 def released(bar: Any, primal: Any) -> Any:

@@ -35,62 +35,162 @@ LINEAR = frozenset(
 effects.assume_removable(
     rewind, steps, fitting.full, fitting.expand, fitting.unbroadcast, cotangents.project,
     cotangents.finish, releasing.released, releasing.own, cotangents.whole, cotangents.entry_of,
-    walking.from_items, walking.unzip, walking.backwards, walking.by_key, containers.by_position, ) # fmt:
-    skip def tidy(adjoint: Adjoint) -> None: """In place, on the finished graph.""" graph = adjoint.graph
-    prune(graph) while _drop_zeros(graph): prune(graph) _settle_zeros(adjoint) _drop_fulls(graph)
-    dce(graph) while _narrow(graph): dce(graph) _lower_rewinds(graph) _own_entries(graph) prune(graph) #
-    -- zeros
-    ---------------------------------------------------------------------------------------------------
-    def _drop_zeros(graph: Graph) -> bool: replaced: dict[Value, Operand] = {} for block in graph.blocks:
-    block.ops = [op for op in block.ops if not _is_trivial(op, replaced)] substitute(graph, replaced)
-    return bool(replaced) def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool: """The op adds
-    nothing to a cotangent, or scales nothing.""" args = [replaced.get(a, a) if isinstance(a, Value) else
-    a for a in op.args] if not any(map(is_zero, args)): return False if op.fn is operator.add or op.fn is
-    cotangents.accumulate: replaced[op.result] = args[1] if is_zero(args[0]) else args[0] return True if
-    is_zero(args[0]) and hashable(op.fn) and op.fn in LINEAR: replaced[op.result] = ZERO return True
-    return False def _settle_zeros(adjoint: Adjoint) -> None: variable_of, used =
-    adjoint.build.variable_of, uses(adjoint.graph) for block in adjoint.graph.blocks: for edge in
-    block.edges(): params = edge.target.params[len(edge.target.params) - len(edge.args) :] for position,
-    (param, arg) in enumerate(zip(params, edge.args, strict=True)): if is_zero(arg): edge.args[position] =
-    _zero_of(variable_of.get(param), used[param]) for op in block.ops: op.args = [NONE if is_zero(a) else
-    a for a in op.args] def _zero_of(variable: Any, used: list[Use]) -> Const: primal = variable[1] if
-    isinstance(variable, tuple) else None collected = all(isinstance(u.user, Op) and u.user.fn is
-    primitives.list_append for u in used) return Const(0.0) if isinstance(primal, Value) and
-    numeric(primal.type) and not collected else NONE # -- shapes
-    -------------------------------------------------------------------------------------------------- def
-    _drop_fulls(graph: Graph) -> None: """`full` stays, as `expand`, where a merge may give the 0.0 that
-    stands for zeros.""" maybe = _maybe_scalar(graph) replaced: dict[Value, Operand] = {} for block in
-    graph.blocks: kept = [] for op in block.ops: if op.fn is fitting.full and op.args[0] not in maybe:
-    replaced[op.result] = op.args[0] continue if op.fn is fitting.full: op.callee = Const(fitting.expand)
-    kept.append(op) block.ops = kept substitute(graph, replaced) def _maybe_scalar(graph: Graph) ->
-    set[Operand]: pairs = [pair for b in graph.blocks for e in b.edges() for pair in passed(b.terminator,
-    e)] found: set[Operand] = { p for p, a in pairs if isinstance(a, Const) and type(a.value) is float and
-    a.value == 0.0 } size = -1 while size != len(found): size = len(found) found.update(p for p, a in
-    pairs if a in found) return found # -- saved lists
-    --------------------------------------------------------------------------------------------- def
-    _rewinds(graph: Graph) -> Iterator[tuple[Block, Iterate, Op, Op]]: """Each reversed loop: (its header,
-    the terminator, the call of `rewind`, the unpacking of the items).""" makers = {op.result: op for _,
-    op in graph.ops() if op.fn is rewind} for block in graph.blocks: terminator = block.terminator if
-    isinstance(terminator, Iterate) and terminator.iterator in makers: start = terminator.body.target
-    unpack = next(op for op in start.ops if op.args and op.args[0] is start.params[0]) yield block,
-    terminator, makers[terminator.iterator], unpack def _narrow(graph: Graph) -> bool: """Leave out the
-    lists whose entries nobody reads; one stays to count the iterations.""" used = uses(graph) changed =
-    False for _, _, call, unpack in _rewinds(graph): read = [i for i, twin in enumerate(unpack.results) if
-    used[twin]] or [0] if len(read) < len(unpack.results): call.args = [call.args[i] for i in read]
-    unpack.results = [unpack.results[i] for i in read] unpack.args[1] = Const(len(read)) changed = True
-    return changed def _lower_steps(graph: Graph) -> None: for block in graph.blocks: for at, op in
-    reversed(list(enumerate(block.ops))): if op.fn is steps: count = Value("steps") block.ops.insert(at,
-    Op(Const(range), op.args, [count], (), op.pos)) op.callee, op.args, op.syntax = Const(iter), [count],
-    True def _lower_rewinds(graph: Graph) -> None: _lower_steps(graph) for _, terminator, call, unpack in
-    list(_rewinds(graph)): home = next(b for b, op in graph.ops() if op is call) at = next(i for i, op in
-    enumerate(home.ops) if op is call) backwards = [Op(Const(reversed), [kept], [Value()], (), call.pos)
-    for kept in call.args] start = terminator.body.target if len(backwards) == 1: home.ops[at : at + 1] =
-    backwards terminator.iterator = backwards[0].result start.params[0] = unpack.results[0]
-    start.ops.remove(unpack) else: home.ops[at:at] = backwards call.callee, call.args = Const(zip),
-    [op.result for op in backwards] # -- ownership
-    ----------------------------------------------------------------------------------------------- FRESH
-    = frozenset({ operator.add, operator.sub, operator.mul, operator.truediv, operator.neg,
-    operator.matmul, np.add.reduce, np.matmul, np.dot, np.multiply, np.outer,
+    walking.from_items, walking.unzip, walking.backwards, walking.by_key, containers.by_position,
+)  # fmt: skip
+
+
+def tidy(adjoint: Adjoint) -> None:
+    """In place, on the finished graph."""
+    graph = adjoint.graph
+    prune(graph)
+    while _drop_zeros(graph):
+        prune(graph)
+    _settle_zeros(adjoint)
+    _drop_fulls(graph)
+    dce(graph)
+    while _narrow(graph):
+        dce(graph)
+    _lower_rewinds(graph)
+    _own_entries(graph)
+    prune(graph)
+
+
+# -- zeros ---------------------------------------------------------------------------------------------------
+
+
+def _drop_zeros(graph: Graph) -> bool:
+    replaced: dict[Value, Operand] = {}
+    for block in graph.blocks:
+        block.ops = [op for op in block.ops if not _is_trivial(op, replaced)]
+    substitute(graph, replaced)
+    return bool(replaced)
+
+
+def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
+    """The op adds nothing to a cotangent, or scales nothing."""
+    args = [replaced.get(a, a) if isinstance(a, Value) else a for a in op.args]
+    if not any(map(is_zero, args)):
+        return False
+    if op.fn is operator.add or op.fn is cotangents.accumulate:
+        replaced[op.result] = args[1] if is_zero(args[0]) else args[0]
+        return True
+    if is_zero(args[0]) and hashable(op.fn) and op.fn in LINEAR:
+        replaced[op.result] = ZERO
+        return True
+    return False
+
+
+
+def _settle_zeros(adjoint: Adjoint) -> None:
+    variable_of, used = adjoint.build.variable_of, uses(adjoint.graph)
+    for block in adjoint.graph.blocks:
+        for edge in block.edges():
+            params = edge.target.params[len(edge.target.params) - len(edge.args) :]
+            for position, (param, arg) in enumerate(zip(params, edge.args, strict=True)):
+                if is_zero(arg):
+                    edge.args[position] = _zero_of(variable_of.get(param), used[param])
+        for op in block.ops:
+            op.args = [NONE if is_zero(a) else a for a in op.args]
+
+
+def _zero_of(variable: Any, used: list[Use]) -> Const:
+    primal = variable[1] if isinstance(variable, tuple) else None
+    collected = all(isinstance(u.user, Op) and u.user.fn is primitives.list_append for u in used)
+    return Const(0.0) if isinstance(primal, Value) and numeric(primal.type) and not collected else NONE
+
+
+
+# -- shapes --------------------------------------------------------------------------------------------------
+
+
+def _drop_fulls(graph: Graph) -> None:
+    """`full` stays, as `expand`, where a merge may give the 0.0 that stands for zeros."""
+    maybe = _maybe_scalar(graph)
+    replaced: dict[Value, Operand] = {}
+    for block in graph.blocks:
+        kept = []
+        for op in block.ops:
+            if op.fn is fitting.full and op.args[0] not in maybe:
+                replaced[op.result] = op.args[0]
+                continue
+            if op.fn is fitting.full:
+                op.callee = Const(fitting.expand)
+            kept.append(op)
+        block.ops = kept
+    substitute(graph, replaced)
+
+
+def _maybe_scalar(graph: Graph) -> set[Operand]:
+    pairs = [pair for b in graph.blocks for e in b.edges() for pair in passed(b.terminator, e)]
+    found: set[Operand] = {
+        p for p, a in pairs if isinstance(a, Const) and type(a.value) is float and a.value == 0.0
+    }
+    size = -1
+    while size != len(found):
+        size = len(found)
+        found.update(p for p, a in pairs if a in found)
+    return found
+
+
+# -- saved lists ---------------------------------------------------------------------------------------------
+
+
+def _rewinds(graph: Graph) -> Iterator[tuple[Block, Iterate, Op, Op]]:
+    """Each reversed loop: (its header, the terminator, the call of `rewind`, the unpacking of the items)."""
+    makers = {op.result: op for _, op in graph.ops() if op.fn is rewind}
+    for block in graph.blocks:
+        terminator = block.terminator
+        if isinstance(terminator, Iterate) and terminator.iterator in makers:
+            start = terminator.body.target
+            unpack = next(op for op in start.ops if op.args and op.args[0] is start.params[0])
+            yield block, terminator, makers[terminator.iterator], unpack
+
+
+def _narrow(graph: Graph) -> bool:
+    """Leave out the lists whose entries nobody reads; one stays to count the iterations."""
+    used = uses(graph)
+    changed = False
+    for _, _, call, unpack in _rewinds(graph):
+        read = [i for i, twin in enumerate(unpack.results) if used[twin]] or [0]
+        if len(read) < len(unpack.results):
+            call.args = [call.args[i] for i in read]
+            unpack.results = [unpack.results[i] for i in read]
+            unpack.args[1] = Const(len(read))
+            changed = True
+    return changed
+
+
+def _lower_steps(graph: Graph) -> None:
+    for block in graph.blocks:
+        for at, op in reversed(list(enumerate(block.ops))):
+            if op.fn is steps:
+                count = Value("steps")
+                block.ops.insert(at, Op(Const(range), op.args, [count], (), op.pos))
+                op.callee, op.args, op.syntax = Const(iter), [count], True
+
+
+def _lower_rewinds(graph: Graph) -> None:
+    _lower_steps(graph)
+    for _, terminator, call, unpack in list(_rewinds(graph)):
+        home = next(b for b, op in graph.ops() if op is call)
+        at = next(i for i, op in enumerate(home.ops) if op is call)
+        backwards = [Op(Const(reversed), [kept], [Value()], (), call.pos) for kept in call.args]
+        start = terminator.body.target
+        if len(backwards) == 1:
+            home.ops[at : at + 1] = backwards
+            terminator.iterator = backwards[0].result
+            start.params[0] = unpack.results[0]
+            start.ops.remove(unpack)
+        else:
+            home.ops[at:at] = backwards
+            call.callee, call.args = Const(zip), [op.result for op in backwards]
+
+
+# -- ownership -----------------------------------------------------------------------------------------------
+
+FRESH = frozenset({
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce,
+    np.matmul, np.dot, np.multiply, np.outer,
 })  # fmt: skip
 """Arrays that these return are new."""
 
