@@ -386,8 +386,7 @@ class Adjoint:
         latch.edges()[0].args.append(more)
         self._define(count, header)
         self._define(more, latch)
-        last = self._exit_value(count, loop)
-        return self.recall(last)
+        return self.recall(self._exit_value(count, loop))
 
 
 def rewind(*lists: list[Any]) -> Any:

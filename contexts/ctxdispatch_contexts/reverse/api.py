@@ -42,8 +42,8 @@ def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callab
         raise DerivativeError(f"grad takes a function, not a {type(f).__name__}", user_position())
     if getattr(f, "_is_gradient", False):
         raise DerivativeError(
-            f"{f.__qualname__} is a gradient already; second derivatives are not there yet: differentiate the first "
-            "one by finite differences, or write it out",
+            f"{f.__qualname__} is a gradient already; second derivatives are not there yet: differentiate "
+            "the first one by finite differences, or write it out",
             user_position(),
         )
     _check_argnums(argnums)

@@ -23,8 +23,8 @@ from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
 from ctxdispatch_contexts.reverse.entry_keys import HOLE, holes
 from ctxdispatch_contexts.reverse.entry_table import call_entry, closure_entry
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
-from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.methods import Method
+from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.walking import from_items
 
 

@@ -76,7 +76,9 @@ def open_partial(op: Op) -> None:
 def set_by_code(prepared: Any, op: Op) -> bool:
     """`obj.name = value` where a property's setter does it."""
     cls = T.cls_of(operand_type(op.args[0])) if op.fn is setattr else None
-    found = class_attribute(cls, op.args[1].value) if cls is not None and isinstance(op.args[1], Const) else None
+    found = (
+        class_attribute(cls, op.args[1].value) if cls is not None and isinstance(op.args[1], Const) else None
+    )
     if not isinstance(found, property) or not isinstance(found.fset, FunctionType):
         return False
     prepared.assume(AttrIs(cls, op.args[1].value, found))  # type: ignore[union-attr]

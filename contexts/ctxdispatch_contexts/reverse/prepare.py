@@ -37,7 +37,13 @@ from ctxdispatch_contexts.reverse.inlining import (
     lifted,
     wants_generator_as_list,
 )
-from ctxdispatch_contexts.reverse.objects import construct, iterate_by_code, method_of_operator, set_by_code, open_partial
+from ctxdispatch_contexts.reverse.objects import (
+    construct,
+    iterate_by_code,
+    method_of_operator,
+    open_partial,
+    set_by_code,
+)
 from ctxdispatch_contexts.reverse.returns import Returns
 from ctxdispatch_contexts.reverse.ruled import hide_ruled
 from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
@@ -151,7 +157,9 @@ def _rewrite(
         return inline_made(prepared, block, op, made[op.callee])
     if op.fn is primitives.call_ex and _spread(block, op):
         return block
-    if _worth(op.args) and (construct(prepared, block, op) or iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
+    if _worth(op.args) and (
+        construct(prepared, block, op) or iterate_by_code(prepared, block, op) or set_by_code(prepared, op)
+    ):
         return block
     target = _callee(op, prepared)
     if target is None or not _worth_it(op, target):

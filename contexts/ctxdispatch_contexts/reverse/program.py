@@ -233,10 +233,11 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
     if param.type == T.Exact(float) and bar_is(bar, param.type):
         return bar
     # what has none may have become a NumPy scalar
-    axes = isinstance(param.type, T.ArrayOf) and param.type.dims
-    if axes and bar_is(strict(adjoint, bar, param), param.type):
+    axes = isinstance(param.type, T.ArrayOf) and param.type.dims and param not in adjoint.pullbacks.indexed
+    if axes:
         bar = strict(adjoint, bar, param)
-        return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
+        if bar_is(bar, param.type):
+            return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
     return adjoint.call(cotangents.finish if inner else releasing.released, bar, param)
 
 

@@ -1,7 +1,8 @@
 """Functions of NumPy and Python that the user has given a rule.
 
-The engine knows much about such functions: their types, cheaper equivalents, derivatives. A rule of the user's comes
-before all of it. So the calls are made calls of something that nobody knows, before any pass looks at them.
+The engine knows much about such functions: their types, cheaper equivalents, derivatives. A rule of the
+user's comes before all of it. So the calls are made calls of something that nobody knows, before any pass
+looks at them.
 """
 
 from __future__ import annotations

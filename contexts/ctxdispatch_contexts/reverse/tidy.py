@@ -196,7 +196,8 @@ FRESH = frozenset({
 
 
 def _own_entries(graph: Graph) -> None:
-    """An entry that was computed for it alone may be added to in place; a gradient that was need not be copied."""
+    """An entry that was computed for it alone may be added to in place; a gradient that was need not be
+    copied."""
     used = uses(graph)
     makers = {r: op for _, op in graph.ops() for r in op.results}
     replaced: dict[Value, Operand] = {}
