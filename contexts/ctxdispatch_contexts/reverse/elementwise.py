@@ -109,7 +109,7 @@ def _partial(adjoint: Any, op: Op, row: Elementwise, i: int, partial: Any) -> Op
 
 def product(adjoint: Any, g: Operand, factor: Operand, op: Op) -> Operand:
     """g * factor. A factor 1/b makes it g / b, a factor -p the negated product."""
-    if isinstance(factor, Const) and factor.value in (1.0, -1.0) and isinstance(factor.value, (int, float)):
+    if isinstance(factor, Const) and isinstance(factor.value, (int, float)) and factor.value in (1.0, -1.0):
         return g if factor.value == 1.0 else adjoint.pullbacks.typed(adjoint, operator.neg, g)
     ops = adjoint.build.block.ops
     last: Op | None = ops[-1] if ops else None
