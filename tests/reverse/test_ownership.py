@@ -75,7 +75,8 @@ def test_arrays_of_another_byte_order_do_not_spoil_the_entry():
     ],
 )
 def test_without_axes_it_stays_an_array_of_its_dtype(f, dtype, other):
-    for g, x in zip(grad(f, argnums=(0, 1))(x := np.array(2, dtype), v := np.ones(3, other)), (x, v), strict=True):
+    args = np.array(2, dtype), np.ones(3, other)
+    for g, x in zip(grad(f, argnums=(0, 1))(*args), args, strict=True):
         assert type(g) is np.ndarray and g.shape == x.shape and g.dtype == x.dtype
 
 
@@ -93,3 +94,13 @@ def scaled(x, scale=C):
 def test_array_as_default_that_is_left_out():
     assert grad(scaled)(1.0) == C.sum()
     assert grad(scaled)(A).tolist() == C.tolist()
+
+
+def one_branch(x, c):
+    return (x * 2).sum() if c else 3.0
+
+
+def test_zeros_of_a_branch_not_taken_have_the_arguments_shape():
+    assert grad(one_branch)(A, 1).tolist() == [2.0, 2.0, 2.0]
+    assert grad(one_branch)(A, 0).tolist() == [0.0, 0.0, 0.0]
+    assert vjp(one_branch, A.reshape(3, 1), 0)[1](1.0)[0].shape == (3, 1)

@@ -24,7 +24,7 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
-from ctxdispatch_contexts.reverse import cotangents, releasing
+from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
@@ -235,6 +235,8 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
     # what has none may have become a NumPy scalar
     axes = isinstance(param.type, T.ArrayOf) and param.type.dims and param not in adjoint.pullbacks.indexed
     if axes:
+        if adjoint.pullbacks.may_be_scalar(adjoint, bar):
+            bar = adjoint.call(fitting.full, bar, adjoint.shaped(param), type=param.type)
         bar = strict(adjoint, bar, param)
         if bar_is(bar, param.type):
             return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
