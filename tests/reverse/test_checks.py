@@ -85,3 +85,8 @@ def test_the_context_is_one_class_whatever_is_imported_first(first):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_reading_variables_by_name_is_refused():
+    with pytest.raises(TypeError, match="reads variables by name"):
+        grad(lambda x: locals()["x"] * 2)(2.0)

@@ -81,7 +81,7 @@ def instrument(
     return found
 
 
-_LOOK_AT_FRAME = (eval, exec)
+_LOOK_AT_FRAME = (eval, exec, locals)
 
 
 def _frame_message(op: Op) -> str:
