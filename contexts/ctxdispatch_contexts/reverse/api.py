@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
-from ctxdispatch.dispatch import overdub
+from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch_contexts.reverse import context as ad
 from ctxdispatch_contexts.reverse.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.reverse.context import ADContext
@@ -86,12 +87,35 @@ def _checked(mode: Mode, n: int, name: str) -> Mode:
 def _by_call(f: Any, mode: Mode) -> Callable[..., Any]:
     """For what is no plain function (a method, an object, star arguments): one program per shape of call."""
 
-    def gradient(*args: Any, **kwargs: Any) -> Any:
+    def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
+        if kwargs or not args:
+            args, kwargs = _by_position(f, args, kwargs)
         checked = _checked(mode, len(args), getattr(f, "__qualname__", repr(f)))
-        return ad.entry_function(f, checked, ADContext, len(args), tuple(kwargs))(*args, **kwargs)
+        function = ad.entry_function(f, checked, ADContext, len(args), tuple(kwargs))
+        return functools.partial(function, *args, **kwargs)
 
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        return called(args, kwargs)()
+
+    gradient.__overdub__ = lambda ctx, *args, **kwargs: recurse(ctx, called(args, kwargs))  # type: ignore[attr-defined]
     functools.update_wrapper(gradient, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     return gradient
+
+
+def _by_position(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The call with all arguments by position that may be; TypeError where it does not fit `f`."""
+    try:
+        signature = inspect.signature(f)
+    except ValueError:  # a builtin that has none
+        return args, kwargs
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        f(*args, **kwargs)  # raises its own
+        raise
+    return bound.args, bound.kwargs
 
 
 def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -99,6 +123,19 @@ def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable
     positional argument (None for what has no derivative), none for keyword arguments. It may be called again.
     """
     return overdub(ADContext(), f, *args, **kwargs)  # type: ignore[no-any-return]
+
+
+def _vjp_under(ctx: Any, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    return recurse(ctx, overdub, ADContext(), f, *args, **kwargs)
+
+
+# What another context does with these, where a program calls them: making a gradient is no part of the
+# program.
+vjp.__overdub__ = _vjp_under  # type: ignore[attr-defined]
+grad.__overdub__ = lambda ctx, *args, **kwargs: grad(*args, **kwargs)  # type: ignore[attr-defined]
+value_and_grad.__overdub__ = (  # type: ignore[attr-defined]
+    lambda ctx, *args, **kwargs: value_and_grad(*args, **kwargs)
+)
 
 
 def stop_gradient(x: Any) -> Any:

@@ -9,12 +9,14 @@ change of the rules puts the stub back.
 
 from __future__ import annotations
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
+from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value, positional
 from ctxdispatch.ir.rewrite import clone, substitute
@@ -146,6 +148,7 @@ class Entry:
         self.specialised: dict[tuple[T.Type, ...], Specialised] = {}
         self.function = make_function(self._stub_graph(), self.namespace, self.closure)
         self._stub: CodeType = self.function.__code__
+        self.function.__overdub__ = self.under  # type: ignore[attr-defined]
         if function is not None:
             self.function.__defaults__ = (Default,) * len(function.__defaults__ or ()) or None
             self.function.__wrapped__ = function  # type: ignore[attr-defined]
@@ -171,6 +174,16 @@ class Entry:
             found = self._compile(types)
             return found.function(*args)
         return found.body(*args)
+
+    def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        """What another context runs in place of `function`: the program, not the finding of it."""
+        bound = inspect.signature(self.function, follow_wrapped=False).bind(*args, **kwargs)
+        bound.apply_defaults()
+        types = tuple([guardable(held_type(a)) for a in bound.args])
+        found = self.specialised.get(types)
+        if found is None or not found.holds():
+            found = self._compile(types)
+        return recurse(ctx, found.body, *bound.args)
 
     def _compile(self, types: tuple[T.Type, ...]) -> Specialised:
         with _compiling:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,13 @@ from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 _REAL = (float, np.floating)
 
 
+def natively(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` is none of the program's: another context does not look into it."""
+    function.__overdub__ = lambda ctx, *args: function(*args)  # type: ignore[attr-defined]
+    return function
+
+
+@natively
 def scalar_seed(y: Any) -> Any:
     """1.0 for a real scalar result; None for one whose derivative is zero by rule (int, bool); else an
     error."""
@@ -64,6 +72,7 @@ class Entries(NamedTuple):
     entries: dict[Any, Any]
 
 
+@natively
 def signature_of(y: Any) -> Any:
     """What `check_cotangent` needs to know of the result: not the result itself, which may be large."""
     if isinstance(y, np.ndarray):
@@ -75,6 +84,7 @@ def signature_of(y: Any) -> Any:
     return type(y)
 
 
+@natively
 def check_cotangent(g: Any, signature: Any) -> Any:
     """`g` as the cotangent of a result of that signature; an error where it does not fit."""
     if isinstance(signature, ArrayLike):
@@ -116,6 +126,7 @@ def _check_items(g: Any, cls: type, items: tuple[Any, ...]) -> Any:
     return [None if c is None else check_cotangent(c, s) for c, s in zip(g, items, strict=True)]
 
 
+@natively
 def value_of_pair(y: Any) -> Any:
     """The value of a function that returns (value, aux)."""
     if not isinstance(y, tuple) or len(y) != 2:
