@@ -38,6 +38,7 @@ from ctxdispatch_contexts.reverse.inlining import lifted
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.rules import operand_type
+from ctxdispatch_contexts.reverse.structure import Shape
 from ctxdispatch_contexts.reverse.walking import unpacked
 
 Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
@@ -56,14 +57,15 @@ class Instrumented:
 
 
 def instrument(
-    graph: Graph, active: set[Value], entries: Entries, own: Op | None, kept: Container[Op] = ()
+    shape: Shape, active: set[Value], entries: Entries, own: Op | None, kept: Container[Op] = ()
 ) -> Instrumented:
     """Replace, in place, every active op that has no static rule, and those of `kept`. `own` is the one call
-    of an entry made for it: if that is still there, nothing more will be found out about it later."""
+    of an entry made for it: if that is still there, nothing more will be found out about it later. What only
+    leads to an exception (the message of an assertion) may look at what it likes."""
     found = Instrumented()
-    for block in graph.blocks:
+    for block in shape.graph.blocks:
         for op in list(block.ops):
-            if op.fn in _LOOK_AT_FRAME:
+            if op.fn in _LOOK_AT_FRAME and block in shape.live:
                 op.callee = Const(Refusal(MissingRuleError, _frame_message(op), op.pos))
                 continue
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:

@@ -127,7 +127,7 @@ def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: 
     join_methods(graph, active)
     looked = LostStores(graph, varied_values(graph, wrt), inner=mode.stub) if LostStores.any(graph) else None
     kept = refuse_lost_stores(graph, looked, mode.stub) if looked is not None else ()
-    found = instrument(graph, active, entries, own, kept)
+    found = instrument(shape, active, entries, own, kept)
     adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
     primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)
