@@ -25,7 +25,7 @@ def render(lines: list[Line], comments: bool) -> list[str]:
     last: tuple[str, int | None] | None = None
     for line in lines:
         indent = "    " * (line.depth + 1)
-        here = (line.pos.filename, line.pos.line) if line.pos else last
+        here = (line.pos.filename, line.pos.line) if line.pos and line.pos.line else last
         if comments and line.pos and here != last:
             out.append(f"{indent}# {source_line(line.pos)}")
         last = here

@@ -83,14 +83,26 @@ KEPT = []
 
 LOST = [
     through_another_item, through_two_names, through_a_branch, into_a_dict, into_a_deque,
-    in_a_call_that_is_not_inlined, while_it_is_iterated, by_a_nonlocal_at_run_time, into_a_global,
+    in_a_call_that_is_not_inlined, while_it_is_iterated, into_a_global,
 ]  # fmt: skip
 
 
+def test_a_nonlocal_at_run_time_is_right_or_refused():
+    try:  # where comprehensions are inlined (from 3.12 on) `map` is a loop of the program
+        assert grad(by_a_nonlocal_at_run_time)(3.0) == 7.0
+    except DerivativeError as error:
+        assert "assigns to 'total'" in str(error)
+
+
 @pytest.mark.parametrize("f", LOST)
-def test_lost_stores_are_refused(f):
-    with pytest.raises(DerivativeError, match=__file__):
-        grad(f)(2.0)
+def test_lost_stores_are_refused_or_right(f):
+    """Never silently wrong. CPython from 3.12 on inlines comprehensions, so there more is seen, and right."""
+    try:
+        found = grad(f)(2.0)
+    except DerivativeError as refusal:
+        assert __file__ in str(refusal)
+    else:
+        assert found == pytest.approx((f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6, rel=1e-6)
 
 
 def buffer_changed_after_use(x):
