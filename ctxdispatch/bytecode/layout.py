@@ -32,9 +32,6 @@ class Layout:
     held: set[Block] = field(default_factory=set)
     """Whose FOR_ITER leaves its iterator on the stack although there is no loop: its body returns."""
 
-    def is_header(self, block: Block) -> bool:
-        return self.forest is not None and self.forest.header_of(block) is not None
-
     def entering(self, block: Block, target: Block) -> Base:
         """What an edge pushes."""
         if block in self.held and target is block.successors()[0]:

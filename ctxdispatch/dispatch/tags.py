@@ -62,10 +62,6 @@ def metadata(ctx: Context, value: Any, default: Any = None) -> Any:
     return value._self_metadata if _own(ctx, value) else default
 
 
-def is_tagged(ctx: Context, value: Any) -> bool:
-    return _own(ctx, value)
-
-
 def parent(value: Any) -> Run | None:
     """The run whose tag lies within the tag of `value`; None if there is none."""
     return value._self_parent if type(value) is Tagged else None

@@ -46,14 +46,8 @@ def dispatch_calls(graph: Graph, cls: type[Context]) -> Graph:
     return twin
 
 
-def context_value(graph: Graph) -> Value:
-    """Give `graph` the hidden cell and return the context instance it will hold at run time: for passes."""
-    read = context_read(graph)
-    graph.entry.ops.insert(0, read)
-    return read.result
-
-
 def context_read(graph: Graph) -> Op:
+    """Give `graph` the hidden cell; the op reads the context instance that it holds at run time."""
     name = "$ctx" + "'" * sum(n.startswith("$ctx") for n in graph.cellnames)
     cell, ctx = Value(name), Value("ctx")
     graph.cellnames = (*graph.cellnames, name)

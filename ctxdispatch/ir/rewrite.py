@@ -187,12 +187,6 @@ def _follow(value: Value, mapping: Mapping[Value, Operand]) -> Operand:
     return operand
 
 
-def replace_edges(block: Block, edge: Callable[[Edge], Edge]) -> None:
-    """Map the edges that leave `block`."""
-    if block.terminator is not None:
-        block.terminator = map_terminator(block.terminator, lambda operand: operand, edge)
-
-
 def split_block(graph: Graph, block: Block, index: int) -> Block:
     """Cut `block` before its op `index`: the rest moves, with the terminator, to a new block, the result.
     `block` is left without a terminator."""

@@ -302,7 +302,7 @@ CALLS = {
         "v[:1].{}()": "__bool__",
         "v.{}(1)": "argpartition",
         "v.{}(x)": "searchsorted __contains__",
-        "a.{}": "base data device dtype flags itemsize nbytes ndim shape size strides ctypes",
+        "a.{}": "device dtype flags itemsize nbytes ndim shape size strides ctypes",
     },
     "np.generic": {
         "np.sum(a).{}()": "all any argmax argmin argsort round tobytes",

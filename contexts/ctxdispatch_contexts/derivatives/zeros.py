@@ -45,7 +45,7 @@ _NAMES: dict[Any, str] = {
     np.linalg: "matrix_rank",
     np.ndarray: """
         all any argmax argmin argpartition argsort nonzero round searchsorted tobytes __len__
-        __bool__ __contains__ base data device dtype flags itemsize nbytes ndim shape size strides
+        __bool__ __contains__ device dtype flags itemsize nbytes ndim shape size strides
         ctypes
     """,
     np.generic: """

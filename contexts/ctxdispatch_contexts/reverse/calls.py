@@ -65,7 +65,8 @@ def instrument(
     found = Instrumented()
     for block in shape.graph.blocks:
         for op in list(block.ops):
-            if op.fn in _LOOK_AT_FRAME and block in shape.live:
+            looks = op.fn in _LOOK_AT_FRAME or (op.fn is vars and not op.args)
+            if looks and block in shape.live:
                 op.callee = Const(Refusal(MissingRuleError, _frame_message(op), op.pos))
                 continue
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:

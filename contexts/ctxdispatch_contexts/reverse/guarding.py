@@ -148,11 +148,18 @@ def _cell(tests: _Tests, cell: Any) -> Value:
     return tests.op(getattr, Const(cell), Const("cell_contents"))
 
 
+def _entry(kwdefaults: dict[str, Any] | None, name: str) -> Any:
+    """A keyword default as it is now; the dict may have been changed in place, or be gone."""
+    return (kwdefaults or {}).get(name, _entry)
+
+
 def _defaults_are(tests: _Tests, guard: G.DefaultsAre) -> None:
     if guard.defaults:
         tests.is_(tests.attribute(Const(guard.function), "__defaults__"), guard.defaults)
     if guard.kwdefaults:
-        tests.is_(tests.attribute(Const(guard.function), "__kwdefaults__"), guard.kwdefaults)
+        now = tests.attribute(Const(guard.function), "__kwdefaults__")
+        for name, value in guard.kwdefaults.items():
+            tests.is_(tests.op(_entry, now, Const(name), syntax=False), value)
 
 
 _CHECKS: dict[type, Callable[[_Tests, Any], None]] = {
@@ -180,7 +187,8 @@ def holds(guard: G.Guard) -> bool:
                 return guard.function.__code__ is guard.code
             case G.DefaultsAre():
                 f = guard.function
-                return f.__defaults__ is guard.defaults and f.__kwdefaults__ is guard.kwdefaults
+                kept = all(_entry(f.__kwdefaults__, k) is v for k, v in (guard.kwdefaults or {}).items())
+                return f.__defaults__ is guard.defaults and kept
             case G.CellIs():
                 return guard.cell.cell_contents is guard.value
             case G.CellType():

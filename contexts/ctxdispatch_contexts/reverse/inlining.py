@@ -47,7 +47,7 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     if not function.__module__ or not function.__module__.startswith(PACKAGE):
         prepared.assume(CodeIs(function, function.__code__))
         if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(callee.signature.names):
-            prepared.assume(DefaultsAre(function, function.__defaults__, function.__kwdefaults__))
+            prepared.assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
     cells = [Const(c) for c in function.__closure__ or ()]
     return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
 

@@ -1,0 +1,26 @@
+"""What hands out an array's memory has no rule: a zero would be silently wrong."""
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad
+from ctxdispatch_contexts.reverse import MissingRuleError
+
+
+@pytest.mark.parametrize("f", [lambda x: x.data[0] * 2, lambda x: (x[1:].base * x).sum()], ids=["data", "base"])
+def test_memory_of_an_array_is_refused(f):
+    with pytest.raises(MissingRuleError, match=__file__):
+        grad(f)(np.ones(2))
+
+
+def test_keyword_default_changed_in_place():
+    def helper(t, *, k=2.0):
+        return t * k
+
+    def f(x):
+        return helper(x)
+
+    g = grad(f)
+    assert g(1.0) == 2.0
+    helper.__kwdefaults__["k"] = 11.0
+    assert g(1.0) == 11.0
