@@ -7,7 +7,15 @@ from ctxdispatch import grad
 from ctxdispatch_contexts.reverse import MissingRuleError
 
 
-@pytest.mark.parametrize("f", [lambda x: x.data[0] * 2, lambda x: (x[1:].base * x).sum()], ids=["data", "base"])
+def reads_data(x):
+    return x.data[0] * 2
+
+
+def reads_base(x):
+    return (x[1:].base * x).sum()
+
+
+@pytest.mark.parametrize("f", [reads_data, reads_base])
 def test_memory_of_an_array_is_refused(f):
     with pytest.raises(MissingRuleError, match=__file__):
         grad(f)(np.ones(2))
