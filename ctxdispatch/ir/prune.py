@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
 
@@ -24,7 +25,7 @@ Mapping = dict[Value, Operand]
 
 def prune(graph: Graph) -> Graph:
     """In place; near-linear in the size of the graph."""
-    order_blocks(graph)
+    graph.blocks = reverse_postorder(graph)
     mapping: Mapping = {}
     incoming = _incoming(graph)
     places = {p: (b, k) for b in graph.blocks[1:] for k, p in enumerate(b.params)}
@@ -32,30 +33,13 @@ def prune(graph: Graph) -> Graph:
         _find_trivial(graph, incoming, places, mapping)
         _drop_dead(graph, incoming, places, mapping)
     if _thread(graph, mapping):
-        order_blocks(graph)
+        graph.blocks = reverse_postorder(graph)
         incoming = _incoming(graph)
     _merge(graph, incoming, mapping)
     substitute(graph, {old: _find(old, mapping) for old in mapping})
     for n, block in enumerate(graph.blocks):
         block.name = f"b{n}"
     return graph
-
-
-def order_blocks(graph: Graph) -> None:
-    """Reverse postorder, a block's first edge followed by its nearest; unreachable blocks go."""
-    order: list[Block] = []
-    seen = {graph.entry}
-    work: list[tuple[Block, Iterator[Edge]]] = [(graph.entry, reversed(graph.entry.edges()))]
-    while work:
-        block, edges = work[-1]
-        edge = next(edges, None)
-        if edge is None:
-            order.append(block)
-            work.pop()
-        elif edge.target not in seen:
-            seen.add(edge.target)
-            work.append((edge.target, reversed(edge.target.edges())))
-    graph.blocks = order[::-1]
 
 
 def _incoming(graph: Graph) -> Incoming:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower, of
-from ctxdispatch_contexts.derivatives.statistics import normalized
+from ctxdispatch_contexts.derivatives.statistics import flattened, normalized
 
 # -- vectors in stacks ---------------------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ def vecdot(x1, x2, /, *, axis=-1, keepdims=False):
 
 @lower(*of(np.linalg, "vecdot"))
 def linalg_vecdot(x1, x2, /, *, axis=-1):
-    return np.sum(np.conj(x1) * x2, axis=axis)
+    return vecdot(x1, x2, axis=axis)
 
 
 @lower(*of(np, "matvec"))
@@ -59,6 +59,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
 
 
 def length(x, ord, axis, keepdims):
+    """The norm of the vectors along `axis`: (sum |x|**ord)**(1/ord), or its limit, or a count for ord 0."""
     if ord == 2:
         return root(np.sum(squares(x), axis=axis, keepdims=keepdims))
     if ord == math.inf:
@@ -79,6 +80,7 @@ def length(x, ord, axis, keepdims):
 
 
 def matrix_length(x, ord, row, column, keepdims):
+    """The norm of the matrices along `row` and `column`: of all elements, of sums, or of singular values."""
     if ord == "fro" or ord == "f":
         return root(np.sum(squares(x), axis=(row, column), keepdims=keepdims))
     if ord in (1, -1, math.inf, -math.inf):
@@ -103,6 +105,7 @@ def spectral(s, ord):
 
 @lower(*of(np.linalg, "vector_norm"))
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    """Several axes are flattened: their elements are one vector."""
     x = np.asarray(x)
     if axis is None:
         y = length(x.reshape(-1), ord, 0, False)
@@ -110,8 +113,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     if isinstance(axis, int):
         return length(x, ord, axis, keepdims)
     axes = normalized(axis, x.ndim)
-    moved = np.moveaxis(x, axes, range(len(axes)))
-    y = length(moved.reshape((-1, *moved.shape[len(axes) :])), ord, 0, False)
+    y = length(flattened(x, axes), ord, 0, False)
     return np.expand_dims(y, axes) if keepdims else y
 
 
@@ -131,6 +133,7 @@ def multi_dot(arrays, *, out=None):
 
 @lower(np.linalg.matrix_power)
 def matrix_power(a, n):
+    """By repeated squaring: log2(n) products, each with its own pullback."""
     if n < 0:
         a, n = np.linalg.inv(a), -n
     if n == 0:

@@ -13,6 +13,7 @@ NoValue = np._NoValue
 
 @lower(np.diff)
 def diff(a, n=1, axis=-1, prepend=NoValue, append=NoValue):
+    """`n` times the difference of neighbours; of booleans whether they differ, as NumPy has it."""
     a = np.asarray(a)
     if n == 0:
         return a
@@ -61,6 +62,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 @lower(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
+    """The chord between the two nearest points; beyond them `left`, `right` or the end's value."""
     if period is not None:
         raise NotImplementedError("no derivative of interp with period=: wrap the points and x by hand")
     x, xp = np.asarray(x, np.float64), np.asarray(xp, np.float64)

@@ -16,6 +16,7 @@ from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 @vjp(operator.matmul, np.matmul, *of(np.linalg, "matmul"), arrays=2)
 def matmul(g, y, a, b):
+    """g b^T and a^T g; a vector is a row on the left and a column on the right; stacks are summed back."""
     if a.ndim == 2 and b.ndim == 2:
         return (g @ b.T, a.T @ g)
     if a.ndim == 1 and b.ndim == 1:
@@ -228,14 +229,8 @@ def convolve(g, y, a, v, mode="full"):
 
 def widened(g, n, m, mode):
     """`g` as the cotangent of the full convolution."""
-    start = {
-        "full": 0,
-        "same": (min(n, m) - 1) // 2,
-        "valid": min(n, m) - 1,
-        2: 0,
-        1: (min(n, m) - 1) // 2,
-        0: min(n, m) - 1,
-    }
+    short = min(n, m) - 1
+    start = {"full": 0, 2: 0, "same": short // 2, 1: short // 2, "valid": short, 0: short}
     out = np.zeros(n + m - 1, g.dtype)
     out[start[mode] : start[mode] + g.size] = g
     return out

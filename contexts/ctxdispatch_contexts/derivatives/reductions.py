@@ -101,6 +101,7 @@ def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
 
 
 def deviation(a, axis, where):
+    """conj(a - mean(a)), 0 where the mask leaves out."""
     n = count(a, axis, where)
     if where is True or where is NoValue:
         d = a - np.add.reduce(a, axis=axis, keepdims=True) / n

@@ -28,6 +28,7 @@ def ptp(a, axis=None, out=None, keepdims=False):
 
 @lower(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    """sum(a w) / sum(w); weights of one axis are spread over the others."""
     keep = keepdims is not NoValue and keepdims
     a = np.asarray(a)
     if weights is None:
@@ -48,6 +49,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
 def quantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
 ):
+    """Between the two nearest order statistics: a selection in `a`, of slope their gap in `q`."""
     if method != "linear" or weights is not None:
         raise NotImplementedError("no derivative of quantile but with method='linear' and without weights")
     a = np.asarray(a)
@@ -89,8 +91,13 @@ def sorted_columns(a, axis):
     if axis is None:
         return np.sort(a.reshape(-1), axis=0), (1,) * a.ndim
     axes = normalized(axis, a.ndim)
+    return np.sort(flattened(a, axes), axis=0), ones_at(axes, a.shape)
+
+
+def flattened(a, axes):
+    """`a` with its `axes` as one, which comes first."""
     moved = np.moveaxis(a, axes, range(len(axes)))
-    return np.sort(moved.reshape((-1, *moved.shape[len(axes) :])), axis=0), ones_at(axes, a.shape)
+    return moved.reshape((-1, *moved.shape[len(axes) :]))
 
 
 def normalized(axis, ndim):
@@ -103,6 +110,7 @@ def ones_at(axes, shape):
 
 @lower(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    """X X^H / (n - ddof) of the centred rows."""
     if fweights is not None or aweights is not None:
         raise NotImplementedError("no derivative of cov with weights")
     x = rows_of(m, rowvar)

@@ -140,6 +140,8 @@ class Specialised:
 
 
 class Entry:
+    """`function` is what grad and its like return: its code is a stub, or the last types' program."""
+
     def __init__(self, source: Source | CallSource, mode: Mode, context: Any) -> None:
         self.source, self.mode, self.context = source, mode, context
         function = source.function if isinstance(source, Source) else None
