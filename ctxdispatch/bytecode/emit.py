@@ -39,7 +39,7 @@ def emit(
     filename = filename or graph.filename
     pieces = _pieces(graph, namespace)
     slots = Slots(graph.params, graph.cells, pieces.all)
-    linker = Linker(slots, graph.cells, _docstring(graph))
+    linker = Linker(slots, graph, _docstring(graph))
     body = linker.code(place(pieces.thinned(slots)))
     instrs = [*_prologue(graph, line), *_shifted(body, _prologue_length(graph))]
     return _code_object(graph, name or graph.name, filename, line, linker, instrs)

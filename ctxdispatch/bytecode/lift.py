@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dis
 import inspect
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode import flow, stackops, tables
@@ -28,14 +28,15 @@ FUNCTION = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
 
 def lift(function: FunctionType) -> Graph:
     """The graph of a Python function. Its parameters are the bound arguments in `signature` order."""
-    return lift_code(function.__code__, function.__globals__)
+    return lift_code(function.__code__, function.__globals__, function.__closure__ or ())
 
 
-def lift_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
-    """The graph of a function's code object; `namespace` is what its global names mean."""
+def lift_code(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
+    """The graph of a function's code object; `namespace` is what its global names mean. The `closure` matters
+    for generated code alone."""
     if code.co_flags & inspect.CO_GENERATOR and not code.co_flags & ASYNC:
         raise _refuse("generator function", code, code.co_firstlineno)
-    return recall(code, namespace) or _lift(code, namespace, HANDLERS)
+    return recall(code, closure, namespace) or _lift(code, namespace, HANDLERS)
 
 
 def lift_generator_expression(code: CodeType, namespace: dict[str, Any]) -> Graph:

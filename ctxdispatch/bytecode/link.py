@@ -15,7 +15,8 @@ from ctxdispatch.bytecode.assemble import Instr, Pos
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, Value
+from ctxdispatch.ir.graph import UNDEF, Graph, Value
+from ctxdispatch.ir.leaves import is_leaf
 
 OPCODE = dis.opmap
 
@@ -76,13 +77,14 @@ def _later(target: Piece, blocks: Sequence[Piece], k: int) -> bool:
 class Linker:
     """Writes instructions. `names` and `consts` are the code object's."""
 
-    def __init__(self, slots: Slots, frees: Sequence[Value], doc: str | None) -> None:
+    def __init__(self, slots: Slots, graph: Graph, doc: str | None) -> None:
         self.slots = slots
+        self._pool, self._pool_cell = graph.pool, graph.pool_cell
         self.consts: list[Any] = [doc]
         self.names: list[str] = []
         self.instrs: list[Instr] = []
         count = len(slots.names)
-        self._slot = slots.index | {cell: count + k for k, cell in enumerate(frees)}
+        self._slot = slots.index | {cell: count + k for k, cell in enumerate(graph.cells)}
         self._name_index: dict[str, int] = {}
         self._const_index: dict[int, int] = {id(doc): 0}
         self._fusable = False
@@ -129,6 +131,20 @@ class Linker:
         self._add(name, index, pos)
 
     def const(self, name: str, value: Any, pos: Pos) -> None:
+        if self._pool is not None and not is_leaf(value):
+            self._from_pool(value, pos)
+            if name == "RETURN_CONST":
+                self._add("RETURN_VALUE", 0, pos)
+            return
+        self._const(name, value, pos)
+
+    def _from_pool(self, value: Any, pos: Pos) -> None:
+        assert self._pool_cell is not None
+        self._add("LOAD_DEREF", self._slot[self._pool_cell], pos)
+        self._const("LOAD_CONST", self._pool.index(value), pos)
+        self._add("BINARY_SUBSCR", 0, pos)
+
+    def _const(self, name: str, value: Any, pos: Pos) -> None:
         index = self._const_index.setdefault(id(value), len(self.consts))
         if index == len(self.consts):
             self.consts.append(value)

@@ -1,37 +1,41 @@
 """Code that is lifted as the graph it was made from, not as what it does.
 
-A pass that is run last may leave calls that other passes do not know. `remember` has the code carry the graph
-from before that pass, as a constant that nothing loads; so it lives as long as the code does.
+A pass that is run last may leave calls that other passes do not know. `remember` puts the graph from before
+that pass into the pool of the code, which then says where; so the graph lives as long as the function does.
 """
 
 from __future__ import annotations
 
-from types import CodeType
+from types import CellType, CodeType
 from typing import Any
 
+from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.rewrite import clone, definitions
 
 
 class Original:
-    """A constant of the code that was emitted for `graph` after more passes."""
+    """A constant that nothing loads: where in the pool the graph is that the code was made from."""
 
-    __slots__ = ("graph",)
+    __slots__ = ("index",)
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-
-
-def remember(code: CodeType, graph: Graph) -> CodeType:
-    return code.replace(co_consts=(*code.co_consts, Original(graph)))
+    def __init__(self, index: int) -> None:
+        self.index = index
 
 
-def recall(code: CodeType, namespace: dict[str, Any]) -> Graph | None:
-    """A copy of the graph that `code` carries, as lifting would give it: without types."""
-    carried = code.co_consts[-1] if code.co_consts else None
-    if not isinstance(carried, Original):
+def remember(code: CodeType, graph: Graph, pool: Pool) -> CodeType:
+    return code.replace(co_consts=(*code.co_consts, Original(pool.index(graph))))
+
+
+def recall(code: CodeType, closure: tuple[CellType, ...], namespace: dict[str, Any]) -> Graph | None:
+    """A copy of the graph that `code` was made from, as lifting would give it: without types. `closure` is
+    that of a function of this code."""
+    marker = code.co_consts[-1] if code.co_consts else None
+    if not isinstance(marker, Original) or not closure:
         return None
-    graph = clone(carried.graph)
+    items = closure[code.co_freevars.index(Pool.NAME)].cell_contents
+    graph = clone(items[marker.index])
+    graph.use_pool(Pool(items))
     graph.code, graph.namespace = code, namespace
     for value in definitions(graph):
         value.type = None

@@ -270,10 +270,14 @@ class Graph:
     in `co_freevars` order); both are defined at the entry.
 
     `namespace` is the `__globals__` that the function's global names mean; `code` the code object it was
-    lifted from, or None for a generated one.
+    lifted from, or None for a generated one. With a `pool`, constants that may lead anywhere are read from
+    that (`bytecode.pool`), by way of the cell `pool_cell`.
     """
 
-    __slots__ = ("name", "blocks", "cells", "cellnames", "signature", "namespace", "code", "filename", "line")
+    __slots__ = (
+        "name", "blocks", "cells", "cellnames", "signature", "namespace", "code", "filename", "line",
+        "pool", "pool_cell",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -294,9 +298,17 @@ class Graph:
         self.code = code
         self.filename = filename
         self.line = line
+        self.pool: Any = None
+        self.pool_cell: Value | None = None
         entry = Block("b0")
         entry.params = [Value(n) for n in signature.names]
         self.blocks: list[Block] = [entry]
+
+    def use_pool(self, pool: Any) -> None:
+        """The function has one cell more, that of the pool."""
+        self.pool, self.pool_cell = pool, Value(pool.NAME)
+        self.cellnames = (*self.cellnames, pool.NAME)
+        self.cells.append(self.pool_cell)
 
     @property
     def entry(self) -> Block:

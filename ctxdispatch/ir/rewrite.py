@@ -70,6 +70,8 @@ def clone(graph: Graph) -> Graph:
     for old, new in zip(graph.cells, twin.cells, strict=True):
         new.type = old.type
         cells[old] = new
+        if old is graph.pool_cell:
+            twin.pool, twin.pool_cell = graph.pool, new
     twin.blocks = copy_blocks(graph, cells).blocks
     return twin
 

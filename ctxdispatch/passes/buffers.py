@@ -28,12 +28,14 @@ import numpy as np
 
 from ctxdispatch.bytecode import emit as emitting
 from ctxdispatch.bytecode.original import remember
+from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir.analysis import liveness, reverse_postorder
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.ir.rewrite import clone, uses
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.cse import FRESH
 from ctxdispatch.passes.effects import operand_type
+from ctxdispatch.passes.shares import is_share, lower_shares
 from ctxdispatch.passes.types import ArrayOf, Bound, Type
 
 
@@ -45,21 +47,28 @@ def reuse_buffers(graph: Graph) -> Graph:
     return graph
 
 
-def emit(graph: Graph, namespace: dict[str, Anything] | None = None) -> CodeType:
-    """Code of `graph` with buffers reused. Who lifts it gets `graph`, which stays as it is."""
-    if not any(elementwise(op) for _, op in graph.ops()):
-        return emitting.emit(graph, namespace=namespace)
-    return remember(emitting.emit(reuse_buffers(clone(graph)), namespace=namespace), graph)
+def emit(graph: Graph, pool: Pool, namespace: dict[str, Anything] | None = None) -> CodeType:
+    """Code of `graph` with buffers reused, for functions with the cell of `pool` as the last of their
+    closure. Who lifts such a function gets `graph`, which stays as it is."""
+    final = clone(graph)
+    final.use_pool(pool)
+    if any(elementwise(op) or is_share(op) for _, op in graph.ops()):
+        reuse_buffers(lower_shares(final))
+    return remember(emitting.emit(final, namespace=namespace), graph, pool)
 
 
 def make_function(
-    graph: Graph, namespace: dict[str, Anything] | None = None, closure: tuple[CellType, ...] = ()
+    graph: Graph,
+    namespace: dict[str, Anything] | None = None,
+    closure: tuple[CellType, ...] = (),
+    pool: Pool | None = None,
 ) -> FunctionType:
-    """As `bytecode.emit.make_function`."""
+    """As `bytecode.emit.make_function`; the closure ends with the pool."""
     if namespace is None:
         namespace = {} if graph.namespace is None else graph.namespace
-    code = emit(graph, namespace)
-    function = FunctionType(code, namespace, code.co_name, None, closure)
+    pool = pool or Pool()
+    code = emit(graph, pool, namespace)
+    function = FunctionType(code, namespace, code.co_name, None, (*closure, pool.cell))
     function.__qualname__ = code.co_qualname
     return function
 

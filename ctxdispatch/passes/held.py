@@ -3,6 +3,7 @@ lists.
 
     held_type(value)      the type with everything that is worth a guard
     fits(type, value)     the guard: `value` and what it holds are as the type says
+    without_functions(type)  functions by their class alone
     without_held(type)    the part that stays true whatever runs meanwhile
     only_used(type, names)   the fields that a program reads; the others are none of the guard's business
 
@@ -159,6 +160,19 @@ def without_held(type_: Type) -> Type:
     if isinstance(type_, TupleOf):
         return TupleOf(tuple(map(without_held, type_.items)))
     return Exact(type_.cls) if isinstance(type_, Held) else type_
+
+
+def without_functions(type_: Type) -> Type:
+    """Functions known by their class alone, at any depth."""
+    match type_:
+        case Known(value) if isinstance(value, FunctionType):
+            return Exact(FunctionType)
+        case TupleOf(items):
+            return TupleOf(tuple(map(without_functions, items)))
+        case Held(cls, fields, item):
+            inside = tuple((name, without_functions(t)) for name, t in fields)
+            return Held(cls, inside, None if item is None else without_functions(item))
+    return type_
 
 
 def only_used(type_: Type, names: set[Anything]) -> Type:

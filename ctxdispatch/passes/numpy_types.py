@@ -19,6 +19,7 @@ from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes import numpy_shapes as shapes
 from ctxdispatch.passes.types import (
     LITERALS,
@@ -108,12 +109,18 @@ class Unsampled(Exception):
 
 def by_sampling(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     """Integers that are not known may be axes or lengths: no sample stands for them."""
-    return _sampled(function, args, tuple(kwargs.items()), False)
+    return _sampled_once(function, args, kwargs, data=False)
 
 
 def by_sampling_data(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     """For functions whose positional integers are data."""
-    return _sampled(function, args, tuple(kwargs.items()), True)
+    return _sampled_once(function, args, kwargs, data=True)
+
+
+def _sampled_once(function: Anything, args: Args, kwargs: Mapping[str, Type], *, data: bool) -> Type:
+    """What is known of the user's objects is not kept."""
+    known = [t.value for t in (*args, *kwargs.values()) if isinstance(t, Known)]
+    return _sampled(function, args, tuple(kwargs.items()), data) if all(map(is_leaf, known)) else Any
 
 
 @lru_cache(maxsize=4096)

@@ -176,7 +176,7 @@ def reduction(ufunc: np.ufunc, *, kinds: str) -> Rewrite:
             return None
         type_ = operand_type(given["a"])
         if isinstance(type_, ArrayOf) and type_.dtype.kind in kinds:
-            _call_reduce(op, ufunc, given)
+            _call_reduce(op, ufunc, given, len(type_.dims))
         return None
 
     return apply
@@ -195,12 +195,13 @@ def _settled(operand: Operand) -> bool:
     return isinstance(operand_type(operand), (Known, Exact)) or isinstance(operand, Const)
 
 
-def _call_reduce(op: Op, ufunc: np.ufunc, given: dict[str, Operand]) -> None:
+def _call_reduce(op: Op, ufunc: np.ufunc, given: dict[str, Operand], rank: int) -> None:
     axis, keepdims = given.get("axis", Const(None)), given.get("keepdims")
     op.callee, op.syntax = Const(ufunc.reduce), False
-    op.args = [given["a"], axis]
-    op.kwnames = ()
-    if not (isinstance(axis, Const) and type(axis.value) in (int, tuple)) and not isinstance(axis, Value):
+    op.args, op.kwnames = [given["a"], axis], ()
+    if rank == 1 and isinstance(axis, Const) and axis.value is None:
+        op.args.pop()  # the one axis is the default
+    elif not isinstance(axis, Value) and type(axis.value) not in (int, tuple):
         op.kwnames = ("axis",)
     if keepdims is not None and not (isinstance(keepdims, Const) and keepdims.value is False):
         op.args.append(keepdims)

@@ -1,10 +1,12 @@
 """Code that carries the graph it is lifted as."""
 
 import operator
+from types import FunctionType
 
 from ctxdispatch.bytecode.emit import make_function
-from ctxdispatch.bytecode.lift import lift
+from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import remember
+from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import verify
 from ctxdispatch.ir.graph import Const
 from ctxdispatch.ir.rewrite import clone
@@ -19,8 +21,10 @@ def two_graphs():
 
 
 def carrying(other, graph):
-    function = make_function(other, globals())
-    function.__code__ = remember(function.__code__, graph)
+    pool = Pool()
+    other.use_pool(pool)
+    function = make_function(other, globals(), (pool.cell,))
+    function.__code__ = remember(function.__code__, graph, pool)
     return function
 
 
@@ -29,9 +33,9 @@ def test_it_runs_as_it_is_and_is_lifted_as_it_was():
     function = carrying(other, graph)
     assert function(5, 3) == 2
     lifted = verify(lift(function))
-    assert str(lifted) == str(graph)
+    assert str(lifted).replace(" cells(%$pool)", "") == str(graph)
     assert lifted.code is function.__code__ and lifted.namespace is globals()
-    assert make_function(lifted)(5, 3) == 8
+    assert make_function(lifted, closure=function.__closure__)(5, 3) == 8
 
 
 def test_each_lift_is_a_copy_without_types():
@@ -45,10 +49,15 @@ def test_each_lift_is_a_copy_without_types():
     assert graph.entry.ops[0].result.type == "known"
 
 
-def test_it_goes_where_the_code_goes():
+def test_it_goes_where_code_and_closure_go():
     graph, other = two_graphs()
     function = carrying(other, graph)
-    twin = lambda x, y: None  # noqa: E731
-    twin.__code__ = function.__code__
+    twin = FunctionType(function.__code__, globals(), "twin", None, function.__closure__)
     assert twin(5, 3) == 2
     assert lift(twin).entry.ops[0].fn is operator.add
+
+
+def test_without_the_closure_it_is_lifted_as_what_it_does():
+    graph, other = two_graphs()
+    function = carrying(other, graph)
+    assert lift_code(function.__code__, globals()).entry.ops[0].fn is operator.sub

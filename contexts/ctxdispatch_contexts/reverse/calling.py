@@ -7,7 +7,6 @@ The first cotangent that `call_any`'s pullback gives is the callee's: a namespac
 
 from __future__ import annotations
 
-import dis
 import functools
 import types
 from collections.abc import Callable
@@ -19,10 +18,12 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import hashable
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
+from ctxdispatch_contexts.reverse.closures import call_closure
 from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
 from ctxdispatch_contexts.reverse.entry_keys import HOLE, holes
-from ctxdispatch_contexts.reverse.entry_table import call_entry, closure_entry
+from ctxdispatch_contexts.reverse.entry_table import call_entry
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.lifting import made_at_run_time
 from ctxdispatch_contexts.reverse.methods import Method
 from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.walking import from_items
@@ -133,7 +134,7 @@ def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[st
     if type(callee) is functools.partial:
         return _call_partial(context, callee, args, kwnames)
     if made_at_run_time(callee) and not context.has_rules(callee):
-        return _call_closure(context, callee, args, kwnames)
+        return call_closure(context, callee, args, kwnames)
     call = class_attribute(type(callee), "__call__")
     if isinstance(call, FunctionType) and not isinstance(callee, type):
         return _call_object(context, call, callee, args, kwnames)
@@ -271,62 +272,3 @@ def _of_receiver(bound: bool, g: Any) -> Any:
 
 _NATIVE = {primitives.call_ex: _call_ex, getattr: _read_attribute}
 _METHOD = _call_method
-
-
-# -- closures ------------------------------------------------------------------------------------------------
-
-
-def made_at_run_time(callee: Any) -> bool:
-    """A function that another one makes, maybe anew at each call."""
-    return type(callee) is FunctionType and bool(callee.__closure__ or "<locals>" in callee.__qualname__)
-
-
-def _call_closure(context: Any, callee: FunctionType, args: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
-    """One program per code object: what the function captured, and its defaults, are arguments."""
-    if (name := assigned_free(callee.__code__)) is not None:
-        raise DerivativeError(
-            f"{callee.__qualname__} assigns to {name!r}, a variable of the function around it (`nonlocal`); "
-            "return the new value instead",
-            user_position(),
-        )
-    contents = tuple(_contents(cell) for cell in callee.__closure__ or ())
-    missing = callee.__code__.co_argcount - len(args)
-    filled = args
-    if callee.__defaults__ and not kwnames and 0 < missing <= len(callee.__defaults__):
-        filled = (*args, *callee.__defaults__[-missing:])
-    entry = closure_entry(context, callee, len(filled) - len(kwnames), kwnames)
-    y, pullback = entry.function(*contents, *filled)
-    return y, functools.partial(_as_closure, pullback, callee.__code__.co_freevars, len(args))
-
-
-@functools.cache
-def assigned_free(code: types.CodeType) -> str | None:
-    """A variable of an enclosing function that this code, or a function in it, assigns to."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in code.co_freevars:
-            return str(instruction.argval)
-    inner = (assigned_free(c) for c in code.co_consts if isinstance(c, types.CodeType))
-    return next((name for name in inner if name in code.co_freevars), None)
-
-
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        raise DerivativeError(
-            "a closure with a variable that is not bound yet was called", user_position()
-        ) from None
-
-
-def _as_closure(pullback: Any, names: tuple[str, ...], total: int, g: Any) -> Any:
-    given = pullback(g)
-    n = len(names)
-    captured = given[:n]
-    mine = (
-        None
-        if all(c is None for c in captured)
-        else SimpleNamespace(**dict(zip(names, captured, strict=True)))
-    )
-    return (mine, *given[n : n + total])
-
-

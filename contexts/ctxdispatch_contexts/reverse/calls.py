@@ -34,7 +34,7 @@ from ctxdispatch_contexts.reverse.errors import (
     Refusal,
     described,
 )
-from ctxdispatch_contexts.reverse.inlining import lifted
+from ctxdispatch_contexts.reverse.lifting import lifted
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.rules import operand_type

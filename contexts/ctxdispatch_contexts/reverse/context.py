@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.dispatch import Context
@@ -12,8 +12,8 @@ from ctxdispatch_contexts.reverse import calling
 from ctxdispatch_contexts.reverse.activity import has_zero_derivative
 from ctxdispatch_contexts.reverse.calling import call_any
 from ctxdispatch_contexts.reverse.containers import REVERSED
-from ctxdispatch_contexts.reverse.entry_keys import ById
 from ctxdispatch_contexts.reverse.entry_table import entry_function, is_direct
+from ctxdispatch_contexts.reverse.owned import generated
 from ctxdispatch_contexts.reverse.program import Mode
 
 
@@ -32,8 +32,14 @@ class ADContext(Context):
     argnums: int | tuple[int, ...] | None = None
 
     def program(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
-        context = type(self)
-        return _program(context, context._version, ById(f), self.argnums, len(args), tuple(kwargs))
+        if type(f) is not FunctionType:
+            return _program(type(self), f, self.argnums, len(args), tuple(kwargs))
+        context, code = type(self), f.__code__
+        key = (context, context._version, self.argnums, len(args), tuple(kwargs))
+        found: tuple[Any, Callable[..., Any]] | None = generated(f).get(key)
+        if found is None or found[0] is not code:
+            found = generated(f)[key] = (code, _program(context, f, self.argnums, len(args), tuple(kwargs)))
+        return found[1]
 
     @classmethod
     def ad_has_rule(cls, callee: Any) -> bool:
@@ -61,15 +67,13 @@ class ADContext(Context):
         return calling.static(cls, callee, template, kwnames)
 
 
-@functools.lru_cache(maxsize=1024)
 def _program(
-    context: type[ADContext], version: int, f: ById, argnums: Any, n: int, kwnames: tuple[str, ...]
+    context: type[ADContext], f: Any, argnums: Any, n: int, kwnames: tuple[str, ...]
 ) -> Callable[..., Any]:
-    """`version` is that of the context's rules: a function may get one."""
     wrt = (argnums,) if isinstance(argnums, int) else argnums
     if wrt is None and kwnames:
         wrt = tuple(range(n))
-    return entry_function(f.value, Mode(wrt=wrt, checked=True), context, n, kwnames)
+    return entry_function(f, Mode(wrt=wrt, checked=True), context, n, kwnames)
 
 
 __all__ = ["ADContext", "call_any", "entry_function", "is_direct"]

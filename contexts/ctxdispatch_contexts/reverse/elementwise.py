@@ -166,7 +166,7 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
     mine, full, now = operand_type(arg), operand_type(result), operand_type(cotangent)
     if isinstance(mine, T.OneOf) and not isinstance(full, T.ArrayOf):
         return cotangent
-    if isinstance(mine, T.Exact) and not isinstance(full, T.ArrayOf):
+    if isinstance(mine, T.Exact) and not (isinstance(full, T.ArrayOf) or issubclass(mine.cls, np.ndarray)):
         return _fit_scalar(adjoint, cotangent, mine, now)
     if isinstance(mine, T.ArrayOf) and isinstance(full, T.ArrayOf) and isinstance(now, (T.ArrayOf, T.Exact)):
         if _same_shape(mine, full):

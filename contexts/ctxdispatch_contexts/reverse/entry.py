@@ -16,20 +16,21 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
+from ctxdispatch.bytecode.original import Original
+from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value, positional
+from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value
 from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
-from ctxdispatch.passes.held import held_type
+from ctxdispatch.passes.held import held_type, without_functions
 from ctxdispatch_contexts.reverse.activity import carries
-from ctxdispatch_contexts.reverse.entry_keys import HOLE
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
-from ctxdispatch_contexts.reverse.guarding import add_guards, guardable, holds
-from ctxdispatch_contexts.reverse.inlining import lifted
+from ctxdispatch_contexts.reverse.guarding import add_guards, asking, guardable
 from ctxdispatch_contexts.reverse.program import Mode, Program, differentiate
+from ctxdispatch_contexts.reverse.sources import AnySource, Default, Source
 
 _compiling = threading.RLock()
 
@@ -37,83 +38,10 @@ MAX_CHAIN = 8
 """So many programs are asked one after the other whether a call is theirs; more are looked up by the
 types."""
 
+MAX_FUNCTIONS = 4
+"""So many functions given as arguments are known to programs of their own."""
+
 _live: weakref.WeakSet[Entry]
-
-
-class Default:
-    """Stands for an argument that the caller left out."""
-
-
-class Source:
-    """What is differentiated: `graph()` gives a fresh copy of its IR, `guards` what that copy takes for
-    granted."""
-
-    def __init__(self, function: FunctionType) -> None:
-        self.function = function
-        self.cells = function.__closure__ or ()
-
-    def graph(self) -> Graph:
-        return clone(lifted(self.function))
-
-    def guards(self) -> list[Guard]:
-        f = self.function
-        defaults: list[Guard] = [DefaultsAre(f, f.__defaults__, None)] if f.__defaults__ else []
-        return [CodeIs(f, f.__code__), *defaults]
-
-    def default(self, i: int) -> Any:
-        """The default of parameter i, as it is now."""
-        defaults = self.function.__defaults__ or ()
-        at = i - self.function.__code__.co_argcount
-        if at < -len(defaults):
-            name = self.signature().names[i]
-            raise TypeError(
-                f"{self.function.__qualname__}() missing 1 required positional argument: {name!r}"
-            )
-        return defaults[at]
-
-    def signature(self) -> Signature:
-        return Signature.of(self.function.__code__)
-
-    def bare(self) -> Graph:
-        """A graph with the parameters and nothing in it."""
-        code = self.function.__code__
-        return Graph(
-            code.co_qualname,
-            self.signature(),
-            cellnames=code.co_freevars,
-            namespace=self.function.__globals__,
-            filename=code.co_filename,
-            line=code.co_firstlineno,
-        )
-
-
-class CallSource:
-    """One call of `callee`. `template` has a literal or HOLE per argument; the last len(kwnames) go by
-    keyword."""
-
-    def __init__(self, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...] = ()) -> None:
-        self.callee, self.template, self.kwnames = callee, template, kwnames
-        self.cells = ()
-
-    def signature(self) -> Signature:
-        return positional(sum(t is HOLE for t in self.template))
-
-    def bare(self) -> Graph:
-        return Graph(
-            getattr(self.callee, "__name__", "call"), self.signature(), namespace={"__name__": __name__}
-        )
-
-    def graph(self) -> Graph:
-        graph = self.bare()
-        params = iter(graph.params)
-        args: list[Operand] = [next(params) if t is HOLE else Const(t) for t in self.template]
-        y = Value("y")
-        graph.entry.ops.append(Op(Const(self.callee), args, [y], self.kwnames))
-        graph.entry.terminator = Return(y)
-        return graph
-
-    def guards(self) -> list[Guard]:
-        return []
 
 
 class Specialised:
@@ -125,30 +53,35 @@ class Specialised:
         self._plain = program.graph
         self._entry = entry
         self._body: Callable[..., Any] | None = None
+        self._asked: Callable[[], bool] | None = None
         graph = clone(program.graph)
         add_guards(graph, self.types, self.guards, otherwise)
-        self.function = make_function(graph, entry.namespace, entry.closure)
+        self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
 
     @property
     def body(self) -> Callable[..., Any]:
         if self._body is None:
-            self._body = make_function(self._plain, self._entry.namespace, self._entry.closure)
+            self._body = make_function(
+                self._plain, self._entry.namespace, self._entry.source.cells, self._entry.pool
+            )
         return self._body
 
     def holds(self) -> bool:
-        return all(map(holds, self.guards))
+        if self._asked is None:
+            self._asked = asking(self.guards)
+        return self._asked()
 
 
 class Entry:
     """`function` is what grad and its like return: its code is a stub, or the last types' program."""
 
-    def __init__(self, source: Source | CallSource, mode: Mode, context: Any) -> None:
+    def __init__(self, source: AnySource, mode: Mode, context: Any) -> None:
         self.source, self.mode, self.context = source, mode, context
         function = source.function if isinstance(source, Source) else None
-        self.closure = tuple(source.cells)
-        self.namespace = function.__globals__ if function is not None else {"__name__": __name__}
+        self.pool = Pool()
+        self.namespace = source.namespace
         self.specialised: dict[tuple[T.Type, ...], Specialised] = {}
-        self.function = make_function(self._stub_graph(), self.namespace, self.closure)
+        self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
         self._stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]
         if function is not None:
@@ -170,18 +103,30 @@ class Entry:
 
     def miss(self, *args: Any) -> Any:
         """The installed program does not fit these arguments: find or compile one that does, and run it."""
-        types = tuple([guardable(held_type(a)) for a in args])
+        types = self._types(args)
         found = self.specialised.get(types)
         if found is None or not found.holds():
             found = self._compile(types)
             return found.function(*args)
         return found.body(*args)
 
+    def _types(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
+        """What a program for these arguments is specialised to. One that gets other functions each time
+        (lambdas made for the call) is compiled for a few of them, and then for any."""
+        types = tuple([guardable(held_type(a)) for a in args])
+        if types in self.specialised:
+            return types
+        general = tuple(map(without_functions, types))
+        if types == general:
+            return types
+        same = [t for t in self.specialised if tuple(map(without_functions, t)) == general]
+        return general if len(same) >= MAX_FUNCTIONS else types
+
     def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """What another context runs in place of `function`: the program, not the finding of it."""
         bound = inspect.signature(self.function, follow_wrapped=False).bind(*args, **kwargs)
         bound.apply_defaults()
-        types = tuple([guardable(held_type(a)) for a in bound.args])
+        types = self._types(bound.args)
         found = self.specialised.get(types)
         if found is None or not found.holds():
             found = self._compile(types)
@@ -206,18 +151,15 @@ class Entry:
         if stale or len(self.specialised) % MAX_CHAIN == 0:
             return self.miss
         return FunctionType(
-            self.function.__code__, self.namespace, self.function.__name__, None, self.closure
+            self.function.__code__, self.namespace, self.function.__name__, None, self.function.__closure__
         )
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
         self._check_arguments(types)
         program = self._differentiated(types)
-        weaker = _any_length(types)
-        if weaker is not None:
-            other = self._differentiated(weaker)
-            # whether it has length 1 does not matter: do not test it
-            if str(other.graph) == str(program.graph):
-                program = other
+        other = _other_length(types)
+        if other is not None and same_program(program, self._differentiated(other)):
+            program.types = _any_length(types)
         program.guards[:0] = self.source.guards()
         return program
 
@@ -242,7 +184,8 @@ class Entry:
         for i in self.mode.wrt:
             if not carries(types[i]):
                 raise DerivativeError(
-                    f"argument {names[i]!r} (argnums {i}) {_unfit(types[i])}", user_position()
+                    f"argument {names[i]!r} (argnums {i - self.mode.leading}) {_unfit(types[i])}",
+                    user_position(),
                 )
 
     def forget(self) -> None:
@@ -250,12 +193,31 @@ class Entry:
         self.function.__code__ = self._stub
 
 
-def _any_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
-    """For a vector as the one argument: the same of any length. With more arrays than one, lengths decide
-    what is broadcast."""
-    if len(types) == 1 and isinstance(types[0], T.ArrayOf) and types[0].dims == (False,):
-        return (T.ArrayOf(types[0].dtype, (None,)),)
+def _other_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
+    """For a vector as the one argument: the other of the two cases, length 1 or not. With more arrays than
+    one, lengths decide what is broadcast."""
+    if len(types) == 1 and isinstance(types[0], T.ArrayOf) and len(types[0].dims) == 1:
+        return (T.ArrayOf(types[0].dtype, (not types[0].dims[0],)),)
     return None
+
+
+def _any_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
+    return tuple(T.ArrayOf(t.dtype, (None,)) for t in types if isinstance(t, T.ArrayOf))
+
+
+def same_program(a: Program, b: Program) -> bool:
+    """The very same code comes of both: one serves for the argument types of either."""
+    if len(a.guards) != len(b.guards) or str(a.graph) != str(b.graph):
+        return False
+    of_a, of_b = Pool(), Pool()
+    x, y = buffers.emit(a.graph, of_a), buffers.emit(b.graph, of_b)
+    return x.co_code == y.co_code and all(
+        map(_same_constant, (*x.co_consts, *of_a.items), (*y.co_consts, *of_b.items))
+    )
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and (isinstance(a, (Graph, Original)) or T.Known(a) == T.Known(b))
 
 
 def _unfit(type_: T.Type) -> str:

@@ -1,75 +1,75 @@
-"""The entries there are, by what they differentiate. See `entry.py` for what one is."""
+"""Which entry serves a function or a call. See `entry.py` for what one is.
+
+    a plain function                       the entry of its own graph, kept by the function
+    a method, partial, callable object     the entry of the function behind it, what is bound going first
+    a closure made again and again         the entry of its code, what it captured going first
+    anything else (builtins, classes)      the entry of a call of it, in a bounded table
+"""
 
 from __future__ import annotations
 
-import threading
+import functools
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
-from ctxdispatch_contexts.reverse.closures import ClosureSource
-from ctxdispatch_contexts.reverse.entry import CallSource, Entry, Source
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.reverse.closures import closure_function, cut, is_shared
+from ctxdispatch_contexts.reverse.entry import Entry
 from ctxdispatch_contexts.reverse.entry_keys import ById, holes, literal_key
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
-from ctxdispatch_contexts.reverse.program import Mode
+from ctxdispatch_contexts.reverse.owned import Bounded, generated, get_or_make
+from ctxdispatch_contexts.reverse.program import CALL, Mode
+from ctxdispatch_contexts.reverse.sources import AnySource, CallSource, Source
 
-CALL = Mode(stub=True)
-
-
-class _Entries:
-    """Entries by (context, what, mode), the oldest dropped. One per key, however many threads ask at once."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._lock = threading.Lock()
-        self._entries: dict[Any, Entry] = {}
-
-    def __call__(self, context: Any, mode: Mode, key: Any, make: Callable[[], Any]) -> Entry:
-        full = (context, mode, key)
-        found = self._entries.get(full)
-        if found is not None:
-            return found
-        with self._lock:
-            if full not in self._entries:
-                self._entries[full] = Entry(make(), mode, context)
-                if len(self._entries) > self._size:
-                    del self._entries[next(iter(self._entries))]
-            return self._entries[full]
+_others = Bounded(1024)
 
 
-entries = _Entries(4096)
+def _entry(owner: Any, context: Any, mode: Mode, key: Any, source: Callable[[], AnySource]) -> Entry:
+    def make() -> Entry:
+        return Entry(source(), mode, context)
+
+    if type(owner) is FunctionType:
+        return get_or_make(owner, (context, mode, key), make)
+    return _others.get_or_make((ById(owner), context, mode, key), make)
 
 
 def call_entry(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Entry:
-    key = (ById(callee), literal_key(template), kwnames)
-    return entries(context, CALL, key, lambda: CallSource(callee, template, kwnames))
-
-
-def closure_entry(context: Any, callee: FunctionType, n: int, kwnames: tuple[str, ...]) -> Entry:
-    defaults = ById(callee.__defaults__) if kwnames and callee.__defaults__ else None
-    key = (callee.__code__, ById(callee.__globals__), n, kwnames, defaults)
-    return entries(context, CALL, key, lambda: ClosureSource(callee, n, kwnames))
+    key = (literal_key(template), kwnames)
+    return _entry(callee, context, CALL, key, lambda: CallSource(callee, template, kwnames))
 
 
 def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str, ...]) -> Callable[..., Any]:
     """The self-specialising function for calls f(*n arguments, **kwnames)."""
     if is_direct(f, context) and (not mode.split or (not kwnames and n == f.__code__.co_argcount)):
-        return entries(context, mode, ById(f), lambda: Source(f)).function
+        return _direct(f, mode, context)
     if not callable(f):
         raise DerivativeError(f"{f!r} is not callable", user_position())
-    key = (ById(f), n, kwnames)
-    function = entries(context, mode, key, lambda: CallSource(f, holes(n + len(kwnames)), kwnames)).function
+    behind = None if context.has_rules(f) else function_behind(f)
+    if behind is not None:
+        return _bound(*behind, mode, context, n, kwnames)
+    key = (n, kwnames)
+    function = _entry(f, context, mode, key, lambda: CallSource(f, holes(n + len(kwnames)), kwnames)).function
     if not kwnames:
         return function
     if not mode.split:
         return lambda *args, **kwargs: function(*args, *[kwargs[k] for k in kwnames])
-    return lambda *args, **kwargs: _positional(function(*args, *[kwargs[k] for k in kwnames]), n)
+    return lambda *args, **kwargs: cut(function(*args, *[kwargs[k] for k in kwnames]), 0, n)
 
 
-def _positional(pair: Any, n: int) -> Any:
-    """(y, pullback), the pullback without the cotangents of keyword arguments."""
-    y, pullback = pair
-    return y, lambda ybar: pullback(ybar)[:n]
+def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
+    key = (context, mode, ById(f.__code__))
+    found: Callable[..., Any] | None = generated(f).get(key)
+    if found is not None:
+        return found
+    if f.__closure__ and is_shared(f):
+        return get_or_make(f, key, lambda: closure_function(f, mode, context, _again))
+    return get_or_make(f, key, lambda: Entry(Source(f), mode, context).function)
+
+
+def _again(f: FunctionType, mode: Mode, context: Any, *args: Any) -> Any:
+    """The code of `f` was replaced."""
+    return entry_function(f, mode, context, len(args), ())(*args)
 
 
 def is_direct(f: Any, context: Any) -> bool:
@@ -78,3 +78,31 @@ def is_direct(f: Any, context: Any) -> bool:
         return False
     code = f.__code__
     return code.co_kwonlyargcount == 0 and not code.co_flags & 0x0C
+
+
+# -- what has arguments bound to it --------------------------------------------------------------------------
+
+Behind = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+
+def function_behind(f: Any) -> Behind | None:
+    """(function, arguments, keywords) where f(*a, **k) is function(*arguments, *a, **keywords, **k)."""
+    if type(f) is MethodType:
+        return f.__func__, (f.__self__,), {}
+    if type(f) is functools.partial:
+        return f.func, f.args, f.keywords
+    call = class_attribute(type(f), "__call__")
+    return (call, (f,), {}) if isinstance(call, FunctionType) and not isinstance(f, type) else None
+
+
+def _bound(
+    function: Any, first: tuple[Any, ...], keywords: dict[str, Any], mode: Mode, context: Any, n: int,
+    kwnames: tuple[str, ...],
+) -> Callable[..., Any]:  # fmt: skip
+    k = len(first)
+    names = (*(name for name in keywords if name not in kwnames), *kwnames)
+    inner = entry_function(function, mode.after(k, n), context, k + n, names)
+    bound = functools.partial(inner, *first, **keywords)
+    if not mode.split:
+        return bound
+    return lambda *args, **kwargs: cut(bound(*args, **kwargs), k, n)

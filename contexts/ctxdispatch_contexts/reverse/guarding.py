@@ -15,10 +15,24 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import (
+    Block,
+    Branch,
+    Const,
+    Edge,
+    Graph,
+    Jump,
+    Op,
+    Operand,
+    Return,
+    Value,
+    positional,
+)
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import fits
+from ctxdispatch_contexts.reverse.sources import NAMESPACE
 
 
 class _Tests:
@@ -26,6 +40,7 @@ class _Tests:
 
     def __init__(self, graph: Graph, entry: Block, miss: Block) -> None:
         self.graph, self.block, self.miss = graph, entry, miss
+        self.same: set[tuple[int, tuple[str, ...]]] = set()  # names known to mean what they meant
 
     def op(self, fn: Any, *args: Operand, syntax: bool = True) -> Value:
         result = Value()
@@ -128,15 +143,35 @@ def _check_array(tests: _Tests, a: Operand, dtype: Any, dims: tuple[bool | None,
         tests.require(tests.op(operator.eq if one else operator.ne, length, Const(1)))
 
 
-def _load(tests: _Tests, guard: G.PathIs | G.PathType) -> Value:
-    value = tests.op(primitives.load_global, Const(guard.namespace), Const(guard.path[0]))
-    for name in guard.path[1:]:
-        value = tests.attribute(value, name)
+def _load(tests: _Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Value:
+    """The value at the path. An attribute of a module that computes attributes (`numpy` does) is read off its
+    dict, once the module is known to be the same: CPython reads it ten times slower as an attribute."""
+    *before, name = path
+    if not before:
+        return tests.op(primitives.load_global, Const(namespace), Const(name))
+    prefix = tuple(before)
+    owner = _found(namespace, prefix)
+    if not (computes_attributes(owner) and name in vars(owner)):
+        return tests.attribute(_load(tests, namespace, prefix), name)
+    if (id(namespace), prefix) not in tests.same:
+        tests.is_(_load(tests, namespace, prefix), owner)
+        tests.same.add((id(namespace), prefix))
+    return tests.op(operator.getitem, Const(vars(owner)), Const(name))
+
+
+def _found(namespace: dict[str, Any], path: tuple[str, ...]) -> Any:
+    value = primitives.load_global(namespace, path[0])
+    for name in path[1:]:
+        value = getattr(value, name)
     return value
 
 
+def computes_attributes(found: Any) -> bool:
+    return type(found) is ModuleType and "__getattr__" in vars(found)
+
+
 def _path_is(tests: _Tests, guard: G.PathIs) -> None:
-    loaded = _load(tests, guard)
+    loaded = _load(tests, guard.namespace, guard.path)
     owner = getattr(guard.value, "__self__", None) if isinstance(guard.value, BuiltinMethodType) else None
     if owner is None or isinstance(owner, ModuleType):
         tests.is_(loaded, guard.value)
@@ -164,7 +199,9 @@ def _defaults_are(tests: _Tests, guard: G.DefaultsAre) -> None:
 
 _CHECKS: dict[type, Callable[[_Tests, Any], None]] = {
     G.PathIs: _path_is,
-    G.PathType: lambda tests, g: _check_type(tests, _load(tests, g), guardable(g.type)),
+    G.PathType: lambda tests, g: _check_type(
+        tests, _load(tests, g.namespace, g.path), guardable(g.type)
+    ),
     G.AttrIs: lambda tests, g: tests.is_(tests.attribute(Const(g.owner), g.name), g.value),
     G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
     G.DefaultsAre: _defaults_are,
@@ -173,32 +210,22 @@ _CHECKS: dict[type, Callable[[_Tests, Any], None]] = {
 }
 
 
-def holds(guard: G.Guard) -> bool:
-    """The same test, asked in Python."""
-    try:
-        match guard:
-            case G.PathIs():
-                return bool(_found(guard) is guard.value or _found(guard) == guard.value)
-            case G.PathType():
-                return T.leq(T.type_of(_found(guard)), guardable(guard.type))
-            case G.AttrIs():
-                return getattr(guard.owner, guard.name) is guard.value
-            case G.CodeIs():
-                return guard.function.__code__ is guard.code
-            case G.DefaultsAre():
-                f = guard.function
-                kept = all(_entry(f.__kwdefaults__, k) is v for k, v in (guard.kwdefaults or {}).items())
-                return f.__defaults__ is guard.defaults and kept
-            case G.CellIs():
-                return guard.cell.cell_contents is guard.value
-            case G.CellType():
-                return T.leq(T.type_of(guard.cell.cell_contents), guardable(guard.type))
-    except (NameError, AttributeError, ValueError):
-        return False
+def asking(guards: Sequence[G.Guard]) -> Callable[[], bool]:
+    """() -> whether they hold now: the same tests."""
+    graph = Graph("holds", positional(0), namespace=NAMESPACE)
+    body, failed = Block("body"), Block("failed")
+    body.terminator, failed.terminator = Return(Const(True)), Return(Const(False))
+    graph.blocks += [body, failed]
+    tests = _Tests(graph, graph.entry, failed)
+    for guard in guards:
+        _CHECKS[type(guard)](tests, guard)
+    tests.block.terminator = Jump(Edge(body))
+    test = make_function(graph)
 
+    def holds() -> bool:
+        try:
+            return bool(test())
+        except (NameError, AttributeError, KeyError, ValueError):
+            return False  # a name, an attribute or the content of a cell is gone
 
-def _found(guard: G.PathIs | G.PathType) -> Any:
-    value = primitives.load_global(guard.namespace, guard.path[0])
-    for name in guard.path[1:]:
-        value = getattr(value, name)
-    return value
+    return holds

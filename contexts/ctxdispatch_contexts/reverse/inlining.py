@@ -7,18 +7,18 @@ None here, and is differentiated at run time.
 from __future__ import annotations
 
 import builtins
-import functools
 from collections.abc import Sequence
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator_expression
+from ctxdispatch.bytecode.lift import lift_code, lift_generator_expression
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch_contexts.reverse.lifting import lifted
 from ctxdispatch_contexts.reverse.rules import PACKAGE
 
 if TYPE_CHECKING:
@@ -62,16 +62,6 @@ def _splice(
         for inner in inlined.ops:
             prepared.chain[inner] = chain
     return rest
-
-
-@functools.lru_cache(maxsize=2048)
-def _lifted_code(code: CodeType, function: FunctionType) -> Graph:
-    return lift(function)
-
-
-def lifted(function: FunctionType) -> Graph:
-    """The graph of a function as its code is now. Clone it before you change it."""
-    return _lifted_code(function.__code__, function)
 
 
 def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:

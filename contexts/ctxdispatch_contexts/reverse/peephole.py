@@ -5,6 +5,7 @@
     add.reduce(-x, axis)               -add.reduce(x, axis): a smaller array to negate
     reduce(x, 1, keepdims=True)        reduce(x, 1, None, None, True): half a microsecond of keywords
                                        (everywhere)
+    1.0 / s * e                        share(e, s), which `passes.shares` spells as the length of e asks for
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from ctxdispatch.ir.graph import Const, Graph, Op, Value
 from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.shares import share
 from ctxdispatch_contexts.reverse.rules import operand_type
 
 PARAMETERS = ("axis", "dtype", "out", "keepdims")
@@ -36,6 +38,7 @@ def improve(graph: Graph, primal: Container[Op]) -> None:
             if op not in primal:
                 _as_dot(op)
                 _negate_late(block.ops, op, makers, used)
+                _as_share(block.ops, op, makers, used, primal)
             _positional(op)
 
 
@@ -67,6 +70,31 @@ def _negate_late(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any) -> N
     op.args[0] = maker.args[0]
     total, op.results = op.results[0], [Value(op.result.name, op.result.type)]
     ops.insert(ops.index(op) + 1, Op(Const(operator.neg), [op.result], [total], (), op.pos, True))
+
+
+def _as_share(
+    ops: list[Op], op: Op, makers: dict[Value, Op], used: Any, primal: Container[Op]
+) -> None:
+    """1.0 / s * e for a vector `e` and a NumPy number `s` of its dtype. A Python number raises at 0."""
+    if op.fn is not operator.mul:
+        return
+    for inverse, e in (op.args, reversed(op.args)):
+        maker = makers.get(inverse) if isinstance(inverse, Value) else None
+        if maker is None or maker in primal or maker not in ops or maker.fn is not operator.truediv:
+            continue
+        one, s = maker.args
+        vector, number = operand_type(e), operand_type(s)
+        if (
+            (isinstance(one, Const) and one.value == 1.0)
+            and len(used[maker.result]) == 1
+            and isinstance(vector, T.ArrayOf)
+            and len(vector.dims) == 1
+            and vector.dtype.kind == "f"
+            and number == T.Exact(vector.dtype.type)
+        ):
+            ops.remove(maker)
+            op.callee, op.args, op.syntax = Const(share), [e, s], False
+            return
 
 
 def _positional(op: Op) -> None:

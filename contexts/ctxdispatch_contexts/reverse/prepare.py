@@ -34,9 +34,9 @@ from ctxdispatch_contexts.reverse.inlining import (
     inline,
     inline_generator,
     inline_made,
-    lifted,
     wants_generator_as_list,
 )
+from ctxdispatch_contexts.reverse.lifting import lifted
 from ctxdispatch_contexts.reverse.objects import (
     construct,
     iterate_by_code,

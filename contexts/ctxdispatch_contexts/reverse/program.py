@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import liveness
 from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, Return, Value, positional
@@ -54,6 +55,15 @@ class Mode:
     single: bool = False  # one gradient, not a tuple of them
     checked: bool = False  # the pullback checks the cotangent that it is given
     stub: bool = False  # the graph is one call, met at run time
+    leading: int = 0  # so many parameters come before the caller's own arguments
+
+    def after(self, k: int, n: int) -> Mode:
+        """The same with respect to the last n of k + n parameters."""
+        wrt = tuple(i + k for i in (range(n) if self.wrt is None else self.wrt))
+        return replace(self, wrt=wrt, leading=self.leading + k)
+
+
+CALL = Mode(stub=True)
 
 
 @dataclass(eq=False)
@@ -274,13 +284,14 @@ def _make_pullback(
 ) -> None:
     """The pullback is a function whose defaults are the residuals: Python calls it without going through C,
     so that recursion is as deep as the program's own."""
-    code = buffers.emit(sweep)
+    pool = Pool()
+    code = buffers.emit(sweep, pool)
     defaults: Operand = Const(None)
     if residuals:
         defaults = Value("residuals")
         block.ops.append(Op(Const(primitives.build_tuple), list(residuals), [defaults], (), at.pos, True))
     none = Const(None)
-    args = [Const(graph.namespace), Const(code), defaults, none, none, none]
+    args = [Const(graph.namespace), Const(code), defaults, none, none, Const((pool.cell,))]
     block.ops.append(Op(Const(primitives.make_function), args, [made], (), at.pos, True))
 
 

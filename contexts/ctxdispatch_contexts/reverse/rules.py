@@ -14,6 +14,7 @@ from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Value
+from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import effects, transfer
@@ -43,9 +44,19 @@ def infer_op(op: Op) -> T.Type:
     return transfer.call(op.fn, types[:split], dict(zip(op.kwnames, types[split:], strict=True)))
 
 
-@lru_cache(maxsize=4096)
-def specialised(rule: FunctionType, types: tuple[T.Type, ...]) -> Graph | None:
+def specialised(rule: FunctionType, types: Sequence[T.Type]) -> Graph | None:
     """`rule` as one block of IR for arguments of these types, or None where it stays a call."""
+    return _specialised(rule, tuple(map(_lasting, types)))
+
+
+def _lasting(type_: T.Type) -> T.Type:
+    """Of the user's own objects the class alone: graphs of rules are kept."""
+    mine = isinstance(type_, T.Known) and not is_leaf(type_.value)
+    return T.Exact(type(type_.value)) if mine else type_  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=4096)
+def _specialised(rule: FunctionType, types: tuple[T.Type, ...]) -> Graph | None:
     try:
         graph = clone(_lifted(rule))
     except UnsupportedSyntax:
@@ -105,7 +116,7 @@ def _helper(op: Op, out: list[Op]) -> Operand | None:
     args = _bound(fn, op.args, op.kwnames, out)
     if args is None:
         return None
-    body = specialised(fn, tuple(map(operand_type, args)))
+    body = specialised(fn, list(map(operand_type, args)))
     return None if body is None else splice_into(out, body, args, op.pos)
 
 
@@ -152,7 +163,7 @@ def call_rule(
     if isinstance(rule, FunctionType):
         bound = _bound(rule, args, kwnames, build.block.ops)
         if bound is not None:
-            body = specialised(rule, tuple(map(operand_type, bound)))
+            body = specialised(rule, list(map(operand_type, bound)))
             if body is not None:
                 return splice_into(build.block.ops, body, bound, build.pos)
     return build.call(rule, *args, kwnames=kwnames)

@@ -10,10 +10,11 @@ from ctxdispatch.ir.source import to_python
 from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.reverse.api import Argnums
 from ctxdispatch_contexts.reverse.context import ADContext, is_direct
-from ctxdispatch_contexts.reverse.entry import CallSource, Entry, Source
+from ctxdispatch_contexts.reverse.entry import Entry
 from ctxdispatch_contexts.reverse.entry_keys import holes
 from ctxdispatch_contexts.reverse.guarding import guardable
 from ctxdispatch_contexts.reverse.program import Mode
+from ctxdispatch_contexts.reverse.sources import CallSource, Source
 
 
 class AdjointCode(str):

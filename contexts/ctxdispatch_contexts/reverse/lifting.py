@@ -1,0 +1,31 @@
+"""Graphs of functions, lifted once."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode.lift import lift, lift_code
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch_contexts.reverse.entry_keys import ById
+from ctxdispatch_contexts.reverse.owned import Bounded, get_or_make
+
+_closures = Bounded(1024)
+
+
+def lifted(function: FunctionType) -> Graph:
+    """The graph of a function as its code is now. Clone it before you change it."""
+    code = function.__code__
+    if made_at_run_time(function):
+        return lifted_code(code, function.__globals__)
+    return get_or_make(function, (lifted, ById(code)), lambda: lift(function))
+
+
+def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
+    """The graph of any function of this code."""
+    return _closures.get_or_make((code, ById(namespace)), lambda: lift_code(code, namespace))
+
+
+def made_at_run_time(callee: Any) -> bool:
+    """A function that another one makes, maybe anew at each call."""
+    return type(callee) is FunctionType and bool(callee.__closure__ or "<locals>" in callee.__qualname__)

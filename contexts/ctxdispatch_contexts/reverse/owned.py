@@ -1,0 +1,80 @@
+"""What is generated for a function is kept by that function: as long as it lives, and no longer.
+
+A table from functions to programs could not be weak: a program refers to the function it was made of (its
+guards look at it), and would keep its own key alive. In the function's `__dict__` the two are a cycle that
+the garbage collector sees.
+
+What has no `__dict__` of its own (builtins), or is met under another object each time (closures: their code),
+is in a bounded table, the least recently made dropped.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from types import FunctionType
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+ATTRIBUTE = "__ctxdispatch__"
+
+
+class Generated(dict[Hashable, Any]):
+    """What was generated for `owner`, by what it was generated for."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: FunctionType | None = None) -> None:
+        self.owner = owner
+
+    def __reduce__(self) -> tuple[type[Generated], tuple[()]]:
+        """Nothing goes along where a function is pickled by value."""
+        return Generated, ()
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} generated programs>"
+
+
+_lock = threading.RLock()
+
+
+def generated(function: FunctionType) -> Generated:
+    """What was generated for this very function: `functools.wraps` copies attributes."""
+    found = function.__dict__.get(ATTRIBUTE)
+    if type(found) is Generated and found.owner is function:
+        return found
+    with _lock:
+        found = function.__dict__.get(ATTRIBUTE)
+        if type(found) is not Generated or found.owner is not function:
+            found = function.__dict__[ATTRIBUTE] = Generated(function)
+        return found
+
+
+class Bounded:
+    """Values by key, at most `size`; one per key, however many threads ask at once."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: dict[Hashable, Any] = {}
+
+    def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
+        found: T | None = self._values.get(key)
+        if found is not None:
+            return found
+        with _lock:
+            if key not in self._values:
+                self._values[key] = make()
+                if len(self._values) > self._size:
+                    del self._values[next(iter(self._values))]
+            return self._values[key]  # type: ignore[no-any-return]
+
+
+def get_or_make(function: FunctionType, key: Hashable, make: Callable[[], T]) -> T:
+    """As `Bounded.get_or_make`, of what is generated for `function`."""
+    table = generated(function)
+    found: T | None = table.get(key)
+    if found is not None:
+        return found
+    with _lock:
+        return table[key] if key in table else table.setdefault(key, make())  # type: ignore[no-any-return]

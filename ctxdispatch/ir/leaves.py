@@ -1,0 +1,60 @@
+"""Objects from which nothing of the user's can be reached: code, and caches for all time, may hold them."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+
+def is_leaf(value: Any) -> bool:
+    """Nothing of the user's can be reached from `value`."""
+    test = _LEAVES.get(type(value))
+    if test is not None:
+        return test is True or bool(test(value))
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and _numpy_leaf(numpy, value)
+
+
+def _permanent(module: Any) -> bool:
+    """A module of Python's, NumPy's or this project's, by name."""
+    root = module.partition(".")[0] if isinstance(module, str) and module != "__main__" else ""
+    return root in sys.stdlib_module_names or root == "numpy" or root.startswith("ctxdispatch")
+
+
+def _permanent_function(f: types.FunctionType) -> bool:
+    return f.__closure__ is None and _permanent_namespace(f.__globals__)
+
+
+def _permanent_namespace(namespace: Any) -> bool:
+    name = namespace.get("__name__", "__main__")
+    return _permanent(name) and name in sys.modules and vars(sys.modules[name]) is namespace
+
+
+def _permanent_class(cls: type) -> bool:
+    return not cls.__flags__ & HEAP_TYPE or _permanent(cls.__module__)
+
+
+HEAP_TYPE = 1 << 9
+
+
+def _numpy_leaf(numpy: Any, value: Any) -> bool:
+    """Ufuncs and other functions, dtypes, scalars, arrays of numbers."""
+    if type(value) is numpy.ndarray:
+        return not value.dtype.hasobject
+    return isinstance(value, (numpy.ufunc, numpy.dtype, numpy.number, numpy.bool_, type(numpy.sum)))
+
+
+_LEAVES: dict[type, Any] = {
+    **dict.fromkeys((type(None), bool, int, float, complex, str, bytes, slice, range, types.CodeType), True),
+    types.EllipsisType: True,
+    types.MethodDescriptorType: True,
+    types.WrapperDescriptorType: True,
+    types.BuiltinFunctionType: lambda f: f.__self__ is None or is_leaf(f.__self__),
+    types.ModuleType: lambda m: _permanent_namespace(vars(m)),
+    types.FunctionType: _permanent_function,
+    type: _permanent_class,
+    dict: _permanent_namespace,
+    tuple: lambda items: all(map(is_leaf, items)),
+    frozenset: lambda items: all(map(is_leaf, items)),
+}
