@@ -121,6 +121,9 @@ def _by_position(
 def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """(f(*args), pullback). `pullback(ybar)`, ybar of the result's shape, is a tuple with one cotangent per
     positional argument (None for what has no derivative), none for keyword arguments. It may be called again.
+
+    The result may be changed in place. The arguments may not while the pullback is still to be called: it
+    reads them (copying each would cost what most callers never need).
     """
     return overdub(ADContext(), f, *args, **kwargs)  # type: ignore[no-any-return]
 

@@ -64,18 +64,15 @@ def accumulate(a: Any, b: Any) -> Any:
         return b
     if b is None:
         return a
+    if type(a) is Partial:
+        return add_entries(a, b)
     if isinstance(a, OwnedArray) or isinstance(b, OwnedArray):
         return _add_owned(a, b)
     if type(a) is float or isinstance(a, (np.ndarray, np.generic, complex, int, float)):
         return a + b
-    if isinstance(a, Partial) or isinstance(b, Partial):
-        return _merge(a, b)
+    if type(b) is Partial:
+        return add_entries(add_entries(Partial(), a), b)
     return _add_containers(a, b)
-
-
-def _merge(a: Any, b: Any) -> Partial:
-    out = a if isinstance(a, Partial) else add_entries(Partial(), a)
-    return add_entries(out, b)
 
 
 def add_entries(into: Partial, whole: Any) -> Partial:
@@ -116,10 +113,10 @@ def _fits_in(array: Any, buffer: Any) -> bool:
 
 def entries_of(whole: Any) -> list[tuple[Any, Any]]:
     """(key, cotangent) of every entry of a container's cotangent, whatever form it has."""
+    if type(whole) is Partial:
+        return list(whole.entries.items())
     if whole is None:
         return []
-    if isinstance(whole, Partial):
-        return list(whole.entries.items())
     if isinstance(whole, dict):
         return list(whole.items())
     if isinstance(whole, SimpleNamespace):
@@ -154,16 +151,16 @@ def add_entry(bar: Any, key: Any, cotangent: Any) -> Any:
     """The cotangent of a container after one of its entries received `cotangent`."""
     if cotangent is None:
         return bar
-    if not isinstance(bar, Partial):
-        bar = add_entries(Partial(), bar)
+    if type(bar) is not Partial:
+        bar = Partial() if bar is None else add_entries(Partial(), bar)
     _add_to(bar, key, cotangent, False)
     return bar
 
 
 def add_own_entry(bar: Any, key: Any, cotangent: Any) -> Any:
     """`add_entry` of an array that nothing else refers to."""
-    if not isinstance(bar, Partial):
-        bar = add_entries(Partial(), bar)
+    if type(bar) is not Partial:
+        bar = Partial() if bar is None else add_entries(Partial(), bar)
     _add_to(bar, key, cotangent, True)
     return bar
 
@@ -300,51 +297,6 @@ def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:
     if isinstance(primal, list):
         return [whole(entries.get(i), p) for i, p in enumerate(primal)]
     return SimpleNamespace(**{str(k): whole(b, getattr(primal, str(k), None)) for k, b in entries.items()})
-
-
-def finish(bar: Any, primal: Any) -> Any:
-    """The cotangent of an argument: whole, of the primal's shape and dtype, zero where nothing arrived."""
-    if type(primal) is float:
-        return 0.0 if bar is None else project(bar, primal)
-    if isinstance(primal, np.ndarray):
-        return _finish_array(whole(bar, primal), primal)
-    if isinstance(primal, (float, complex, np.inexact)):
-        return type(primal)(0) if bar is None else project(bar, primal)
-    return _finish_entry(bar, primal)
-
-
-def _finish_entry(bar: Any, primal: Any) -> Any:
-    """Like `finish`, for an entry of a container."""
-    if bar is None or isinstance(primal, (int, str, bytes, np.integer, np.bool_)):
-        return None
-    if isinstance(primal, (float, complex, np.inexact, np.ndarray)):
-        return finish(bar, primal)
-    if isinstance(primal, (tuple, list, dict)):
-        return _finish_container(dict(entries_of(bar)), primal)
-    if isinstance(bar, (Partial, SimpleNamespace)):
-        return _finish_object(dict(entries_of(bar)), primal)
-    return whole(bar, primal)
-
-
-def _finish_container(entries: dict[Any, Any], primal: Any) -> Any:
-    if isinstance(primal, dict):
-        return {k: _finish_entry(entries[k], item) for k, item in primal.items() if k in entries}
-    fields = getattr(type(primal), "_fields", ())
-    entries = {fields.index(k) if k in fields else k: b for k, b in entries.items()}
-    return rebuild(primal, [_finish_entry(entries.get(i), item) for i, item in enumerate(primal)])
-
-
-def _finish_object(entries: dict[Any, Any], primal: Any) -> Any:
-    found = [(str(k), _finish_entry(bar, getattr(primal, str(k), None))) for k, bar in entries.items()]
-    return SimpleNamespace(**dict(found))
-
-
-def _finish_array(bar: Any, primal: Any) -> Any:
-    if primal.dtype.kind not in "fc":
-        return bar if primal.dtype.kind == "O" else None
-    if bar is None:
-        return np.zeros(primal.shape, primal.dtype)
-    return project(bar, primal)
 
 
 def project(bar: Any, primal: Any) -> Any:

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.reverse.cotangents import finish, project, rebuild
+from ctxdispatch_contexts.reverse.cotangents import project, rebuild
+from ctxdispatch_contexts.reverse.releasing import finish
 
 
 def fitted(cotangent: Any, primal: Any) -> Any:

@@ -19,13 +19,14 @@ import numpy as np
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import liveness
+from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, Return, Value, positional
 from ctxdispatch.ir.rewrite import split_block
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
-from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
+from ctxdispatch_contexts.reverse import fitting, keeping, releasing
 from ctxdispatch_contexts.reverse.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
@@ -97,7 +98,7 @@ def differentiate(
     improve(graph, primal)
     skip_last(graph)
     if mode.split and adjoint is not None:
-        split(graph)
+        split(graph, mode)
     used = tuple(only_used(t, names) for t in types)
     return Program(graph, used, list(prepared.guards.values()))
 
@@ -239,7 +240,7 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
         return NONE
     bar = adjoint.bar(param) if param in adjoint.active else ZERO
     if is_zero(bar):
-        return Const(0.0) if param.type == T.Exact(float) else adjoint.call(cotangents.finish, NONE, param)
+        return Const(0.0) if param.type == T.Exact(float) else adjoint.call(releasing.finish, NONE, param)
     if param.type == T.Exact(float) and bar_is(bar, param.type):
         return bar
     # what has none may have become a NumPy scalar
@@ -250,7 +251,7 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
         bar = strict(adjoint, bar, param)
         if bar_is(bar, param.type):
             return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
-    return adjoint.call(cotangents.finish if inner else releasing.released, bar, param)
+    return adjoint.call(releasing.finish if inner else releasing.released, bar, param)
 
 
 def bar_is(bar: Operand, type_: T.Type) -> bool:
@@ -262,7 +263,7 @@ def bar_is(bar: Operand, type_: T.Type) -> bool:
 # -- the split -----------------------------------------------------------------------------------------------
 
 
-def split(graph: Graph) -> None:
+def split(graph: Graph, mode: Mode) -> None:
     """Cut at the op `cut`: the graph keeps the primal and returns (y, pullback)."""
     block, index = next((b, i) for b in graph.blocks for i, op in enumerate(b.ops) if op.fn is cut)
     op = block.ops[index]
@@ -270,29 +271,31 @@ def split(graph: Graph) -> None:
     residuals = [v for v in _defined_in_order(graph) if v in live]
     rest = split_block(graph, block, index + 1)
     block.ops.pop()
-    y = op.args[0]
-    kept, pair = Value("pullback"), Value("pair")
-    _make_pullback(graph, block, _sweep(graph, rest, residuals, op.result), residuals, kept, op)
-    block.ops.append(Op(Const(primitives.build_tuple), [y, kept], [pair], (), op.pos, True))
-    block.terminator = Return(pair, op.pos)
+    sweep = _sweep(graph, rest, residuals, op.result)
+    build = Builder(graph)
+    build.block, build.pos = block, op.pos
+    y, kept = op.args[0], _kept(build, residuals)
+    if mode.checked and residuals and not (isinstance(y, Const) or T.number_classes(y.type or T.Any)):
+        both = build.call(keeping.apart, y, kept)
+        y, kept = (build.call(operator.getitem, both, Const(i), syntax=True) for i in (0, 1))
+    pullback = _make_pullback(build, sweep, kept)
+    build.ret(build.call(primitives.build_tuple, y, pullback, syntax=True))
     swept = _reachable(rest)
     graph.blocks = [b for b in graph.blocks if b not in swept]
 
 
-def _make_pullback(
-    graph: Graph, block: Block, sweep: Graph, residuals: list[Value], made: Value, at: Op
-) -> None:
+def _kept(build: Builder, residuals: list[Value]) -> Operand:
+    return build.call(primitives.build_tuple, *residuals, syntax=True) if residuals else Const(None)
+
+
+def _make_pullback(build: Builder, sweep: Graph, kept: Operand) -> Value:
     """The pullback is a function whose defaults are the residuals: Python calls it without going through C,
     so that recursion is as deep as the program's own."""
     pool = Pool()
     code = buffers.emit(sweep, pool)
-    defaults: Operand = Const(None)
-    if residuals:
-        defaults = Value("residuals")
-        block.ops.append(Op(Const(primitives.build_tuple), list(residuals), [defaults], (), at.pos, True))
     none = Const(None)
-    args = [Const(graph.namespace), Const(code), defaults, none, none, Const((pool.cell,))]
-    block.ops.append(Op(Const(primitives.make_function), args, [made], (), at.pos, True))
+    args = [Const(sweep.namespace), Const(code), kept, none, none, Const((pool.cell,))]
+    return build.call(primitives.make_function, *args, syntax=True, name="pullback")
 
 
 def _sweep(graph: Graph, rest: Block, residuals: list[Value], g: Value) -> Graph:

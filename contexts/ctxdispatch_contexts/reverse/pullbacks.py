@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.reverse import cotangents, fitting
+from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
@@ -158,7 +158,7 @@ class Pullbacks:
     def definite(adjoint: Adjoint, value: Value, cotangent: Operand) -> Operand:
         """Where cotangents add with `+` there is no None among them."""
         if isinstance(value.type, T.ArrayOf):
-            return adjoint.call(cotangents.finish, cotangent, adjoint.shaped(value), type=value.type)
+            return adjoint.call(releasing.finish, cotangent, adjoint.shaped(value), type=value.type)
         return adjoint.call(or_zero, cotangent, type=cotangent_type(value))
 
 

@@ -34,7 +34,7 @@ LINEAR = frozenset(
 
 effects.assume_removable(
     rewind, steps, fitting.full, fitting.expand, fitting.unbroadcast, cotangents.project,
-    cotangents.finish, releasing.released, releasing.own, cotangents.whole, cotangents.entry_of,
+    releasing.finish, releasing.released, releasing.own, cotangents.whole, cotangents.entry_of,
     walking.from_items, walking.unzip, walking.backwards, walking.by_key, containers.by_position,
 )  # fmt: skip
 

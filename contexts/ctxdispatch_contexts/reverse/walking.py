@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand
 from ctxdispatch.passes import types as T
@@ -66,8 +68,6 @@ def _iter(adjoint: Adjoint, op: Op) -> None:
 def from_items(bars: Any, iterable: Any) -> Any:
     """The cotangent of `iterable` whose items, in order, have the cotangents `bars` (maybe fewer than
     items)."""
-    import numpy as np
-
     if bars is None or isinstance(iterable, (dict, set, frozenset, str, range)):
         return None
     if isinstance(iterable, np.ndarray):
