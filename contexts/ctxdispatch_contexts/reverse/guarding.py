@@ -12,18 +12,14 @@ from collections.abc import Callable, Sequence
 from types import BuiltinMethodType, FunctionType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import (
     Block,
-    Branch,
     Const,
     Edge,
     Graph,
     Jump,
     Op,
-    Operand,
     Return,
     Value,
     positional,
@@ -31,35 +27,8 @@ from ctxdispatch.ir.graph import (
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.held import fits
 from ctxdispatch_contexts.reverse.sources import NAMESPACE
-
-
-class _Tests:
-    """Appends one test after another; whichever fails goes to `miss`."""
-
-    def __init__(self, graph: Graph, entry: Block, miss: Block) -> None:
-        self.graph, self.block, self.miss = graph, entry, miss
-        self.same: set[tuple[int, tuple[str, ...]]] = set()  # names known to mean what they meant
-
-    def op(self, fn: Any, *args: Operand, syntax: bool = True) -> Value:
-        result = Value()
-        self.block.ops.append(Op(Const(fn), list(args), [result], (), None, syntax))
-        return result
-
-    def require(self, cond: Operand) -> None:
-        following = self.graph.new_block()
-        self.block.terminator = Branch(cond, Edge(following), Edge(self.miss))
-        self.block = following
-
-    def is_(self, a: Operand, value: Any) -> None:
-        self.require(self.op(operator.is_, a, Const(value)))
-
-    def equal(self, a: Operand, value: Any) -> None:
-        self.require(self.op(operator.eq, a, Const(value)))
-
-    def attribute(self, a: Operand, name: str) -> Value:
-        return self.op(getattr, a, Const(name))
+from ctxdispatch_contexts.reverse.type_tests import Tests, check_type
 
 
 def add_guards(
@@ -74,9 +43,9 @@ def add_guards(
     result = Value()
     failed.ops = [Op(Const(miss), list(entry.params), [result])]
     failed.terminator = Return(result)
-    tests = _Tests(graph, entry, failed)
+    tests = Tests(graph, entry, failed)
     for param, type_ in zip(entry.params, types, strict=True):
-        _check_type(tests, param, type_)
+        check_type(tests, param, type_)
     for guard in guards:
         _CHECKS[type(guard)](tests, guard)
     tests.block.terminator = Jump(Edge(body, list(entry.params)))
@@ -102,48 +71,7 @@ def _by_identity(value: Any) -> bool:
     return callable(value) and not (isinstance(value, FunctionType) and value.__closure__)
 
 
-def _check_type(tests: _Tests, a: Operand, type_: T.Type) -> None:
-    match type_:
-        case T.Known(value):
-            tests.is_(a, value)
-        case T.Exact(cls):
-            tests.is_(tests.op(type, a, syntax=False), cls)
-        case T.Held() | T.OneOf():
-            tests.require(tests.op(fits, Const(type_), a, syntax=False))
-        case T.ArrayOf(dtype, dims):
-            _check_array(tests, a, dtype, dims)
-        case T.TupleOf(items):
-            tests.is_(tests.op(type, a, syntax=False), tuple)
-            tests.equal(tests.op(len, a, syntax=False), len(items))
-            for i, item in enumerate(items):
-                if item is not T.Any:
-                    _check_type(tests, tests.op(operator.getitem, a, Const(i)), item)
-
-
-def _check_array(tests: _Tests, a: Operand, dtype: Any, dims: tuple[bool | None, ...]) -> None:
-    tests.is_(tests.op(type, a, syntax=False), np.ndarray)
-    if dtype is np.dtype(dtype.char):
-        tests.is_(tests.attribute(a, "dtype"), dtype)
-    else:  # of another byte order, with fields, ...: there is a new object each time
-        tests.equal(tests.attribute(a, "dtype"), dtype)
-    if None in dims or not dims:
-        tests.equal(tests.attribute(a, "ndim"), len(dims))
-        return
-    if dims == (False,):  # cheaper than the shape
-        tests.equal(tests.attribute(a, "ndim"), 1)
-        tests.require(tests.op(operator.ne, tests.op(len, a, syntax=False), Const(1)))
-        return
-    shape = tests.attribute(a, "shape")
-    tests.equal(tests.op(len, shape, syntax=False), len(dims))
-    if True not in dims:
-        tests.require(tests.op(primitives.not_contains, shape, Const(1)))
-        return
-    for i, one in enumerate(dims):
-        length = tests.op(operator.getitem, shape, Const(i))
-        tests.require(tests.op(operator.eq if one else operator.ne, length, Const(1)))
-
-
-def _load(tests: _Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Value:
+def _load(tests: Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Value:
     """The value at the path. An attribute of a module that computes attributes (`numpy` does) is read off its
     dict, once the module is known to be the same: CPython reads it ten times slower as an attribute."""
     *before, name = path
@@ -170,7 +98,7 @@ def computes_attributes(found: Any) -> bool:
     return type(found) is ModuleType and "__getattr__" in vars(found)
 
 
-def _path_is(tests: _Tests, guard: G.PathIs) -> None:
+def _path_is(tests: Tests, guard: G.PathIs) -> None:
     loaded = _load(tests, guard.namespace, guard.path)
     owner = getattr(guard.value, "__self__", None) if isinstance(guard.value, BuiltinMethodType) else None
     if owner is None or isinstance(owner, ModuleType):
@@ -179,7 +107,7 @@ def _path_is(tests: _Tests, guard: G.PathIs) -> None:
         tests.equal(loaded, guard.value)  # np.add.reduce is a new object each time
 
 
-def _cell(tests: _Tests, cell: Any) -> Value:
+def _cell(tests: Tests, cell: Any) -> Value:
     return tests.op(getattr, Const(cell), Const("cell_contents"))
 
 
@@ -188,7 +116,7 @@ def _entry(kwdefaults: dict[str, Any] | None, name: str) -> Any:
     return (kwdefaults or {}).get(name, _entry)
 
 
-def _defaults_are(tests: _Tests, guard: G.DefaultsAre) -> None:
+def _defaults_are(tests: Tests, guard: G.DefaultsAre) -> None:
     if guard.defaults:
         tests.is_(tests.attribute(Const(guard.function), "__defaults__"), guard.defaults)
     if guard.kwdefaults:
@@ -197,16 +125,16 @@ def _defaults_are(tests: _Tests, guard: G.DefaultsAre) -> None:
             tests.is_(tests.op(_entry, now, Const(name), syntax=False), value)
 
 
-_CHECKS: dict[type, Callable[[_Tests, Any], None]] = {
+_CHECKS: dict[type, Callable[[Tests, Any], None]] = {
     G.PathIs: _path_is,
-    G.PathType: lambda tests, g: _check_type(
+    G.PathType: lambda tests, g: check_type(
         tests, _load(tests, g.namespace, g.path), guardable(g.type)
     ),
     G.AttrIs: lambda tests, g: tests.is_(tests.attribute(Const(g.owner), g.name), g.value),
     G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
     G.DefaultsAre: _defaults_are,
     G.CellIs: lambda tests, g: tests.is_(_cell(tests, g.cell), g.value),
-    G.CellType: lambda tests, g: _check_type(tests, _cell(tests, g.cell), guardable(g.type)),
+    G.CellType: lambda tests, g: check_type(tests, _cell(tests, g.cell), guardable(g.type)),
 }
 
 
@@ -216,7 +144,7 @@ def asking(guards: Sequence[G.Guard]) -> Callable[[], bool]:
     body, failed = Block("body"), Block("failed")
     body.terminator, failed.terminator = Return(Const(True)), Return(Const(False))
     graph.blocks += [body, failed]
-    tests = _Tests(graph, graph.entry, failed)
+    tests = Tests(graph, graph.entry, failed)
     for guard in guards:
         _CHECKS[type(guard)](tests, guard)
     tests.block.terminator = Jump(Edge(body))

@@ -1,0 +1,121 @@
+"""Tests of types as IR: what the entry of a specialised function asks of its arguments."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.held import fits
+
+
+class Tests:
+    """Appends one test after another; whichever fails goes to `miss`."""
+
+    def __init__(self, graph: Graph, entry: Block, miss: Block) -> None:
+        self.graph, self.block, self.miss = graph, entry, miss
+        self.same: set[tuple[int, tuple[str, ...]]] = set()  # names known to mean what they meant
+
+    def op(self, fn: Any, *args: Operand, syntax: bool = True) -> Value:
+        result = Value()
+        self.block.ops.append(Op(Const(fn), list(args), [result], (), None, syntax))
+        return result
+
+    def require(self, cond: Operand) -> None:
+        following = self.graph.new_block()
+        self.block.terminator = Branch(cond, Edge(following), Edge(self.miss))
+        self.block = following
+
+    def is_(self, a: Operand, value: Any) -> None:
+        self.require(self.op(operator.is_, a, Const(value)))
+
+    def equal(self, a: Operand, value: Any) -> None:
+        self.require(self.op(operator.eq, a, Const(value)))
+
+    def attribute(self, a: Operand, name: str) -> Value:
+        return self.op(getattr, a, Const(name))
+
+    def each(self, items: Operand, test: Callable[[Value], None]) -> None:
+        """`test` what is in a sequence, one after the other."""
+        iterator = self.op(iter, items, syntax=False)
+        header, body, after = (self.graph.new_block() for _ in range(3))
+        self.block.terminator = Jump(Edge(header))
+        item = Value()
+        body.params = [item]
+        header.terminator = Iterate(iterator, Edge(body), Edge(after))
+        self.block = body
+        test(item)
+        self.block.terminator = Jump(Edge(header))
+        self.block = after
+
+
+def check_type(tests: Tests, a: Operand, type_: T.Type) -> None:
+    match type_:
+        case T.Known(value):
+            tests.is_(a, value)
+        case T.Exact(cls):
+            tests.is_(tests.op(type, a, syntax=False), cls)
+        case T.OneOf():
+            tests.require(tests.op(fits, Const(type_), a, syntax=False))
+        case T.Held():
+            _check_held(tests, a, type_)
+        case T.ArrayOf(dtype, dims):
+            _check_array(tests, a, dtype, dims)
+        case T.TupleOf(items):
+            tests.is_(tests.op(type, a, syntax=False), tuple)
+            tests.equal(tests.op(len, a, syntax=False), len(items))
+            for i, item in enumerate(items):
+                if item is not T.Any:
+                    check_type(tests, tests.op(operator.getitem, a, Const(i)), item)
+
+
+def _check_array(tests: Tests, a: Operand, dtype: Any, dims: tuple[bool | None, ...]) -> None:
+    tests.is_(tests.op(type, a, syntax=False), np.ndarray)
+    if dtype is np.dtype(dtype.char):
+        tests.is_(tests.attribute(a, "dtype"), dtype)
+    else:  # of another byte order, with fields, ...: there is a new object each time
+        tests.equal(tests.attribute(a, "dtype"), dtype)
+    if all(one is None for one in dims):
+        tests.equal(tests.attribute(a, "ndim"), len(dims))
+        return
+    if dims == (False,):  # cheaper than the shape
+        tests.equal(tests.attribute(a, "ndim"), 1)
+        tests.require(tests.op(operator.ne, tests.op(len, a, syntax=False), Const(1)))
+        return
+    shape = tests.attribute(a, "shape")
+    tests.equal(tests.op(len, shape, syntax=False), len(dims))
+    if all(one is False for one in dims):
+        tests.require(tests.op(primitives.not_contains, shape, Const(1)))
+        return
+    for i, one in enumerate(dims):
+        if one is not None:
+            length = tests.op(operator.getitem, shape, Const(i))
+            tests.require(tests.op(operator.eq if one else operator.ne, length, Const(1)))
+
+
+def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
+    """What an object, a dict, a named tuple or a list holds."""
+    tests.is_(tests.op(type, a, syntax=False), type_.cls)
+    if type_.item is not None:
+        size = tests.op(len, a, syntax=False)
+        tests.require(tests.op(operator.le, size, Const(T.MAX_ITEMS)))
+        tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
+        return
+    for name, held in type_.fields:
+        if issubclass(type_.cls, tuple):
+            check_type(tests, tests.attribute(a, name), held)
+        else:
+            reader = dict.get if type_.cls is dict else getattr
+            value = tests.op(reader, a, Const(name), Const(Absent), syntax=False)
+            if held is T.Any:
+                tests.require(tests.op(operator.is_not, value, Const(Absent)))
+            check_type(tests, value, held)
+
+
+class Absent:
+    """What a field reads as that is not there: the class itself, of no type that is tested for."""
