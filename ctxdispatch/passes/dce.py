@@ -15,6 +15,7 @@ from ctxdispatch.ir.analysis import DominatorTree, dominators, loops, passed, po
 from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Jump, Op, Operand, Raise, Return, Value
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import effects
+from ctxdispatch.passes.conform import test_shapes, unnoticed
 from ctxdispatch.passes.types import IterOf
 
 
@@ -22,6 +23,7 @@ def dce(graph: Graph) -> Graph:
     """In place."""
     live = _Liveness(graph)
     live.mark()
+    _keep_errors(live)
     for block in live.tree.order:
         _sweep(block, live)
     _redirect(live)
@@ -173,6 +175,23 @@ def _controllers(order: list[Block], meet: DominatorTree[Block | None]) -> dict[
 
 
 # -- sweeping ------------------------------------------------------------------------------------------------
+
+
+def _keep_errors(live: _Liveness) -> None:
+    """Of dead ops that might raise for their operands' shapes, where these are there anyway, a test stays."""
+    blocks = [b for b in live.tree.order if b in live.blocks]
+    lost = unnoticed(blocks, live.graph.entry, live.meet, live.makers, lambda op: id(op) in live.ops)
+    for op, pair in lost:
+        if all(_is_there(a, live) for a in pair):
+            test_shapes(op, pair)
+            live.ops.add(id(op))
+            live.read(pair)
+            while live.work:
+                live._follow(live.work.pop())
+
+
+def _is_there(operand: Operand, live: _Liveness) -> bool:
+    return operand in live.values or operand in live.graph.params or not isinstance(operand, Value)
 
 
 def _sweep(block: Block, live: _Liveness) -> None:

@@ -6,8 +6,8 @@
     movable(op)          removable, and computes the same wherever its operands are known
     writes(f, types)     it may change an array, list or object that something else reads
 
-Three things are let go: warnings of NumPy (and errors that `np.errstate` makes of them), shapes that do not
-broadcast in an unused result, and an int beyond 1e308 that meets a float.
+Two things are let go: warnings of NumPy (and errors that `np.errstate` makes of them), and an int beyond
+1e308 that meets a float. Shapes that do not go together in an unused result: see `conform`.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def _known(operand: Operand) -> float | None:
 
 def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Operand:
     """The cotangent of `arg`, from that of the `result` it was broadcast to."""
-    mine, full, now = operand_type(arg), operand_type(result), operand_type(cotangent)
+    mine, full, now = operand_type(arg), operand_type(result), T.widen(operand_type(cotangent))
     if isinstance(mine, T.OneOf) and not isinstance(full, T.ArrayOf):
         return cotangent
     if isinstance(mine, T.Exact) and not (isinstance(full, T.ArrayOf) or issubclass(mine.cls, np.ndarray)):

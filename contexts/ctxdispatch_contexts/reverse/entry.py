@@ -38,6 +38,9 @@ MAX_CHAIN = 8
 """So many programs are asked one after the other whether a call is theirs; more are looked up by the
 types."""
 
+MAX_STATES = 4
+"""So many programs for the same argument types are kept: for globals that go to and fro between types."""
+
 MAX_FUNCTIONS = 4
 """So many functions given as arguments are known to programs of their own."""
 
@@ -80,7 +83,7 @@ class Entry:
         function = source.function if isinstance(source, Source) else None
         self.pool = Pool()
         self.namespace = source.namespace
-        self.specialised: dict[tuple[T.Type, ...], Specialised] = {}
+        self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
         self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
         self._stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]
@@ -104,11 +107,11 @@ class Entry:
     def miss(self, *args: Any) -> Any:
         """The installed program does not fit these arguments: find or compile one that does, and run it."""
         types = self._types(args)
-        found = self.specialised.get(types)
-        if found is None or not found.holds():
-            found = self._compile(types)
-            return found.function(*args)
-        return found.body(*args)
+        found = self._find(types)
+        return self._compile(types).function(*args) if found is None else found.body(*args)
+
+    def _find(self, types: tuple[T.Type, ...]) -> Specialised | None:
+        return next((each for each in self.specialised.get(types, ()) if each.holds()), None)
 
     def _types(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
         """What a program for these arguments is specialised to. One that gets other functions each time
@@ -127,22 +130,20 @@ class Entry:
         bound = inspect.signature(self.function, follow_wrapped=False).bind(*args, **kwargs)
         bound.apply_defaults()
         types = self._types(bound.args)
-        found = self.specialised.get(types)
-        if found is None or not found.holds():
-            found = self._compile(types)
+        found = self._find(types) or self._compile(types)
         return recurse(ctx, found.body, *bound.args)
 
     def _compile(self, types: tuple[T.Type, ...]) -> Specialised:
         with _compiling:
-            found = self.specialised.get(types)
-            if found is not None and found.holds():  # another thread was first
+            found = self._find(types)
+            if found is not None:  # another thread was first
                 return found
             version = context_rules.version()
-            stale = any(not each.holds() for each in self.specialised.values())
+            stale = any(not each.holds() for same in self.specialised.values() for each in same)
             found = Specialised(self, self.program(types), self._otherwise(stale))
             _count(self)
             if version == context_rules.version():
-                self.specialised[types] = found
+                self.specialised[types] = [found, *self.specialised.get(types, ())][:MAX_STATES]
                 self.function.__code__ = found.function.__code__
             return found
 

@@ -1,0 +1,147 @@
+"""Shapes that do not go together are an error also where nobody wants the result.
+
+    %t = mul(%x, %c)   dead, x and c arrays     ──▶   conform(mul, %x, %c)
+
+Dead code goes, and with it the error that its operands' shapes might have raised. So where a dead elementwise
+op is the only one that would notice, a comparison of shapes stays. Mostly another op notices too, one that is
+not dead: `y - sigmoid(z)` in a sweep where `y * z` of the primal is dead.
+
+Shapes are followed back through elementwise ops: exp(z) has the shape of z.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any as Anything
+
+from ctxdispatch.ir.analysis import DominatorTree
+from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
+from ctxdispatch.passes import effects, numpy_types
+from ctxdispatch.passes.effects import operand_type
+from ctxdispatch.passes.types import ArrayOf
+
+ELEMENTWISE: frozenset[Anything] = frozenset({*numpy_types.OPERATORS, *numpy_types.UFUNCS})
+
+
+def conform(function: Anything, a: Anything, b: Anything) -> None:
+    """Raise what function(a, b) raises where the shapes do not go together."""
+    if a.shape != b.shape:
+        function(a, b)
+
+
+effects.assume_harmless(conform)
+
+Pair = tuple[Operand, Operand]
+
+
+class Shapes:
+    """Which values surely have the same shape, once the ops are done that were `seen`."""
+
+    def __init__(self, makers: dict[Value, Op]) -> None:
+        self.makers = makers
+        self._same: dict[Operand, Operand] = {}
+
+    def see(self, op: Op) -> None:
+        pair = self.pair(op)
+        if pair is not None and not self.same(*pair):
+            self._same[self._find(pair[0])] = self._find(pair[1])
+
+    def same(self, a: Operand, b: Operand) -> bool:
+        return self._find(a) is self._find(b)
+
+    def pair(self, op: Op) -> Pair | None:
+        """The operands, as near to the arguments as can be, of an op that needs their lengths to agree."""
+        if op.kwnames or not (hashable(op.fn) and op.fn in ELEMENTWISE) or len(op.args) != 2:
+            return None
+        a, b = op.args
+        return (self.root(a), self.root(b)) if _must_agree(operand_type(a), operand_type(b)) else None
+
+    def root(self, operand: Operand) -> Operand:
+        while isinstance(operand, Value):
+            op = self.makers.get(operand)
+            source = None if op is None else _same_shape(op)
+            if source is None:
+                return operand
+            operand = source
+        return operand
+
+    def _find(self, operand: Operand) -> Operand:
+        while operand in self._same:
+            operand = self._same[operand]
+        return operand
+
+
+def _must_agree(a: Anything, b: Anything) -> bool:
+    """Arrays of one rank, no axis of which is broadcast; others are left to those who compute with them."""
+    return (
+        isinstance(a, ArrayOf) and isinstance(b, ArrayOf) and len(a.dims) == len(b.dims) > 0
+        and all(d is False for d in (*a.dims, *b.dims))
+    )  # fmt: skip
+
+
+def _same_shape(op: Op) -> Operand | None:
+    """An operand of the shape of the result."""
+    if op.kwnames or len(op.results) != 1 or not (hashable(op.fn) and op.fn in ELEMENTWISE):
+        return None
+    mine = operand_type(op.results[0])
+    if not isinstance(mine, ArrayOf) or any(d is not False for d in mine.dims):
+        return None
+    arrays = [a for a in op.args if isinstance(operand_type(a), ArrayOf) and operand_type(a).dims]  # type: ignore[attr-defined]
+    whole = [a for a in arrays if operand_type(a).dims == mine.dims]  # type: ignore[attr-defined]
+    return whole[0] if whole and len(whole) == len(arrays) else None
+
+
+def unnoticed(
+    order: Iterable[Block], entry: Block, meet: DominatorTree[Block | None], makers: dict[Value, Op],
+    is_live: Callable[[Op], bool],
+) -> list[tuple[Op, Pair]]:  # fmt: skip
+    """The dead ops in `order` that alone would notice that shapes do not go together."""
+    always = _always(entry, meet)
+    shapes, found = Shapes(makers), []
+    live: dict[Block, list[Op]] = {}
+    dead: list[tuple[Block, Op, Pair]] = []
+    for block in order:
+        for op in block.ops:
+            pair = shapes.pair(op)
+            if pair is None:
+                continue
+            if is_live(op):
+                live.setdefault(block, []).append(op)
+            else:
+                dead.append((block, op, pair))
+    if not dead:
+        return []
+    for block in live:
+        if block in always:
+            for op in live[block]:
+                shapes.see(op)
+    for block, op, pair in dead:
+        here = shapes if block in always else _with(shapes, live.get(block, ()))
+        if not here.same(*pair):
+            found.append((op, pair))
+            here.see(op)
+    return found
+
+
+def _with(shapes: Shapes, ops: Iterable[Op]) -> Shapes:
+    more = Shapes(shapes.makers)
+    more._same = dict(shapes._same)
+    for op in ops:
+        more.see(op)
+    return more
+
+
+def _always(entry: Block, meet: DominatorTree[Block | None]) -> set[Block]:
+    """The blocks that every run goes through."""
+    found: set[Block] = set()
+    block: Block | None = entry
+    while block is not None and block not in found:
+        found.add(block)
+        block = meet.idom.get(block)
+    return found
+
+
+def test_shapes(op: Op, pair: Pair) -> None:
+    """Make `op`, in place, the test of its operands' shapes."""
+    op.callee, op.args, op.syntax = Const(conform), [Const(op.fn), *pair], False
+    op.results = [Value()]

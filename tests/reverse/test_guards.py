@@ -1,0 +1,185 @@
+"""What the entry of a gradient asks before it runs a program: of arguments, of what they hold, of names."""
+
+import collections
+import dis
+import types
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, value_and_grad
+from ctxdispatch.ir.graph import Const, Graph, Return, positional
+from ctxdispatch.ir.verify import verify
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import make_function
+from ctxdispatch.passes.guards import PathType
+from ctxdispatch.passes.held import fits, held_type
+from ctxdispatch.passes.shares import SHORT
+from ctxdispatch_contexts.reverse import entry
+from ctxdispatch_contexts.reverse.guarding import add_guards, asking, guardable
+
+Point = collections.namedtuple("Point", "x y")
+
+
+class Layer:
+    def __init__(self, W, b):
+        self.W, self.b = W, b
+
+
+def emitted(type_):
+    """value -> whether the emitted test lets it through."""
+    graph = Graph("f", positional(1))
+    graph.entry.terminator = Return(Const(True))
+    add_guards(graph, [type_], [], lambda x: False)
+    return make_function(verify(graph))
+
+
+M, V, ROW = np.ones((2, 3)), np.ones(3), np.ones((1, 3))
+
+VALUES = [
+    1.0, 2, None, "a", V, np.ones(1), np.ones(()), M, ROW, np.ones((1, 1)), V.astype("f4"), np.ones(3, int),
+    (1.0, V), (1.0, 2), [V, V], [V, np.ones(1)], [V, M], [1.0], [], {"a": V}, {"a": 1.0},
+    {"a": V, "b": 2}, Point(1.0, V), Point(V, 1.0), Layer(M, V), Layer(V, M), Layer(M, None),
+    [Layer(M, V), Layer(ROW, V)], [Layer(M, V)] * 60,
+    {"layers": [Layer(M, V)], "scale": 2.0}, V.view(type("Sub", (np.ndarray,), {})), np.float64(1.0), True,
+    types.SimpleNamespace(a=V), [[V], [V, V]], V.astype(">f8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("i", range(len(VALUES)))
+def test_the_emitted_test_is_the_one_asked_in_python(i):
+    type_ = guardable(held_type(VALUES[i]))
+    test = emitted(type_)
+    assert test(VALUES[i])
+    for other in VALUES:
+        assert test(other) == (type_ is T.Any or fits(type_, other))
+
+
+DIMS = [(None, True), (True, False), (None, None), (None,), (), (False, None, True)]
+
+
+@pytest.mark.parametrize("dims", DIMS, ids=str)
+def test_each_dimension_is_tested(dims):
+    type_ = T.ArrayOf(np.dtype(float), dims)
+    test = emitted(type_)
+    for shape in [(), (1,), (2,), (1, 1), (1, 2), (2, 1), (2, 2), (2, 2, 1), (1, 2, 1), (2, 2, 2)]:
+        assert test(np.ones(shape)) == fits(type_, np.ones(shape))
+
+
+def test_a_field_that_is_gone_or_of_the_class():
+    type_ = guardable(held_type(Layer(M, V)))
+    test, layer = emitted(type_), Layer(M, V)
+    del layer.W
+    assert not test(layer)
+    any_field = T.Held(Layer, (("W", T.Any),))
+    assert emitted(any_field)(Layer(M, V)) and not emitted(any_field)(layer)
+
+
+def count(name):
+    return entry.compiled.get(name, 0)
+
+
+SCALE = 2.0
+
+
+def scaled(x):
+    return SCALE * x * x
+
+
+def test_a_global_that_goes_to_and_fro_between_types(monkeypatch):
+    g, before = grad(scaled), count("scaled")
+    for _ in range(5):
+        monkeypatch.setitem(globals(), "SCALE", 2.0)
+        assert g(3.0) == 12.0
+        monkeypatch.setitem(globals(), "SCALE", 3)
+        assert g(3.0) == 18.0
+        monkeypatch.setitem(globals(), "SCALE", np.float64(4.0))
+        assert g(3.0) == 24.0
+    assert count("scaled") - before == 3
+
+
+def total(x):
+    return np.sum(np.exp(x))
+
+
+def test_a_function_of_numpy_replaced(monkeypatch):
+    x = np.array([0.5, 1.0])
+    g = grad(total)
+    np.testing.assert_allclose(g(x), np.exp(x))
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "exp", np.sin)
+        np.testing.assert_allclose(g(x), np.cos(x))
+        np.testing.assert_allclose(grad(total)(x), np.cos(x))
+    np.testing.assert_allclose(g(x), np.exp(x))
+
+
+def test_another_module_under_the_name(monkeypatch):
+    x = np.array([0.5, 1.0])
+    g = grad(total)
+    g(x)
+    fake = types.SimpleNamespace(sum=np.sum, exp=np.cos)
+    monkeypatch.setitem(globals(), "np", fake)
+    assert list(g(x)) == pytest.approx([-np_.sin(v) for v in x])
+
+
+np_ = np
+
+
+def test_guards_that_lost_their_name():
+    namespace = {"a": 1.0, "m": types.SimpleNamespace(b=2.0)}
+    holds = asking([PathType(namespace, path, T.Exact(float)) for path in [("a",), ("m", "b")]])
+    assert holds()
+    namespace["a"] = 1
+    assert not holds()
+    del namespace["a"]
+    assert not holds()
+    namespace["a"] = 1.0
+    assert holds()
+    del namespace["m"].b
+    assert not holds()
+
+
+# -- lengths of vectors --------------------------------------------------------------------------------------
+
+
+def logsumexp(x):
+    return np.log(np.sum(np.exp(x)))
+
+
+def against_three(x):
+    return np.sum(x * np.ones(3))
+
+
+def test_a_program_that_is_the_same_for_every_length_is_one():
+    before = count("logsumexp")
+    for n in (5, 1, 3, 1, SHORT - 1, SHORT, SHORT + 1):
+        x = np.linspace(-1.0, 1.0, n)
+        np.testing.assert_allclose(grad(logsumexp)(x), np.exp(x) / np.exp(x).sum(), rtol=1e-14)
+    assert count("logsumexp") - before == 1
+    assert "len" not in [i.argval for i in dis.get_instructions(grad(logsumexp).__code__)][:10]
+
+
+def test_one_that_is_not_asks_for_the_length():
+    for x, expected in [(np.ones(3), [1, 1, 1]), (np.ones(1), [3]), (np.ones(3), [1, 1, 1])]:
+        np.testing.assert_array_equal(grad(against_three)(x), expected)
+    with pytest.raises(ValueError, match="broadcast"):
+        grad(against_three)(np.ones(2))
+
+
+def normalised(x, y):
+    return np.log(np.sum(np.exp(x))) - np.sum(x * y)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [1, 2, SHORT - 1, SHORT, 3 * SHORT])
+def test_short_and_long_arrays_are_divided_alike(n, dtype):
+    x, y = np.linspace(-1.0, 1.0, n, dtype=dtype), np.linspace(0.0, 1.0, n, dtype=dtype)
+    value, found = value_and_grad(normalised)(x, y)
+    assert found.dtype == np.dtype(dtype) and value == normalised(x, y)
+    np.testing.assert_allclose(found, np.exp(x) / np.exp(x).sum() - y, rtol=1e-5 if dtype == "f4" else 1e-13)
+
+
+def test_division_by_zero_warns_and_gives_what_numpy_gives():
+    x = np.full(3, -1e4)
+    with np.errstate(all="ignore"):
+        assert np.isnan(grad(logsumexp)(x)).all()
