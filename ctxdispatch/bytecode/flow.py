@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import NamedTuple
 
+from ctxdispatch.ir.analysis import depth_first
+
 EXTENDED_ARG = dis.EXTENDED_ARG
 CACHE = dis.opmap["CACHE"]
 
@@ -105,7 +107,10 @@ def decode(code: CodeType) -> list[Instruction]:
 def spans(instructions: list[Instruction]) -> list[Span]:
     """The reachable basic blocks in reverse postorder, the entry first."""
     everything = _split(instructions)
-    order = _reverse_postorder(everything[0], everything)
+    for span in everything.values():
+        span.successors = [everything[t] for t in span.targets() if t in everything]
+    # jumps before what comes next, so that the order follows the source
+    order = depth_first(everything[0], {s: s.successors[::-1] for s in everything.values()})
     for index, span in enumerate(order):
         span.index = index
         for successor in span.successors:
@@ -133,26 +138,6 @@ def _split(instructions: list[Instruction]) -> dict[int, Span]:
     starts = [k for k, i in enumerate(instructions) if k == 0 or i.start in leaders]
     cuts = zip(starts, [*starts[1:], len(instructions)])
     return {instructions[a].start: Span(instructions[a:b]) for a, b in cuts}
-
-
-def _reverse_postorder(entry: Span, everything: dict[int, Span]) -> list[Span]:
-    """Jumps are followed before what comes next, so that the order follows the source."""
-    order: list[Span] = []
-    seen = {entry.start}
-    work = [(entry, entry.targets())]
-    while work:
-        span, targets = work[-1]
-        target = next(targets, None)
-        if target is None:
-            order.append(span)
-            work.pop()
-            continue
-        successor = everything[target]
-        span.successors.append(successor)
-        if target not in seen:
-            seen.add(target)
-            work.append((successor, successor.targets()))
-    return order[::-1]
 
 
 def _close_loop(header: Span, latch: Span) -> None:

@@ -27,11 +27,12 @@ class IrreducibleError(ValueError):
 
 def reverse_postorder(graph: Graph) -> list[Block]:
     """The reachable blocks, the entry first, each before its successors except along a loop's back edges."""
-    return _reverse_postorder(graph.entry, {b: b.successors() for b in graph.blocks})
+    return depth_first(graph.entry, {b: b.successors() for b in graph.blocks})
 
 
-def _reverse_postorder(root: Node, successors: dict[Node, list[Node]]) -> list[Node]:
-    # The last successor is visited first: so the first one (`then`, a loop's body) comes first in the order.
+def depth_first(root: Node, successors: dict[Node, list[Node]]) -> list[Node]:
+    """Reverse postorder. The last successor is visited first: so the first one (`then`, a loop's body) comes
+    first in the order."""
     order: list[Node] = []
     seen = {root}
     stack: list[tuple[Node, Iterator[Node]]] = [(root, reversed(successors[root]))]
@@ -114,7 +115,7 @@ def postdominators(graph: Graph) -> DominatorTree[Block | None]:
         forward[block] = [*block.successors()] or [None]
         for successor in forward[block]:
             backward[successor].append(block)
-    order = _reverse_postorder(None, backward)
+    order = depth_first(None, backward)
     known = set(order)
     return _dominator_tree(order, {n: [s for s in forward[n] if s in known] for n in order})
 

@@ -59,22 +59,23 @@ def shares(g, items):
 def max_(first, /, *rest, key=None, default=MISSING):
     if len(rest) == 1 and key is None:
         return rest[0] if rest[0] > first else first
-    return largest((first, *rest) if rest else list(first), key, default)
+    return extreme((first, *rest) if rest else list(first), key, default, operator.gt, "max")
 
 
-def largest(items, key, default):
+def extreme(items, key, default, beats, name):
+    """The first of the items that no other one beats."""
     if not items:
-        return fallback(default, "max")
+        return fallback(default, name)
     if key is None:
         best = items[0]
         for item in items:
-            if item > best:
+            if beats(item, best):
                 best = item
         return best
     best, top = items[0], key(items[0])
     for item in items[1:]:
         value = key(item)
-        if value > top:
+        if beats(value, top):
             best, top = item, value
     return best
 
@@ -83,24 +84,7 @@ def largest(items, key, default):
 def min_(first, /, *rest, key=None, default=MISSING):
     if len(rest) == 1 and key is None:
         return rest[0] if rest[0] < first else first
-    return smallest((first, *rest) if rest else list(first), key, default)
-
-
-def smallest(items, key, default):
-    if not items:
-        return fallback(default, "min")
-    if key is None:
-        best = items[0]
-        for item in items:
-            if item < best:
-                best = item
-        return best
-    best, bottom = items[0], key(items[0])
-    for item in items[1:]:
-        value = key(item)
-        if value < bottom:
-            best, bottom = item, value
-    return best
+    return extreme((first, *rest) if rest else list(first), key, default, operator.lt, "min")
 
 
 def fallback(default, name):

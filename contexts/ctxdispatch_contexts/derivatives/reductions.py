@@ -29,9 +29,13 @@ def restore(g, shape, axis, keepdims):
     return np.expand_dims(g, axis)
 
 
+def everywhere(where):
+    return where is True or where is NoValue
+
+
 def count(a, axis, where):
     """How many elements go into one of the result, at least 1; with a mask an array of `a`'s rank."""
-    if where is not True and where is not NoValue:
+    if not everywhere(where):
         selected = np.broadcast_to(where, a.shape)
         return np.maximum(np.add.reduce(selected, axis=axis, keepdims=True, dtype=a.real.dtype), 1)
     if axis is None or a.ndim == 0:
@@ -42,7 +46,7 @@ def count(a, axis, where):
 
 
 def masked(cotangent, where):
-    if where is True or where is NoValue:
+    if everywhere(where):
         return cotangent
     return np.where(where, cotangent, 0.0)
 
@@ -77,7 +81,7 @@ def nanmean(g, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=T
 
 
 def present(a, where):
-    if where is True or where is NoValue:
+    if everywhere(where):
         return ~np.isnan(a)
     return ~np.isnan(a) & where
 
@@ -103,7 +107,7 @@ def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
 def deviation(a, axis, where):
     """conj(a - mean(a)), 0 where the mask leaves out."""
     n = count(a, axis, where)
-    if where is True or where is NoValue:
+    if everywhere(where):
         d = a - np.add.reduce(a, axis=axis, keepdims=True) / n
     else:
         # Under the mask only what is selected counts; elsewhere there may be nan.
@@ -176,7 +180,7 @@ def nanstd(
 )  # fmt: skip
 def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=True):
     chosen = a == restore(y, a.shape, axis, keepdims)
-    if where is not True and where is not NoValue:
+    if not everywhere(where):
         chosen = chosen & where
     if axis is None:
         return (np.multiply(chosen, g / (np.count_nonzero(chosen) or 1), dtype=y.dtype),)
@@ -200,7 +204,7 @@ def logaddexp_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, init
 
 @vjp(np.prod, *of(np.ndarray, "prod"), *of(np.generic, "prod"))
 def prod(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    if where is not True and where is not NoValue:
+    if not everywhere(where):
         return (masked(prod(g, y, np.where(where, a, 1), axis, dtype, out, keepdims, initial)[0], where),)
     if np.count_nonzero(a) == a.size:
         return (restore(g * y, a.shape, axis, keepdims) / a,)
