@@ -9,7 +9,7 @@ Lists, the one kind of value whose type changes under way, have a file of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import CellType as Cell
@@ -70,6 +70,10 @@ class Inference:
     """Parameters that may hold UNDEF: their types are those of what they hold otherwise."""
 
 
+GlobalName = tuple[int, str]
+"""The identity of a namespace, and a name in it."""
+
+
 def infer(
     graph: Graph,
     argtypes: Sequence[Type],
@@ -77,15 +81,17 @@ def infer(
     cells: Sequence[Type | Cell] = (),
     call_type: CallType | None = None,
     trust: bool = False,
+    untrusted: Set[GlobalName] = frozenset(),
 ) -> Inference:
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
     contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so
-    looks at `Inference.foreign` himself, once he has inlined what he can."""
-    run = Run(graph, argtypes, cells, call_type).run()
+    looks at `Inference.foreign` himself, once he has inlined what he can. Nothing is taken for granted about
+    `untrusted` globals: such code may assign to them."""
+    run = Run(graph, argtypes, cells, call_type, untrusted).run()
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
-        run = Run(graph, [without_held(t) for t in argtypes], cells, call_type).run()
+        run = Run(graph, [without_held(t) for t in argtypes], cells, call_type, untrusted).run()
     if run.lists.foreign and any(map(_has_list, argtypes)):
-        run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type).run()
+        run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type, untrusted).run()
     for value in run.all_values():
         value.type = run.types.get(value, Never)
     return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound())
@@ -105,8 +111,9 @@ class Run:
     """One inference: the types so far, and the blocks still to be looked at."""
 
     def __init__(
-        self, graph: Graph, argtypes: Sequence[Type], cells: Sequence[Type | Cell], call_type: CallType | None
-    ) -> None:
+        self, graph: Graph, argtypes: Sequence[Type], cells: Sequence[Type | Cell],
+        call_type: CallType | None, untrusted: Set[GlobalName],
+    ) -> None:  # fmt: skip
         self.graph = graph
         self.call_type = call_type
         self.types: dict[Value, Type] = dict(zip(graph.params, argtypes, strict=True))
@@ -123,7 +130,7 @@ class Run:
         self.readers: dict[Value, list[Block]] = {}
         self.lists = Lists(self)
         self.contents: dict[Value, Type] = {}  # of cells made here
-        self.stored: set[tuple[int, str]] = set()
+        self.stored: set[GlobalName] = set(untrusted)
         self.shared_cells: set[Anything] = set()
         self._scan()
 

@@ -213,6 +213,12 @@ def _line(op: Op) -> Any:
 
 
 def mutation_message(op: Op) -> str:
+    if op.fn is primitives.store_global:
+        name = op.args[1].value if isinstance(op.args[1], Const) else ""
+        return (
+            f"the global variable {name!r} is given a value that depends on what is differentiated, and may "
+            "be read again before the end; return the value, or pass `stop_gradient(...)` of it on"
+        )
     return (
         f"{_store_name(op)} changes differentiated data ({{types}}) in place, which is not supported yet; "
         "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`), or change a copy made before"

@@ -8,7 +8,6 @@ shared program from then on.
 
 from __future__ import annotations
 
-import dis
 import functools
 import inspect
 import operator
@@ -23,6 +22,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Const, Graph, Operand, Signature, Value
 from ctxdispatch.passes.buffers import emit
+from ctxdispatch_contexts.reverse.assigned import assigned_free
 from ctxdispatch_contexts.reverse.entry import Entry
 from ctxdispatch_contexts.reverse.entry_keys import ById
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
@@ -84,16 +84,6 @@ def _bind(
     if len(values) < len(names):
         return None
     return tuple([values[k] for k in names]), names[n:], tuple([names.index(k) for k in taken])
-
-
-@functools.lru_cache(maxsize=1024)
-def assigned_free(code: CodeType) -> str | None:
-    """A variable of an enclosing function that this code, or a function in it, assigns to."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("STORE_DEREF", "DELETE_DEREF") and instruction.argval in code.co_freevars:
-            return str(instruction.argval)
-    inner = (assigned_free(c) for c in code.co_consts if isinstance(c, CodeType))
-    return next((name for name in inner if name in code.co_freevars), None)
 
 
 def _contents(cell: CellType) -> Any:

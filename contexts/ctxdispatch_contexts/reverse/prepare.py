@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
 from typing import Any
@@ -23,7 +23,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import AttrIs, Guard
-from ctxdispatch.passes.infer import infer
+from ctxdispatch.passes.infer import GlobalName, infer
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
@@ -50,6 +50,8 @@ from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
 from ctxdispatch_contexts.reverse.structural import applies, rule_of
 
 MAX_OPS = 4000
+GLOBAL_STORES = (primitives.store_global, primitives.delete_global)
+"""They stay what they are: inference knows them, so that it does not trust what it knew of the name."""
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
 
 
@@ -63,6 +65,7 @@ class Prepared:
     return_type: T.Type = T.Any
     foreign: bool = False
     """Code that is not in the graph may change what the arguments hold."""
+    untrusted: Set[GlobalName] = frozenset()
     maker: dict[Value, Op] = field(default_factory=dict)
     ruled: Any = None
     """The context whose rules come before everything."""
@@ -86,10 +89,13 @@ class Prepared:
 
 
 def prepare(
-    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool]
-) -> Prepared:
-    """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative."""
+    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
+    untrusted: Set[GlobalName] = frozenset(),
+) -> Prepared:  # fmt: skip
+    """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
+    `untrusted`: globals that code out of sight may assign to."""
     prepared = Prepared(graph)
+    prepared.untrusted = untrusted
     prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
     for _ in range(200):
@@ -106,7 +112,9 @@ def prepare(
 
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
-    inference = infer(graph, types, cells=cells, call_type=prepared.returns, trust=True)
+    inference = infer(
+        graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted
+    )
     if prepared.ruled is not None:
         hide_ruled(graph, prepared.ruled.ad_ruled)
     fold(graph, inference)
@@ -213,7 +221,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
     if isinstance(fn, FunctionType):
-        return None if hasattr(fn, "_is_gradient") else Target(fn)
+        return None if hasattr(fn, "_is_gradient") or fn in GLOBAL_STORES else Target(fn)
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
         return Target(fn.__func__, [Const(fn.__self__)])
     if type(fn) is functools.partial:

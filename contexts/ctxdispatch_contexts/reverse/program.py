@@ -10,7 +10,7 @@ are the residuals.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,9 +26,11 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, only_used, without_held
+from ctxdispatch.passes.infer import GlobalName
 from ctxdispatch_contexts.reverse import fitting, keeping, releasing
 from ctxdispatch_contexts.reverse.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
+from ctxdispatch_contexts.reverse.assigned import assigned_globals
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
@@ -83,9 +85,11 @@ def differentiate(
 ) -> Program:  # fmt: skip
     """The derivative program of the graph that `source` gives, for arguments of these types."""
     prepared, own = _prepared(source, types, cells, mode, has_rule)
-    if prepared.foreign and any(map(has_held, types)):
-        types = [without_held(t) for t in types]
-        prepared, own = _prepared(source, types, cells, mode, has_rule)
+    if prepared.foreign:
+        untrusted = assigned_globals(prepared.graph)
+        if untrusted or any(map(has_held, types)):
+            types = [without_held(t) for t in types]
+            prepared, own = _prepared(source, types, cells, mode, has_rule, untrusted)
     graph = prepared.graph
     names = held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
@@ -93,7 +97,7 @@ def differentiate(
     adjoint = _adjoint(graph, wrt, mode, entries, own)
     if adjoint is not None:
         tidy(adjoint)
-    for guard in optimise(graph, types, cells):
+    for guard in optimise(graph, types, cells, prepared.untrusted):
         prepared.assume(guard)
     improve(graph, primal)
     skip_last(graph)
@@ -104,11 +108,12 @@ def differentiate(
 
 
 def _prepared(
-    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], mode: Mode, has_rule: Any
-) -> tuple[Prepared, Op | None]:
+    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], mode: Mode, has_rule: Any,
+    untrusted: Set[GlobalName] = frozenset(),
+) -> tuple[Prepared, Op | None]:  # fmt: skip
     graph = source()
     own = graph.entry.ops[-1] if mode.stub else None
-    return prepare(graph, types, cells, has_rule), own
+    return prepare(graph, types, cells, has_rule, untrusted), own
 
 
 def held_names(graph: Graph) -> set[Any]:

@@ -13,6 +13,7 @@ What neither the result nor the sweep reads (counters, logs, caches) may be stor
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Retu
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse.activity import STORES, carries, passed
 from ctxdispatch_contexts.reverse.aliases import GLOBAL, Objects, is_outside, loose, runs_python
+from ctxdispatch_contexts.reverse.assigned import assigned_globals
 from ctxdispatch_contexts.reverse.elementwise import INPLACE
 from ctxdispatch_contexts.reverse.methods import Method
 from ctxdispatch_contexts.reverse.objects import is_fresh
@@ -211,10 +213,15 @@ class LostStores:
     @staticmethod
     def any(graph: Graph) -> bool:
         """Whether there is anything to look for."""
-        return any(changed(op) is not None or runs_python(op) for _, op in graph.ops())
+        return any(
+            changed(op) is not None or op.fn is primitives.store_global or runs_python(op)
+            for _, op in graph.ops()
+        )
 
     def lost(self, op: Op) -> bool:
         """Whether `op` stores differentiated data where the sweep does not find it again."""
+        if op.fn is primitives.store_global:
+            return op.args[2] in self.varied and (self.inner or self._global_is_read(op.args[1]))
         target = changed(op)
         if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
             return False
@@ -226,6 +233,16 @@ class LostStores:
         if self.inner and GLOBAL in sites:
             return True
         return any(self._seen_elsewhere(op, target, site) for site in sites)
+
+    def _global_is_read(self, name: Operand) -> bool:
+        """Here, or by code that we do not see."""
+        assert isinstance(name, Const)
+        return any(
+            (isinstance(op.args[1], Const) and op.args[1].value == name.value)
+            if op.fn is primitives.load_global
+            else runs_python(op)
+            for _, op in self.graph.ops()
+        )
 
     def _reversed(self, op: Op) -> bool:
         """The sweep has a form for this store."""
@@ -276,7 +293,12 @@ class LostStores:
             return False
         given = {a for a in op.operands() if isinstance(a, Value) and a in self.varied}
         holders = {a for a in op.operands() if not self.needed.sites.isdisjoint(self.objects.reach(a))}
-        return any(given - {holder} for holder in holders)
+        return any(given - {holder} for holder in holders) or (bool(given) and self._changing_globals)
+
+    @functools.cached_property
+    def _changing_globals(self) -> bool:
+        """The program reads a global variable that some function of its module assigns to."""
+        return bool(assigned_globals(self.graph))
 
 
 # -- stale ---------------------------------------------------------------------------------------------------
