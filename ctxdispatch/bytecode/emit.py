@@ -16,7 +16,7 @@ from collections import Counter
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from ctxdispatch.bytecode.assemble import NOWHERE, Instr, Pos, encode, stack_size
+from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos, encode, stack_size
 from ctxdispatch.bytecode.flow import JUMPS
 from ctxdispatch.bytecode.layout import Layout, lay_out
 from ctxdispatch.bytecode.link import OPCODE, Linker, place
@@ -40,9 +40,11 @@ def emit(
     pieces = _pieces(graph, namespace)
     slots = Slots(graph.params, graph.cells, pieces.all)
     linker = Linker(slots, graph, _docstring(graph))
-    body = linker.code(place(pieces.thinned(slots)))
+    order = place(pieces.thinned(slots))
+    body = linker.code(order)
+    handlers = _trap(graph, pieces, linker, order)
     instrs = [*_prologue(graph, line), *_shifted(body, _prologue_length(graph))]
-    return _code_object(graph, name or graph.name, filename, line, linker, instrs)
+    return _code_object(graph, name or graph.name, filename, line, linker, instrs, handlers)
 
 
 def make_function(
@@ -186,6 +188,17 @@ def _prologue_length(graph: Graph) -> int:
     return 2 if graph.cells else 1
 
 
+def _trap(graph: Graph, pieces: _Pieces, linker: Linker, order: list[Piece]) -> list[Handler]:
+    if graph.trap is None or graph.trap.target not in pieces.of:
+        return []
+    guarded = {pieces.of[block] for block in graph.trap.blocks if block in pieces.of}
+    by = _prologue_length(graph)
+    return [
+        Handler(h.start + by, h.end + by, h.target + by, h.depth)
+        for h in linker.trap(order, guarded, pieces.of[graph.trap.target])
+    ]
+
+
 def _shifted(instrs: list[Instr], by: int) -> list[Instr]:
     """Jump targets count from the prologue."""
     return [(op, arg + by, pos) if op in JUMPS else (op, arg, pos) for op, arg, pos in instrs]
@@ -206,16 +219,17 @@ def _flags(graph: Graph) -> int:
 
 
 def _code_object(
-    graph: Graph, name: str, filename: str, line: int, linker: Linker, instrs: list[Instr]
-) -> CodeType:
-    made = encode(instrs, line)
+    graph: Graph, name: str, filename: str, line: int, linker: Linker, instrs: list[Instr],
+    handlers: list[Handler],
+) -> CodeType:  # fmt: skip
+    made = encode(instrs, line, handlers)
     signature = graph.signature
     return CodeType(
         signature.argcount,
         signature.posonly,
         signature.kwonly,
         len(linker.slots.names),
-        stack_size(instrs),
+        stack_size(instrs, handlers),
         _flags(graph),
         made.code,
         tuple(linker.consts),

@@ -8,10 +8,10 @@ never merge), so any object can be one."""
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
-from ctxdispatch.bytecode.assemble import Instr, Pos
+from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
@@ -103,6 +103,28 @@ class Linker:
             opcode, _, pos = self.instrs[at]
             self.instrs[at] = (opcode, starts[target], pos)
         return self.instrs
+
+    def trap(self, order: Sequence[Piece], guarded: Set[Piece], target: Piece) -> list[Handler]:
+        """Append what drops an exception and goes on at `target`. The pieces that it is for."""
+        ends = [*[self._starts[piece] for piece in order[1:]], len(self.instrs)]
+        at = len(self.instrs)
+        handlers = [
+            Handler(self._starts[piece], end, at, 0)
+            for piece, end in zip(order, ends, strict=True)
+            if piece in guarded and self._starts[piece] < end
+        ]
+        test = EMIT.forward.get("POP_JUMP_IF_FALSE", "POP_JUMP_IF_FALSE")
+        self._add("PUSH_EXC_INFO", 0, NOWHERE)
+        self._const("LOAD_CONST", Exception, NOWHERE)
+        self._add("CHECK_EXC_MATCH", 0, NOWHERE)
+        self._add(test, at + 7, NOWHERE)
+        self._add("POP_TOP", 0, NOWHERE)
+        self._add("POP_EXCEPT", 0, NOWHERE)
+        self._add("JUMP_BACKWARD", self._starts[target], NOWHERE)
+        self._add("SWAP", 2, NOWHERE)
+        self._add("POP_EXCEPT", 0, NOWHERE)
+        self._add("RERAISE", 0, NOWHERE)
+        return handlers
 
     # -- instructions ------------------------------------------------------------------------------
 

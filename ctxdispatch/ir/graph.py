@@ -265,6 +265,13 @@ class Signature(NamedTuple):
         )
 
 
+class Trap(NamedTuple):
+    """An `Exception` in one of the `blocks` is dropped, and control goes to `target`."""
+
+    blocks: tuple[Block, ...]
+    target: Block
+
+
 class Graph:
     """A function. `params` are its arguments in `signature` order, `cells` its closure (one cell object each,
     in `co_freevars` order); both are defined at the entry.
@@ -276,7 +283,7 @@ class Graph:
 
     __slots__ = (
         "name", "blocks", "cells", "cellnames", "signature", "namespace", "code", "filename", "line",
-        "pool", "pool_cell",
+        "pool", "pool_cell", "trap",
     )  # fmt: skip
 
     def __init__(
@@ -300,6 +307,7 @@ class Graph:
         self.line = line
         self.pool: Any = None
         self.pool_cell: Value | None = None
+        self.trap: Trap | None = None
         entry = Block("b0")
         entry.params = [Value(n) for n in signature.names]
         self.blocks: list[Block] = [entry]

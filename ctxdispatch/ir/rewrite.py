@@ -23,6 +23,7 @@ from ctxdispatch.ir.graph import (
     Raise,
     Return,
     Terminator,
+    Trap,
     Value,
 )
 
@@ -72,7 +73,10 @@ def clone(graph: Graph) -> Graph:
         cells[old] = new
         if old is graph.pool_cell:
             twin.pool, twin.pool_cell = graph.pool, new
-    twin.blocks = copy_blocks(graph, cells).blocks
+    copy = copy_blocks(graph, cells)
+    twin.blocks = copy.blocks
+    if graph.trap is not None:
+        twin.trap = Trap(tuple(copy.block_of[b] for b in graph.trap.blocks), copy.block_of[graph.trap.target])
     return twin
 
 

@@ -2,8 +2,7 @@
 lists.
 
     held_type(value)      the type with everything that is worth a guard
-    fits(type, value)     the guard: `value` and what it holds are as the type says
-    without_functions(type)  functions by their class alone
+    without_objects(type) the user's functions and classes by their class alone
     without_held(type)    the part that stays true whatever runs meanwhile
     only_used(type, names)   the fields that a program reads; the others are none of the guard's business
 
@@ -13,16 +12,15 @@ could store into the same objects.
 
 from __future__ import annotations
 
-import sys
 from abc import ABCMeta
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any as Anything
 
+from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes.types import (
     MAX_ITEMS,
     Any,
-    ArrayOf,
     Exact,
     Held,
     Known,
@@ -30,7 +28,6 @@ from ctxdispatch.passes.types import (
     Never,
     TupleOf,
     Type,
-    covers,
     join,
     type_of,
 )
@@ -113,42 +110,6 @@ def _joined(values: Iterable[Anything], depth: int, budget: list[int]) -> Type |
     return item
 
 
-# -- the guard -----------------------------------------------------------------------------------------------
-
-
-def fits(type_: Type, value: Anything) -> bool:
-    """`value`, and what it holds, is of this type."""
-    if isinstance(type_, Held):
-        return type(value) is type_.cls and _held_fits(type_, value)
-    if isinstance(type_, TupleOf):
-        return type(value) is tuple and len(value) == len(type_.items) and all(map(fits, type_.items, value))
-    if isinstance(type_, Known):
-        return value is type_.value
-    if isinstance(type_, ArrayOf):
-        return _array_fits(type_, value)
-    return type(value) is type_.cls if isinstance(type_, Exact) else covers(type_, value)
-
-
-def _array_fits(type_: ArrayOf, value: Anything) -> bool:
-    if type(value) is not sys.modules["numpy"].ndarray:
-        return False
-    if value.dtype is not type_.dtype and value.dtype != type_.dtype:
-        return False  # compared, too: a dtype of another byte order is no singleton
-    shape = value.shape
-    if len(shape) != len(type_.dims):
-        return False
-    return all(one is None or one is (n == 1) for one, n in zip(type_.dims, shape, strict=True))
-
-
-def _held_fits(type_: Held, value: Anything) -> bool:
-    if type_.item is not None:
-        return len(value) <= MAX_ITEMS and all(fits(type_.item, item) for item in value)
-    if issubclass(type_.cls, tuple):
-        return all(fits(t, getattr(value, name)) for name, t in type_.fields)
-    held = value if type_.cls is dict else value.__dict__
-    return all(name in held and fits(t, held[name]) for name, t in type_.fields)
-
-
 # -- parts of types ------------------------------------------------------------------------------------------
 
 
@@ -162,16 +123,16 @@ def without_held(type_: Type) -> Type:
     return Exact(type_.cls) if isinstance(type_, Held) else type_
 
 
-def without_functions(type_: Type) -> Type:
-    """Functions known by their class alone, at any depth."""
+def without_objects(type_: Type, known: Callable[[Anything], bool] = is_leaf) -> Type:
+    """The user's functions and classes by their class alone, at any depth; not those that may be `known`."""
     match type_:
-        case Known(value) if isinstance(value, FunctionType):
-            return Exact(FunctionType)
+        case Known(value) if not known(value):
+            return Exact(type(value))
         case TupleOf(items):
-            return TupleOf(tuple(map(without_functions, items)))
+            return TupleOf(tuple([without_objects(t, known) for t in items]))
         case Held(cls, fields, item):
-            inside = tuple((name, without_functions(t)) for name, t in fields)
-            return Held(cls, inside, None if item is None else without_functions(item))
+            inside = tuple([(name, without_objects(t, known)) for name, t in fields])
+            return Held(cls, inside, None if item is None else without_objects(item, known))
     return type_
 
 

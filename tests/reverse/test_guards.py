@@ -13,7 +13,7 @@ from ctxdispatch.ir.verify import verify
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import PathType
-from ctxdispatch.passes.held import fits, held_type
+from ctxdispatch.passes.held import held_type
 from ctxdispatch.passes.shares import SHORT
 from ctxdispatch_contexts.reverse import entry
 from ctxdispatch_contexts.reverse.guarding import add_guards, asking, guardable
@@ -32,6 +32,39 @@ def emitted(type_):
     graph.entry.terminator = Return(Const(True))
     add_guards(graph, [type_], [], lambda x: False)
     return make_function(verify(graph))
+
+
+def fits(type_, value):
+    """`value`, and what it holds, is of this type."""
+    if isinstance(type_, T.Held):
+        return type(value) is type_.cls and _held_fits(type_, value)
+    if isinstance(type_, T.TupleOf):
+        return type(value) is tuple and len(value) == len(type_.items) and all(map(fits, type_.items, value))
+    if isinstance(type_, T.Known):
+        return value is type_.value
+    if isinstance(type_, T.ArrayOf):
+        return _array_fits(type_, value)
+    return type(value) is type_.cls if isinstance(type_, T.Exact) else T.covers(type_, value)
+
+
+def _array_fits(type_, value):
+    if type(value) is not np.ndarray:
+        return False
+    if value.dtype is not type_.dtype and value.dtype != type_.dtype:
+        return False  # compared, too: a dtype of another byte order is no singleton
+    shape = value.shape
+    if len(shape) != len(type_.dims):
+        return False
+    return all(one is None or one is (n == 1) for one, n in zip(type_.dims, shape, strict=True))
+
+
+def _held_fits(type_, value):
+    if type_.item is not None:
+        return len(value) <= T.MAX_ITEMS and all(fits(type_.item, item) for item in value)
+    if issubclass(type_.cls, tuple):
+        return all(fits(t, getattr(value, name)) for name, t in type_.fields)
+    held = value if type_.cls is dict else value.__dict__
+    return all(name in held and fits(t, held[name]) for name, t in type_.fields)
 
 
 M, V, ROW = np.ones((2, 3)), np.ones(3), np.ones((1, 3))

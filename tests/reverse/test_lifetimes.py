@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import ADContext, grad, overdub, value_and_grad, vjp
-from ctxdispatch_contexts.reverse import closures, entry
+from ctxdispatch_contexts.reverse import entry, shared
 from ctxdispatch_contexts.reverse.owned import ATTRIBUTE
 
 SOURCE = """
@@ -64,7 +64,7 @@ def test_a_gradient_keeps_its_function():
 
 
 def test_what_a_closure_captured_dies():
-    for _ in range(3 * closures.OWN):
+    for _ in range(3 * shared.OWN):
         data = np.ones(3).view(Watched)
         reference = weakref.ref(data)
         ways(lambda x, data=data: (data * x).sum(), 2.0)
@@ -135,16 +135,16 @@ def test_closures_of_one_code_share_a_program():
         for result in (grad(f)(x), vjp(f, x)[1](1.0)[0], value_and_grad(f)(x)[1]):
             np.testing.assert_array_equal(result, 2.0 * i * (x - [1.0, 2.0]))
         np.testing.assert_array_equal(grad(f)(x, 3), 3.0 * i * (x - [1.0, 2.0]) ** 2)
-    assert entry.compiled["fresh.<locals>.loss"] - before < 3 * closures.OWN
+    assert entry.compiled["fresh.<locals>.loss"] - before < 3 * shared.OWN
 
 
 @pytest.fixture
-def shared(monkeypatch):
+def sharing(monkeypatch):
     """Every closure gets the program of its code."""
-    monkeypatch.setattr(closures, "OWN", 0)
+    monkeypatch.setattr("ctxdispatch_contexts.reverse.shared.OWN", 0)
 
 
-def test_a_shared_program_reads_the_cells_at_each_call(shared):
+def test_a_shared_program_reads_the_cells_at_each_call(sharing):
     scale = 2.0
 
     def loss(x):
@@ -156,7 +156,7 @@ def test_a_shared_program_reads_the_cells_at_each_call(shared):
     assert g(3.0) == 30.0
 
 
-def test_a_shared_program_and_replaced_code(shared):
+def test_a_shared_program_and_replaced_code(sharing):
     def make(a):
         def f(x):
             return a * x
@@ -173,7 +173,7 @@ def test_a_shared_program_and_replaced_code(shared):
     assert df(2.0) == 12.0 == grad(f)(2.0)
 
 
-def test_a_shared_program_and_defaults(shared):
+def test_a_shared_program_and_defaults(sharing):
     def make(a):
         def f(x, b=2.0, c=3.0):
             return a * x * b * c
@@ -190,7 +190,7 @@ def test_a_shared_program_and_defaults(shared):
         grad(f)()
 
 
-def test_a_shared_program_names_the_users_argument(shared):
+def test_a_shared_program_names_the_users_argument(sharing):
     a = 2.0
 
     def f(w, n):
@@ -200,7 +200,7 @@ def test_a_shared_program_names_the_users_argument(shared):
         grad(f, 1)(1.0, 2)
 
 
-def test_captured_functions_and_recursion_in_a_shared_program(shared):
+def test_captured_functions_and_recursion_in_a_shared_program(sharing):
     def inner(x):
         return np.sin(x)
 
@@ -215,7 +215,7 @@ def test_captured_functions_and_recursion_in_a_shared_program(shared):
     assert y == f(0.5) and pullback(1.0) == (pytest.approx(np.cos(0.5) + 0.75),)
 
 
-def test_an_unbound_variable_in_a_shared_program(shared):
+def test_an_unbound_variable_in_a_shared_program(sharing):
     def f(x):
         return later * x
 

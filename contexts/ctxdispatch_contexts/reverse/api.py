@@ -90,7 +90,7 @@ def _by_call(f: Any, mode: Mode) -> Callable[..., Any]:
     def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
         if kwargs or not args:
             args, kwargs = _by_position(f, args, kwargs)
-        checked = _checked(mode, len(args), getattr(f, "__qualname__", repr(f)))
+        checked = _checked(mode, len(args), getattr(f, "__qualname__", type(f).__name__))
         function = ad.entry_function(f, checked, ADContext, len(args), tuple(kwargs))
         return functools.partial(function, *args, **kwargs)
 

@@ -1,11 +1,12 @@
-"""Variables beyond its own that code assigns to: of the functions around it, of its module."""
+"""Variables that functions share: which ones code assigns to, of the functions around it or of its module;
+which are bound."""
 
 from __future__ import annotations
 
 import dis
 import functools
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -43,6 +44,15 @@ def _assigns(code: CodeType, name: str) -> bool:
     if name in code.co_names and name in _arguments(code, ("STORE_GLOBAL",)):
         return True
     return any(_assigns(inner, name) for inner in code.co_consts if isinstance(inner, CodeType))
+
+
+def is_empty(cell: CellType) -> bool:
+    """A variable that is not bound."""
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
 
 
 def _arguments(code: CodeType, opnames: tuple[str, ...]) -> Iterator[str]:

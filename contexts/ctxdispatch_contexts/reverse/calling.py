@@ -17,11 +17,15 @@ from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import hashable
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.reverse.closures import call_closure
 from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
 from ctxdispatch_contexts.reverse.entry_keys import HOLE, holes
-from ctxdispatch_contexts.reverse.entry_table import call_entry
+from ctxdispatch_contexts.reverse.entry_table import (
+    BUILTIN_METHODS,
+    DESCRIPTORS,
+    call_entry,
+    function_of_class,
+)
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.lifting import made_at_run_time
 from ctxdispatch_contexts.reverse.methods import Method
@@ -128,7 +132,9 @@ def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[st
     if type(callee) is types.MethodType:
         y, pullback = call_any(context, callee.__func__, (callee.__self__, *args), kwnames)
         return y, functools.partial(_as_method, pullback)
-    if type(callee) in _BUILTIN_METHODS and (function := _unbound(context, callee)) is not None:
+    if type(callee) in BUILTIN_METHODS and not context.ad_has_rule(callee) and (
+        function := function_of_class(callee)
+    ) is not None:
         y, pullback = call_any(context, function, (callee.__self__, *args), kwnames)
         return y, functools.partial(_as_method, pullback)
     if type(callee) is functools.partial:
@@ -178,19 +184,6 @@ def _as_partial(
     return (mine, *positional, *(named[k] for k in kwnames))
 
 
-_BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
-_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
-
-
-def _unbound(context: Any, bound: Any) -> Any:
-    """The function of the class behind a bound method of a builtin; None for one with a meaning of its
-    own."""
-    if context.ad_has_rule(bound) or lowering(bound) is not None:
-        return None  # np.add.reduce
-    found = class_attribute(type(bound.__self__), bound.__name__)
-    return found if isinstance(found, _DESCRIPTORS) else None
-
-
 # -- what has no entry: (y, pullback) straight away ----------------------------------------------------------
 
 
@@ -225,7 +218,7 @@ def _call_method(context: Any, callee: Method, operands: tuple[Any, ...], kwname
     obj, *args = operands
     found = class_attribute(type(obj), callee.name)
     hidden = callee.name in getattr(obj, "__dict__", ())
-    if isinstance(found, (FunctionType, *_DESCRIPTORS)) and not hidden:
+    if isinstance(found, (FunctionType, *DESCRIPTORS)) and not hidden:
         y, pullback = call_any(context, found, operands, kwnames)
         return y, functools.partial(_drop_first, pullback)
     attribute, read = _read_attribute(context, getattr, (obj, callee.name), ())
@@ -246,7 +239,7 @@ def _read_attribute(context: Any, callee: Any, operands: tuple[Any, ...], kwname
     """obj.name as a value. What is bound to `obj` has `obj` as a part."""
     obj, name = operands[:2]
     found = class_attribute(type(obj), name) if isinstance(name, str) else None
-    if len(operands) == 2 and isinstance(found, (FunctionType, *_DESCRIPTORS, classmethod, staticmethod)):
+    if len(operands) == 2 and isinstance(found, (FunctionType, *DESCRIPTORS, classmethod, staticmethod)):
         y = getattr(obj, name)
         return y, functools.partial(_of_receiver, getattr(y, "__self__", None) is obj)
     if len(operands) == 3 and getattr(obj, name, _ABSENT) is _ABSENT:

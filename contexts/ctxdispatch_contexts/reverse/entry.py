@@ -21,16 +21,18 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value
+from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.held import held_type, without_functions
+from ctxdispatch.passes.held import held_type, without_objects
 from ctxdispatch_contexts.reverse.activity import carries
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.guarding import add_guards, asking, guardable
+from ctxdispatch_contexts.reverse.lifting import made_at_run_time
 from ctxdispatch_contexts.reverse.program import Mode, Program, differentiate
-from ctxdispatch_contexts.reverse.sources import AnySource, Default, Source
+from ctxdispatch_contexts.reverse.sources import AnySource, ClosureSource, Default, Source
 
 _compiling = threading.RLock()
 
@@ -63,8 +65,8 @@ class Specialised:
 
     @property
     def body(self) -> Callable[..., Any]:
-        if self._body is None:
-            self._body = make_function(
+        with _compiling:  # programs of one entry share a pool
+            self._body = self._body or make_function(
                 self._plain, self._entry.namespace, self._entry.source.cells, self._entry.pool
             )
         return self._body
@@ -78,8 +80,11 @@ class Specialised:
 class Entry:
     """`function` is what grad and its like return: its code is a stub, or the last types' program."""
 
-    def __init__(self, source: AnySource, mode: Mode, context: Any) -> None:
-        self.source, self.mode, self.context = source, mode, context
+    def __init__(
+        self, source: AnySource, mode: Mode, context: Any, again: Callable[..., Any] | None = None
+    ) -> None:
+        """`again(f, mode, context, *args)` finds another entry for what has become another function."""
+        self.source, self.mode, self.context, self._again = source, mode, context, again
         function = source.function if isinstance(source, Source) else None
         self.pool = Pool()
         self.namespace = source.namespace
@@ -88,10 +93,7 @@ class Entry:
         self._stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]
         if function is not None:
-            self.function.__defaults__ = (Default,) * len(function.__defaults__ or ()) or None
-            self.function.__wrapped__ = function  # type: ignore[attr-defined]
-            self.function._is_gradient = True  # type: ignore[attr-defined]
-            self.function.__doc__ = function.__doc__
+            as_gradient(self.function, function)
         _live.add(self)
 
     def _stub_graph(self) -> Graph:
@@ -106,6 +108,8 @@ class Entry:
 
     def miss(self, *args: Any) -> Any:
         """The installed program does not fit these arguments: find or compile one that does, and run it."""
+        if self._again is not None and isinstance(self.source, Source) and self.source.changed(self.context):
+            return self._again(self.source.function, self.mode, self.context, *args)
         types = self._types(args)
         found = self._find(types)
         return self._compile(types).function(*args) if found is None else found.body(*args)
@@ -115,14 +119,16 @@ class Entry:
 
     def _types(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
         """What a program for these arguments is specialised to. One that gets other functions each time
-        (lambdas made for the call) is compiled for a few of them, and then for any."""
+        (lambdas made for the call, classes) is compiled for a few of them, and then for any."""
         types = tuple([guardable(held_type(a)) for a in args])
         if types in self.specialised:
             return types
-        general = tuple(map(without_functions, types))
+        if isinstance(self.source, ClosureSource):  # it outlives what it is called with
+            return tuple([without_objects(t, _lasts) for t in types])
+        general = tuple(map(without_objects, types))
         if types == general:
             return types
-        same = [t for t in self.specialised if tuple(map(without_functions, t)) == general]
+        same = [t for t in self.specialised if tuple(map(without_objects, t)) == general]
         return general if len(same) >= MAX_FUNCTIONS else types
 
     def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -183,6 +189,8 @@ class Entry:
             return
         names = self.source.signature().names
         for i in self.mode.wrt:
+            if types[i] == T.Known(Default):
+                raise left_out(names[i], i - self.mode.leading)
             if not carries(types[i]):
                 raise DerivativeError(
                     f"argument {names[i]!r} (argnums {i - self.mode.leading}) {_unfit(types[i])}",
@@ -200,6 +208,11 @@ def _other_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
     if len(types) == 1 and isinstance(types[0], T.ArrayOf) and len(types[0].dims) == 1:
         return (T.ArrayOf(types[0].dtype, (not types[0].dims[0],)),)
     return None
+
+
+def _lasts(value: Any) -> bool:
+    """A function of a module."""
+    return is_leaf(value) or (type(value) is FunctionType and not made_at_run_time(value))
 
 
 def _any_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
@@ -221,10 +234,23 @@ def _same_constant(a: Any, b: Any) -> bool:
     return type(a) is type(b) and (isinstance(a, (Graph, Original)) or T.Known(a) == T.Known(b))
 
 
+def left_out(name: str, i: int) -> DerivativeError:
+    return DerivativeError(
+        f"argument {name!r} (argnums {i}) was left out of the call; pass it, or leave it out of argnums",
+        user_position(),
+    )
+
+
+def as_gradient(function: FunctionType, f: FunctionType) -> None:
+    """Make `function` look like `f`. What is left out of a call is seen as `Default`."""
+    function.__qualname__, function.__doc__ = f.__qualname__, f.__doc__
+    function.__defaults__ = (Default,) * len(f.__defaults__ or ()) or None
+    function.__wrapped__ = f  # type: ignore[attr-defined]
+    function._is_gradient = True  # type: ignore[attr-defined]
+
+
 def _unfit(type_: T.Type) -> str:
     """Why nothing can be differentiated with respect to an argument of this type, and what to do."""
-    if type_ == T.Known(Default):
-        return "was left out of the call; pass it, or leave it out of argnums"
     if isinstance(type_, T.ArrayOf):
         return f"is an array of dtype {type_.dtype}, which has no derivative; pass it `.astype(float)`"
     cls = T.cls_of(type_)

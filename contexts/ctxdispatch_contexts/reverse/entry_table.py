@@ -10,17 +10,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.reverse.closures import closure_function, cut, is_shared
+from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
 from ctxdispatch_contexts.reverse.entry import Entry
 from ctxdispatch_contexts.reverse.entry_keys import ById, holes, literal_key
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.owned import Bounded, generated, get_or_make
 from ctxdispatch_contexts.reverse.program import CALL, Mode
-from ctxdispatch_contexts.reverse.sources import AnySource, CallSource, Source
+from ctxdispatch_contexts.reverse.shared import cut, shared_function, takes_own
+from ctxdispatch_contexts.reverse.sources import AnySource, CallSource, Default, Source
 
 _others = Bounded(1024)
 
@@ -58,18 +66,22 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
 
 
 def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
-    key = (context, mode, ById(f.__code__))
+    key = (context, mode, ById(f.__code__), len(f.__defaults__ or ()))
     found: Callable[..., Any] | None = generated(f).get(key)
     if found is not None:
         return found
-    if f.__closure__ and is_shared(f):
-        return get_or_make(f, key, lambda: closure_function(f, mode, context, _again))
-    return get_or_make(f, key, lambda: Entry(Source(f), mode, context).function)
+    if f.__closure__ and not takes_own(f):
+        return get_or_make(f, key, lambda: shared_function(f, mode, context, _again))
+    return get_or_make(f, key, lambda: Entry(Source(f), mode, context, _again).function)
 
 
 def _again(f: FunctionType, mode: Mode, context: Any, *args: Any) -> Any:
-    """The code of `f` was replaced."""
-    return entry_function(f, mode, context, len(args), ())(*args)
+    """`f` is no longer what the function was made for that was called: its signature is another, or it has a
+    rule. What was left out is left out again."""
+    given = next((i for i, a in enumerate(args) if a is Default), len(args))
+    names = f.__code__.co_varnames
+    named = {names[i]: a for i, a in enumerate(args) if i > given and a is not Default}
+    return entry_function(f, mode, context, given, tuple(named))(*args[:given], **named)
 
 
 def is_direct(f: Any, context: Any) -> bool:
@@ -91,8 +103,23 @@ def function_behind(f: Any) -> Behind | None:
         return f.__func__, (f.__self__,), {}
     if type(f) is functools.partial:
         return f.func, f.args, f.keywords
+    if type(f) in BUILTIN_METHODS and (function := function_of_class(f)) is not None:
+        return function, (f.__self__,), {}
     call = class_attribute(type(f), "__call__")
     return (call, (f,), {}) if isinstance(call, FunctionType) and not isinstance(f, type) else None
+
+
+BUILTIN_METHODS = (BuiltinMethodType, MethodWrapperType)
+DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType)
+
+
+def function_of_class(bound: Any) -> Any:
+    """The function of the class behind a bound method of a builtin; None for one with a meaning of its own
+    (np.add.reduce)."""
+    if vjp_rule(bound) is not None or lowering(bound) is not None:
+        return None
+    found = class_attribute(type(bound.__self__), bound.__name__)
+    return found if isinstance(found, DESCRIPTORS) else None
 
 
 def _bound(

@@ -21,6 +21,7 @@ from ctxdispatch.ir.graph import (
     Jump,
     Op,
     Return,
+    Trap,
     Value,
     positional,
 )
@@ -34,7 +35,8 @@ from ctxdispatch_contexts.reverse.type_tests import Tests, check_type
 def add_guards(
     graph: Graph, types: Sequence[T.Type], guards: Sequence[G.Guard], miss: Callable[..., Any]
 ) -> None:
-    """Put the tests before `graph`, in place. A failing one returns miss(*arguments)."""
+    """Put the tests before `graph`, in place. Where one fails, or raises because a name or an attribute is
+    gone, miss(*arguments) is returned."""
     body = graph.entry
     entry, failed = Block("entry"), Block("miss")
     entry.params = [Value(p.name, p.type) for p in body.params]
@@ -49,6 +51,7 @@ def add_guards(
     for guard in guards:
         _CHECKS[type(guard)](tests, guard)
     tests.block.terminator = Jump(Edge(body, list(entry.params)))
+    graph.trap = Trap(tuple(tests.blocks), failed)
 
 
 def guardable(type_: T.Type) -> T.Type:
@@ -145,15 +148,11 @@ def asking(guards: Sequence[G.Guard]) -> Callable[[], bool]:
     body.terminator, failed.terminator = Return(Const(True)), Return(Const(False))
     graph.blocks += [body, failed]
     tests = Tests(graph, graph.entry, failed)
-    for guard in guards:
-        _CHECKS[type(guard)](tests, guard)
+    try:
+        for guard in guards:
+            _CHECKS[type(guard)](tests, guard)
+    except (NameError, AttributeError):  # what they look at is gone already
+        return lambda: False
     tests.block.terminator = Jump(Edge(body))
-    test = make_function(graph)
-
-    def holds() -> bool:
-        try:
-            return bool(test())
-        except (NameError, AttributeError, KeyError, ValueError):
-            return False  # a name, an attribute or the content of a cell is gone
-
-    return holds
+    graph.trap = Trap(tuple(tests.blocks), failed)
+    return make_function(graph)

@@ -3,86 +3,159 @@ derivatives that are still to be computed.
 
     y, pullback = vjp(np.exp, x);  y *= 2;  pullback(ybar)
 
-The pullback of exp reads exp(x). Where the result shares memory with something kept, that is copied; where
-only a pullback further in keeps it, the result is.
+The pullback of exp reads exp(x). A kept array that shares memory with the result is copied. What pullbacks
+further in keep (of calls at run time, of the user's rules) cannot be replaced: if that may be part of the
+result, or cannot be looked into, the result is copied.
 """
 
 from __future__ import annotations
 
+import copy
 import functools
+from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch import Context
+from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch_contexts.reverse.assigned import is_empty
 from ctxdispatch_contexts.reverse.cotangents import rebuild
 from ctxdispatch_contexts.reverse.seeds import natively
+
+SEQUENCES = (tuple, list, set, frozenset, deque)
 
 
 @natively
 def apart(y: Any, kept: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """(y, kept) without an array in common, apart from views of arguments that `y` may consist of."""
-    given = list(_arrays(y, set()))
+    """(y, kept), those of both copied that may not stay what they are."""
+    given = list(_arrays_of_result(y))
     if not given:
         return y, kept
-
-    def shared(array: Any) -> bool:
-        return any(np.may_share_memory(array, other) for other in given)
-
-    own = tuple([_copied(each, shared) for each in kept])
-    inside = [a for each in own for a in _arrays(each, set()) if shared(a)]
-    if inside:
-        y = _copied(y, lambda array: any(np.may_share_memory(array, other) for other in inside))
-    return y, own
+    result = Memory(given)
+    inside, opaque = _inside(kept)
+    if opaque:
+        return _copied(y, lambda array: True, into=True), kept
+    within = Memory([a for a in inside if result.touches(a)])
+    own = tuple([_copied(each, result.touches) for each in kept])
+    return (_copied(y, within.touches, into=True) if within.starts else y), own
 
 
-def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray[Any, Any]]:
-    """The arrays in `value`: in containers, in attributes, in what a pullback keeps."""
-    if isinstance(value, np.ndarray):
-        yield value
-    elif id(value) not in seen:
-        seen.add(id(value))
-        for part in _parts(value):
-            yield from _arrays(part, seen)
+class Memory:
+    """The memory of some arrays, as intervals that do not overlap."""
+
+    def __init__(self, arrays: Iterable[Any]) -> None:
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        for start, end in sorted(map(np.lib.array_utils.byte_bounds, arrays)):
+            if self.ends and start <= self.ends[-1]:
+                self.ends[-1] = max(self.ends[-1], end)
+            else:
+                self.starts.append(start)
+                self.ends.append(end)
+
+    def touches(self, array: Any) -> bool:
+        """`array` may share memory with one of them."""
+        start, end = np.lib.array_utils.byte_bounds(array)
+        at = bisect_right(self.starts, start)
+        return (at > 0 and self.ends[at - 1] > start) or (at < len(self.starts) and self.starts[at] < end)
 
 
-def _parts(value: Any) -> Iterable[Any]:
-    if isinstance(value, (tuple, list, set, frozenset)):
-        return value
-    if isinstance(value, dict):
-        return value.values()
+def _arrays_of_result(y: Any) -> Iterator[Any]:
+    """The arrays that a caller who has `y` can reach: in containers and attributes."""
+    seen: set[int] = set()
+    work = [y]
+    while work:
+        value = work.pop()
+        if isinstance(value, np.ndarray):
+            yield value
+        elif id(value) not in seen:
+            seen.add(id(value))
+            if isinstance(value, (*SEQUENCES, dict)):
+                work += _items(value)
+            elif not is_leaf(value) and not isinstance(value, (type, FunctionType, ModuleType)):
+                work += vars_of(value).values()
+
+
+def _items(container: Any) -> Iterable[Any]:
+    return container.values() if isinstance(container, dict) else container
+
+
+def vars_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object, those in slots too."""
+    slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
+    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    return found | (value.__dict__ if hasattr(value, "__dict__") else {})
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _inside(kept: Any) -> tuple[list[Any], bool]:
+    """The arrays that pullbacks among what is kept have, and whether one has something of another kind. What
+    an object of the user's holds was read off it before."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    work: list[tuple[Any, bool]] = [(kept, False)]
+    while work:
+        value, within = work.pop()
+        if isinstance(value, np.ndarray):
+            found += [value] if within else []
+        elif id(value) not in seen:
+            seen.add(id(value))
+            parts = _kept_by(value)
+            if isinstance(value, (*SEQUENCES, dict)):
+                work += [(item, within) for item in _items(value)]
+            elif parts is not None:
+                work += [(part, True) for part in parts]
+            elif within and not (is_leaf(value) or isinstance(value, (type, Context))):
+                return found, True
+    return found, False
+
+
+def _kept_by(value: Any) -> Iterable[Any] | None:
+    """What a callable as the program makes them holds."""
     if isinstance(value, functools.partial):
         return (value.func, value.args, value.keywords)
     if isinstance(value, FunctionType):
-        cells = [c.cell_contents for c in value.__closure__ or () if not _is_empty(c)]
+        cells = [c.cell_contents for c in value.__closure__ or () if not is_empty(c)]
         return (*(value.__defaults__ or ()), *cells)
-    if callable(value) and hasattr(value, "__self__"):
+    if isinstance(value, (MethodType, BuiltinFunctionType)):
         return (value.__self__,)
-    return vars(value).values() if hasattr(value, "__dict__") and not isinstance(value, type) else ()
+    return None
 
 
-def _is_empty(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return True
-    return False
-
-
-def _copied(value: Any, shared: Callable[[Any], bool]) -> Any:
-    """`value` with the arrays in it that are `shared` copied; itself where there are none."""
+def _copied(value: Any, which: Callable[[Any], bool], *, into: bool = False) -> Any:
+    """`value` with those arrays in it copied, in objects too with `into`; itself where there are none."""
     if isinstance(value, np.ndarray):
-        return value.copy(order="K") if shared(value) else value
+        return value.copy(order="K") if which(value) else value
     if isinstance(value, (tuple, list)):
-        items = [_copied(item, shared) for item in value]
+        items = [_copied(item, which, into=into) for item in value]
         return value if all(map(_is, items, value)) else rebuild(value, items)
     if isinstance(value, dict):
-        entries = {k: _copied(item, shared) for k, item in value.items()}
+        entries = {k: _copied(item, which, into=into) for k, item in value.items()}
         return value if all(map(_is, entries.values(), value.values())) else entries
-    if type(value) is SimpleNamespace:
-        return SimpleNamespace(**_copied(vars(value), shared))
-    return value
+    if not into or is_leaf(value) or callable(value) or isinstance(value, (set, frozenset)):
+        return value
+    return _copied_object(value, which)
+
+
+def _copied_object(value: Any, which: Callable[[Any], bool]) -> Any:
+    if isinstance(value, deque):
+        return deque([_copied(item, which, into=True) for item in value], value.maxlen)
+    attributes = vars_of(value)
+    new = {name: _copied(item, which, into=True) for name, item in attributes.items()}
+    if all(map(_is, new.values(), attributes.values())):
+        return value
+    twin = copy.copy(value)
+    for name, item in new.items():
+        object.__setattr__(twin, name, item)
+    return twin
 
 
 def _is(a: Any, b: Any) -> bool:

@@ -34,6 +34,11 @@ class Source:
         self.function = function
         self.cells = function.__closure__ or ()
         self.namespace = function.__globals__
+        self._signature = self.signature()
+
+    def changed(self, context: Any) -> bool:
+        """It takes other arguments now, or the context has a rule for it."""
+        return self.signature() != self._signature or bool(context.has_rules(self.function))
 
     def graph(self) -> Graph:
         return clone(lifted(self.function))

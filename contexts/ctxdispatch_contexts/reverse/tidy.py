@@ -28,7 +28,10 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint, rewind, steps
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 
 LINEAR = frozenset(
-    {operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, fitting.full}
+    {
+        operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, fitting.full,
+        cotangents.times,
+    }
 )
 """Zero for a zero first operand."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.held import fits
+from ctxdispatch.passes.resolve import class_attribute
 
 
 class Tests:
@@ -20,6 +20,7 @@ class Tests:
     def __init__(self, graph: Graph, entry: Block, miss: Block) -> None:
         self.graph, self.block, self.miss = graph, entry, miss
         self.same: set[tuple[int, tuple[str, ...]]] = set()  # names known to mean what they meant
+        self.blocks = [entry]
 
     def op(self, fn: Any, *args: Operand, syntax: bool = True) -> Value:
         result = Value()
@@ -27,9 +28,14 @@ class Tests:
         return result
 
     def require(self, cond: Operand) -> None:
-        following = self.graph.new_block()
+        following = self._new_block()
         self.block.terminator = Branch(cond, Edge(following), Edge(self.miss))
         self.block = following
+
+    def _new_block(self) -> Block:
+        block = self.graph.new_block()
+        self.blocks.append(block)
+        return block
 
     def is_(self, a: Operand, value: Any) -> None:
         self.require(self.op(operator.is_, a, Const(value)))
@@ -43,7 +49,7 @@ class Tests:
     def each(self, items: Operand, test: Callable[[Value], None]) -> None:
         """`test` what is in a sequence, one after the other."""
         iterator = self.op(iter, items, syntax=False)
-        header, body, after = (self.graph.new_block() for _ in range(3))
+        header, body, after = (self._new_block() for _ in range(3))
         self.block.terminator = Jump(Edge(header))
         item = Value()
         body.params = [item]
@@ -60,8 +66,6 @@ def check_type(tests: Tests, a: Operand, type_: T.Type) -> None:
             tests.is_(a, value)
         case T.Exact(cls):
             tests.is_(tests.op(type, a, syntax=False), cls)
-        case T.OneOf():
-            tests.require(tests.op(fits, Const(type_), a, syntax=False))
         case T.Held():
             _check_held(tests, a, type_)
         case T.ArrayOf(dtype, dims):
@@ -104,18 +108,19 @@ def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
     if type_.item is not None:
         size = tests.op(len, a, syntax=False)
         tests.require(tests.op(operator.le, size, Const(T.MAX_ITEMS)))
-        tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
+        if type_.item is not T.Any:
+            tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
         return
     for name, held in type_.fields:
-        if issubclass(type_.cls, tuple):
-            check_type(tests, tests.attribute(a, name), held)
-        else:
-            reader = dict.get if type_.cls is dict else getattr
-            value = tests.op(reader, a, Const(name), Const(Absent), syntax=False)
-            if held is T.Any:
-                tests.require(tests.op(operator.is_not, value, Const(Absent)))
-            check_type(tests, value, held)
+        check_type(tests, _field(tests, a, type_.cls, name), held)
 
 
-class Absent:
-    """What a field reads as that is not there: the class itself, of no type that is tested for."""
+def _field(tests: Tests, a: Operand, cls: type, name: str) -> Value:
+    """What the object itself holds under that name; where there is no such thing the test raises, and fails.
+    An attribute of the object is read as such where the class has nothing to say on it."""
+    if cls is dict:
+        return tests.op(operator.getitem, a, Const(name))
+    silent = class_attribute(cls, name) is None and class_attribute(cls, "__getattr__") is None
+    if issubclass(cls, tuple) or silent:
+        return tests.attribute(a, name)
+    return tests.op(operator.getitem, tests.attribute(a, "__dict__"), Const(name))
