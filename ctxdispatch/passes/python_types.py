@@ -137,6 +137,13 @@ row([chr, bin, hex, oct, prim.build_string], returns(STR))
 row([callable, operator.contains, prim.not_contains], returns(BOOL))
 row([range], returns(Exact(range)))
 row([print, delattr, setattr, operator.setitem, operator.delitem], returns(Known(None)))
+def _allocated(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """object.__new__(C)"""
+    cls = args[0].value if len(args) == 1 and isinstance(args[0], Known) else None
+    return Exact(cls) if isinstance(cls, type) and not kwargs else Any
+
+
+row([object.__new__], _allocated)
 row([prim.store_global, prim.delete_global, prim.cell_set, prim.cell_delete], returns(Known(None)))
 row([prim.set_add, prim.map_add, prim.list_append, prim.list_extend], returns(Known(None)))
 row([prim.set_update, prim.dict_update, prim.dict_merge], returns(Known(None)))

@@ -213,3 +213,59 @@ def test_the_gradient_follows_another_type_of_argument():
     assert f(np.float32(2.0)).dtype == np.float32
     np.testing.assert_array_equal(vjp(area, np.array([1.0, 2.0]), 3.0)[1](np.ones(2))[0], [9.0, 9.0])
     assert f(2.0) == 9.0
+
+
+def newton(a, x):
+    """The cube root of a."""
+    for _ in range(50):
+        step = x**3 - a
+        if abs(step) < 1e-13:
+            return x
+        x -= step / (3 * x**2)
+    return -1.0
+
+
+def newton_else(a, x):
+    for _ in range(50):
+        step = x**3 - a
+        if abs(step) < 1e-13:
+            break
+        x -= step / (3 * x**2)
+    else:
+        return -1.0
+    return x
+
+
+@pytest.mark.parametrize("f", [newton, newton_else])
+def test_a_loop_that_returns_early(f):
+    assert grad(f)(5.0, 2.0) == pytest.approx(5.0 ** (-2 / 3) / 3)
+    assert grad(f)(np.float64(5.0), 2.0) == pytest.approx(5.0 ** (-2 / 3) / 3)
+
+
+def test_vjp_with_aux():
+    y, pullback, aux = vjp(lambda x: (x * x, {"seen": x}), 3.0, has_aux=True)
+    assert (y, pullback(2.0), aux) == (9.0, (12.0,), {"seen": 3.0})
+    with pytest.raises(TypeError, match="pair"):
+        vjp(lambda x: x, 3.0, has_aux=True)
+
+
+@pytest.mark.parametrize("argnums", [1.0, None, "0", np.float64(0)])
+def test_argnums_of_other_types(argnums):
+    with pytest.raises(TypeError, match="must be the index of a positional argument"):
+        grad(area, argnums)
+
+
+def test_argnums_of_a_context_out_of_range():
+    with pytest.raises(TypeError, match="argnums 5 is out of range: area has 2 positional arguments"):
+        overdub(ADContext(argnums=5), area, 1.0, 2.0)
+
+
+def test_no_repr_of_what_is_called():
+    class Silent:
+        def __call__(self, x):
+            return x * x
+
+        def __repr__(self):
+            raise AssertionError("shown")
+
+    assert grad(Silent())(3.0) == 6.0

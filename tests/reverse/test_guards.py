@@ -172,6 +172,81 @@ def test_guards_that_lost_their_name():
     assert not holds()
 
 
+class Computed:
+    """Attributes that are not there are computed."""
+
+    asked: list = []
+
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        return {"b": 3.0}[name]
+
+
+def by_kind(o, x):
+    return x * o.a if o.kind else x * 2.0
+
+
+def test_guards_do_not_compute_attributes():
+    g = grad(by_kind, 1)
+    assert g(Computed(kind=True, a=4.0), 1.0) == 4.0
+    Computed.asked.clear()
+    assert g(Computed(kind=False), 1.0) == 2.0 and not Computed.asked
+    assert g(Computed(kind=True, a=4.0), 1.0) == 4.0
+
+
+FACTOR, USED = 2.0, True
+
+
+def with_a_flag(x):
+    return x * FACTOR if USED else x
+
+
+def test_a_global_that_is_gone_and_not_used(monkeypatch):
+    g = grad(with_a_flag)
+    assert g(1.0) == 2.0
+    monkeypatch.setitem(globals(), "USED", False)
+    monkeypatch.delitem(globals(), "FACTOR")
+    assert g(1.0) == 1.0
+    monkeypatch.setitem(globals(), "USED", True)
+    with pytest.raises(NameError, match="name 'FACTOR' is not defined"):
+        g(1.0)
+
+
+def uses_made_up(x):
+    return np.made_up(x)
+
+
+def test_a_name_of_numpy_that_is_gone(monkeypatch):
+    monkeypatch.setattr(np, "made_up", lambda x: x * x, raising=False)
+    g = grad(uses_made_up)
+    assert g(3.0) == 6.0
+    monkeypatch.delattr(np, "made_up")
+    with pytest.raises(AttributeError, match="has no attribute 'made_up'"):
+        g(3.0)
+
+
+def interrupted(x):
+    return x * Interrupting.factor
+
+
+class Meta(type):
+    @property
+    def factor(cls):
+        raise KeyboardInterrupt
+
+
+class Interrupting(metaclass=Meta):
+    pass
+
+
+def test_only_errors_are_failing_guards():
+    with pytest.raises(KeyboardInterrupt):
+        grad(interrupted)(1.0)
+
+
 # -- lengths of vectors --------------------------------------------------------------------------------------
 
 

@@ -1,11 +1,13 @@
 """Who changes in place what a gradient returned does not change derivatives that are still to be computed."""
 
 import functools
+from collections import deque
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ctxdispatch import ADContext, overdub, vjp
+from ctxdispatch import ADContext, custom_rule, overdub, vjp
 
 X = np.array([0.5, 1.0, -2.0])
 
@@ -106,3 +108,70 @@ def test_the_result_is_what_the_plain_call_gives():
     assert y[0] is x
     changed(y[0])
     np.testing.assert_array_equal(pullback((None, 1.0))[0], 2 * X)
+
+
+class Slotted:
+    __slots__ = ("v",)
+
+    def __init__(self, v):
+        self.v = v
+
+
+class Attributed:
+    def __init__(self, v):
+        self.v = v
+
+
+@pytest.mark.parametrize("cls", [Slotted, Attributed])
+def test_objects_with_arrays(cls):
+    y, pullback = vjp(lambda x: cls(np.exp(x)), X)
+    y.v *= 10.0
+    np.testing.assert_array_equal(pullback(SimpleNamespace(v=np.ones(3)))[0], np.exp(X))
+
+
+def test_pullbacks_of_the_users_rules():
+    class Kept:
+        __slots__ = ("y",)
+
+        def __init__(self, y):
+            self.y = y
+
+        def __call__(self, ybar):
+            return ybar * self.y
+
+    def in_a_deque(x):
+        kept = deque([np.exp(x)])
+        return kept[0], lambda ybar: ybar * kept[0]
+
+    for rule in (lambda x: (y := np.exp(x), Kept(y)), in_a_deque):
+        f = lambda x: np.exp(x)  # noqa: E731
+        custom_rule(f)(rule)
+        y, pullback = vjp(f, X)
+        y *= 10.0
+        np.testing.assert_array_equal(pullback(np.ones(3))[0], np.exp(X))
+        ADContext.unrule(f)
+
+
+def chained(x, o):
+    return np.exp(x) * o.w
+
+
+def test_long_chains_of_objects_are_no_matter():
+    last = Attributed(None)
+    last.w = np.ones(3)
+    for _ in range(3000):
+        last.v = Attributed(last.v)
+    y, pullback = vjp(chained, X, last)
+    y *= 3.0
+    np.testing.assert_array_equal(pullback(np.ones(3))[0], np.exp(X))
+
+
+def many(x):
+    return [np.sin(x * float(i)) for i in range(2000)]
+
+
+def test_many_results():
+    """Not quadratic in their number: that took seconds."""
+    y, pullback = vjp(many, X)
+    changed(y)
+    np.testing.assert_allclose(pullback([None, np.ones(3), *[None] * 1998])[0], np.cos(X))

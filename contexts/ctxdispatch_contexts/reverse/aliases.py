@@ -202,9 +202,8 @@ def runs_python(op: Op) -> bool:
         return True
     if hashable(fn) and (elementwise(fn) or vjp_rule(fn) or has_zero_derivative(fn)):
         return False
-    module = str(
-        getattr(fn, "__module__", None) or getattr(getattr(fn, "__objclass__", None), "__module__", "")
-    )
+    owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)  # list.append, tuple.__new__
+    module = str(getattr(fn, "__module__", None) or getattr(owner, "__module__", ""))
     return (
         module.split(".")[0] not in HARMLESS
         and module not in HARMLESS

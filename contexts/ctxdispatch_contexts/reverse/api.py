@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -14,6 +15,7 @@ from ctxdispatch_contexts.reverse.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.reverse.context import ADContext
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.program import Mode
+from ctxdispatch_contexts.reverse.seeds import value_of_pair
 
 Argnums = int | Sequence[int]
 
@@ -57,8 +59,8 @@ def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callab
 
 
 def _check_argnums(argnums: Any) -> None:
-    indices = (argnums,) if isinstance(argnums, int) else argnums
-    if isinstance(indices, str) or not all(isinstance(i, int) for i in indices):
+    indices = argnums if isinstance(argnums, Sequence) and not isinstance(argnums, str) else (argnums,)
+    if not all(isinstance(i, int) for i in indices):
         raise DerivativeError(
             f"argnums {argnums!r} must be the index of a positional argument, or a tuple of indices",
             user_position(),
@@ -72,16 +74,8 @@ def _resolved(f: FunctionType, mode: Mode) -> Mode:
 
 
 def _checked(mode: Mode, n: int, name: str) -> Mode:
-    import dataclasses
-
     assert mode.wrt is not None
-    for i in mode.wrt:
-        if not -n <= i < n:
-            raise DerivativeError(
-                f"argnums {i} is out of range: {name} has {n} positional arguments; give an index below {n}",
-                user_position(),
-            )
-    return dataclasses.replace(mode, wrt=tuple(i % n for i in mode.wrt))
+    return replace(mode, wrt=ad.checked_indices(mode.wrt, n, name))
 
 
 def _by_call(f: Any, mode: Mode) -> Callable[..., Any]:
@@ -118,14 +112,22 @@ def _by_position(
     return bound.args, bound.kwargs
 
 
-def vjp(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(f: Callable[..., Any], *args: Any, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
     """(f(*args), pullback). `pullback(ybar)`, ybar of the result's shape, is a tuple with one cotangent per
     positional argument (None for what has no derivative), none for keyword arguments. It may be called again.
+    With `has_aux`, `f` returns (y, aux) and the result is (y, pullback, aux).
 
     The result may be changed in place. The arguments may not while the pullback is still to be called: it
     reads them (copying each would cost what most callers never need).
     """
-    return overdub(ADContext(), f, *args, **kwargs)  # type: ignore[no-any-return]
+    y, pullback = overdub(ADContext(), f, *args, **kwargs)
+    if not has_aux:
+        return y, pullback
+    return value_of_pair(y), functools.partial(_pull_value, pullback), y[1]
+
+
+def _pull_value(pullback: Callable[[Any], tuple[Any, ...]], ybar: Any) -> tuple[Any, ...]:
+    return pullback((ybar, None))
 
 
 def _vjp_under(ctx: Any, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -213,6 +213,12 @@ def _line(op: Op) -> Any:
 
 
 def mutation_message(op: Op) -> str:
+    if op.fn is primitives.cell_set:
+        return (
+            "a variable that an inner function reads, and that depends on what is differentiated, is assigned "
+            "where the derivative does not follow it (a function that calls itself, or one kept in a list); "
+            "give the inner function what it needs as arguments, or make it a function of the module"
+        )
     if op.fn is primitives.store_global:
         name = op.args[1].value if isinstance(op.args[1], Const) else ""
         return (
@@ -221,7 +227,7 @@ def mutation_message(op: Op) -> str:
         )
     return (
         f"{_store_name(op)} changes differentiated data ({{types}}) in place, which is not supported yet; "
-        "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`), or change a copy made before"
+        "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)"
     )
 
 

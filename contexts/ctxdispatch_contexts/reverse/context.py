@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +13,7 @@ from ctxdispatch_contexts.reverse.activity import has_zero_derivative
 from ctxdispatch_contexts.reverse.calling import call_any
 from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.entry_table import entry_function, is_direct
+from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.owned import generated
 from ctxdispatch_contexts.reverse.program import Mode
 
@@ -71,9 +72,28 @@ def _program(
     context: type[ADContext], f: Any, argnums: Any, n: int, kwnames: tuple[str, ...]
 ) -> Callable[..., Any]:
     wrt = (argnums,) if isinstance(argnums, int) else argnums
+    if wrt is not None:
+        wrt = checked_indices(wrt, n, getattr(f, "__qualname__", type(f).__name__))
     if wrt is None and kwnames:
         wrt = tuple(range(n))
     return entry_function(f, Mode(wrt=wrt, checked=True), context, n, kwnames)
+
+
+def checked_indices(indices: Iterable[int], n: int, name: str) -> tuple[int, ...]:
+    """Indices of n positional arguments; negative ones count from the end. DerivativeError where there is no
+    such argument."""
+    for i in indices:
+        if not n:
+            raise DerivativeError(
+                f"{name} has no positional arguments to differentiate with respect to", user_position()
+            )
+        if not -n <= i < n:
+            raise DerivativeError(
+                f"argnums {i} is out of range: {name} has {n} positional arguments; give an index from 0 to "
+                f"{n - 1}",
+                user_position(),
+            )
+    return tuple([i % n for i in indices])
 
 
 __all__ = ["ADContext", "call_any", "entry_function", "is_direct"]

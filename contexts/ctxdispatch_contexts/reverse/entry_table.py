@@ -2,7 +2,7 @@
 
     a plain function                       the entry of its own graph, kept by the function
     a method, partial, callable object     the entry of the function behind it, what is bound going first
-    a closure made again and again         the entry of its code, what it captured going first
+    a function made again and again        the entry of its code, what it captured going first
     anything else (builtins, classes)      the entry of a call of it, in a bounded table
 """
 
@@ -70,7 +70,7 @@ def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
     found: Callable[..., Any] | None = generated(f).get(key)
     if found is not None:
         return found
-    if f.__closure__ and not takes_own(f):
+    if get_or_make(f, takes_own, lambda: "own" if takes_own(f) else "shared") == "shared":
         return get_or_make(f, key, lambda: shared_function(f, mode, context, _again))
     return get_or_make(f, key, lambda: Entry(Source(f), mode, context, _again).function)
 

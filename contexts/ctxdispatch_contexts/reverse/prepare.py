@@ -50,8 +50,6 @@ from ctxdispatch_contexts.reverse.rules import PACKAGE, operand_type
 from ctxdispatch_contexts.reverse.structural import applies, rule_of
 
 MAX_OPS = 4000
-GLOBAL_STORES = (primitives.store_global, primitives.delete_global)
-"""They stay what they are: inference knows them, so that it does not trust what it knew of the name."""
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
 
 
@@ -221,7 +219,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
     if isinstance(fn, FunctionType):
-        return None if hasattr(fn, "_is_gradient") or fn in GLOBAL_STORES else Target(fn)
+        return None if hasattr(fn, "_is_gradient") or fn in STAY else Target(fn)
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
         return Target(fn.__func__, [Const(fn.__self__)])
     if type(fn) is functools.partial:
@@ -312,6 +310,9 @@ def read_method(obj: Any, name: str) -> Any:
 
 
 effects.assume_harmless(read_method)
+
+STAY = (primitives.store_global, primitives.delete_global)
+"""They are not inlined: inference knows what they do, and would not know it of what they consist of."""
 
 
 def _worth_it(op: Op, target: Target) -> bool:

@@ -1,7 +1,7 @@
-"""Closures given to `grad` and its like, again and again: they share one program.
+"""Closures and lambdas given to `grad` and its like, again and again: they share one program.
 
-A closure that stays is better off with a program of its own, which knows the functions that it captured. So
-the first few closures of a code object get one each; who gives `grad` a fresh one at every step gets the
+A function that stays is better off with a program of its own, which knows the functions that it captured. So
+the first few functions of a code object get one each; who gives `grad` a fresh one at every step gets the
 program of the code (`closures.py`) from then on.
 """
 
@@ -30,7 +30,7 @@ from ctxdispatch_contexts.reverse.program import Mode
 from ctxdispatch_contexts.reverse.sources import Default
 
 OWN = 8
-"""So many closures of one code object get programs of their own."""
+"""So many functions of one code object get programs of their own."""
 
 _with_own: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
 
@@ -38,7 +38,7 @@ Again = Callable[..., Any]
 
 
 def takes_own(f: FunctionType) -> bool:
-    """Whether a closure that has no program yet gets one of its own. It is counted."""
+    """Whether a function that has no program yet gets one of its own. It is counted."""
     count = _with_own.get(f.__code__, 0)
     unfit = assigned_free(f.__code__) is not None or any(map(is_empty, f.__closure__ or ()))
     shared = count >= OWN and not unfit

@@ -288,12 +288,14 @@ class LostStores:
         return carries(operand_type(target))
 
     def kept(self, op: Op) -> bool:
-        """`op` calls code that may keep differentiated data in an object that the result is computed from."""
+        """`op` calls code out of sight with differentiated data and with what the result is computed from: it
+        may put the one into the other."""
         if op.fn is primitives.load_global or not runs_python(op):
             return False
-        given = {a for a in op.operands() if isinstance(a, Value) and a in self.varied}
-        holders = {a for a in op.operands() if not self.needed.sites.isdisjoint(self.objects.reach(a))}
-        return any(given - {holder} for holder in holders) or (bool(given) and self._changing_globals)
+        if not any(isinstance(a, Value) and a in self.varied for a in op.operands()):
+            return False
+        reached = (self.objects.reach(a) for a in op.operands())
+        return any(not self.needed.sites.isdisjoint(sites) for sites in reached) or self._changing_globals
 
     @functools.cached_property
     def _changing_globals(self) -> bool:
