@@ -4,7 +4,8 @@
 
 Dead code goes, and with it the error that its operands' shapes might have raised. So where a dead elementwise
 op is the only one that would notice, a comparison of shapes stays. Mostly another op notices too, one that is
-not dead: `y - sigmoid(z)` in a sweep where `y * z` of the primal is dead.
+not dead: `y - sigmoid(z)` in a sweep where `y * z` of the primal is dead. Let go are operands that nothing
+else computes, whole dead loops and branches, and shapes of different rank.
 
 Shapes are followed back through elementwise ops: exp(z) has the shape of z.
 """

@@ -8,11 +8,26 @@ to where its ways meet again, so a loop that surely ends and computes nothing go
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
+
+import numpy as np
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import DominatorTree, dominators, loops, passed, postdominators
-from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Jump, Op, Operand, Raise, Return, Value
+from ctxdispatch.ir.graph import (
+    Block,
+    Edge,
+    Graph,
+    Iterate,
+    Jump,
+    Op,
+    Operand,
+    Raise,
+    Return,
+    Value,
+    hashable,
+)
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import effects
 from ctxdispatch.passes.conform import test_shapes, unnoticed
@@ -191,7 +206,14 @@ def _keep_errors(live: _Liveness) -> None:
 
 
 def _is_there(operand: Operand, live: _Liveness) -> bool:
-    return operand in live.values or operand in live.graph.params or not isinstance(operand, Value)
+    """Or can be had for next to nothing."""
+    if not isinstance(operand, Value) or operand in live.values or operand in live.graph.params:
+        return True
+    maker = live.makers.get(operand)
+    return maker is not None and hashable(maker.fn) and maker.fn in LOADS and all(_is_there(a, live) for a in maker.args)
+
+
+LOADS = (getattr, operator.getitem, prim.load_global, np.zeros, np.ones, np.full, np.arange, np.linspace)
 
 
 def _sweep(block: Block, live: _Liveness) -> None:

@@ -82,3 +82,24 @@ def test_no_test_where_another_op_notices():
 def test_what_is_broadcast_is_not_compared():
     row, column = np.ones((1, 3)), np.ones((2, 1))
     np.testing.assert_array_equal(grad(difference)(row, column), np.full((1, 3), 1 / 3))
+
+
+class Scale:
+    def __init__(self, w):
+        self.w = w
+
+    def total(self, x):
+        unused = x * self.w
+        return x.sum() + 0.0 * len(unused)
+
+
+def exp_and_ones(x):
+    return np.sum(np.exp(x) * 2.0 + np.ones(3))
+
+
+def test_operands_that_are_had_for_next_to_nothing():
+    with pytest.raises(ValueError, match="broadcast"):
+        grad(exp_and_ones)(np.ones(2))
+    with pytest.raises(ValueError, match="broadcast"):
+        grad(Scale(np.ones(4)).total)(np.ones(3))
+    np.testing.assert_array_equal(grad(Scale(np.ones(3)).total)(np.ones(3)), np.ones(3))

@@ -57,7 +57,6 @@ def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[
     return call_entry(context, callee, template, kwnames).function
 
 
-
 def _filled(template: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
     rest = iter(args)
     return tuple([next(rest) if t is HOLE else t for t in template])
