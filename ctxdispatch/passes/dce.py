@@ -210,7 +210,9 @@ def _is_there(operand: Operand, live: _Liveness) -> bool:
     if not isinstance(operand, Value) or operand in live.values or operand in live.graph.params:
         return True
     maker = live.makers.get(operand)
-    return maker is not None and hashable(maker.fn) and maker.fn in LOADS and all(_is_there(a, live) for a in maker.args)
+    if maker is None or not hashable(maker.fn) or maker.fn not in LOADS:
+        return False
+    return all(_is_there(a, live) for a in maker.args)
 
 
 LOADS = (getattr, operator.getitem, prim.load_global, np.zeros, np.ones, np.full, np.arange, np.linspace)

@@ -216,8 +216,8 @@ def mutation_message(op: Op) -> str:
     if op.fn is primitives.cell_set:
         return (
             "a variable that an inner function reads, and that depends on what is differentiated, is "
-            "assigned where the derivative does not follow it (a function that calls itself, or one kept in a "
-            "list); give the inner function what it needs as arguments, or make it a function of the module"
+            "assigned where the derivative does not follow it (a function that calls itself, or one kept in "
+            "a list); give the inner function what it needs as arguments, or make it a function of the module"
         )
     if op.fn is primitives.store_global:
         name = op.args[1].value if isinstance(op.args[1], Const) else ""
