@@ -123,6 +123,24 @@ def peeking(k):
     return (a * a).sum()
 
 
+class Derived(Body):
+    def __init__(self, k):
+        super().__init__(k * 2.0)
+        self.other = Body(k)
+
+    def step(self):
+        super().step()
+        self.other.step()
+        self.x = self.x + self.other.x
+
+
+def set_in_one_arm(k):
+    o = Body(3.0)
+    if k > 100.0:
+        o.x = k
+    return o.x + k * k
+
+
 PROGRAMS = {
     "run": lambda k: Body(k).run(),
     "run_and_drop": lambda k: Body(k).run_and_drop(),
@@ -139,8 +157,12 @@ PROGRAMS = {
     "in_a_list": in_a_list,
     "array_changed_out_of_sight": array_changed_out_of_sight,
     "peeking": peeking,
+    "derived": lambda k: Derived(k).run(),
+    "inherited": lambda k: Derived(k).x,
+    "set_in_one_arm": set_in_one_arm,
 }
-SUPPORTED = "run run_and_drop steps chained later given network in_two_functions peeking".split()
+SUPPORTED = """run run_and_drop steps chained later given network in_two_functions peeking inherited
+    set_in_one_arm""".split()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -152,3 +174,14 @@ def test_right_or_refused(name):
         assert "test_methods_for_effect.py:" in str(error)
     else:
         assert grad(PROGRAMS[name])(1.5) != 0.0
+
+
+def unread_in_this_arm(x, y):
+    o = Body(2.0)
+    if x > 0.7:
+        o.x = x
+    return y * y + o.x
+
+
+def test_a_float_that_nothing_arrives_at_has_zero():
+    assert grad(unread_in_this_arm, (0, 1))(0.6, 1.5) == (0.0, 3.0)

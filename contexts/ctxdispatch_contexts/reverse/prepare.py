@@ -18,6 +18,7 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
@@ -265,7 +266,7 @@ def _method(reading: Op, prepared: Prepared) -> Target | None:
     obj, name = reading.args[0], reading.args[1]
     parent = prepared.maker.get(obj)  # type: ignore[arg-type]
     if parent is not None and parent.fn is super:
-        return _of_super(parent, name, prepared)
+        return _of_super(parent, reading, prepared)
     cls = T.cls_of(operand_type(obj))
     if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
         return None
@@ -278,8 +279,9 @@ def _method(reading: Op, prepared: Prepared) -> Target | None:
     return Target(found, [obj])
 
 
-def _of_super(parent: Op, name: Operand, prepared: Prepared) -> Target | None:
+def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
     """super(C, obj).name: the next function of that name along the MRO of obj's class."""
+    name = reading.args[1]
     if len(parent.args) != 2 or not isinstance(name, Const):
         return None
     start, cls = operand_type(parent.args[0]), T.cls_of(operand_type(parent.args[1]))
@@ -291,6 +293,8 @@ def _of_super(parent: Op, name: Operand, prepared: Prepared) -> Target | None:
     if owner is None or not isinstance(found, FunctionType):
         return None
     prepared.assume(AttrIs(owner, name.value, found))
+    if len(uses(prepared.graph)[reading.result]) == 1:  # found already: nobody need look at the object for it
+        reading.callee, reading.args, reading.syntax = Const(primitives.build_tuple), [], True
     return Target(found, [parent.args[1]])
 
 
@@ -310,6 +314,7 @@ def read_method(obj: Any, name: str) -> Any:
 
 
 effects.assume_harmless(read_method)
+effects.assume_removable(super)
 
 STAY = (primitives.store_global, primitives.delete_global)
 """They are not inlined: inference knows what they do, and would not know it of what they consist of."""

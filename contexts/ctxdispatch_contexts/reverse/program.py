@@ -247,7 +247,7 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
     if is_zero(bar):
         return Const(0.0) if param.type == T.Exact(float) else adjoint.call(releasing.finish, NONE, param)
     if param.type == T.Exact(float) and bar_is(bar, param.type):
-        return bar
+        return bar if isinstance(bar, Const) else adjoint.call(releasing.number, bar, type=param.type)
     # what has none may have become a NumPy scalar
     axes = isinstance(param.type, T.ArrayOf) and param.type.dims and param not in adjoint.pullbacks.indexed
     if axes:

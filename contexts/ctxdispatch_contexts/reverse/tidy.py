@@ -37,8 +37,9 @@ LINEAR = frozenset(
 
 effects.assume_removable(
     rewind, steps, fitting.full, fitting.expand, fitting.unbroadcast, cotangents.project,
-    releasing.finish, releasing.released, releasing.own, cotangents.whole, cotangents.entry_of,
-    walking.from_items, walking.unzip, walking.backwards, walking.by_key, containers.by_position,
+    releasing.finish, releasing.released, releasing.own, releasing.number, cotangents.whole,
+    cotangents.entry_of, walking.from_items, walking.unzip, walking.backwards, walking.by_key,
+    containers.by_position,
 )  # fmt: skip
 
 
@@ -94,6 +95,8 @@ def _settle_zeros(adjoint: Adjoint) -> None:
                     edge.args[position] = _zero_of(variable_of.get(param), used[param])
         for op in block.ops:
             op.args = [NONE if is_zero(a) else a for a in op.args]
+    numbers = [op for _, op in adjoint.graph.ops() if op.fn is releasing.number]
+    substitute(adjoint.graph, {op.result: Const(0.0) if op.args[0] is NONE else op.args[0] for op in numbers})
 
 
 def _zero_of(variable: Any, used: list[Use]) -> Const:
