@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ctxdispatch import check_grads, custom_rule, grad, stop_gradient, vjp
+from ctxdispatch import ADContext, check_grads, custom_rule, grad, stop_gradient, vjp
 
 
 def cube(x):
@@ -90,3 +90,36 @@ def test_the_context_is_one_class_whatever_is_imported_first(first):
 def test_reading_variables_by_name_is_refused():
     with pytest.raises(TypeError, match="reads variables by name"):
         grad(lambda x: locals()["x"] * 2)(2.0)
+
+
+def test_check_grads_looks_into_objects():
+    @custom_rule(wrong_square)
+    def _(x):
+        return x * x, lambda ybar: 99.0 * ybar
+
+    try:
+        with pytest.raises(AssertionError, match="reverse mode gives"):
+            check_grads(lambda m: wrong_square(m.w).sum(), (Model(),))
+    finally:
+        ADContext.unrule(wrong_square)
+    check_grads(lambda m: wrong_square(m.w).sum(), (Model(),))
+
+
+def wrong_square(x):
+    return x * x
+
+
+@pytest.mark.parametrize("args", [(2,), ("a",), ([1, 2],), (np.arange(3),)])
+def test_check_grads_with_nothing_to_check(args):
+    with pytest.raises(ValueError, match="there is nothing to check"):
+        check_grads(lambda x: x, args)
+
+
+@pytest.mark.parametrize("cotangent", [np.array([5.0]), 5.0, np.ones(7), np.ones((3, 1))], ids=np.shape)
+def test_a_rule_that_gives_another_shape(cotangent):
+    custom_rule(wrong_square)(lambda x: (x * x, lambda ybar: cotangent))
+    try:
+        with pytest.raises(TypeError, match=r"wrong_square gave a cotangent of shape .* for argument 0"):
+            grad(lambda x: wrong_square(x).sum())(np.ones(3))
+    finally:
+        ADContext.unrule(wrong_square)

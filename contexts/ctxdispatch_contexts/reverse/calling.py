@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import hashable
@@ -89,10 +91,16 @@ def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...],
             user_position(),
         )
     y, pullback = result
-    return y, functools.partial(_pull_rule, callee, pullback, n, template)
+    shapes = tuple([np.shape(a) if isinstance(a, NUMERIC) else None for a in filled])
+    return y, functools.partial(_pull_rule, callee, pullback, n, template, shapes)
 
 
-def _pull_rule(callee: Any, pullback: Any, n: int, template: tuple[Any, ...], g: Any) -> Any:
+NUMERIC = (float, complex, np.inexact, np.ndarray)
+
+
+def _pull_rule(
+    callee: Any, pullback: Any, n: int, template: tuple[Any, ...], shapes: tuple[Any, ...], g: Any
+) -> Any:
     """One cotangent per positional argument, or one per argument; one alone need not be in a tuple."""
     given = pullback(g)
     given = given if isinstance(given, tuple) else (given,)
@@ -102,9 +110,21 @@ def _pull_rule(callee: Any, pullback: Any, n: int, template: tuple[Any, ...], g:
             f"{n} arguments; give one per positional argument, None where there is none",
             user_position(),
         )
+    for i, (cotangent, shape) in enumerate(zip(given, shapes, strict=False)):
+        _check_shape(callee, i, cotangent, shape)
     missing = Missing(context_rules.name_of(callee))
     every = (*(None if c is NotImplemented else c for c in given), *[missing] * (len(template) - len(given)))
     return _at_holes(every, template)
+
+
+def _check_shape(callee: Any, i: int, cotangent: Any, shape: Any) -> None:
+    if shape is None or cotangent is None or cotangent is NotImplemented or np.shape(cotangent) == shape:
+        return
+    raise DerivativeError(
+        f"the pullback of the rule for {context_rules.name_of(callee)} gave a cotangent of shape "
+        f"{np.shape(cotangent)} for argument {i} of shape {shape}; a cotangent has the shape of its argument",
+        user_position(),
+    )
 
 
 class Unruled:

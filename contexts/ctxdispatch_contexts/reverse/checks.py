@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,21 @@ def check_grads(
     """Check the derivatives of `f` at `args` against central differences in a random direction.
 
     For a random tangent v and cotangent w, <w, (f(x + eps v) - f(x - eps v)) / (2 eps)> must equal
-    <pullback(w), v>. Arguments and results may be numbers, arrays and tuples, lists, dicts of them. `order` 1
-    and mode "rev" are what there is. Raises AssertionError with both numbers where they differ by more than
-    `atol + rtol * |expected|` (defaults by the arguments' precision), ValueError for an order or mode that
-    does not exist.
+    <pullback(w), v>. Arguments and results may be numbers, arrays and tuples, lists, dicts, objects of them.
+    `order` 1 and mode "rev" are what there is. Raises AssertionError with both numbers where they differ by
+    more than `atol + rtol * |expected|` (defaults by the arguments' precision), ValueError for an order or
+    mode that does not exist, and where there is no float in `args`.
     """
     if order != 1 or set(modes) - {"rev"}:
         raise ValueError(
             f"check_grads has order 1 and mode 'rev', not order {order} and modes {tuple(modes)}"
         )
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
+    if not _leaves(args):
+        raise ValueError(
+            "there is nothing to check: no float and no array of floats in args; check a function of "
+            "numbers, arrays, or tuples, lists, dicts and objects of them"
+        )
     single = _is_single(args)
     eps = eps or (1e-2 if single else 1e-6)
     atol = (2e-2 if single else 1e-5) if atol is None else atol
@@ -56,11 +62,19 @@ def _leaves(tree: Any) -> list[Any]:
         return [leaf for value in tree.values() for leaf in _leaves(value)]
     if isinstance(tree, (tuple, list)):
         return [leaf for value in tree for leaf in _leaves(value)]
+    if _is_object(tree):
+        return _leaves(vars(tree))
     return [tree] if _is_inexact(tree) else []
 
 
 def _is_inexact(x: Any) -> bool:
     return isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc")
+
+
+def _is_object(x: Any) -> bool:
+    """An instance of a user's class with attributes."""
+    other = (type, FunctionType, ModuleType, MethodType, np.ndarray, np.generic)
+    return hasattr(x, "__dict__") and not isinstance(x, other)
 
 
 def _map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
@@ -69,6 +83,10 @@ def _map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     if isinstance(tree, (tuple, list)):
         items = [_map(function, *each) for each in zip(tree, *others, strict=True)]
         return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
+    if _is_object(tree):
+        twin = copy.copy(tree)
+        twin.__dict__.update(_map(function, vars(tree), *map(vars, others)))
+        return twin
     return function(tree, *others)
 
 
