@@ -414,3 +414,35 @@ def test_errors_of_the_users_code_are_unchanged():
 
 def divides(x, y):
     return x / y
+
+
+class Quadratic:
+    def __init__(self, a):
+        self.a = a
+
+    def value(self, x):
+        return self.a * x * x
+
+
+def square(t):
+    return t * t
+
+
+gradient_of_square = grad(square)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda w: grad(square)(w) * w,
+        lambda w: gradient_of_square(w) * w,
+        lambda w: grad(lambda t: t * t)(w) * w,
+        lambda w: grad(lambda t: t * w)(w) * w,
+        lambda w: vjp(square, w)[1](1.0)[0],
+        lambda w: value_and_grad(square)(w)[1],
+        lambda w: overdub(ADContext(), square, w)[0],
+        lambda w: grad(Quadratic(2.0).value)(w) * w,
+    ],
+)
+def test_a_gradient_in_a_differentiated_function_is_refused_by_name(f):
+    refused(["second derivatives are not there yet", f"{__file__}:"], DerivativeError, grad(f), 2.0)

@@ -35,6 +35,7 @@ from ctxdispatch_contexts.reverse.errors import (
     described,
 )
 from ctxdispatch_contexts.reverse.lifting import lifted
+from ctxdispatch_contexts.reverse.prepare import makes_derivatives
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.ruled import Ruled
 from ctxdispatch_contexts.reverse.rules import operand_type
@@ -326,6 +327,8 @@ def _unsupported(fn: FunctionType) -> str:
     """Why a Python function cannot be read, or nothing."""
     if getattr(fn, "_is_gradient", False):
         return f"{described(fn)} is a gradient: second derivatives are not there yet; {REMEDY}"
+    if makes_derivatives(fn):
+        return f"{described(fn)} makes a derivative: second derivatives are not there yet; {REMEDY}"
     try:
         lifted(fn)
     except UnsupportedSyntax as error:

@@ -27,5 +27,7 @@ def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
 
 
 def made_at_run_time(callee: Any) -> bool:
-    """A function that another one makes, maybe anew at each call."""
-    return type(callee) is FunctionType and bool(callee.__closure__ or "<locals>" in callee.__qualname__)
+    """A function of the user's that another one makes, maybe anew at each call."""
+    if type(callee) is not FunctionType or "__overdub__" in callee.__dict__:
+        return False
+    return bool(callee.__closure__ or "<locals>" in callee.__qualname__)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.prune import prune
@@ -220,7 +221,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
     if isinstance(fn, FunctionType):
-        return None if hasattr(fn, "_is_gradient") or fn in STAY else Target(fn)
+        return None if makes_derivatives(fn) or fn in STAY else Target(fn)
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
         return Target(fn.__func__, [Const(fn.__self__)])
     if type(fn) is functools.partial:
@@ -230,6 +231,11 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
         prepared.assume(AttrIs(type(fn), "__call__", call))
         return Target(call, [op.callee])
     return None
+
+
+def makes_derivatives(fn: FunctionType) -> bool:
+    """A gradient, or what makes one: no part of the program."""
+    return "__overdub__" in fn.__dict__ or fn in (overdub, recurse)
 
 
 def _of_partial(op: Op, partial: functools.partial[Any], prepared: Prepared) -> Target | None:
