@@ -260,9 +260,12 @@ def against_three(x):
 
 def test_a_program_that_is_the_same_for_every_length_is_one():
     before = count("logsumexp")
-    for n in (5, 1, 3, 1, SHORT - 1, SHORT, SHORT + 1):
+    for n in (5, 1, 0, 3, 1, SHORT - 1, SHORT, SHORT + 1):
         x = np.linspace(-1.0, 1.0, n)
-        np.testing.assert_allclose(grad(logsumexp)(x), np.exp(x) / np.exp(x).sum(), rtol=1e-14)
+        with np.errstate(divide="ignore"):
+            found = grad(logsumexp)(x)
+        np.testing.assert_allclose(found, np.exp(x) / np.exp(x).sum(), rtol=1e-14)
+        assert found.shape == (n,)
     assert count("logsumexp") - before == 1
     assert "len" not in [i.argval for i in dis.get_instructions(grad(logsumexp).__code__)][:10]
 
@@ -285,6 +288,23 @@ def test_short_and_long_arrays_are_divided_alike(n, dtype):
     value, found = value_and_grad(normalised)(x, y)
     assert found.dtype == np.dtype(dtype) and value == normalised(x, y)
     np.testing.assert_allclose(found, np.exp(x) / np.exp(x).sum() - y, rtol=1e-5 if dtype == "f4" else 1e-13)
+
+
+@pytest.mark.parametrize("reduceat", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 3, SHORT, 2 * SHORT])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_either_sum_of_a_short_array(reduceat, n, dtype, monkeypatch):
+    monkeypatch.setattr("ctxdispatch.passes.shares.REDUCEAT", reduceat)
+    x = np.linspace(-1.0, 1.0, n, dtype=dtype)
+    with np.errstate(divide="ignore"):
+        found = grad(types.FunctionType(logsumexp.__code__, globals()))(x)
+    assert found.dtype == x.dtype and found.shape == (n,)
+    np.testing.assert_allclose(found, np.exp(x) / np.exp(x).sum(), rtol=1e-6 if dtype == "f4" else 1e-14)
+
+
+def test_the_value_is_that_of_the_plain_call():
+    x = np.linspace(-3.0, 1.0, 97)
+    assert value_and_grad(logsumexp)(x)[0] == logsumexp(x)
 
 
 def test_division_by_zero_warns_and_gives_what_numpy_gives():

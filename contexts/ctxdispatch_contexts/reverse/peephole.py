@@ -6,6 +6,7 @@
     reduce(x, 1, keepdims=True)        reduce(x, 1, None, None, True): half a microsecond of keywords
                                        (everywhere)
     1.0 / s * e                        share(e, s), which `passes.shares` spells as the length of e asks for
+    share(e, sum(e))                   normalised(e), likewise
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from ctxdispatch.ir.graph import Const, Graph, Op, Value
 from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.shares import share
+from ctxdispatch.passes.shares import normalised, share
 from ctxdispatch_contexts.reverse.rules import operand_type
 
 PARAMETERS = ("axis", "dtype", "out", "keepdims")
@@ -94,7 +95,19 @@ def _as_share(
         ):
             ops.remove(maker)
             op.callee, op.args, op.syntax = Const(share), [e, s], False
+            _as_normalised(ops, op, makers, used)
             return
+
+
+def _as_normalised(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any) -> None:
+    """share(e, sum(e)) with a sum that is read nowhere else."""
+    e, s = op.args
+    maker = makers.get(s) if isinstance(s, Value) else None
+    if maker is None or maker not in ops or len(used[s]) != 1 or not _is_add_reduce(maker):
+        return
+    if len(maker.args) == 1 and maker.args[0] is e and not maker.kwnames:
+        ops.remove(maker)
+        op.callee, op.args = Const(normalised), [e]
 
 
 def _positional(op: Op) -> None:
