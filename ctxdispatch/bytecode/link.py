@@ -117,7 +117,7 @@ class Linker:
         self._add("PUSH_EXC_INFO", 0, NOWHERE)
         self._const("LOAD_CONST", Exception, NOWHERE)
         self._add("CHECK_EXC_MATCH", 0, NOWHERE)
-        self._add(test, at + 7, NOWHERE)
+        self._add(test, at + 7, NOWHERE)  # to the SWAP: not an Exception
         self._add("POP_TOP", 0, NOWHERE)
         self._add("POP_EXCEPT", 0, NOWHERE)
         self._add("JUMP_BACKWARD", self._starts[target], NOWHERE)

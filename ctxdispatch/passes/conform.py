@@ -97,27 +97,16 @@ def unnoticed(
     is_live: Callable[[Op], bool],
 ) -> list[tuple[Op, Pair]]:  # fmt: skip
     """The dead ops in `order` that alone would notice that shapes do not go together."""
-    always = _always(entry, meet)
     shapes, found = Shapes(makers), []
-    live: dict[Block, list[Op]] = {}
-    dead: list[tuple[Block, Op, Pair]] = []
-    for block in order:
-        for op in block.ops:
-            pair = shapes.pair(op)
-            if pair is None:
-                continue
-            if is_live(op):
-                live.setdefault(block, []).append(op)
-            else:
-                dead.append((block, op, pair))
-    if not dead:
-        return []
-    for block in live:
+    pairs = [(b, op, pair) for b in order for op in b.ops if (pair := shapes.pair(op)) is not None]
+    dead = [each for each in pairs if not is_live(each[1])]
+    always = _always(entry, meet) if dead else set()
+    live = [(block, op) for block, op, _ in pairs if is_live(op)]
+    for block, op in live:
         if block in always:
-            for op in live[block]:
-                shapes.see(op)
+            shapes.see(op)
     for block, op, pair in dead:
-        here = shapes if block in always else _with(shapes, live.get(block, ()))
+        here = shapes if block in always else _with(shapes, [o for b, o in live if b is block])
         if not here.same(*pair):
             found.append((op, pair))
             here.see(op)

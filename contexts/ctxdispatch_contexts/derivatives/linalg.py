@@ -36,6 +36,7 @@ def over(g):
 
 @vjp(np.linalg.solve, arrays=2)
 def solve(g, y, a, b):
+    """bar(b) = a^-T g, bar(a) = -bar(b) y^T."""
     if b.ndim == 1:
         if a.ndim == 2:
             gb = np.linalg.solve(a.T, g)
@@ -104,6 +105,7 @@ def cholesky(g, y, a, /, *, upper=False):
 
 @vjp(np.linalg.qr)
 def qr(g, y, a, mode="reduced"):
+    """Of a matrix with at least as many rows as columns, of full rank."""
     if mode != "reduced" or a.shape[-2] < a.shape[-1]:
         raise NotImplementedError(
             "no derivative of qr but with mode='reduced' and at least as many rows as columns"
@@ -141,6 +143,7 @@ def eigvalsh(g, y, a, UPLO="L"):
 
 @vjp(np.linalg.svd)
 def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
+    """The derivatives of the vectors are infinite where two singular values coincide."""
     if not compute_uv:
         return singular_values(g, a)
     if full_matrices and a.shape[-1] != a.shape[-2]:

@@ -24,6 +24,7 @@ MISSING = object()
 
 @lower(builtins.sum)
 def sum_(iterable, /, start=0):
+    """Of numbers and arrays `sum` itself, which has a rule; of anything else, one after the other."""
     items = list(iterable)
     if len(items) == 0:
         return start

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
@@ -54,7 +54,8 @@ def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callab
     wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     mode = Mode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
     if ad.is_direct(f, ADContext):
-        return ad.entry_function(f, _resolved(f, mode), ADContext, 0, ())
+        checked = _checked(mode, f.__code__.co_argcount, f.__qualname__)
+        return ad.entry_function(f, checked, ADContext, 0, ())
     return _by_call(f, mode)
 
 
@@ -67,13 +68,8 @@ def _check_argnums(argnums: Any) -> None:
         )
 
 
-def _resolved(f: FunctionType, mode: Mode) -> Mode:
-    """Negative argnums count from the end; others must exist."""
-    n = f.__code__.co_argcount
-    return _checked(mode, n, f.__qualname__)
-
-
 def _checked(mode: Mode, n: int, name: str) -> Mode:
+    """`mode` for a function of n positional arguments: negative argnums count from the end."""
     assert mode.wrt is not None
     return replace(mode, wrt=ad.checked_indices(mode.wrt, n, name))
 

@@ -214,6 +214,7 @@ def _line(op: Op) -> Any:
 
 
 def mutation_message(op: Op) -> str:
+    """Why the store `op` is refused, and what to write instead; the types of its operands are filled in."""
     if op.fn is primitives.cell_set:
         return (
             "a variable that an inner function reads, and that depends on what is differentiated, is "

@@ -7,7 +7,7 @@ import functools
 from types import CellType, FunctionType, SimpleNamespace
 from typing import Any
 
-from ctxdispatch_contexts.reverse.assigned import assigned_free
+from ctxdispatch_contexts.reverse.assigned import assigned_free, is_empty
 from ctxdispatch_contexts.reverse.entry import Entry
 from ctxdispatch_contexts.reverse.entry_keys import ById
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
@@ -69,12 +69,10 @@ def _bind(
 
 
 def contents(cell: CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        raise DerivativeError(
-            "a closure with a variable that is not bound yet was called", user_position()
-        ) from None
+    """What a closure has captured; DerivativeError where that is not bound."""
+    if is_empty(cell):
+        raise DerivativeError("a closure with a variable that is not bound yet was called", user_position())
+    return cell.cell_contents
 
 
 def _as_closure(pullback: Any, names: tuple[str, ...], places: tuple[int, ...], g: Any) -> Any:

@@ -65,10 +65,11 @@ class Specialised:
 
     @property
     def body(self) -> Callable[..., Any]:
-        with _compiling:  # programs of one entry share a pool
-            self._body = self._body or make_function(
-                self._plain, self._entry.namespace, self._entry.source.cells, self._entry.pool
-            )
+        if self._body is None:
+            with _compiling:  # programs of one entry share a pool
+                self._body = self._body or make_function(
+                    self._plain, self._entry.namespace, self._entry.source.cells, self._entry.pool
+                )
         return self._body
 
     def holds(self) -> bool:

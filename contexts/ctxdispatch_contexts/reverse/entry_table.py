@@ -25,26 +25,21 @@ from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
 from ctxdispatch_contexts.reverse.entry import Entry
 from ctxdispatch_contexts.reverse.entry_keys import ById, holes, literal_key
 from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
-from ctxdispatch_contexts.reverse.owned import Bounded, generated, get_or_make
+from ctxdispatch_contexts.reverse.owned import Bounded, generated
 from ctxdispatch_contexts.reverse.program import CALL, Mode
 from ctxdispatch_contexts.reverse.shared import cut, shared_function, takes_own
-from ctxdispatch_contexts.reverse.sources import AnySource, CallSource, Default, Source
+from ctxdispatch_contexts.reverse.sources import CallSource, Default, Source
 
 _others = Bounded(1024)
 
 
-def _entry(owner: Any, context: Any, mode: Mode, key: Any, source: Callable[[], AnySource]) -> Entry:
-    def make() -> Entry:
-        return Entry(source(), mode, context)
-
-    if type(owner) is FunctionType:
-        return get_or_make(owner, (context, mode, key), make)
-    return _others.get_or_make((ById(owner), context, mode, key), make)
-
-
-def call_entry(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Entry:
-    key = (literal_key(template), kwnames)
-    return _entry(callee, context, CALL, key, lambda: CallSource(callee, template, kwnames))
+def call_entry(
+    context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...], mode: Mode = CALL
+) -> Entry:
+    """The entry for calls of `callee` with the template's literals."""
+    table = generated(callee) if type(callee) is FunctionType else _others
+    key = (ById(callee), context, mode, literal_key(template), kwnames)
+    return table.get_or_make(key, lambda: Entry(CallSource(callee, template, kwnames), mode, context))
 
 
 def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str, ...]) -> Callable[..., Any]:
@@ -56,8 +51,7 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
     behind = None if context.has_rules(f) else function_behind(f)
     if behind is not None:
         return _bound(*behind, mode, context, n, kwnames)
-    key = (n, kwnames)
-    function = _entry(f, context, mode, key, lambda: CallSource(f, holes(n + len(kwnames)), kwnames)).function
+    function = call_entry(context, f, holes(n + len(kwnames)), kwnames, mode).function
     if not kwnames:
         return function
     if not mode.split:
@@ -66,13 +60,15 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
 
 
 def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
-    key = (context, mode, ById(f.__code__), len(f.__defaults__ or ()))
-    found: Callable[..., Any] | None = generated(f).get(key)
-    if found is not None:
-        return found
-    if get_or_make(f, takes_own, lambda: "own" if takes_own(f) else "shared") == "shared":
-        return get_or_make(f, key, lambda: shared_function(f, mode, context, _again))
-    return get_or_make(f, key, lambda: Entry(Source(f), mode, context, _again).function)
+    table = generated(f)
+    own = table.get_or_make(takes_own, lambda: takes_own(f))
+
+    def make() -> Callable[..., Any]:
+        if own:
+            return Entry(Source(f), mode, context, _again).function
+        return shared_function(f, mode, context, _again)
+
+    return table.get_or_make((context, mode, ById(f.__code__), len(f.__defaults__ or ())), make)
 
 
 def _again(f: FunctionType, mode: Mode, context: Any, *args: Any) -> Any:

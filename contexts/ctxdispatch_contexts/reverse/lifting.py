@@ -8,7 +8,7 @@ from typing import Any
 from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch_contexts.reverse.entry_keys import ById
-from ctxdispatch_contexts.reverse.owned import Bounded, get_or_make
+from ctxdispatch_contexts.reverse.owned import Bounded, generated
 
 _closures = Bounded(1024)
 
@@ -18,7 +18,7 @@ def lifted(function: FunctionType) -> Graph:
     code = function.__code__
     if made_at_run_time(function):
         return lifted_code(code, function.__globals__)
-    return get_or_make(function, (lifted, ById(code)), lambda: lift(function))
+    return generated(function).get_or_make((lifted, ById(code)), lambda: lift(function))
 
 
 def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:

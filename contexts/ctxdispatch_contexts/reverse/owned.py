@@ -19,8 +19,27 @@ T = TypeVar("T")
 
 ATTRIBUTE = "__ctxdispatch__"
 
+_lock = threading.RLock()
 
-class Generated(dict[Hashable, Any]):
+
+class Table(dict[Hashable, Any]):
+    """Values by key; one per key, however many threads ask at once."""
+
+    __slots__ = ()
+
+    def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
+        found: T | None = self.get(key)
+        if found is not None:
+            return found
+        with _lock:
+            return self[key] if key in self else self._put(key, make())  # type: ignore[no-any-return]
+
+    def _put(self, key: Hashable, value: T) -> T:
+        self[key] = value
+        return value
+
+
+class Generated(Table):
     """What was generated for `owner`, by what it was generated for."""
 
     __slots__ = ("owner",)
@@ -36,7 +55,19 @@ class Generated(dict[Hashable, Any]):
         return f"<{len(self)} generated programs>"
 
 
-_lock = threading.RLock()
+class Bounded(Table):
+    """At most `size` values, the oldest dropped."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def _put(self, key: Hashable, value: T) -> T:
+        super()._put(key, value)
+        if len(self) > self._size:
+            del self[next(iter(self))]
+        return value
 
 
 def generated(function: FunctionType) -> Generated:
@@ -49,32 +80,3 @@ def generated(function: FunctionType) -> Generated:
         if type(found) is not Generated or found.owner is not function:
             found = function.__dict__[ATTRIBUTE] = Generated(function)
         return found
-
-
-class Bounded:
-    """Values by key, at most `size`; one per key, however many threads ask at once."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._values: dict[Hashable, Any] = {}
-
-    def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
-        found: T | None = self._values.get(key)
-        if found is not None:
-            return found
-        with _lock:
-            if key not in self._values:
-                self._values[key] = make()
-                if len(self._values) > self._size:
-                    del self._values[next(iter(self._values))]
-            return self._values[key]  # type: ignore[no-any-return]
-
-
-def get_or_make(function: FunctionType, key: Hashable, make: Callable[[], T]) -> T:
-    """As `Bounded.get_or_make`, of what is generated for `function`."""
-    table = generated(function)
-    found: T | None = table.get(key)
-    if found is not None:
-        return found
-    with _lock:
-        return table[key] if key in table else table.setdefault(key, make())  # type: ignore[no-any-return]

@@ -61,6 +61,7 @@ class Tests:
 
 
 def check_type(tests: Tests, a: Operand, type_: T.Type) -> None:
+    """Append the tests that `a` is of this type. Any, and what `guardable` leaves out, needs none."""
     match type_:
         case T.Known(value):
             tests.is_(a, value)
