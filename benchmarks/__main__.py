@@ -5,58 +5,86 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 COLUMNS = ("primal", "hand", "ours", "autograd", "torch", "jax")
+SECOND_ORDER = ("primal", "hand", "strided", "ideal", "grad", "100 jvps", "ours", "autograd", "torch", "jax")
+SPARSE = ("primal", "hand", "ours", "asdex")
 
 
 def main() -> None:
     options = parse_options()
     limit_threads(options.threads)  # before anything imports NumPy: a BLAS reads its thread count once
-    from . import table
-    from .workloads import all_workloads
-
-    chosen = [w for w in all_workloads(options.widths) if options.only.lower() in w.name.lower()]
-    if not chosen:
-        sys.exit(f"no workload's name contains {options.only!r}; there are: "
-                 + "; ".join(w.name for w in all_workloads(options.widths)))  # fmt: skip
-    if options.first_call:
-        results = first_calls(chosen, options)
-        table.show(table.first_call_table(results))
-    else:
-        results = gradients(chosen, options)
-        table.show(table.results_table(results, options.columns))
+    results = run(options)
     explain(results)
     if options.json:
         write_json(options, results)
 
 
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure the workloads that are chosen, and show the table."""
+    from . import second_order, sparse, table, workloads
+
+    if options.second_order or options.sparse:
+        other = second_order if options.second_order else sparse
+        chosen = choose(other.all_workloads(), options.only)
+        results = derivatives(chosen, other.prepare, options)
+        targets = {w.name: w.targets for w in chosen}
+        table.show(table.second_order_table(results, options.columns, targets))
+        return results
+    chosen = choose(workloads.all_workloads(options.widths), options.only)
+    if options.first_call:
+        results = first_calls(chosen, options)
+        table.show(table.first_call_table(results))
+    else:
+        from .peers import prepare
+
+        results = derivatives(chosen, prepare, options)
+        table.show(table.results_table(results, options.columns))
+    return results
+
+
+def choose(workloads: list, name: str) -> list:
+    if chosen := [w for w in workloads if name.lower() in w.name.lower()]:
+        return chosen
+    sys.exit(f"no workload's name contains {name!r}; there are: " + "; ".join(w.name for w in workloads))
+
+
 def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Gradients compared in one interleaved run. Every column is checked against the "
+        description="Derivatives compared in one interleaved run. Every column is checked against the "
         "derivative by hand before it is timed. Read the ratios: times depend on the machine.",
     )
     parser.add_argument("--only", default="", metavar="NAME", help="workloads whose name contains NAME")
-    parser.add_argument("--columns", type=names, default=COLUMNS, help=f"some of {','.join(COLUMNS)}")
+    parser.add_argument("--columns", type=names,
+                        help=f"some of {','.join(COLUMNS)}; of --second-order also "
+                        "strided,ideal,grad,100 jvps; of --sparse asdex")  # fmt: skip
     parser.add_argument("--widths", type=widths, default=(64, 128, 256, 512, 1024, 2048),
                         help="of the MLP with batch 16, e.g. 64,1024")  # fmt: skip
     parser.add_argument("--repeat", type=int, default=0,
                         help="rounds (default 50), or processes for --first-call (default 5)")  # fmt: skip
     parser.add_argument("--threads", type=int, default=1, help="for linear algebra; 0 leaves the default")
-    parser.add_argument("--first-call", action="store_true",
-                        help="time the first call, ours and JAX jit's, in fresh processes")  # fmt: skip
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--first-call", action="store_true",
+                       help="time the first call, ours and JAX jit's, in fresh processes")  # fmt: skip
+    other.add_argument("--second-order", action="store_true",
+                       help="higher orders, Hessians, Jacobians, against their targets")  # fmt: skip
+    other.add_argument("--sparse", action="store_true",
+                       help="sparse Jacobians and Hessians, and patterns, against their targets")  # fmt: skip
     parser.add_argument("--json", metavar="FILE", help="write all figures, seconds per call, to FILE")
-    return parser.parse_args()
+    options = parser.parse_args()
+    known = SECOND_ORDER if options.second_order else SPARSE if options.sparse else COLUMNS
+    options.columns = options.columns or known
+    if unknown := set(options.columns) - set(known):
+        parser.error(f"--columns: unknown: {', '.join(sorted(unknown))}")
+    return options
 
 
 def names(text: str) -> tuple[str, ...]:
-    chosen = tuple(text.split(","))
-    if unknown := set(chosen) - set(COLUMNS):
-        raise argparse.ArgumentTypeError(f"unknown: {', '.join(sorted(unknown))}")
-    return chosen
+    return tuple(text.split(","))
 
 
 def widths(text: str) -> tuple[int, ...]:
@@ -72,9 +100,10 @@ def limit_threads(count: int) -> None:
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false " + os.environ.get("XLA_FLAGS", "")
 
 
-def gradients(workloads: list, options: argparse.Namespace) -> dict[str, Any]:
+def derivatives(
+    workloads: list, prepare: Callable[[str, Any], Any], options: argparse.Namespace
+) -> dict[str, Any]:
     """Workload -> column -> seconds per call in every round, or why there are none."""
-    from .peers import prepare
     from .timing import measure
 
     rounds = options.repeat or 50
@@ -119,7 +148,8 @@ def explain(results: dict[str, Any]) -> None:
 
 
 def write_json(options: argparse.Namespace, results: dict[str, Any]) -> None:
-    kind = "first_call" if options.first_call else "gradient"
+    kinds = ("first_call", "second_order", "sparse")
+    kind = next((kind for kind in kinds if getattr(options, kind)), "gradient")
     about = {"python": platform.python_version(), "threads": options.threads, "kind": kind}
     with open(options.json, "w") as file:
         json.dump({**about, "results": results}, file, indent=1)

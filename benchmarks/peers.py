@@ -6,6 +6,7 @@ A peer runs the very code object of the program, with its own `np` and `math` pu
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,9 @@ def torch(workload: Workload) -> Prepared:
 
     program = with_modules(workload.program, torch_as_numpy())
     positions = workload.argnums if isinstance(workload.argnums, tuple) else (workload.argnums,)
-    args = [a if isinstance(a, int) else torch.tensor(a, dtype=torch_dtype(a)) for a in workload.make_args()]
+    args = as_torch(workload.make_args())
     inputs = [args[i].requires_grad_() for i in positions]
-    return Prepared(lambda *args: torch.autograd.grad(program(*args), inputs), tuple(args), tuple)
+    return Prepared(lambda *args: torch.autograd.grad(program(*args), inputs), args, tuple)
 
 
 def jax(workload: Workload) -> Prepared:
@@ -63,7 +64,7 @@ def jax(workload: Workload) -> Prepared:
         jax.grad(with_modules(workload.program, jax.numpy), argnums=workload.argnums),
         static_argnums=workload.static_argnums,
     )
-    args = tuple(jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in workload.make_args())
+    args = as_jax(workload.make_args())
     return Prepared(lambda *args: jax.block_until_ready(gradient(*args)), args, workload.gradients)
 
 
@@ -71,8 +72,11 @@ COLUMNS = {"primal": primal, "hand": hand, "ours": ours, "autograd": autograd, "
 
 
 def with_modules(program: Callable[..., Any], module: Any) -> Callable[..., Any]:
-    """The same program with `module` for both `np` and `math`."""
-    return types.FunctionType(program.__code__, {**program.__globals__, "np": module, "math": module})
+    """The same program with `module` for both `np` and `math`, in the functions too that it captured."""
+    captured = [cell.cell_contents for cell in program.__closure__ or ()]
+    cells = [with_modules(c, module) if isinstance(c, types.FunctionType) else c for c in captured]
+    namespace = {**program.__globals__, "np": module, "math": module}
+    return types.FunctionType(program.__code__, namespace, closure=tuple(map(types.CellType, cells)))
 
 
 def torch_as_numpy() -> Any:
@@ -82,6 +86,18 @@ def torch_as_numpy() -> Any:
     return types.SimpleNamespace(**{name: getattr(torch, name) for name in names.split()})
 
 
+def as_torch(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    import torch
+
+    return tuple(a if isinstance(a, int) else torch.tensor(a, dtype=torch_dtype(a)) for a in args)
+
+
+def as_jax(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    import jax
+
+    return tuple(jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in args)
+
+
 def torch_dtype(value: Any) -> Any:
     import torch
 
@@ -89,22 +105,31 @@ def torch_dtype(value: Any) -> Any:
 
 
 def prepare(column: str, workload: Workload) -> Prepared | str:
-    """The column's gradient, called once and checked against the one by hand; or why there is none."""
-    try:
-        prepared = COLUMNS[column](workload)
-    except ImportError as error:
-        return f"refused: {error}" if column == "ours" else "not installed"
-    try:
-        result = prepared.call(*prepared.args)
-    except Exception as error:
-        return f"refused: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    if prepared.gradients and not agree(prepared.gradients(result), reference(workload)):
-        return "wrong"
-    return prepared
+    return checked(column, partial(COLUMNS[column], workload), partial(reference, workload))
 
 
 def reference(workload: Workload) -> tuple[Any, ...]:
     return workload.gradients(workload.by_hand(*workload.make_args()))
+
+
+def checked(
+    column: str, make: Callable[[], Prepared | None], expected: Callable[[], tuple[Any, ...]]
+) -> Prepared | str:
+    """The column's derivative, called once and checked against the one by hand; or why there is none: "-"
+    where `make` gives None, for the workload has no such column."""
+    try:
+        prepared = make()
+    except ImportError as error:
+        return f"refused: {error}" if column == "ours" else "not installed"
+    if prepared is None:
+        return "-"
+    try:
+        result = prepared.call(*prepared.args)
+    except Exception as error:
+        return f"refused: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+    if prepared.gradients and not agree(prepared.gradients(result), expected()):
+        return "wrong"
+    return prepared
 
 
 def agree(gradients: tuple[Any, ...], expected: tuple[Any, ...]) -> bool:

@@ -49,3 +49,26 @@ def mlp(W1, b1, W2, b2, x, y):
     z = h @ W2 + b2
     log_norm = np.log(np.sum(np.exp(z), axis=1, keepdims=True))
     return -np.mean(np.sum(y * (z - log_norm), axis=1))
+
+
+# -- of the second table: derivatives of higher order --------------------------------------------------------
+
+
+def wobble(x):
+    return math.sin(math.cos(x)) * x
+
+
+def rosenbrock(x):
+    return np.sum(100.0 * (x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
+
+
+def flat_mlp(p, x, y):
+    """Mean cross-entropy of a network 4-5-4, whose 49 parameters are one vector; x, y (n, 4), y one-hot."""
+    h = np.tanh(x @ p[:20].reshape(4, 5) + p[20:25])
+    z = h @ p[25:45].reshape(5, 4) + p[45:]
+    log_norm = np.log(np.sum(np.exp(z), axis=1, keepdims=True))
+    return -np.mean(np.sum(y * (z - log_norm), axis=1))
+
+
+def gated(x, A):
+    return np.tanh(A @ x) * x

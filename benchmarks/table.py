@@ -2,22 +2,47 @@
 
 import statistics
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .timing import ratio
 
 Times = dict[str, list[float] | str]
 
 
-def results_table(results: dict[str, Times], columns: Sequence[str]) -> list[list[str]]:
+def results_table(
+    results: dict[str, Times], columns: Sequence[str], against: Sequence[str] = ("primal", "hand")
+) -> list[list[str]]:
     """A header and a row a workload: every column's time, then `ours` as ratios, then the peers to `ours`."""
-    ratios = [("ours", "primal"), ("ours", "hand"), *((c, "ours") for c in columns if c in PEERS)]
+    ratios = [*(("ours", base) for base in against), *((c, "ours") for c in columns if c in PEERS)]
     ratios = [(a, b) for a, b in ratios if a in columns and b in columns]
     header = ["workload", *columns, *(f"{a}/{b}" for a, b in ratios)]
     return [header, *(row(name, times, columns, ratios) for name, times in results.items())]
 
 
 PEERS = ("autograd", "torch", "jax")
+
+
+Targets = Mapping[str, Mapping[str, float]]
+"""Workload -> column -> how many times as long as that `ours` may take."""
+
+
+def second_order_table(
+    results: dict[str, Times], columns: Sequence[str], targets: Targets
+) -> list[list[str]]:
+    """The same for those columns that some workload has; last, what `ours` takes of what its targets name."""
+    columns = [c for c in columns if any(times[c] != "-" for times in results.values())]
+    header, *rows = results_table(results, columns, against=("hand",))
+    held = [", ".join(target_cells(times, targets[name])) for name, times in results.items()]
+    return [[*header, "target"], *([*cells, last] for cells, last in zip(rows, held))]
+
+
+def target_cells(times: Times, targets: Mapping[str, float]) -> Iterator[str]:
+    """`1.2 ideal (1.6)`, or with a mark, where the target is missed, `1.7 ideal (1.6!)`."""
+    for base, most in targets.items():
+        if base in times and "ours" in times:
+            found = ratio_cell(times["ours"], times[base])
+            missed = found != "-" and ratio(times["ours"], times[base]) > most
+            yield f"{found} {base} ({most:.2g}{'!' if missed else ''})"
 
 
 def row(name: str, times: Times, columns: Sequence[str], ratios: Iterable[tuple[str, str]]) -> list[str]:

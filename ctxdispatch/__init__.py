@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ctxdispatch.bytecode.errors import UnsupportedSyntax
     from ctxdispatch.dispatch import Context, fallback, metadata, overdub, recurse, tag, untag
     from ctxdispatch.dispatch.show import ir
+    from ctxdispatch_contexts.forward import Dual, DualContext, jvp, linearize
+    from ctxdispatch_contexts.higher import hessian, hvp, jacfwd, jacobian, jacrev
     from ctxdispatch_contexts.reverse import (
         ADContext,
         check_grads,
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from ctxdispatch_contexts.sparsity import (
+        SparsityContext,
+        color,
+        hessian_sparsity,
+        jacobian_sparsity,
+        sparse_hessian,
+        sparse_jacobian,
+    )
 
 __version__ = "0.1.0"
 
@@ -34,15 +44,22 @@ __all__ = [
     "overdub", "recurse", "fallback", "Context", "tag", "untag", "metadata",
     "ir", "code_adjoint",
     "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "custom_rule", "check_grads",
-    "ADContext", "UnsupportedSyntax",
+    "jvp", "linearize", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
+    "jacobian_sparsity", "hessian_sparsity", "sparse_jacobian", "sparse_hessian", "color",
+    "ADContext", "DualContext", "Dual", "SparsityContext", "UnsupportedSyntax",
 ]  # fmt: skip
 
 _NAMES = {
     "ctxdispatch.dispatch": "overdub recurse fallback Context tag untag metadata",
     "ctxdispatch.dispatch.show": "ir",
     "ctxdispatch.bytecode.errors": "UnsupportedSyntax",
+    "ctxdispatch_contexts.forward": "jvp linearize DualContext Dual",
+    "ctxdispatch_contexts.higher": "jacobian jacfwd jacrev hessian hvp",
     "ctxdispatch_contexts.reverse": (
         "code_adjoint grad value_and_grad vjp checkpoint stop_gradient custom_rule check_grads ADContext"
+    ),
+    "ctxdispatch_contexts.sparsity": (
+        "jacobian_sparsity hessian_sparsity sparse_jacobian sparse_hessian color SparsityContext"
     ),
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -60,3 +60,48 @@ def test_digits_reaches_its_accuracy():
     assert done.returncode == 0, done.stderr
     assert float(re.search(r"test accuracy +([\d.]+)", done.stdout)[1]) >= 0.96
     assert re.search(r"overdub / by hand [\d.]+", done.stdout)
+
+
+# -- Newton's method -----------------------------------------------------------------------------------------
+
+
+def run_hessian(*options):
+    command = [sys.executable, EXAMPLES / "hessian.py", *options]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("options", [["--n", "2"], ["--n", "8"], ["--n", "40", "--dense", "8"]])
+def test_newton_finds_the_minimum(options):
+    done = run_hessian(*options)
+    assert done.returncode == 0, done.stderr
+    assert ("Newton-CG, n" in done.stdout) == ("--dense" in options)
+    rows = re.findall(r"^ +(\d+|last) +(\S+) +(\S+)", done.stdout, re.MULTILINE)
+    values = [float(f) for _, f, _ in rows]
+    assert [i for i, *_ in rows] == [*map(str, range(len(rows) - 1)), "last"]
+    assert values == sorted(values, reverse=True)
+    assert float(rows[-1][2]) < 1e-8
+    assert "\nconverged in" in done.stdout
+    assert float(re.search(r"\|x - 1\| = (\S+)", done.stdout)[1]) < 1e-8
+
+
+def test_the_hessian_is_nearer_than_differences_say():
+    done = run_hessian("--n", "6")
+    gradients, values = map(float, re.findall(r"relative error (\S+)", done.stdout))
+    assert gradients < 1e-7 and values < 1e-3
+
+
+def test_a_tolerance_that_is_not_reached_is_said():
+    done = run_hessian("--n", "6", "--max-iter", "3")
+    assert done.returncode == 0 and "\nnot converged in" in done.stdout
+
+
+def test_both_directions_are_newtons_near_the_minimum(monkeypatch):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import hessian
+
+    x = 1.0 + 1e-4 * np.random.default_rng(0).normal(size=12)
+    g = hessian.gradient(x)
+    exact = -np.linalg.solve(hessian.differences_of_gradients(x), g)
+    np.testing.assert_allclose(hessian.newton(x, g), exact, rtol=1e-6, atol=1e-9)
+    residual = hessian.full_hessian(x) @ hessian.newton_cg(x, g) + g
+    assert np.linalg.norm(residual) <= 0.5 * np.linalg.norm(g)

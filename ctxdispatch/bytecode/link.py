@@ -15,7 +15,7 @@ from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, Graph, Value
+from ctxdispatch.ir.graph import UNDEF, UNREAD, Graph, Value
 from ctxdispatch.ir.leaves import is_leaf
 
 OPCODE = dis.opmap
@@ -153,6 +153,7 @@ class Linker:
         self._add(name, index, pos)
 
     def const(self, name: str, value: Any, pos: Pos) -> None:
+        value = None if value is UNREAD.value else value
         if self._pool is not None and not is_leaf(value):
             self._from_pool(value, pos)
             if name == "RETURN_CONST":

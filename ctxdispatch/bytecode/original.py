@@ -27,6 +27,11 @@ def remember(code: CodeType, graph: Graph, pool: Pool) -> CodeType:
     return code.replace(co_consts=(*code.co_consts, Original(pool.index(graph))))
 
 
+def is_generated(code: CodeType) -> bool:
+    """Whether `code` is lifted as the graph it was made from."""
+    return bool(code.co_consts) and isinstance(code.co_consts[-1], Original)
+
+
 def recall(code: CodeType, closure: tuple[CellType, ...], namespace: dict[str, Any]) -> Graph | None:
     """A copy of the graph that `code` was made from, as lifting would give it: without types. `closure` is
     that of a function of this code."""

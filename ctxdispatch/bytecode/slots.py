@@ -186,7 +186,9 @@ class Slots:
 
     def _colour(self) -> None:
         """First fit; an argument has its own slot, and its name."""
-        self.names = [a.name for a in self._arguments]
+        for k, argument in enumerate(self._arguments):  # each has one of its own: calls may go by name
+            mine = bool(argument.name) and argument.name not in self.names
+            self.names.append(argument.name if mine else f"{argument.name or 't'}.{k}")
         taken = [self._range[k] for k in range(len(self._arguments))]
         pinned: list[str | None] = [*self.names]
         roots = [n for n in range(len(self._arguments), len(self._values)) if self._parent[n] == n]

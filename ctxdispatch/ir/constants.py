@@ -10,7 +10,7 @@ import types
 from typing import Any
 
 from ctxdispatch.ir.expressions import NUMBER, PRIMARY, UNARY
-from ctxdispatch.ir.graph import UNDEF, Const, Graph, Op
+from ctxdispatch.ir.graph import UNDEF, UNREAD, Const, Graph, Op
 from ctxdispatch.ir.names import Names, describe, is_literal, lookup, path_of
 from ctxdispatch.ir.primitives import load_global
 from ctxdispatch.ir.text import Shown, constant_index
@@ -76,6 +76,8 @@ class Constants:
     def _name(self, value: Any) -> Shown:
         if value is self._globals:
             return "globals()", PRIMARY
+        if value is UNREAD.value:
+            return "None", PRIMARY
         if value is UNDEF.value:
             return self._bind("UNDEF", value), PRIMARY
         if type(value) is float:  # inf or nan: finite ones are literals

@@ -85,6 +85,15 @@ class _Undef:
 UNDEF = Const(_Undef())
 
 
+class _Unread:
+    def __repr__(self) -> str:
+        return "None"
+
+
+UNREAD = Const(_Unread())
+"""What a merge is given on a path after which nobody reads it. Emitted as None."""
+
+
 class Op:
     """results = callee(*args), the last len(kwnames) of args being keyword arguments.
 

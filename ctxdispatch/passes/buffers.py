@@ -36,7 +36,7 @@ from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.cse import FRESH
 from ctxdispatch.passes.effects import operand_type
 from ctxdispatch.passes.shares import is_share, lower_shares
-from ctxdispatch.passes.types import ArrayOf, Bound, Type
+from ctxdispatch.passes.types import ArrayOf, Bound, Dim, Type
 
 
 def reuse_buffers(graph: Graph) -> Graph:
@@ -211,7 +211,7 @@ def makes_views(op: Op) -> bool:
 
 # -- the order of axes in memory -----------------------------------------------------------------------------
 
-Dims = tuple[bool | None, ...]
+Dims = tuple[Dim, ...]
 Order = frozenset[Operand]
 C: Order = frozenset()
 

@@ -1,7 +1,8 @@
 """Common subexpressions: of two pure calls with the same operands one remains, where the first dominates the
 second.
 
-On arrays 1.0 * x, x / 1.0 and their like count as x.
+On arrays 1.0 * x, x / 1.0 and their like count as x. Of numbers and arrays b * a and b + a count as a * b and
+a + b.
 
 Calls that read only what never changes are always alike. On arrays and lists two more things must hold: no op
 of the graph may change an array (`effects.writes`), and the two results must not both get out of the graph's
@@ -82,7 +83,10 @@ class _Finder:
             return None
         if any(isinstance(effects.operand_type(a), IterOf) for a in op.args):  # used up
             return None
-        return (tuple([self._operand(o) for o in op.operands()]), op.kwnames, len(op.results))
+        operands = tuple([self._operand(o) for o in op.operands()])
+        if _commutes(op):
+            return (operands[0], frozenset(operands[1:]))
+        return (operands, op.kwnames, len(op.results))
 
     def _operand(self, operand: Operand) -> Hashable:
         if isinstance(operand, Value):
@@ -97,6 +101,16 @@ def const_key(value: Anything) -> Hashable:
     if type(value) is tuple:
         return tuple(map(const_key, value))
     return (type(value), repr(value)) if type(value) is slice else id(value) if not _bound(value) else value
+
+
+def _commutes(op: Op) -> bool:
+    """a * b is b * a, of numbers and arrays: exactly, but for the payload of a nan."""
+    if op.fn not in COMMUTATIVE or len(op.args) != 2 or op.kwnames:
+        return False
+    return all(numpy_types.numeric(effects.operand_type(a)) for a in op.args)
+
+
+COMMUTATIVE = frozenset({operator.add, operator.mul, np.add, np.multiply})
 
 
 def _bound(value: Anything) -> bool:

@@ -37,8 +37,10 @@ from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lists import Lists
+from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT
 from ctxdispatch.passes.types import (
     Any,
+    ArrayOf,
     Bound,
     Exact,
     IterOf,
@@ -49,7 +51,10 @@ from ctxdispatch.passes.types import (
     Type,
     const_type,
     join,
+    named,
+    plain,
     widen,
+    with_own_lengths,
 )
 
 CallType = Callable[[Anything, Sequence[Type], tuple[str, ...]], "Type | None"]
@@ -199,7 +204,7 @@ class Run:
     def raise_type(self, value: Value, type_: Type) -> None:
         """Raise the type of `value` to include `type_`."""
         old = self.types.get(value, Never)
-        new = join(old, type_)
+        new = named(join(old, named(type_, value)), value)
         if new is old or new == old:
             return
         self.types[value] = new
@@ -215,7 +220,7 @@ class Run:
     def _terminator(self, block: Block) -> None:
         match block.terminator:
             case Return(value=value):
-                self.returned = join(self.returned, self.type(value))
+                self.returned = join(self.returned, plain(self.type(value)))
             case Jump(edge=edge):
                 self._flow(edge)
             case Branch(cond=cond, then=then, orelse=orelse):
@@ -245,7 +250,7 @@ class Run:
 
     def _join(self, target: Block, param: Value, type_: Type) -> None:
         """Chains of ever deeper tuples would not end by themselves."""
-        old = self.types.get(param, Never)
+        old, type_ = self.types.get(param, Never), plain(type_)
         if self.visits.get(target, 0) > MAX_VISITS and join(old, type_) != old:
             type_ = Any if self.visits[target] > 2 * MAX_VISITS else widen(type_)
         self.raise_type(param, type_)
@@ -277,7 +282,21 @@ class Run:
         if result is Any and not effects.reads_list(callee, args):
             # not understood: it may be one of the operands
             self.lists.keep_all(op.args, args)
-        self.set_results(op, result)
+        self.set_results(op, self._shaped(op, callee, result))
+
+    def _shaped(self, op: Op, callee: Type, result: Type) -> Type:
+        """What is made in the shape of an array has its lengths."""
+        made = isinstance(result, ArrayOf) and isinstance(callee, Known) and hashable(callee.value)
+        at = SHAPE_ARGUMENT.get(callee.value) if made else None  # type: ignore[attr-defined]
+        shape = op.args[at] if at is not None and at < len(op.args) - len(op.kwnames) else None
+        maker = self.maker.get(shape) if isinstance(shape, Value) else None
+        if maker is None or maker.fn is not getattr or not _is_shape(maker):
+            return result
+        like = self.type(maker.args[0])
+        if not isinstance(like, ArrayOf) or len(like.dims) != len(result.dims):  # type: ignore[attr-defined]
+            return result
+        named = with_own_lengths(like, maker.args[0])
+        return ArrayOf(result.dtype, tuple(n if d is None else d for n, d in zip(named.dims, like.dims)))  # type: ignore[attr-defined]
 
     def set_results(self, op: Op, type_: Type) -> None:
         if len(op.results) == 1:
@@ -338,6 +357,10 @@ class Run:
             for edge in block.edges():
                 others.update(edge.args)
         return {v for v in bases - others if isinstance(v, Value)}
+
+
+def _is_shape(op: Op) -> bool:
+    return len(op.args) == 2 and isinstance(op.args[1], Const) and op.args[1].value == "shape"
 
 
 MAX_VISITS = 12

@@ -5,6 +5,7 @@ Each rule, rule(run, op, args), sets the types of the op's results in `run`, the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import CellType as Cell
 from typing import TYPE_CHECKING
@@ -13,7 +14,19 @@ from typing import Any as Anything
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import effects, python_types, resolve
-from ctxdispatch.passes.types import Any, Exact, Known, Never, TupleOf, Type, join
+from ctxdispatch.passes.types import (
+    Any,
+    ArrayOf,
+    Exact,
+    Known,
+    Never,
+    TupleOf,
+    Type,
+    join,
+    plain,
+    with_own_lengths,
+    without_own_lengths,
+)
 
 if TYPE_CHECKING:
     from ctxdispatch.passes.infer import Run
@@ -74,7 +87,7 @@ def _store(run: Run, cell: Value, operand: Operand) -> None:
     type_ = run.type(operand)
     run.lists.keep(operand, type_)
     old = run.contents.get(cell, Never)
-    run.contents[cell] = join(old, run.type(operand))
+    run.contents[cell] = join(old, plain(type_))
     if run.contents[cell] != old:
         for block in run.readers.get(cell, ()):
             run.mark(block)
@@ -104,6 +117,21 @@ def _call_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.set_results(op, Any)
 
 
+def _getitem(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """Slices of one array that leave out as much are as long as each other."""
+    array, value = args[0], op.args[0]
+    run.lists.effects_of(op, Known(operator.getitem), args)
+    named = (
+        with_own_lengths(array, value) if isinstance(array, ArrayOf) and isinstance(value, Value) else array
+    )
+    found = run.call_result(Known(operator.getitem), (named, *args[1:]), ())
+    if isinstance(array, ArrayOf):
+        found = without_own_lengths(found, value, array)
+    if found is Any and not effects.reads_list(Known(operator.getitem), args):
+        run.lists.keep_all(op.args, args)
+    run.set_results(op, found)
+
+
 def _check_bound(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.raise_type(op.result, run.passed_type(op.result, op.args[0]))
 
@@ -117,4 +145,5 @@ SPECIAL: Mapping[Anything, Callable[[Run, Op, Sequence[Type]], None]] = {
     prim.unpack: _unpack,
     prim.call_ex: _call_ex,
     prim.check_bound: _check_bound,
+    operator.getitem: _getitem,
 }

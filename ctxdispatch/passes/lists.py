@@ -16,7 +16,19 @@ from typing import Protocol
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Graph, Op, Operand, Value, hashable
 from ctxdispatch.passes import effects, python_types
-from ctxdispatch.passes.types import Any, Bound, Exact, Known, ListOf, Never, TupleOf, Type, cls_of, widen
+from ctxdispatch.passes.types import (
+    Any,
+    Bound,
+    Exact,
+    Known,
+    ListOf,
+    Never,
+    TupleOf,
+    Type,
+    cls_of,
+    plain,
+    widen,
+)
 
 
 class Run(Protocol):
@@ -83,7 +95,7 @@ class Lists:
         self._check_foreign(operand)
         for member in self._members(operand):
             if isinstance(self.run.types.get(member), ListOf):
-                self.run.raise_type(member, Exact(list) if item is Any else ListOf(widen(item)))
+                self.run.raise_type(member, Exact(list) if item is Any else ListOf(widen(plain(item))))
 
     def escape(self, operand: Operand | None) -> None:
         """Code that we do not see may change this list from now on."""

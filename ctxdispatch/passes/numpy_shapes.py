@@ -11,10 +11,21 @@ from typing import Any as Anything
 
 import numpy as np
 
-from ctxdispatch.passes.types import Any, ArrayOf, Exact, Known, ListOf, TupleOf, Type, cls_of
+from ctxdispatch.passes.types import (
+    Any,
+    ArrayOf,
+    Dim,
+    Exact,
+    Known,
+    Length,
+    ListOf,
+    TupleOf,
+    Type,
+    cls_of,
+)
 
 Args = tuple[Type, ...]
-Dims = tuple[bool | None, ...]
+Dims = tuple[Dim, ...]
 INTS = (int, np.int64, np.int32, np.intp)
 
 
@@ -23,7 +34,14 @@ def broadcast(shapes: Sequence[Dims]) -> Dims:
     if not shapes:
         return ()
     columns = zip_longest(*(reversed(s) for s in shapes), fillvalue=True)
-    return tuple(False if False in c else True if all(c) else None for c in columns)[::-1]
+    return tuple(map(_meet, columns))[::-1]
+
+
+def _meet(column: tuple[Dim, ...]) -> Dim:
+    if False in column:
+        return False
+    rest = [d for d in column if d is not True]
+    return True if not rest else rest[0] if all(d == rest[0] for d in rest) else None
 
 
 def forget_lengths(type_: Type) -> Type:
@@ -36,6 +54,13 @@ def forget_lengths(type_: Type) -> Type:
 
 def array_or_scalar(dtype: Anything, dims: Dims, *, scalar: bool) -> Type:
     return ArrayOf(dtype, dims) if dims or not scalar else Exact(dtype.type)
+
+
+SHAPE_ARGUMENT: dict[Anything, int] = {
+    np.zeros: 0, np.ones: 0, np.empty: 0, np.full: 0, np.reshape: 1, np.broadcast_to: 1,
+    np.ndarray.reshape: 1,
+}  # fmt: skip
+"""Where functions take the shape of what they return."""
 
 
 # -- shapes given as arguments -------------------------------------------------------------------------------
@@ -171,7 +196,7 @@ class _Indexing:
     def result(self) -> Type:
         if self.rest < 0 or self.parts.count(("rest", None)) > 1:
             return Any
-        out: list[bool | None] = []
+        out: list[Dim] = []
         arrays: list[Dims] = []
         places: list[int] = []  # of the advanced parts: numbers in `parts`
         first, at = 0, 0
@@ -198,7 +223,17 @@ def _sliced(dims: Dims, index: Type) -> Dims:
     cut = index.value
     if cut.start is None and cut.stop is None and cut.step in (None, 1, -1):
         return dims
-    return (len(range(*cut.indices(1))) == 1,) if dims[0] else (None,)
+    if isinstance(dims[0], Length) and cut.step in (None, 1):
+        less = _less(cut.start or 0, cut.stop)
+        return (None if less is None else Length(dims[0].source, dims[0].less + less),)
+    return (len(range(*cut.indices(1))) == 1,) if dims[0] is True else (None,)
+
+
+def _less(start: Anything, stop: Anything) -> int | None:
+    """How many items x[start:stop] leaves out, of any x that has so many, at both ends."""
+    if type(start) is not int or start < 0 or not (stop is None or (type(stop) is int and stop < 0)):
+        return None
+    return start - (stop or 0)
 
 
 _BASIC: dict[str, Anything] = {

@@ -33,6 +33,7 @@ from ctxdispatch.passes.types import (
     Type,
     cls_of,
     join,
+    plain,
     type_of,
 )
 
@@ -70,11 +71,11 @@ def elementwise(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> T
     if not all(map(numeric, args)) or not set(kwargs) <= {"dtype"}:
         return Any
     dims = shapes.broadcast([a.dims for a in args if isinstance(a, ArrayOf)])
-    found = _on_one_element(function, args, tuple(kwargs.items()))
+    found = _on_one_element(function, tuple(map(plain, args)), tuple(kwargs.items()))
     return _with_dims(found, dims)
 
 
-def _with_dims(found: Type, dims: tuple[bool | None, ...]) -> Type:
+def _with_dims(found: Type, dims: shapes.Dims) -> Type:
     if isinstance(found, TupleOf):
         return TupleOf(tuple(_with_dims(item, dims) for item in found.items))
     return ArrayOf(found.dtype, dims) if isinstance(found, ArrayOf) else found
@@ -205,6 +206,33 @@ def _where(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     return by_sampling_data(function, args, kwargs) if len(args) == 3 else Any
 
 
+def keeping_shape(rule: Rule) -> Rule:
+    """The result has the shape of the first argument, of known lengths or not, unless it is told another."""
+
+    def kept(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+        found = rule(function, tuple(map(plain, args)), {name: plain(t) for name, t in kwargs.items()})
+        if (
+            "shape" not in kwargs
+            and isinstance(found, ArrayOf)
+            and isinstance(args[0], ArrayOf)
+            and found.ndim == args[0].ndim
+        ):
+            return ArrayOf(found.dtype, args[0].dims)
+        return found
+
+    KEEPS_SHAPE.add(kept)
+    return kept
+
+
+KEEPS_SHAPE: set[Rule] = set()
+
+
+def _ndim(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if len(args) != 1 or kwargs or not numeric(args[0]):
+        return Any
+    return Known(len(args[0].dims) if isinstance(args[0], ArrayOf) else 0)
+
+
 def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     return by_sampling_data(function, args, kwargs) if set(kwargs) <= {"dtype", "copy"} else Any
 
@@ -270,6 +298,7 @@ RULES: dict[Anything, Rule] = {
     np.ndarray.clip: by_sampling_data,
     np.ndarray.dot: by_sampling_data,
     np.where: _where,
+    np.ndim: _ndim,
     np.array: _array_of,
     np.asarray: _array_of,
     np.asanyarray: _array_of,
@@ -288,13 +317,18 @@ RULES: dict[Anything, Rule] = {
 }
 del RULES[np.ndarray.tolist]
 
+SAME_SHAPE = """roll flip fliplr flipud sort zeros_like ones_like empty_like copy conj nan_to_num real imag
+    angle tril triu around round"""
+RULES.update({f: keeping_shape(RULES[f]) for n in SAME_SHAPE.split() if (f := getattr(np, n)) in RULES})
+RULES.update({f: keeping_shape(RULES[f]) for f in (np.ndarray.copy, np.ndarray.astype, np.ndarray.conj)})
+
 
 def attribute(type_: Type, name: str) -> Type | None:
     """The type of a data attribute of an array or NumPy scalar; None for any other."""
     if not is_numpy(type_) or not isinstance(type_, ArrayOf):
         return _scalar_attribute(type_, name) if is_numpy(type_) else None
     if name in _ATTRIBUTES:
-        return _ATTRIBUTES[name](type_)
+        return _ATTRIBUTES[name](type_ if name in ("T", "mT") else plain(type_))  # type: ignore[arg-type]
     if name in ("real", "imag") and type_.dtype.kind in KINDS:
         return ArrayOf(getattr(np.empty(0, type_.dtype), name).dtype, type_.dims)
     return None

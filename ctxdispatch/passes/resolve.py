@@ -66,8 +66,8 @@ def _at_path(value: Anything, path: Path, *, constant: bool = False) -> Found:
 
 
 def stored_type(value: Anything, *, constant: bool = False) -> Type:
-    """The type of what a name, attribute or cell holds."""
-    if is_code(value) or (constant and is_literal(value)):
+    """The type of what a name, attribute or cell holds. Sentinels (`object()`) are there to be compared."""
+    if is_code(value) or type(value) in (object, type(np._NoValue)) or (constant and is_literal(value)):
         return Known(value)
     type_ = type_of(value)
     return Exact(list) if cls_of(type_) is list else type_  # checking each item would cost too much

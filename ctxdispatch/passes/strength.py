@@ -89,10 +89,13 @@ def _same_class(op: Op, other: Operand) -> bool:
 
 
 def either(*rewrites: Rewrite) -> Rewrite:
+    """The first that applies: what it made of the op is another function's, which the others are not for."""
+
     def apply(op: Op, makers: Makers) -> Operand | None:
+        function = op.fn
         for rewrite in rewrites:
             found = rewrite(op, makers)
-            if found is not None:
+            if found is not None or op.fn is not function:
                 return found
         return None
 

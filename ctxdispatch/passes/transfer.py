@@ -23,7 +23,7 @@ from ctxdispatch.passes.python_types import (
     functions,
     known,
 )
-from ctxdispatch.passes.types import Any, Exact, Never, OneOf, Type, const_type, is_literal, join
+from ctxdispatch.passes.types import Any, Exact, Never, OneOf, Type, const_type, is_literal, join, plain
 
 Args = tuple[Type, ...]
 
@@ -78,10 +78,23 @@ def call(function: Anything, args: Args, kwargs: Mapping[str, Type] | None = Non
     for position, arg in enumerate(args):
         if isinstance(arg, OneOf):
             return _of_each(function, args, position, kwargs or {}, arg)
+    if not _knows_lengths(function):
+        args = tuple(map(plain, args))
+        kwargs = {name: plain(type_) for name, type_ in (kwargs or {}).items()}
     try:
         return _call(function, args, kwargs or {})
     except (IndexError, ValueError, TypeError, KeyError, AttributeError):
         return Any  # wrong arguments: the call itself will say so
+
+
+def _knows_lengths(function: Anything) -> bool:
+    """Whose lengths they are goes through elementwise operations and indices alone."""
+    rule = lookup(numpy_types.RULES, function)
+    return (
+        rule is numpy_types.elementwise
+        or function is operator.getitem
+        or (rule is not None and rule in numpy_types.KEEPS_SHAPE)
+    )
 
 
 def _of_each(function: Anything, args: Args, position: int, kwargs: Mapping[str, Type], one: OneOf) -> Type:

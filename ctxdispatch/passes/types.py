@@ -14,6 +14,7 @@ import types as pytypes
 from dataclasses import dataclass
 from typing import Any as Anything
 
+from ctxdispatch.ir.graph import UNREAD
 from ctxdispatch.ir.names import describe
 
 
@@ -69,19 +70,42 @@ class Known(Type):
 
 
 @dataclass(frozen=True, slots=True)
+class Length:
+    """A dimension of unknown length of which it is known whose it is: that of `source` (a value of the
+    program, and an axis), `less` so many, or 0. Two that are equal are of one length, whatever that is.
+
+    Such types hold within one run of inference and what is done with its graph: `plain` says the rest.
+    """
+
+    source: Anything
+    less: int = 0
+
+    def __bool__(self) -> bool:
+        raise TypeError("a length is neither 1 nor not: ask flag(length)")
+
+
+Dim = bool | Length | None
+
+
+def flag(dim: Dim) -> bool | None:
+    """True where the length is 1, False where it is not, None where that is not known."""
+    return None if isinstance(dim, Length) else dim
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayOf(Type):
     """Exactly `numpy.ndarray`, of this dtype. Per dimension: True where its length is 1, False where it is
-    not, None where that is not known. The length of `dims` is the rank."""
+    not, None where that is not known; or whose length it is. The length of `dims` is the rank."""
 
     dtype: Anything
-    dims: tuple[bool | None, ...]
+    dims: tuple[Dim, ...]
 
     @property
     def ndim(self) -> int:
         return len(self.dims)
 
     def __repr__(self) -> str:
-        return f"{self.dtype}[{','.join({True: '1', False: 'n', None: '?'}[d] for d in self.dims)}]"
+        return f"{self.dtype}[{','.join({True: '1', False: 'n', None: '?'}[flag(d)] for d in self.dims)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +254,57 @@ def number_classes(type_: Type) -> frozenset[type]:
 def _join_arrays(a: ArrayOf, b: ArrayOf) -> Type | None:
     if a.dtype != b.dtype or len(a.dims) != len(b.dims):
         return None
-    return ArrayOf(a.dtype, tuple(x if x is y else None for x, y in zip(a.dims, b.dims, strict=True)))
+    return ArrayOf(a.dtype, tuple(map(_join_dims, a.dims, b.dims)))
+
+
+def _join_dims(a: Dim, b: Dim) -> Dim:
+    return a if a == b else flag(a) if flag(a) is flag(b) else None
+
+
+def plain(type_: Type) -> Type:
+    """Without whose lengths they are: what holds of the values anywhere."""
+    if isinstance(type_, ArrayOf):
+        known = not any(isinstance(d, Length) for d in type_.dims)
+        return type_ if known else ArrayOf(type_.dtype, tuple(map(flag, type_.dims)))
+    if isinstance(type_, TupleOf):
+        return TupleOf(tuple(map(plain, type_.items)))
+    if isinstance(type_, (ListOf, IterOf)):
+        return (
+            type(type_)(plain(type_.item))
+            if isinstance(type_, ListOf)
+            else IterOf(plain(type_.item), type_.plain)
+        )
+    if isinstance(type_, Bound):
+        return Bound(plain(type_.self), type_.function)
+    if isinstance(type_, Held):
+        fields = tuple((name, plain(t)) for name, t in type_.fields)
+        return Held(type_.cls, fields, None if type_.item is None else plain(type_.item))
+    return type_
+
+
+def named(type_: Type, value: Anything) -> Type:
+    """The type of `value`: unknown lengths are its own."""
+    if not isinstance(type_, ArrayOf) or None not in type_.dims:
+        return type_
+    return ArrayOf(
+        type_.dtype, tuple(Length((value, i)) if d is None else d for i, d in enumerate(type_.dims))
+    )
+
+
+def with_own_lengths(type_: ArrayOf, value: Anything) -> ArrayOf:
+    """For who takes slices of `value`: each length that may be cut is named."""
+    named = (
+        d if d is True or isinstance(d, Length) else Length((value, i)) for i, d in enumerate(type_.dims)
+    )
+    return ArrayOf(type_.dtype, tuple(named))
+
+
+def without_own_lengths(type_: Type, value: Anything, known: ArrayOf) -> Type:
+    """A length of `value` that was not cut is what was known of it."""
+    if not isinstance(type_, ArrayOf):
+        return type_
+    whole = {Length((value, i)): d for i, d in enumerate(known.dims)}
+    return ArrayOf(type_.dtype, tuple(whole.get(d, d) if isinstance(d, Length) else d for d in type_.dims))
 
 
 def _join_tuples(a: TupleOf, b: TupleOf) -> Type | None:
@@ -276,7 +350,7 @@ def covers(type_: Type, value: Anything) -> bool:
         return type(value) is list and all(covers(type_.item, item) for item in value)
     if isinstance(type_, Bound):
         return covers(type_.self, getattr(value, "__self__", None))
-    return isinstance(type_, IterOf) or (isinstance(type_, ArrayOf) and leq(type_of(value), type_))
+    return isinstance(type_, IterOf) or (isinstance(type_, ArrayOf) and leq(type_of(value), plain(type_)))
 
 
 # -- types of values -----------------------------------------------------------------------------------------
@@ -326,6 +400,8 @@ def _type_of_items(value: Anything, depth: int) -> Type:
 
 def const_type(value: Anything) -> Type:
     """The type of a constant of the program itself."""
+    if value is UNREAD.value:
+        return Never
     cls = type(value)
     if cls is tuple and len(value) <= MAX_ITEMS:
         return TupleOf(tuple(map(const_type, value)))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, value_and_grad, vjp
-from ctxdispatch_contexts.reverse.errors import DerivativeError
+from ctxdispatch_contexts.programs.errors import DerivativeError
 
 seen, last, cache, flag = 0, 0.0, None, False
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import ADContext, custom_rule, grad, overdub, value_and_grad, vjp
-from ctxdispatch_contexts.reverse import entry
+from ctxdispatch_contexts.programs import entry
 
 
 @pytest.fixture
@@ -301,7 +301,6 @@ def test_rule_for_a_type_added_later():
     assert g(1.0) == 2.0
     assert g(np.float32(1.0)) == 100.0
     assert g(1.0) == 2.0
-
 
 
 def test_rule_that_mends_a_refusal():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import check_grads, grad
-from ctxdispatch_contexts.reverse.errors import DerivativeError
+from ctxdispatch_contexts.programs.errors import DerivativeError
 
 
 class Body:

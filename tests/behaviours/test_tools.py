@@ -32,7 +32,8 @@ from ctxdispatch import (
     vjp,
 )
 from ctxdispatch.ir.verify import verify
-from ctxdispatch_contexts.reverse import entry, show
+from ctxdispatch_contexts.programs import entry
+from ctxdispatch_contexts.reverse import show
 
 
 def central(f, x, eps=1e-6):
@@ -736,7 +737,6 @@ def test_075_rule_that_returns_something_else_is_named(f, name):
 
 def calls_frombuffer(x):
     return np.frombuffer(x).sum()
-
 
 
 def calls_eval(x):

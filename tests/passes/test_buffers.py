@@ -400,13 +400,21 @@ def test_dtypes_left_alone(dtype):
     assert_refused(f, (V.astype(dtype), W.astype(dtype)))
 
 
-def test_lengths_that_are_not_known():
-    graph = Graph("f", positional(1, ("x",)))
+def of_slices(start, stop):
+    """2 x[1:] * y[start:stop], x and y the same vector or two"""
+    graph = Graph("f", positional(2, ("x", "y")))
     build = Builder(graph)
-    t = build.call(operator.getitem, graph.params[0], Const(slice(1, None)))
-    build.ret(build.call(operator.mul, build.call(operator.mul, t, Const(2.0)), Const(3.0)))
-    optimise(graph, [type_of(V)])
-    assert not in_place(reuse_buffers(graph))
+    x, y = graph.params
+    t = build.call(operator.mul, build.call(operator.getitem, x, Const(slice(1, None))), Const(2.0))
+    u = build.call(operator.getitem, x if start is None else y, Const(slice(start, stop)))
+    build.ret(build.call(operator.mul, t, u))
+    optimise(graph, [type_of(V), type_of(V)])
+    return graph
+
+
+def test_lengths_that_are_not_known():
+    assert not in_place(reuse_buffers(of_slices(1, None)))  # of two vectors: either may be of length 1
+    assert len(in_place(reuse_buffers(of_slices(None, -1)))) == 1  # of one: both are one shorter
 
 
 # -- the order of axes -----------------------------------------------------------------------------

@@ -125,6 +125,20 @@ def test_equal_calls_are_one():
     assert text.count("exp") == 1 and text.count("mul(%x, %y)") == 1
 
 
+def test_products_and_sums_are_the_same_either_way_round():
+    def numbers(x, y):
+        return (x * y) - (y * x), (x + y) - (y + x), (x - y) - (y - x)
+
+    text = after(numbers, FLOAT, FLOAT)
+    assert [text.count(name) for name in ("mul(", "add(", "sub(")] == [1, 1, 5]
+    assert after(numbers, VECTOR, FLOAT).count("mul(") == 1
+
+    def lists(x, y):
+        return len(x + y) * (y + x)
+
+    assert after(lists, ListOf(FLOAT), ListOf(FLOAT)).count("add(") == 2
+
+
 def test_calls_on_both_sides_of_a_branch_are_two():
     def f(x):
         y = 0.0
@@ -312,5 +326,3 @@ def test_a_large_graph_is_quick():
     start = time.perf_counter()
     optimise(graph, [FLOAT])
     assert time.perf_counter() - start < 1.0
-
-

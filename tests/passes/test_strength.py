@@ -26,6 +26,10 @@ def subtract_negative(a, b):
     return a - -b
 
 
+def both_negative(a, b):
+    return -a + -b
+
+
 def by_ufunc(a, b):
     return np.add(a, np.negative(b)), np.subtract(a, np.negative(b))
 
@@ -39,6 +43,7 @@ BECOMES = {
     add_negative: "%0 = sub(%a, %b); return %0",
     negative_first: "%0 = sub(%b, %a); return %0",
     subtract_negative: "%0 = add(%a, %b); return %0",
+    both_negative: "%0 = neg(%a); %1 = sub(%0, %b); return %1",
     by_ufunc: "%0 = np.subtract(%a, %b); %1 = np.add(%a, %b); %2 = build_tuple(%0, %1); return %2",
     used_twice: "%c = neg(%b); %0 = sub(%a, %b); %1 = build_tuple(%0, %c); return %1",
 }
@@ -70,10 +75,12 @@ def without_nan_signs(value):
 @pytest.mark.parametrize(
     "args", [(1.5, -0.0), (0.0, 0.0), (-0.0, 0.0), (3, -7), (2.0, 3), (1j, -0.0), (np.float64(2.0), 1.0)]
 )
-@pytest.mark.parametrize("f", [add_negative, negative_first, subtract_negative], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f", [add_negative, negative_first, subtract_negative, both_negative], ids=lambda f: f.__name__
+)
 def test_numbers(f, args):
     graph = optimised(f, args)
-    assert operator.neg not in {op.fn for _, op in graph.ops()}
+    assert [op.fn for _, op in graph.ops()].count(operator.neg) == (f is both_negative)
     assert plain(make_function(graph)(*args)) == plain(f(*args))
 
 

@@ -15,8 +15,8 @@ from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import PathType
 from ctxdispatch.passes.held import held_type
 from ctxdispatch.passes.shares import SHORT
-from ctxdispatch_contexts.reverse import entry
-from ctxdispatch_contexts.reverse.guarding import add_guards, asking, guardable
+from ctxdispatch_contexts.programs import entry
+from ctxdispatch_contexts.programs.guarding import add_guards, asking, guardable
 
 Point = collections.namedtuple("Point", "x y")
 

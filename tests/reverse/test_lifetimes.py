@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ctxdispatch import ADContext, custom_rule, grad, overdub, value_and_grad, vjp
-from ctxdispatch_contexts.reverse import entry, shared
-from ctxdispatch_contexts.reverse.owned import ATTRIBUTE
+from ctxdispatch_contexts.programs import entry, shared
+from ctxdispatch_contexts.programs.owned import ATTRIBUTE
 
 SOURCE = """
 import numpy as np
@@ -157,7 +157,7 @@ def test_lambdas_made_at_each_step_share_a_program(make):
 @pytest.fixture
 def sharing(monkeypatch):
     """Every closure gets the program of its code."""
-    monkeypatch.setattr("ctxdispatch_contexts.reverse.shared.OWN", 0)
+    monkeypatch.setattr("ctxdispatch_contexts.programs.shared.OWN", 0)
 
 
 def test_a_shared_program_reads_the_cells_at_each_call(sharing):
@@ -225,7 +225,7 @@ def test_a_shared_program_and_defaults_that_go(sharing):
 
 @pytest.mark.parametrize("own", [0, 100])
 def test_a_default_left_out_cannot_be_differentiated(own, monkeypatch):
-    monkeypatch.setattr("ctxdispatch_contexts.reverse.shared.OWN", own)
+    monkeypatch.setattr("ctxdispatch_contexts.programs.shared.OWN", own)
     a = 2.0
 
     def f(x, c=3.0):
@@ -238,7 +238,7 @@ def test_a_default_left_out_cannot_be_differentiated(own, monkeypatch):
 
 @pytest.mark.parametrize("own", [0, 100])
 def test_code_with_another_signature(own, monkeypatch):
-    monkeypatch.setattr("ctxdispatch_contexts.reverse.shared.OWN", own)
+    monkeypatch.setattr("ctxdispatch_contexts.programs.shared.OWN", own)
 
     def make(a):
         def f(x, c=2.0):

@@ -34,7 +34,7 @@ def over(g):
 # -- systems and inverses ------------------------------------------------------------------------------------
 
 
-@vjp(np.linalg.solve, arrays=2)
+@vjp(np.linalg.solve, arrays=2, multilinear=(1,))
 def solve(g, y, a, b):
     """bar(b) = a^-T g, bar(a) = -bar(b) y^T."""
     if b.ndim == 1:

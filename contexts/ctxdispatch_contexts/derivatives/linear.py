@@ -57,16 +57,17 @@ def basic(index: Any) -> bool:
 def scatter_along(g: Any, indices: Any, axis: int | None, shape: tuple[int, ...], dtype: Any) -> Any:
     """Zeros of `shape` with `g` added where take_along_axis takes it from."""
     out = np.zeros(shape, dtype)
-    np.add.at(out if axis is not None else out.reshape(-1), along(indices, axis, len(shape)), g)
+    np.add.at(out if axis is not None else out.reshape(-1), along(indices, axis, shape), g)
     return out
 
 
-def along(indices: Any, axis: int | None, ndim: int) -> tuple[Any, ...]:
-    """The index that take_along_axis stands for."""
+def along(indices: Any, axis: int | None, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The index that take_along_axis stands for: `indices` broadcast against an array of `shape`."""
     if axis is None:
         return (indices,)
+    ndim = len(shape)
     axis = axis % ndim
-    grid = [np.arange(n).reshape((-1,) + (1,) * (ndim - i - 1)) for i, n in enumerate(indices.shape)]
+    grid = [np.arange(n).reshape((-1,) + (1,) * (ndim - i - 1)) for i, n in enumerate(shape)]
     return (*grid[:axis], indices, *grid[axis + 1 :])
 
 
@@ -85,31 +86,31 @@ def layers(g: Any, axis: int) -> list[Any]:
     return [g[(*lead, i)] for i in range(g.shape[axis])]
 
 
-@vjp(spread)
+@vjp(spread, linear=(0,))
 def spread_vjp(g, y, a, shape, dtype):
     return (unbroadcast(g, np.shape(a)),)
 
 
-@vjp(unbroadcast)
+@vjp(unbroadcast, linear=(0,))
 def unbroadcast_vjp(g, y, a, shape):
     return (spread(g, a.shape, a.dtype),)
 
 
-@vjp(place, scatter)
+@vjp(place, scatter, linear=(0,))
 def scatter_vjp(g, y, a, index, shape, dtype):
     return (g[index],)
 
 
-@vjp(scatter_along)
+@vjp(scatter_along, linear=(0,))
 def scatter_along_vjp(g, y, a, indices, axis, shape, dtype):
     return (np.take_along_axis(g, indices, axis),)
 
 
-@vjp(pieces)
+@vjp(pieces, linear=(0,))
 def pieces_vjp(g, y, a, lengths, axis):
     return (np.concatenate(g, axis),)
 
 
-@vjp(layers)
+@vjp(layers, linear=(0,))
 def layers_vjp(g, y, a, axis):
     return (np.stack(g, axis),)

@@ -44,12 +44,12 @@ def sum_of(items, start):
     return sum(items, start)
 
 
-@vjp(builtins.sum, sum_of, arrays=0)
+@vjp(builtins.sum, sum_of, arrays=0, linear=(0, 1))
 def sum_vjp(g, y, items, start=0):
     """For sequences of numbers and arrays; what else there is to add is lowered."""
     if np.ndim(y) == 0:
         return ([g] * len(items), g)
-    return (shares(g, items), unbroadcast(g, np.shape(start)))
+    return (shares(g, items), None if isinstance(start, int) else unbroadcast(g, np.shape(start)))
 
 
 def shares(g, items):

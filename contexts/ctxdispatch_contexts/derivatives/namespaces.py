@@ -101,7 +101,7 @@ def array_nonzero(y: Any) -> Any:
 
 def array_unit(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "c":
-        return np.conj(np.sign(x))
+        return np.conj(x) / array_nonzero(np.abs(x))
     return np.sign(x)
 
 

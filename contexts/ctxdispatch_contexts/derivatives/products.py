@@ -8,13 +8,13 @@ import operator
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.linear import spread, unbroadcast
+from ctxdispatch_contexts.derivatives.linear import place, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 # -- matmul and dot ------------------------------------------------------------------------------------------
 
 
-@vjp(operator.matmul, np.matmul, *of(np.linalg, "matmul"), arrays=2)
+@vjp(operator.matmul, np.matmul, *of(np.linalg, "matmul"), arrays=2, multilinear=(0, 1))
 def matmul(g, y, a, b):
     """g b^T and a^T g; a vector is a row on the left and a column on the right; stacks are summed back."""
     if a.ndim == 2 and b.ndim == 2:
@@ -42,7 +42,7 @@ def flat_rows(a):
     return a.reshape((math.prod(a.shape[:-1]), a.shape[-1]))
 
 
-@vjp(np.dot, *of(np.ndarray, "dot"), arrays=2)
+@vjp(np.dot, *of(np.ndarray, "dot"), arrays=2, multilinear=(0, 1), unless="out")
 def dot(g, y, a, b, out=None):
     if a.ndim == 0 or b.ndim == 0:
         return (contract(g, b, a), contract(g, a, b))
@@ -58,7 +58,7 @@ def contract(g, factor, like):
     return g * factor
 
 
-@vjp(np.inner, arrays=2)
+@vjp(np.inner, arrays=2, multilinear=(0, 1))
 def inner(g, y, a, b):
     if a.ndim == 0 or b.ndim == 0:
         return (contract(g, b, a), contract(g, a, b))
@@ -67,19 +67,19 @@ def inner(g, y, a, b):
     return tensordot_cotangents(g, a, b, (a.ndim - 1,), (b.ndim - 1,))
 
 
-@vjp(np.outer, *of(np.linalg, "outer"), arrays=2)
+@vjp(np.outer, *of(np.linalg, "outer"), arrays=2, multilinear=(0, 1), unless="out")
 def outer(g, y, a, b, out=None):
     if a.ndim == 1 and b.ndim == 1:
         return (g @ b, a @ g)
     return ((g @ b.reshape(-1)).reshape(a.shape), (a.reshape(-1) @ g).reshape(b.shape))
 
 
-@vjp(np.multiply.outer, arrays=2)
+@vjp(np.multiply.outer, arrays=2, multilinear=(0, 1))
 def multiply_outer(g, y, a, b):
     return (np.tensordot(g, b, b.ndim), np.tensordot(a, g, a.ndim))
 
 
-@vjp(np.vdot, arrays=2)
+@vjp(np.vdot, arrays=2, multilinear=(0, 1))
 def vdot(g, y, a, b):
     if a.dtype.kind == "c":
         return (np.conj(g * b).reshape(a.shape), (g * np.conj(a)).reshape(b.shape))
@@ -91,7 +91,7 @@ def vdot(g, y, a, b):
 # -- tensordot -----------------------------------------------------------------------------------------------
 
 
-@vjp(np.tensordot, arrays=2)
+@vjp(np.tensordot, arrays=2, multilinear=(0, 1))
 def tensordot(g, y, a, b, axes=2):
     if isinstance(axes, int):
         if axes == 0 or axes == a.ndim == b.ndim:
@@ -103,7 +103,7 @@ def tensordot(g, y, a, b, axes=2):
     return tensordot_cotangents(g, a, b, left, right)
 
 
-@vjp(*of(np.linalg, "tensordot"), arrays=2)
+@vjp(*of(np.linalg, "tensordot"), arrays=2, multilinear=(0, 1))
 def linalg_tensordot(g, y, x1, x2, /, *, axes=2):
     return tensordot(g, y, x1, x2, axes)
 
@@ -126,7 +126,7 @@ def tensordot_cotangents(g, a, b, left, right):
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-@vjp(np.einsum, arrays=0)
+@vjp(np.einsum, arrays=0, multilinear=slice(None), unless="out")
 def einsum(g, y, *operands, out=None, optimize=False, **kwargs):
     if isinstance(operands[0], str):
         return (None, *einsum_cotangents(g, operands[0], operands[1:], optimize))
@@ -179,7 +179,7 @@ def einsum_cotangent(g, i, terms, output, arrays, optimize):
     have = "".join([c for c in axes if any([c in other for other in rest])])
     cotangent = np.einsum(",".join(rest) + "->" + have, g, *arrays[:i], *arrays[i + 1 :], optimize=optimize)
     lengths = dict(zip(term, shape, strict=True))
-    cotangent = cotangent.reshape([cotangent.shape[have.index(c)] if c in have else 1 for c in axes])
+    cotangent = cotangent.reshape(tuple([cotangent.shape[have.index(c)] if c in have else 1 for c in axes]))
     cotangent = unbroadcast_or_spread(cotangent, tuple([lengths[c] for c in axes]))
     return cotangent if axes == term else onto_diagonal(cotangent, term, axes, shape)
 
@@ -192,15 +192,19 @@ def unbroadcast_or_spread(cotangent, shape):
 
 
 def onto_diagonal(cotangent, term, axes, shape):
-    out = np.zeros(shape, cotangent.dtype)
-    np.einsum(f"{term}->{axes}", out)[...] = cotangent  # a view: nothing is summed
-    return out
+    """Zeros of `shape` with the cotangent, whose axes are `axes`, where the indices of `term` agree."""
+    return place(cotangent, diagonal_index(term, axes, cotangent.shape), shape, cotangent.dtype)
+
+
+def diagonal_index(term, axes, shape):
+    grid = np.ix_(*[np.arange(n) for n in shape])
+    return tuple([grid[axes.index(c)] for c in term])
 
 
 # -- cross products ------------------------------------------------------------------------------------------
 
 
-@vjp(np.cross, arrays=2)
+@vjp(np.cross, arrays=2, multilinear=(0, 1))
 def cross(g, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -212,7 +216,7 @@ def cross(g, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return (np.moveaxis(ga, -1, axisa), np.moveaxis(gb, -1, axisb))
 
 
-@vjp(*of(np.linalg, "cross"), arrays=2)
+@vjp(*of(np.linalg, "cross"), arrays=2, multilinear=(0, 1))
 def linalg_cross(g, y, x1, x2, /, *, axis=-1):
     return cross(g, y, x1, x2, -1, -1, -1, axis)
 
@@ -220,7 +224,7 @@ def linalg_cross(g, y, x1, x2, /, *, axis=-1):
 # -- convolution ---------------------------------------------------------------------------------------------
 
 
-@vjp(np.convolve, arrays=2)
+@vjp(np.convolve, arrays=2, multilinear=(0, 1))
 def convolve(g, y, a, v, mode="full"):
     g = widened(g, a.size, v.size, mode)
     return (np.convolve(g, v[::-1])[v.size - 1 : v.size - 1 + a.size],
@@ -231,12 +235,10 @@ def widened(g, n, m, mode):
     """`g` as the cotangent of the full convolution."""
     short = min(n, m) - 1
     start = {"full": 0, 2: 0, "same": short // 2, 1: short // 2, "valid": short, 0: short}
-    out = np.zeros(n + m - 1, g.dtype)
-    out[start[mode] : start[mode] + g.size] = g
-    return out
+    return place(g, slice(start[mode], start[mode] + g.size), (n + m - 1,), g.dtype)
 
 
-@vjp(np.correlate, arrays=2)
+@vjp(np.correlate, arrays=2, multilinear=(0, 1))
 def correlate(g, y, a, v, mode="valid"):
     if a.size < v.size and mode != "full":
         raise NotImplementedError(

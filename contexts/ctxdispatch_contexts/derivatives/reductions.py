@@ -37,7 +37,7 @@ def count(a, axis, where):
     """How many elements go into one of the result, at least 1; with a mask an array of `a`'s rank."""
     if not everywhere(where):
         selected = np.broadcast_to(where, a.shape)
-        return np.maximum(np.add.reduce(selected, axis=axis, keepdims=True, dtype=a.real.dtype), 1)
+        return np.maximum(np.count_nonzero(selected, axis=axis, keepdims=True), 1).astype(a.real.dtype)
     if axis is None or a.ndim == 0:
         return a.size or 1
     if isinstance(axis, tuple):
@@ -54,12 +54,12 @@ def masked(cotangent, where):
 # -- sums ----------------------------------------------------------------------------------------------------
 
 
-@vjp(np.sum, *of(np.ndarray, "sum"), *of(np.generic, "sum"))
+@vjp(np.sum, *of(np.ndarray, "sum"), *of(np.generic, "sum"), linear=(0,), unless="initial out")
 def sum_(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
     return (masked(spread(restore(g, a.shape, axis, keepdims), a.shape, y.dtype), where),)
 
 
-@vjp(np.add.reduce)
+@vjp(np.add.reduce, linear=(0,), unless="initial out")
 def add_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     return sum_(g, y, a, axis, dtype, out, keepdims, initial, where)
 
@@ -69,7 +69,7 @@ def nansum(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=Non
     return (masked(np.where(np.isnan(a), 0.0, restore(g, a.shape, axis, keepdims)), where),)
 
 
-@vjp(np.mean, *of(np.ndarray, "mean"), *of(np.generic, "mean"))
+@vjp(np.mean, *of(np.ndarray, "mean"), *of(np.generic, "mean"), linear=(0,), unless="out")
 def mean(g, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     share = restore(g, a.shape, axis, keepdims) / count(a, axis, where)
     return (masked(spread(share, a.shape, y.dtype), where),)
@@ -86,7 +86,7 @@ def present(a, where):
     return ~np.isnan(a) & where
 
 
-@vjp(np.trace, *of(np.ndarray, "trace"))
+@vjp(np.trace, *of(np.ndarray, "trace"), linear=(0,), unless="out")
 def trace(g, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     unit = np.eye(a.shape[axis1], a.shape[axis2], offset, y.dtype)
     if a.ndim == 2 and axis1 % 2 == 0:
@@ -96,7 +96,7 @@ def trace(g, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     return (np.moveaxis(g[..., None, None] * unit, (-2, -1), (axis1, axis2)),)
 
 
-@vjp(*of(np.linalg, "trace"))
+@vjp(*of(np.linalg, "trace"), linear=(0,))
 def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
     return trace(g, y, x, offset, -2, -1)
 
@@ -183,7 +183,7 @@ def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=T
     if not everywhere(where):
         chosen = chosen & where
     if axis is None:
-        return (np.multiply(chosen, g / (np.count_nonzero(chosen) or 1), dtype=y.dtype),)
+        return (chosen.astype(y.dtype) * (g / (int(np.count_nonzero(chosen)) or 1)),)
     ties = np.add.reduce(chosen, axis=axis, keepdims=True, dtype=y.real.dtype)
     return (chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0)),)
 
@@ -240,7 +240,7 @@ def before(a):
 # -- accumulations -------------------------------------------------------------------------------------------
 
 
-@vjp(np.cumsum, *of(np.ndarray, "cumsum"), *of(np.generic, "cumsum"))
+@vjp(np.cumsum, *of(np.ndarray, "cumsum"), *of(np.generic, "cumsum"), linear=(0,), unless="out")
 def cumsum(g, y, a, axis=None, dtype=None, out=None):
     if axis is None:
         return (np.add.accumulate(g[::-1])[::-1].reshape(a.shape),)
@@ -249,7 +249,7 @@ def cumsum(g, y, a, axis=None, dtype=None, out=None):
     return (np.flip(np.add.accumulate(np.flip(g, axis), axis), axis),)
 
 
-@vjp(np.add.accumulate)
+@vjp(np.add.accumulate, linear=(0,), unless="out")
 def add_accumulate(g, y, a, axis=0, dtype=None, out=None):
     return cumsum(g, y, a, axis)
 

@@ -11,12 +11,22 @@ is real), and to make arrays of the numbers and lists among the first `arrays` a
 
 A rule is plain Python, to be lifted, specialised on the types of its arguments and inlined: it branches on
 types, ranks and flags, and calls helpers where it needs a loop.
+
+A function that is linear says so beside its rule, for whoever carries derivatives forward:
+
+    @vjp(np.sum, linear=(0,), unless="initial out")      d sum(a) = sum(da)
+    @vjp(np.matmul, multilinear=(0, 1))                  d (a @ b) = da @ b + a @ db
+
+and may have a form that does this for k directions at once (`blocks.py` has the contract):
+
+    @block(np.trace, np.ndarray.trace)                   @block(np.matmul, of=0)
+    def trace(a, offset=0, axis1=0, axis2=1, ...):       def matmul_left(a, b):
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,17 +35,64 @@ ARRAYS: dict[Any, int] = {}
 LOWERING: dict[Any, Callable[..., Any]] = {}
 
 
-def vjp(*callees: Any, arrays: int = 1) -> Callable[[Function], Function]:
+class Linear(NamedTuple):
+    """In which arguments of a call the function is linear over the real numbers, everything else held fixed.
+
+        joint:      f(s a, s b) = s f(a, b) and f(a + c, b + d) = f(a, b) + f(c, d)    so dy = f(da, db)
+        otherwise:  linear in a and linear in b                          so dy = f(da, b) + f(a, db)
+
+    `positions`: of the primal's arguments, counted from 0, `self` of a method included; a slice where the
+    function takes any number of them. An argument there that has no derivative (the subscripts of einsum) is
+    held fixed as well; whole numbers in a list that becomes an array are zero in the tangent. An argument at
+    another position may have the derivative zero (the condition of where) or another one: its rule knows.
+
+    `unless`: names of parameters for which the claim does not hold where a call gives them another value
+    than their default.
+    """
+
+    positions: tuple[int, ...] | slice
+    joint: bool
+    unless: frozenset[str] = frozenset()
+
+
+LINEAR: dict[Any, Linear] = {}
+
+
+def vjp(
+    *callees: Any,
+    arrays: int = 1,
+    linear: tuple[int, ...] | slice | None = None,
+    multilinear: tuple[int, ...] | slice | None = None,
+    unless: str = "",
+) -> Callable[[Function], Function]:
     """Register the function below as the vjp rule of `callees` (functions, methods, getset descriptors).
 
     `arrays`: how many leading arguments are arrays by nature, so that a list among them means an array.
+    `linear`, `multilinear`, `unless` (names, separated by blanks): see `Linear`.
     """
+    positions, joint = (linear, True) if linear is not None else (multilinear, False)
 
     def register(rule: Function) -> Function:
         for callee in callees:
             VJP[callee] = rule
             ARRAYS[callee] = arrays
+            if positions is not None:
+                LINEAR[callee] = Linear(positions, joint, frozenset(unless.split()))
         return rule
+
+    return register
+
+
+BLOCK: dict[tuple[Any, int | None], Callable[..., Any]] = {}
+
+
+def block(*callees: Any, of: int | None = None) -> Callable[[Function], Function]:
+    """Register the function below as the block form of linear `callees`, of argument `of` of products."""
+
+    def register(form: Function) -> Function:
+        for callee in callees:
+            BLOCK[callee, of] = form
+        return form
 
     return register
 

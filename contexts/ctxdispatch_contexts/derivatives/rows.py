@@ -106,5 +106,8 @@ ROWS = {
 PIECEWISE_CONSTANT = frozenset("unit share where isnan rint floor sign copysign".split())
 """Functions whose own derivative is zero: a partial made of these alone varies with nothing."""
 
+STEEP = frozenset({"div", "power_base"})
+"""What a partial that may be infinite is written with."""
+
 REAL_ONLY = frozenset({"sign", "copysign"})
 """Rows that do not hold for complex arguments, though the functions accept them."""

@@ -16,7 +16,7 @@ from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 @vjp(
     builtins.float, np.float16, np.float32, np.float64, np.longdouble, np.complex64, np.complex128,
-    np.clongdouble, float.conjugate, float.real, float.__float__, arrays=0,
+    np.clongdouble, float.conjugate, float.real, float.__float__, arrays=0, linear=(0,),
 )  # fmt: skip
 def number(g, y, x=0.0, *rest):
     """The cotangent of a one-element array has its shape."""
@@ -25,32 +25,32 @@ def number(g, y, x=0.0, *rest):
     return (g,)
 
 
-@vjp(builtins.complex, arrays=0)
+@vjp(builtins.complex, arrays=0, linear=(0, 1))
 def complex_(g, y, real=0.0, imag=0.0):
     return (g, 1j * g)
 
 
-@vjp(complex.conjugate, arrays=0)
+@vjp(complex.conjugate, arrays=0, linear=(0,))
 def complex_conjugate(g, y, z):
     return (g.conjugate(),)
 
 
-@vjp(complex.real, arrays=0)
+@vjp(complex.real, arrays=0, linear=(0,))
 def complex_real(g, y, z):
     return (g,)
 
 
-@vjp(complex.imag, arrays=0)
+@vjp(complex.imag, arrays=0, linear=(0,))
 def complex_imag(g, y, z):
     return (-1j * g,)
 
 
-@vjp(float.imag, arrays=0)
+@vjp(float.imag, arrays=0, linear=(0,))
 def float_imag(g, y, x):
     return (0.0,)
 
 
-@vjp(np.ndarray.item, *of(np.generic, "item"))
+@vjp(np.ndarray.item, *of(np.generic, "item"), linear=(0,))
 def item(g, y, a, *args):
     if len(args) == 0:
         return (np.reshape(np.asarray(g, a.dtype), a.shape),)
@@ -59,7 +59,7 @@ def item(g, y, a, *args):
     return (scatter(g, args if isinstance(args[0], int) else args[0], a.shape, a.dtype),)
 
 
-@vjp(np.ndarray.tolist, *of(np.generic, "tolist"))
+@vjp(np.ndarray.tolist, *of(np.generic, "tolist"), linear=(0,))
 def tolist(g, y, a):
     if a.ndim == 0:
         return (np.asarray(g, a.dtype),)
@@ -95,12 +95,12 @@ def scaled(factor, items):
     return [factor * x for x in items]
 
 
-@vjp(math.fsum, arrays=0)
+@vjp(math.fsum, arrays=0, linear=(0,))
 def fsum(g, y, seq):
     return ([g] * len(seq),)
 
 
-@vjp(*of(math, "sumprod"), arrays=0)
+@vjp(*of(math, "sumprod"), arrays=0, multilinear=(0, 1))
 def sumprod(g, y, p, q):
     return (scaled(g, q), scaled(g, p))
 

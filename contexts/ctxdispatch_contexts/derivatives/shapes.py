@@ -16,19 +16,23 @@ def shaped(g, y, a):
 
 
 # -- new shapes ----------------------------------------------------------------------------------------------
+# The orders "A" and "K" follow the memory of the argument, which a tangent need not share.
 
 
-@vjp(np.reshape)
+@vjp(np.reshape, linear=(0,), unless="order")
 def reshape(g, y, a, shape=None, order="C", *, copy=None, newshape=None):
     return (unravelled(g, y, a, order),)
 
 
-@vjp(np.ndarray.reshape, *of(np.generic, "reshape"))
+@vjp(np.ndarray.reshape, *of(np.generic, "reshape"), linear=(0,), unless="order")
 def reshape_method(g, y, a, *shape, order="C", copy=None):
     return (unravelled(g, y, a, order),)
 
 
-@vjp(np.ravel, *of(np.ndarray, "ravel", "flatten"), *of(np.generic, "ravel", "flatten"))
+@vjp(
+    np.ravel, *of(np.ndarray, "ravel", "flatten"), *of(np.generic, "ravel", "flatten"), linear=(0,),
+    unless="order",
+)  # fmt: skip
 def ravel(g, y, a, order="C"):
     return (unravelled(g, y, a, order),)
 
@@ -50,17 +54,17 @@ def in_memory_order(g, a):
     return scatter(g, position.ravel("K"), (a.size,), g.dtype).reshape(a.shape)
 
 
-@vjp(np.expand_dims)
+@vjp(np.expand_dims, linear=(0,))
 def expand_dims(g, y, a, axis):
     return (shaped(g, y, a),)
 
 
-@vjp(np.squeeze, *of(np.ndarray, "squeeze"), *of(np.generic, "squeeze"))
+@vjp(np.squeeze, *of(np.ndarray, "squeeze"), *of(np.generic, "squeeze"), linear=(0,))
 def squeeze(g, y, a, axis=None):
     return (shaped(g, y, a),)
 
 
-@vjp(np.atleast_1d, np.atleast_2d, np.atleast_3d)
+@vjp(np.atleast_1d, np.atleast_2d, np.atleast_3d, linear=slice(None))
 def atleast(g, y, *arrays):
     if len(arrays) == 1:
         return (np.reshape(g, np.shape(arrays[0])),)
@@ -73,14 +77,14 @@ def each_shaped(g, arrays):
     )
 
 
-@vjp(np.broadcast_to)
+@vjp(np.broadcast_to, linear=(0,))
 def broadcast_to(g, y, array, shape, subok=False):
     if y.ndim == 0:
         return (g,)
     return (unbroadcast(g, array.shape),)
 
 
-@vjp(np.broadcast_arrays, arrays=0)
+@vjp(np.broadcast_arrays, arrays=0, linear=slice(None))
 def broadcast_arrays(g, y, *arrays, subok=False):
     return tuple(
         [None if gi is None else unbroadcast(gi, np.shape(a)) for gi, a in zip(g, arrays, strict=True)]
@@ -90,14 +94,14 @@ def broadcast_arrays(g, y, *arrays, subok=False):
 # -- orders of axes ------------------------------------------------------------------------------------------
 
 
-@vjp(np.transpose)
+@vjp(np.transpose, linear=(0,))
 def transpose(g, y, a, axes=None):
     if axes is None:
         return (g.T,) if a.ndim > 1 else (g,)
     return (g.transpose(inverse(axes)),)
 
 
-@vjp(np.ndarray.transpose, *of(np.generic, "transpose"))
+@vjp(np.ndarray.transpose, *of(np.generic, "transpose"), linear=(0,))
 def transpose_method(g, y, a, *axes):
     if len(axes) == 0:
         return transpose(g, y, a)
@@ -114,27 +118,27 @@ def inverse(axes):
     return order
 
 
-@vjp(np.ndarray.T, np.generic.T)
+@vjp(np.ndarray.T, np.generic.T, linear=(0,))
 def T(g, y, a):
     return transpose(g, y, a)
 
 
-@vjp(*of(np.ndarray, "mT"), *of(np, "matrix_transpose"), *of(np.linalg, "matrix_transpose"))
+@vjp(*of(np.ndarray, "mT"), *of(np, "matrix_transpose"), *of(np.linalg, "matrix_transpose"), linear=(0,))
 def matrix_transpose(g, y, a):
     return (g.swapaxes(-1, -2),)
 
 
-@vjp(np.swapaxes, np.ndarray.swapaxes)
+@vjp(np.swapaxes, np.ndarray.swapaxes, linear=(0,))
 def swapaxes(g, y, a, axis1, axis2):
     return (g.swapaxes(axis1, axis2),)
 
 
-@vjp(np.moveaxis)
+@vjp(np.moveaxis, linear=(0,))
 def moveaxis(g, y, a, source, destination):
     return (np.moveaxis(g, destination, source),)
 
 
-@vjp(np.rollaxis)
+@vjp(np.rollaxis, linear=(0,))
 def rollaxis(g, y, a, axis, start=0):
     axis, start = axis % a.ndim, start + a.ndim if start < 0 else start
     return (np.moveaxis(g, start - 1 if axis < start else start, axis),)
@@ -143,27 +147,27 @@ def rollaxis(g, y, a, axis, start=0):
 # -- reversal and rotation -----------------------------------------------------------------------------------
 
 
-@vjp(np.flip)
+@vjp(np.flip, linear=(0,))
 def flip(g, y, m, axis=None):
     return (np.flip(g, axis),) if m.ndim else (g,)
 
 
-@vjp(np.flipud)
+@vjp(np.flipud, linear=(0,))
 def flipud(g, y, m):
     return (g[::-1],)
 
 
-@vjp(np.fliplr)
+@vjp(np.fliplr, linear=(0,))
 def fliplr(g, y, m):
     return (g[:, ::-1],)
 
 
-@vjp(np.rot90)
+@vjp(np.rot90, linear=(0,))
 def rot90(g, y, m, k=1, axes=(0, 1)):
     return (np.rot90(g, -k, axes),)
 
 
-@vjp(np.roll)
+@vjp(np.roll, linear=(0,))
 def roll(g, y, a, shift, axis=None):
     return (np.roll(g, np.negative(shift).tolist(), axis),)
 
@@ -171,7 +175,7 @@ def roll(g, y, a, shift, axis=None):
 # -- repetition ----------------------------------------------------------------------------------------------
 
 
-@vjp(np.repeat, *of(np.ndarray, "repeat"), *of(np.generic, "repeat"))
+@vjp(np.repeat, *of(np.ndarray, "repeat"), *of(np.generic, "repeat"), linear=(0,))
 def repeat(g, y, a, repeats, axis=None):
     if axis is None:
         return (merge_repeats(g, a.size, repeats, 0).reshape(a.shape),)
@@ -186,7 +190,7 @@ def merge_repeats(g, n, repeats, axis):
     return scatter(g, (*[slice(None)] * axis, index), (*lead, n, *trail), g.dtype)
 
 
-@vjp(np.tile)
+@vjp(np.tile, linear=(0,))
 def tile(g, y, A, reps):
     return (merge_tiles(g, A.shape, reps if np.ndim(reps) else (reps,)),)
 
@@ -198,13 +202,13 @@ def merge_tiles(g, shape, reps):
     return np.add.reduce(g.reshape(pairs), axis=tuple(range(0, 2 * g.ndim, 2))).reshape(shape)
 
 
-@vjp(np.resize)
+@vjp(np.resize, linear=(0,))
 def resize(g, y, a, new_shape):
     index = np.resize(np.arange(a.size), y.size)
     return (scatter(g.reshape(-1), index, (a.size,), y.dtype).reshape(a.shape),)
 
 
-@vjp(np.pad)
+@vjp(np.pad, linear=(0,), unless="mode constant_values")
 def pad(g, y, array, pad_width, mode="constant", **kwargs):
     if mode == "constant" or mode == "empty":
         return (unpadded(g, array.shape, pad_width),)
@@ -226,12 +230,12 @@ def unpadded(g, shape, pad_width):
 # -- diagonals and triangles ---------------------------------------------------------------------------------
 
 
-@vjp(np.diagonal, *of(np.ndarray, "diagonal"))
+@vjp(np.diagonal, *of(np.ndarray, "diagonal"), linear=(0,))
 def diagonal(g, y, a, offset=0, axis1=0, axis2=1):
     return (onto_diagonal(g, a.shape, offset, axis1, axis2),)
 
 
-@vjp(*of(np.linalg, "diagonal"))
+@vjp(*of(np.linalg, "diagonal"), linear=(0,))
 def linalg_diagonal(g, y, x, /, *, offset=0):
     return (onto_diagonal(g, x.shape, offset, -2, -1),)
 
@@ -244,31 +248,31 @@ def onto_diagonal(g, shape, offset=0, axis1=0, axis2=1):
     return out
 
 
-@vjp(onto_diagonal)
+@vjp(onto_diagonal, linear=(0,))
 def onto_diagonal_vjp(g, y, a, shape, offset=0, axis1=0, axis2=1):
     return (np.diagonal(g, offset, axis1, axis2),)
 
 
-@vjp(np.diag)
+@vjp(np.diag, linear=(0,))
 def diag(g, y, v, k=0):
     if v.ndim == 1:
         return (g.diagonal(k),)
     return (onto_diagonal(g, v.shape, k),)
 
 
-@vjp(np.diagflat)
+@vjp(np.diagflat, linear=(0,))
 def diagflat(g, y, v, k=0):
     return (g.diagonal(k).reshape(v.shape),)
 
 
-@vjp(np.tril)
+@vjp(np.tril, linear=(0,))
 def tril(g, y, m, k=0):
     if m.ndim == 1:
         return (np.add.reduce(np.tril(g, k), axis=0),)
     return (np.tril(g, k),)
 
 
-@vjp(np.triu)
+@vjp(np.triu, linear=(0,))
 def triu(g, y, m, k=0):
     if m.ndim == 1:
         return (np.add.reduce(np.triu(g, k), axis=0),)
@@ -280,13 +284,13 @@ def triu(g, y, m, k=0):
 
 @vjp(
     np.copy, *of(np, "astype"), *of(np.ndarray, "astype", "copy", "__copy__"), *of(np.generic, "astype",
-    "copy"),
+    "copy"), linear=(0,),
 )  # fmt: skip
 def copy(g, y, a, *args, **kwargs):
     return (g,)
 
 
-@vjp(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, arrays=0)
+@vjp(np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, arrays=0, linear=(0,))
 def array(g, y, object, *args, **kwargs):
     if isinstance(object, (np.ndarray, np.generic)):
         return (g,) if y.ndim == object.ndim else (np.reshape(g, object.shape),)
@@ -308,7 +312,7 @@ def nested(g, item):
     return g
 
 
-@vjp(np.full, arrays=0)
+@vjp(np.full, arrays=0, linear=(1,))
 def full(g, y, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     return (
         None,
@@ -316,12 +320,12 @@ def full(g, y, shape, fill_value, dtype=None, order="C", *, device=None, like=No
     )
 
 
-@vjp(np.full_like, arrays=0)
+@vjp(np.full_like, arrays=0, linear=(1,))
 def full_like(g, y, a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     return full(g, y, shape, fill_value)
 
 
-@vjp(np.linspace, arrays=2)
+@vjp(np.linspace, arrays=2, linear=(0, 1), unless="retstep")
 def linspace(g, y, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     if retstep:
         raise NotImplementedError(
@@ -339,19 +343,19 @@ def unbroadcast_or_sum(g, like):
 # -- real and imaginary parts --------------------------------------------------------------------------------
 
 
-@vjp(np.real, np.ndarray.real, np.generic.real)
+@vjp(np.real, np.ndarray.real, np.generic.real, linear=(0,))
 def real(g, y, a):
     return (g,)
 
 
-@vjp(np.imag, np.ndarray.imag, np.generic.imag)
+@vjp(np.imag, np.ndarray.imag, np.generic.imag, linear=(0,))
 def imag(g, y, a):
     if a.dtype.kind == "c":
         return (-1j * g,)
     return (spread(0.0, a.shape, a.dtype),)
 
 
-@vjp(np.conjugate, *of(np.ndarray, "conj", "conjugate"), *of(np.generic, "conj", "conjugate"))
+@vjp(np.conjugate, *of(np.ndarray, "conj", "conjugate"), *of(np.generic, "conj", "conjugate"), linear=(0,))
 def conjugate(g, y, a):
     if a.dtype.kind == "c":
         return (np.conjugate(g),)

@@ -13,7 +13,7 @@ from ctxdispatch_contexts.derivatives.registry import of, vjp
 # -- joining -------------------------------------------------------------------------------------------------
 
 
-@vjp(np.concatenate, *of(np, "concat"), arrays=0)
+@vjp(np.concatenate, *of(np, "concat"), arrays=0, linear=(0,), unless="out")
 def concatenate(g, y, arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if isinstance(arrays, np.ndarray):
         return (np.stack(cut(g, arrays, axis)),)
@@ -33,7 +33,7 @@ def sizes(arrays):
     return [np.size(a) for a in arrays]
 
 
-@vjp(np.stack, arrays=0)
+@vjp(np.stack, arrays=0, linear=(0,), unless="out")
 def stack(g, y, arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if isinstance(arrays, np.ndarray):
         return (np.moveaxis(g, axis, 0),)
@@ -47,29 +47,29 @@ def joined_along(g, arrays, axis, lengths):
     return np.stack(cotangents) if isinstance(arrays, np.ndarray) else cotangents
 
 
-@vjp(*of(np, "vstack", "row_stack"), arrays=0)
+@vjp(*of(np, "vstack", "row_stack"), arrays=0, linear=(0,))
 def vstack(g, y, tup, *, dtype=None, casting="same_kind"):
     return (joined_along(g, tup, 0, [np.shape(a)[0] if np.ndim(a) > 1 else 1 for a in tup]),)
 
 
-@vjp(np.hstack, arrays=0)
+@vjp(np.hstack, arrays=0, linear=(0,))
 def hstack(g, y, tup, *, dtype=None, casting="same_kind"):
     if y.ndim == 1:
         return (joined_along(g, tup, 0, sizes(tup)),)
     return (joined_along(g, tup, 1, [np.shape(a)[1] for a in tup]),)
 
 
-@vjp(np.dstack, arrays=0)
+@vjp(np.dstack, arrays=0, linear=(0,))
 def dstack(g, y, tup):
     return (joined_along(g, tup, 2, [np.shape(a)[2] if np.ndim(a) > 2 else 1 for a in tup]),)
 
 
-@vjp(np.column_stack, arrays=0)
+@vjp(np.column_stack, arrays=0, linear=(0,))
 def column_stack(g, y, tup):
     return (joined_along(g, tup, 1, [np.shape(a)[1] if np.ndim(a) > 1 else 1 for a in tup]),)
 
 
-@vjp(np.append, arrays=2)
+@vjp(np.append, arrays=2, linear=(0, 1))
 def append(g, y, arr, values, axis=None):
     if axis is None:
         return (g[: arr.size].reshape(arr.shape), g[arr.size :].reshape(values.shape))
@@ -77,7 +77,7 @@ def append(g, y, arr, values, axis=None):
     return (first, second)
 
 
-@vjp(np.block, arrays=0)
+@vjp(np.block, arrays=0, linear=(0,))
 def block(g, y, arrays):
     return (unblocked(g, arrays, block_depth(arrays)),)
 
@@ -98,7 +98,7 @@ def unblocked(g, item, depth):
 # -- splitting -----------------------------------------------------------------------------------------------
 
 
-@vjp(np.split, np.array_split)
+@vjp(np.split, np.array_split, linear=(0,))
 def split(g, y, ary, indices_or_sections, axis=0):
     return (np.concatenate(filled(g, y), axis),)
 
@@ -108,21 +108,21 @@ def filled(g, y):
     return [np.zeros(yi.shape, yi.dtype) if gi is None else gi for gi, yi in zip(g, y, strict=True)]
 
 
-@vjp(np.hsplit)
+@vjp(np.hsplit, linear=(0,))
 def hsplit(g, y, ary, indices_or_sections):
     return (np.concatenate(filled(g, y), 1 if ary.ndim > 1 else 0),)
 
 
-@vjp(np.vsplit)
+@vjp(np.vsplit, linear=(0,))
 def vsplit(g, y, ary, indices_or_sections):
     return (np.concatenate(filled(g, y), 0),)
 
 
-@vjp(np.dsplit)
+@vjp(np.dsplit, linear=(0,))
 def dsplit(g, y, ary, indices_or_sections):
     return (np.concatenate(filled(g, y), 2),)
 
 
-@vjp(*of(np, "unstack"))
+@vjp(*of(np, "unstack"), linear=(0,))
 def unstack(g, y, x, /, *, axis=0):
     return (np.stack(filled(g, y), axis),)

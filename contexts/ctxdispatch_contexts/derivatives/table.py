@@ -2,6 +2,8 @@
 
     elementwise(np.sin)      the row: parameters, partials, how each parameter enters
     vjp_rule(np.dot)         rule(g, y, *args, **kwargs) -> cotangents of the leading arguments
+    linearity(np.dot)        in which arguments a function with a vjp rule is linear, jointly or in each
+    block_rule(np.dot, 0)    the function of k tangents at once, of those arguments or of the one given
     lowering(sum)            a Python function of the same meaning, to be differentiated in its stead
     is_zero(np.argmax)       the derivative is zero by rule
 
@@ -15,16 +17,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any, Literal
 
-from ctxdispatch_contexts.derivatives import registry
-from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY, ROWS
+from ctxdispatch_contexts.derivatives import blocks, registry
+from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY, ROWS, STEEP
 
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
 FAMILIES = "linear reductions products shapes stacking indexing sorting linalg scalars".split()
+BLOCKS = "block_sums block_shapes block_indexing block_products".split()
 LOWERED = "lowerings statistics numerical norms".split()
 
 
@@ -37,7 +41,8 @@ class Elementwise:
 
     `kinds` says how each parameter enters: "zero" (not at all), "const" (times a constant), "linear" (times
     what does not vary with it) or "nonlinear". `varies[i]` are the parameters that partial i itself varies
-    with: the pattern of second derivatives. `needs[i]` are the names that partial i reads. `holomorphic` is
+    with: the pattern of second derivatives. `steep[i]`: it may be infinite. `needs[i]` are the names that
+    partial i reads. `holomorphic` is
     false where the row holds for real arguments only.
     """
 
@@ -48,6 +53,7 @@ class Elementwise:
     needs: tuple[frozenset[str], ...]
     varies: tuple[frozenset[str], ...]
     holomorphic: bool = True
+    steep: tuple[bool, ...] = ()
 
     def partials(self, namespace: dict[str, Any]) -> tuple[Callable[..., Any], ...]:
         """Per parameter the function (*params, y) -> partial, over MATH, CMATH or NUMPY."""
@@ -67,7 +73,8 @@ def describe(name: str) -> Elementwise:
     needs = tuple(_names(tree) & {*params, "y"} for tree in trees)
     varies = tuple(_varying(tree, params) for tree in trees)
     kinds = tuple(map(_kind, params, expressions, needs, varies))
-    return Elementwise(name, params, expressions, kinds, needs, varies, name not in REAL_ONLY)
+    steep = tuple(not STEEP.isdisjoint(_names(tree)) for tree in trees)
+    return Elementwise(name, params, expressions, kinds, needs, varies, name not in REAL_ONLY, steep)
 
 
 def _kind(param: str, expression: str, needs: frozenset[str], varies: frozenset[str]) -> Kind:
@@ -146,6 +153,51 @@ def vjp_rule(callee: Any) -> Callable[..., Any] | None:
     return _get(_vjp_rules(), callee)
 
 
+def linearity(callee: Any) -> registry.Linear | None:
+    """In which arguments a callee that has a vjp rule is linear; None where it is in none."""
+    _vjp_rules()
+    entry: registry.Linear | None = _get(registry.LINEAR, callee)
+    return entry
+
+
+def block_rule(callee: Any, i: int | None = None) -> Callable[..., Any] | None:
+    """A function of the parameters of `callee` that takes and returns *blocks*: arrays along a leading axis.
+
+    Of a function that is jointly linear (i is None) every argument that it is linear in is a block; of a
+    product that of position i alone. None where `callee` is not linear so. `blocks.py` has the contract.
+    """
+    entry = linearity(callee)
+    if entry is None or entry.joint != (i is None) or not _has_position(entry, i):
+        return None
+    return _block_forms().get((callee, i)) or _one_by_one(callee, i)
+
+
+def _has_position(entry: registry.Linear, i: int | None) -> bool:
+    return i is None or (i >= 0 if isinstance(entry.positions, slice) else i in entry.positions)
+
+
+@cache
+def _one_by_one(callee: Any, i: int | None) -> Callable[..., Any]:
+    """The form of a callee that has none of its own."""
+    positions = registry.LINEAR[callee].positions if i is None else (i,)
+    names = [] if isinstance(positions, slice) else _named(registry.VJP[callee], positions)
+    return partial(blocks.each, callee, positions, tuple(names))
+
+
+def _named(rule: Callable[..., Any], positions: tuple[int, ...]) -> list[str]:
+    """The names of the primal's arguments at those positions, in the parameters of its rule."""
+    parameters = list(signature(rule).parameters.values())[2:]
+    at = [parameters[i] for i in positions if i < len(parameters)]
+    return [parameter.name for parameter in at if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD]
+
+
+@cache
+def _block_forms() -> dict[tuple[Any, int | None], Callable[..., Any]]:
+    for family in BLOCKS:
+        import_module(f"ctxdispatch_contexts.derivatives.{family}")
+    return registry.BLOCK
+
+
 def array_arguments(callee: Any) -> int:
     """How many leading arguments of a callee are arrays: make arrays of numbers and lists there."""
     _vjp_rules()
@@ -203,4 +255,11 @@ def names() -> Iterator[tuple[str, Any]]:
     }  # fmt: skip
     for table, entries in tables.items():
         for callee in entries:
-            yield table, callee
+            if not is_of_contexts(callee):
+                yield table, callee
+
+
+def is_of_contexts(callee: Any) -> bool:
+    """A function that programs made by contexts call, not one of the user's."""
+    module = str(getattr(callee, "__module__", ""))
+    return module.startswith("ctxdispatch_contexts.") and not module.startswith(__package__)

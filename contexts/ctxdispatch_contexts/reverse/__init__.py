@@ -1,13 +1,17 @@
 """Reverse mode: `ADContext`, and the functions built on it."""
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch_contexts.programs.errors import DerivativeError, MissingRuleError, MutationError
+from ctxdispatch_contexts.reverse import linearity as linearity
+from ctxdispatch_contexts.reverse import within as within
 from ctxdispatch_contexts.reverse.api import checkpoint, custom_rule, grad, stop_gradient, value_and_grad, vjp
 from ctxdispatch_contexts.reverse.checks import check_grads
-from ctxdispatch_contexts.reverse.context import ADContext
-from ctxdispatch_contexts.reverse.errors import DerivativeError, MissingRuleError, MutationError
+from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
+from ctxdispatch_contexts.reverse.program import ReverseMode
 from ctxdispatch_contexts.reverse.show import code_adjoint
 
 __all__ = [
-    "ADContext", "DerivativeError", "MissingRuleError", "MutationError", "UnsupportedSyntax", "check_grads",
+    "ADContext", "DerivativeError", "MissingRuleError", "MutationError", "ReverseMode", "UnsupportedSyntax",
+    "check_grads", "checked_indices",
     "checkpoint", "code_adjoint", "custom_rule", "grad", "stop_gradient", "value_and_grad", "vjp",
 ]  # fmt: skip

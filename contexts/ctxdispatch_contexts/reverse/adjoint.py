@@ -23,12 +23,20 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import Loop
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.graph import UNREAD, Block, Const, Edge, Graph, Iterate, Op, Operand, Value
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.reverse import cotangents
-from ctxdispatch_contexts.reverse.activity import passed
-from ctxdispatch_contexts.reverse.bars import NONE, ZERO, cotangent_type, is_zero, may_be_none, numeric
+from ctxdispatch_contexts.reverse.bars import (
+    NONE,
+    ZERO,
+    cotangent_type,
+    is_none,
+    is_zero,
+    may_be_none,
+    numeric,
+)
 from ctxdispatch_contexts.reverse.merges import Merges
 from ctxdispatch_contexts.reverse.structure import Shape, argument
 
@@ -65,7 +73,7 @@ class Adjoint:
 
     @staticmethod
     def _default(variable: Any) -> Operand:
-        return ZERO if variable[0] in ("bar", "carry") else NONE
+        return ZERO if variable[0] in ("bar", "carry") else UNREAD
 
     # -- cotangents ------------------------------------------------------------------------------------------
 
@@ -82,7 +90,12 @@ class Adjoint:
 
     def add(self, value: Operand, cotangent: Operand) -> None:
         """bar(value) += cotangent"""
-        if not isinstance(value, Value) or value not in self.active or is_zero(cotangent):
+        if (
+            not isinstance(value, Value)
+            or value not in self.active
+            or is_zero(cotangent)
+            or is_none(cotangent)
+        ):
             return
         if numeric(value.type) and may_be_none(cotangent):
             cotangent = self.pullbacks.definite(self, value, cotangent)
@@ -156,7 +169,7 @@ class Adjoint:
         if self.shape.tree.dominates(home, block):
             return value
         if home is not loop.header:
-            self.build.write(("primal", value), NONE, loop.header)
+            self.build.write(("primal", value), UNREAD, loop.header)
         found = self.build.read(("primal", value), block)
         if isinstance(found, Value):
             found.type = value.type

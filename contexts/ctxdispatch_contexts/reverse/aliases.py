@@ -10,6 +10,7 @@ do.
 from __future__ import annotations
 
 import operator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import is_code
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
-from ctxdispatch_contexts.reverse.activity import STORES, has_zero_derivative, passed
-from ctxdispatch_contexts.reverse.rules import operand_type
+from ctxdispatch_contexts.programs.activity import STORES, has_zero_derivative, passed
+from ctxdispatch_contexts.programs.operands import operand_type
 
 GLOBAL = "global"
 Sites = frozenset[Any]
@@ -29,7 +30,7 @@ NOTHING: Sites = frozenset()
 
 MAKES = frozenset({
     primitives.build_tuple, primitives.build_list, primitives.build_map, primitives.build_set,
-    primitives.make_cell, primitives.make_function, object.__new__,
+    primitives.make_cell, primitives.make_function, object.__new__, SimpleNamespace,
 })  # fmt: skip
 """A new object that holds the operands."""
 
@@ -54,9 +55,7 @@ NEW_ARRAYS = frozenset(
         "copy concatenate stack vstack hstack dot matmul outer sum mean prod max min var std where einsum "
         "tensordot argsort sort"
     ).split()
-) | frozenset(
-    getattr(np.ndarray, name) for name in "copy astype sum mean dot max min prod flatten".split()
-)
+) | frozenset(getattr(np.ndarray, name) for name in "copy astype sum mean dot max min prod flatten".split())
 
 
 class Objects:
@@ -204,17 +203,12 @@ def runs_python(op: Op) -> bool:
         return False
     owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)  # list.append, tuple.__new__
     module = str(getattr(fn, "__module__", None) or getattr(owner, "__module__", ""))
-    return (
-        module.split(".")[0] not in HARMLESS
-        and module not in HARMLESS
-        and not isinstance(fn, (np.ufunc, type))
-    )
+    return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, np.ufunc)
 
 
 def _immutable(operand: Operand) -> bool:
     type_ = operand_type(operand)
     return type_ is not T.Never and effects.immutable(type_)
-
 
 
 __all__ = ["GLOBAL", "Objects", "Sites", "is_outside", "loose", "runs_python"]

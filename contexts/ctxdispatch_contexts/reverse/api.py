@@ -10,16 +10,25 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
+from ctxdispatch.passes import effects
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.derived import maker
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import context as ad
-from ctxdispatch_contexts.reverse.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.reverse.context import ADContext
-from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
-from ctxdispatch_contexts.reverse.program import Mode
+from ctxdispatch_contexts.reverse.program import ReverseMode
 from ctxdispatch_contexts.reverse.seeds import value_of_pair
 
 Argnums = int | Sequence[int]
 
 
+def _mode(n: int, argnums: Argnums = 0, has_aux: bool = False, *, value: bool = False) -> ReverseMode:
+    single = isinstance(argnums, int)
+    wrt = ad.checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), n, "the function")
+    return ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
+
+
+@maker(ADContext, _mode)
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient of `f`, a function with a real scalar result.
 
@@ -35,6 +44,7 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     return _gradient(f, argnums, has_aux, value=False)
 
 
+@maker(ADContext, functools.partial(_mode, value=True))
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Like `grad`, but the function returns (value, gradient); with `has_aux` ((value, aux), gradient)."""
     return _gradient(f, argnums, has_aux, value=True)
@@ -43,16 +53,10 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
 def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callable[..., Any]:
     if not callable(f):
         raise DerivativeError(f"grad takes a function, not a {type(f).__name__}", user_position())
-    if getattr(f, "_is_gradient", False):
-        raise DerivativeError(
-            f"{f.__qualname__} is a gradient already; second derivatives are not there yet: differentiate "
-            "the first one by finite differences, or write it out",
-            user_position(),
-        )
     _check_argnums(argnums)
     single = isinstance(argnums, int)
     wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    mode = Mode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
+    mode = ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
     if ad.is_direct(f, ADContext):
         checked = _checked(mode, f.__code__.co_argcount, f.__qualname__)
         return ad.entry_function(f, checked, ADContext, 0, ())
@@ -68,26 +72,29 @@ def _check_argnums(argnums: Any) -> None:
         )
 
 
-def _checked(mode: Mode, n: int, name: str) -> Mode:
+def _checked(mode: ReverseMode, n: int, name: str) -> ReverseMode:
     """`mode` for a function of n positional arguments: negative argnums count from the end."""
     assert mode.wrt is not None
     return replace(mode, wrt=ad.checked_indices(mode.wrt, n, name))
 
 
-def _by_call(f: Any, mode: Mode) -> Callable[..., Any]:
+def _by_call(f: Any, mode: ReverseMode) -> Callable[..., Any]:
     """For what is no plain function (a method, an object, star arguments): one program per shape of call."""
 
     def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[[], Any]:
         if kwargs or not args:
             args, kwargs = _by_position(f, args, kwargs)
-        checked = _checked(mode, len(args), getattr(f, "__qualname__", type(f).__name__))
-        function = ad.entry_function(f, checked, ADContext, len(args), tuple(kwargs))
-        return functools.partial(function, *args, **kwargs)
+        return functools.partial(function_for(len(args), tuple(kwargs)), *args, **kwargs)
+
+    def function_for(n: int, kwnames: tuple[str, ...] = ()) -> Callable[..., Any]:
+        checked = _checked(mode, n, getattr(f, "__qualname__", type(f).__name__))
+        return ad.entry_function(f, checked, ADContext, n, kwnames)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return called(args, kwargs)()
 
     gradient.__overdub__ = lambda ctx, *args, **kwargs: recurse(ctx, called(args, kwargs))  # type: ignore[attr-defined]
+    gradient.__entry_function__ = function_for  # type: ignore[attr-defined]
     functools.update_wrapper(gradient, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     return gradient
 
@@ -145,6 +152,7 @@ def stop_gradient(x: Any) -> Any:
 
 
 ZERO_BY_RULE.add(stop_gradient)
+effects.assume_removable(grad, value_and_grad)
 
 
 def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

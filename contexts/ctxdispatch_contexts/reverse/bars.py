@@ -14,6 +14,13 @@ def is_zero(operand: Operand) -> bool:
     return isinstance(operand, Const) and operand.value is cotangents.ZERO
 
 
+def is_none(operand: Operand) -> bool:
+    """No cotangent, as rules say it: zero."""
+    if isinstance(operand, Const):
+        return operand.value is None
+    return operand.type is not None and T.cls_of(operand.type) is type(None)
+
+
 def numeric(type_: T.Type | None) -> bool:
     """Cotangents of such values add with `+`."""
     match type_:

@@ -19,19 +19,22 @@ from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import hashable
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.reverse.closures import call_closure
-from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
-from ctxdispatch_contexts.reverse.entry_keys import HOLE, holes
-from ctxdispatch_contexts.reverse.entry_table import (
+from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.entry_keys import HOLE, holes
+from ctxdispatch_contexts.programs.entry_table import (
     BUILTIN_METHODS,
     DESCRIPTORS,
     call_entry,
     function_of_class,
 )
-from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
-from ctxdispatch_contexts.reverse.lifting import made_at_run_time
-from ctxdispatch_contexts.reverse.methods import Method
-from ctxdispatch_contexts.reverse.ruled import Ruled
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.methods import Method
+from ctxdispatch_contexts.programs.ruled import Ruled
+from ctxdispatch_contexts.reverse.closures import call_closure
+from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
+from ctxdispatch_contexts.reverse.program import CALL
 from ctxdispatch_contexts.reverse.walking import from_items
 
 
@@ -39,10 +42,18 @@ from ctxdispatch_contexts.reverse.walking import from_items
 def dynamic(context: Any, kwnames: tuple[str, ...]) -> Callable[..., Any]:
     """(callee, *args) -> (y, pullback), the pullback's first cotangent being the callee's."""
 
-    def call(callee: Any, *args: Any) -> Any:
-        return call_any(context, callee, args, kwnames)
+    return functools.partial(_dynamically, context, kwnames)
 
-    return call
+
+def _dynamically(context: Any, kwnames: tuple[str, ...], callee: Any, *args: Any) -> Any:
+    return call_any(context, callee, args, kwnames)
+
+
+def may_reach_a_rule(fn: Any) -> bool:
+    """The call of a callee, or of a method, that only run time knows."""
+    if not isinstance(fn, functools.partial):
+        return fn is None
+    return fn.func is _dynamically or (fn.func is _natively and fn.args[0] is _METHOD)
 
 
 def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
@@ -56,7 +67,14 @@ def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[
         return functools.partial(_natively, native, context, callee, template, kwnames)
     if made_at_run_time(callee):
         return functools.partial(_without_callee, context, callee, template, kwnames)
-    return call_entry(context, callee, template, kwnames).function
+    return call_entry(context, callee, template, kwnames, CALL).function
+
+
+def is_by_rule(fn: Any) -> bool:
+    """The call of a user's rule, as `static` gives it."""
+    if not isinstance(fn, functools.partial) or fn.func is not _by_rule:
+        return False
+    return not table.is_of_contexts(fn.args[1])
 
 
 def _filled(template: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -82,7 +100,7 @@ def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...],
     n = len(filled) - len(kwnames)
     rule = context.find_rule(callee, tuple(map(type, filled[:n])))
     if rule is None:
-        return call_entry(unruled(context, callee), callee, template, kwnames).function(*args)
+        return call_entry(unruled(context, callee), callee, template, kwnames, CALL).function(*args)
     result = rule(context(), *filled[:n], **dict(zip(kwnames, filled[n:], strict=True)))
     if not (isinstance(result, tuple) and len(result) == 2):
         raise DerivativeError(
@@ -151,9 +169,11 @@ def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[st
     if type(callee) is types.MethodType:
         y, pullback = call_any(context, callee.__func__, (callee.__self__, *args), kwnames)
         return y, functools.partial(_as_method, pullback)
-    if type(callee) in BUILTIN_METHODS and not context.ad_has_rule(callee) and (
-        function := function_of_class(callee)
-    ) is not None:
+    if (
+        type(callee) in BUILTIN_METHODS
+        and not context.ad_has_rule(callee)
+        and (function := function_of_class(callee)) is not None
+    ):
         y, pullback = call_any(context, function, (callee.__self__, *args), kwnames)
         return y, functools.partial(_as_method, pullback)
     if type(callee) is functools.partial:
@@ -263,7 +283,7 @@ def _read_attribute(context: Any, callee: Any, operands: tuple[Any, ...], kwname
         return y, functools.partial(_of_receiver, getattr(y, "__self__", None) is obj)
     if len(operands) == 3 and getattr(obj, name, _ABSENT) is _ABSENT:
         return operands[2], _of_default
-    y, pullback = call_entry(context, getattr, (HOLE, name), ()).function(obj)
+    y, pullback = call_entry(context, getattr, (HOLE, name), (), CALL).function(obj)
     return y, functools.partial(_padded, pullback, len(operands))
 
 
@@ -284,3 +304,5 @@ def _of_receiver(bound: bool, g: Any) -> Any:
 
 _NATIVE = {primitives.call_ex: _call_ex, getattr: _read_attribute}
 _METHOD = _call_method
+
+ZERO_BY_RULE.update((static, dynamic))

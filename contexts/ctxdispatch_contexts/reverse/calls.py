@@ -22,31 +22,37 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashab
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
-from ctxdispatch_contexts.reverse import containers, stores
-from ctxdispatch_contexts.reverse.aliases import Objects
-from ctxdispatch_contexts.reverse.containers import REVERSED
-from ctxdispatch_contexts.reverse.elementwise import INPLACE
-from ctxdispatch_contexts.reverse.entry_keys import HOLE
-from ctxdispatch_contexts.reverse.errors import (
+from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
+from ctxdispatch_contexts.programs.entry_keys import HOLE
+from ctxdispatch_contexts.programs.errors import (
     DerivativeError,
     MissingRuleError,
     MutationError,
+    Opaque,
     Refusal,
     described,
 )
-from ctxdispatch_contexts.reverse.lifting import lifted
-from ctxdispatch_contexts.reverse.prepare import makes_derivatives
+from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.objects import unpacked
+from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
+from ctxdispatch_contexts.programs.refusals import (
+    REMEDY,
+    missing_message,
+    mutation_message,
+    store_name,
+    unknown_message,
+)
+from ctxdispatch_contexts.programs.ruled import Ruled
+from ctxdispatch_contexts.reverse import containers, stores
+from ctxdispatch_contexts.reverse.aliases import Objects
+from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
-from ctxdispatch_contexts.reverse.ruled import Ruled
-from ctxdispatch_contexts.reverse.rules import operand_type
 from ctxdispatch_contexts.reverse.structure import Shape
-from ctxdispatch_contexts.reverse.walking import unpacked
 
 Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
 """entries(callee, template, keyword names): the entry for such calls; callee None where it is the entry's own
 first argument. The template has a literal, or HOLE for an argument of the entry, per argument of the call."""
 
-REMEDY = "give it one with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`"
 
 class Instrumented:
     """What `instrument` found: `replaced` and `before` as `Pullbacks` wants them."""
@@ -189,7 +195,7 @@ def refuse_stale_stores(
             store.callee, store.syntax = Const(refusal), False
 
 
-class Unless:
+class Unless(Opaque):
     """`function`, but refused where its first argument is an instance of these classes."""
 
     def __init__(self, classes: Any, function: Any, refusal: Refusal) -> None:
@@ -204,52 +210,13 @@ class Unless:
 
 def stale_message(store: Op, reader: Op) -> str:
     return (
-        f"{_store_name(store)} changes data ({{types}}) in place that the derivative of line {_line(reader)} "
+        f"{store_name(store)} changes data ({{types}}) in place that the derivative of line {_line(reader)} "
         "still needs as it was; store into a copy (`x = x.copy()`) made before"
     )
 
 
 def _line(op: Op) -> Any:
     return op.pos.line if op.pos is not None else "?"
-
-
-def mutation_message(op: Op) -> str:
-    """Why the store `op` is refused, and what to write instead; the types of its operands are filled in."""
-    if op.fn is primitives.cell_set:
-        return (
-            "a variable that an inner function reads, and that depends on what is differentiated, is "
-            "assigned where the derivative does not follow it (a function that calls itself, or one kept in "
-            "a list); give the inner function what it needs as arguments, or make it a function of the module"
-        )
-    if op.fn is primitives.store_global:
-        name = op.args[1].value if isinstance(op.args[1], Const) else ""
-        return (
-            f"the global variable {name!r} is given a value that depends on what is differentiated, and may "
-            "be read again before the end; return the value, or pass `stop_gradient(...)` of it on"
-        )
-    return (
-        f"{_store_name(op)} changes differentiated data ({{types}}) in place, which is not supported yet; "
-        "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)"
-    )
-
-
-def _store_name(op: Op) -> str:
-    fn = op.fn
-    if fn in INPLACE:
-        return f"in-place operator {fn.__name__}"
-    return _STORE_NAMES.get(fn) or f"{described(fn)} (in place)"
-
-
-_STORE_NAMES = {
-    operator.setitem: "item assignment",
-    operator.delitem: "item deletion",
-    setattr: "attribute assignment",
-    object.__setattr__: "attribute assignment",
-    primitives.list_append: "list.append",
-    primitives.list_extend: "list.extend",
-    primitives.map_add: "item assignment",
-    primitives.cell_set: "assignment",
-}
 
 
 def _refuse(op: Op, error: type[DerivativeError], message: str) -> None:
@@ -284,7 +251,7 @@ def _replace(
         found.keywords.add(opening)
 
 
-class Misfit:
+class Misfit(Opaque):
     """A function whose arguments do not fit its parameters: it fails as it would, and if not, is refused."""
 
     def __init__(self, function: FunctionType, refusal: Refusal) -> None:
@@ -326,10 +293,10 @@ def _at_run_time(fn: Any) -> bool:
 
 def _unsupported(fn: FunctionType) -> str:
     """Why a Python function cannot be read, or nothing."""
-    if getattr(fn, "_is_gradient", False):
-        return f"{described(fn)} is a gradient: second derivatives are not there yet; {REMEDY}"
+    if entry_of(fn) is not None:
+        return ""
     if makes_derivatives(fn):
-        return f"{described(fn)} makes a derivative: second derivatives are not there yet; {REMEDY}"
+        return unknown_message(fn)
     try:
         lifted(fn)
     except UnsupportedSyntax as error:
@@ -347,10 +314,3 @@ _STRUCTURAL = frozenset({
     operator.getitem, getattr, iter, enumerate, zip, reversed, list, tuple, dict.get, dict.items, dict.values,
     primitives.unpack, primitives.unpack_ex, primitives.call_ex, *INPLACE, *INPLACE.values(),
 })  # fmt: skip
-
-
-def missing_message(op: Op) -> str:
-    types = "{types}"
-    if op.fn in (operator.getitem, getattr, iter, primitives.unpack, primitives.unpack_ex):
-        return f"{described(op.fn)} of {types} has no derivative rule; {REMEDY}"
-    return f"{described(op.fn)} has no derivative rule for ({types}); {REMEDY}"

@@ -10,19 +10,24 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
-from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.programs.containers import (
+    any_iterable,
+    attribute_key,
+    indexable,
+    plain_attribute_of,
+)
+from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import ZERO, is_zero
+from ctxdispatch_contexts.reverse.defaults import DEFAULTS, KWDEFAULTS, defaults_of
 from ctxdispatch_contexts.reverse.handlers import Handler, arrived, or_none, own_bar
-from ctxdispatch_contexts.reverse.rules import operand_type
-from ctxdispatch_contexts.reverse.walking import WALKED, any_iterable
+from ctxdispatch_contexts.reverse.walking import WALKED
 
 
 def _entry(adjoint: Adjoint, g: Operand, key: Operand, to: Operand) -> None:
@@ -132,39 +137,7 @@ def _attribute(adjoint: Adjoint, op: Op) -> None:
     target = op.args[0]
     if not is_zero(g) and target in adjoint.active:
         bar = or_none(adjoint.bar(target))
-        own_bar(adjoint, target, adjoint.call(cotangents.add_entry, bar, _key(op), g))
-
-
-def _key(op: Op) -> Const:
-    """The entry that an attribute is: a named tuple's fields are its items."""
-    name = op.args[1].value  # type: ignore[union-attr]
-    fields = getattr(T.cls_of(operand_type(op.args[0])), "_fields", ())
-    return Const(fields.index(name) if name in fields else name)
-
-
-def _plain_attribute(op: Op) -> bool:
-    """Read off an instance of a known class of no array kind, and by no code: no property, no __getattr__."""
-    cls = T.cls_of(operand_type(op.args[0]))
-    name = op.args[1]
-    if cls is None or not isinstance(name, Const) or len(op.args) != 2:
-        return False
-    return plain_attribute(cls, name.value)
-
-
-def plain_attribute(cls: type, name: str) -> bool:
-    """Reading `name` off an instance runs no Python code and computes nothing."""
-    import numpy as np
-
-    if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
-        return False
-    if isinstance(class_attribute(cls, "__getattribute__"), FunctionType) or hasattr(cls, "__getattr__"):
-        return False
-    found = getattr(cls, name, None)
-    return (not isinstance(found, property) and not hasattr(type(found), "__get__")) or _is_slot(found)
-
-
-def _is_slot(found: Any) -> bool:
-    return type(found).__name__ in ("member_descriptor", "_tuplegetter")
+        own_bar(adjoint, target, adjoint.call(cotangents.add_entry, bar, attribute_key(op), g))
 
 
 def _setattr(adjoint: Adjoint, op: Op) -> None:
@@ -201,10 +174,15 @@ def _cell_set(adjoint: Adjoint, op: Op) -> None:
 
 
 def _function(adjoint: Adjoint, op: Op) -> None:
-    """A function's cotangent has an attribute per free variable."""
+    """A function's cotangent has an attribute per free variable, and one for its defaults."""
     g = arrived(adjoint, op)
+    if is_zero(g):
+        return
+    for part, defaults in zip((DEFAULTS, KWDEFAULTS), op.args[2:4], strict=False):
+        if defaults in adjoint.active:
+            adjoint.add(defaults, adjoint.call(defaults_of, g, Const(part)))
     closure = op.args[5] if len(op.args) > 5 else Const(None)
-    if not is_zero(g) and closure in adjoint.active:
+    if closure in adjoint.active:
         names = op.args[1].value.co_freevars  # type: ignore[union-attr]
         adjoint.add(closure, adjoint.call(by_position, g, Const(names)))
 
@@ -214,15 +192,6 @@ def by_position(bar: Any, names: tuple[str, ...]) -> Any:
 
 
 # -- the table -----------------------------------------------------------------------------------------------
-
-
-def _indexable(op: Op) -> bool:
-    import numpy as np
-
-    cls = T.cls_of(operand_type(op.args[0]))
-    if cls is None or not issubclass(cls, (list, tuple, dict)):
-        return cls is np.ndarray
-    return not isinstance(class_attribute(cls, "__getitem__"), FunctionType)
 
 
 def _partial(adjoint: Adjoint, op: Op) -> None:
@@ -285,8 +254,8 @@ REVERSED: dict[Any, Handler] = {
     primitives.cell_set: Handler(_cell_set),
     primitives.make_function: Handler(_function),
     **WALKED,
-    operator.getitem: Handler(_index, _indexable),
-    builtins.getattr: Handler(_attribute, _plain_attribute),
+    operator.getitem: Handler(_index, indexable),
+    builtins.getattr: Handler(_attribute, plain_attribute_of),
     builtins.setattr: Handler(_setattr),
     object.__setattr__: Handler(_setattr),
     object.__new__: Handler(_nothing),

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
-from ctxdispatch.dispatch import Context
-from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
-from ctxdispatch_contexts.reverse import calling
-from ctxdispatch_contexts.reverse.activity import has_zero_derivative
+from ctxdispatch.dispatch import Context, overdub, rules
+from ctxdispatch_contexts.derivatives.table import elementwise, is_of_contexts, linearity, vjp_rule
+from ctxdispatch_contexts.programs.activity import has_zero_derivative
+from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.owned import generated
+from ctxdispatch_contexts.programs.stacked import split, stacked_function
+from ctxdispatch_contexts.reverse import calling, symmetric
 from ctxdispatch_contexts.reverse.calling import call_any
 from ctxdispatch_contexts.reverse.containers import REVERSED
-from ctxdispatch_contexts.reverse.entry_table import entry_function, is_direct
-from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
-from ctxdispatch_contexts.reverse.owned import generated
-from ctxdispatch_contexts.reverse.program import Mode
+from ctxdispatch_contexts.reverse.program import ReverseMode
 
 
 class ADContext(Context):
@@ -33,6 +34,9 @@ class ADContext(Context):
     argnums: int | tuple[int, ...] | None = None
 
     def program(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        if f is overdub:
+            first, rest = split(args)
+            return _stacked(type(self), first, self.argnums, len(rest), tuple(kwargs))
         if type(f) is not FunctionType:
             return _program(type(self), f, self.argnums, len(args), tuple(kwargs))
         context, code = type(self), f.__code__
@@ -52,13 +56,27 @@ class ADContext(Context):
         if cls.has_rules(callee):
             return True
         return bool(
-            elementwise(callee) or vjp_rule(callee) or has_zero_derivative(callee) or callee in REVERSED
+            elementwise(callee)
+            or vjp_rule(callee)
+            or linearity(callee)
+            or has_zero_derivative(callee)
+            or callee in REVERSED
         )
 
     @classmethod
     def ad_ruled(cls, callee: Any) -> bool:
         """The user has given `callee` a rule."""
         return cls.has_rules(callee)
+
+    @classmethod
+    def ad_opens(cls, entry: Any, program: Any) -> bool:
+        """Whether the program that an entry has generated is swept where it is called."""
+        any_rules = any(not is_of_contexts(sets[0].callee) for sets in rules.table(cls).values())
+
+        def by_rule(fn: Any) -> bool:
+            return calling.is_by_rule(fn) or (any_rules and calling.may_reach_a_rule(fn))
+
+        return symmetric.opens(entry, program, by_rule)
 
     @classmethod
     def ad_entries(cls, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
@@ -76,7 +94,25 @@ def _program(
         wrt = checked_indices(wrt, n, getattr(f, "__qualname__", type(f).__name__))
     if wrt is None and kwnames:
         wrt = tuple(range(n))
-    return entry_function(f, Mode(wrt=wrt, checked=True), context, n, kwnames)
+    return entry_function(f, ReverseMode(wrt=wrt, checked=True), context, n, kwnames)
+
+
+def _stacked(
+    context: type[ADContext], first: tuple[Any, ...], argnums: Any, n: int, kwnames: tuple[str, ...]
+) -> Callable[..., Any]:
+    """overdub(*first, *n arguments). What is in `first` has no cotangents."""
+    k = len(first)
+    wrt = tuple(range(n))
+    if argnums is not None:
+        given = (argnums,) if isinstance(argnums, int) else argnums
+        wrt = tuple([i - k for i in checked_indices(given, k + n, "overdub")])
+    function = stacked_function(context, first, n, kwnames, ReverseMode(wrt=wrt, checked=True))
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        y, pullback = function(*args[k:], *[kwargs[name] for name in kwnames])
+        return y, pullback if argnums is not None else lambda ybar: (None,) * k + pullback(ybar)
+
+    return run
 
 
 def checked_indices(indices: Iterable[int], n: int, name: str) -> tuple[int, ...]:

@@ -300,7 +300,9 @@ def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:
 
 
 def project(bar: Any, primal: Any) -> Any:
-    """`bar` with the shape, dtype and realness of `primal`."""
+    """`bar` with the shape, dtype and realness of `primal`; None stays the zero."""
+    if bar is None:
+        return None
     if isinstance(primal, np.ndarray):
         if np.iscomplexobj(bar) and primal.dtype.kind == "f":
             bar = bar.real

@@ -29,8 +29,11 @@ def fitted(cotangent: Any, primal: Any) -> Any:
 def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
     """The cotangent of an operand whose `result` was broadcast: summed over the axes that were.
 
-    `cotangent` may be of smaller shape than `result` (it is then constant along the missing axes).
+    `cotangent` may be of smaller shape than `result` (it is then constant along the missing axes). None stays
+    the zero.
     """
+    if cotangent is None:
+        return None
     shape = np.shape(primal)
     full = np.shape(result)
     if shape == full and np.shape(cotangent) == full:

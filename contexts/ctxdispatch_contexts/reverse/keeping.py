@@ -22,7 +22,7 @@ import numpy as np
 
 from ctxdispatch.dispatch import Context
 from ctxdispatch.ir.leaves import is_leaf
-from ctxdispatch_contexts.reverse.assigned import is_empty
+from ctxdispatch_contexts.programs.assigned import is_empty
 from ctxdispatch_contexts.reverse.cotangents import rebuild
 from ctxdispatch_contexts.reverse.seeds import natively
 

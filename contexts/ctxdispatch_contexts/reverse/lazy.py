@@ -1,7 +1,7 @@
 """Sums and means under the sweep: their cotangents are constant along the axes summed over, and stay lazy.
 
-    y = sum(x, axis)     bar(x) = bar(y), the summed axes put back with length 1
-    y = mean(x, axis)    the same, divided by how many went into each
+y = sum(x, axis)     bar(x) = bar(y), the summed axes put back with length 1
+y = mean(x, axis)    the same, divided by how many went into each
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.reverse.elementwise import leaf_class, row_for
-from ctxdispatch_contexts.reverse.rules import infer_op, operand_type
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, operand_type, row_for
+from ctxdispatch_contexts.programs.scaling import typed
 
 SUMS: dict[Any, tuple[str, ...]] = {
     np.add.reduce: ("axis", "dtype", "out", "keepdims"),
@@ -63,7 +63,7 @@ def reverse_sum(adjoint: Any, op: Op) -> None:
     array = op.args[0]
     g = _restored(adjoint, g, array, **given)
     if op.fn in MEANS:
-        g = adjoint.pullbacks.typed(adjoint, operator.truediv, g, _count(adjoint, array, given["axis"]))
+        g = typed(adjoint.build, operator.truediv, g, _count(adjoint, array, given["axis"]))
     adjoint.add(array, g)
     adjoint.pullbacks.mark_lazy(array)
 

@@ -1,12 +1,12 @@
 """Spellings that NumPy runs faster. Of the sweep alone, where last bits and the sign of a zero are nobody's.
 
-    sin(x) that nobody reads           nothing, where cos(x) raises what it would
-    a @ b, both of rank 2              np.dot(a, b): the same product with less around it
-    add.reduce(-x, axis)               -add.reduce(x, axis): a smaller array to negate
-    reduce(x, 1, keepdims=True)        reduce(x, 1, None, None, True): half a microsecond of keywords
-                                       (everywhere)
-    1.0 / s * e                        share(e, s), which `passes.shares` spells as the length of e asks for
-    share(e, sum(e))                   normalised(e), likewise
+sin(x) that nobody reads           nothing, where cos(x) raises what it would
+a @ b, both of rank 2              np.dot(a, b): the same product with less around it
+add.reduce(-x, axis)               -add.reduce(x, axis): a smaller array to negate
+reduce(x, 1, keepdims=True)        reduce(x, 1, None, None, True): half a microsecond of keywords
+                                   (everywhere)
+1.0 / s * e                        share(e, s), which `passes.shares` spells as the length of e asks for
+share(e, sum(e))                   normalised(e), likewise
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxdispatch.ir.graph import Const, Graph, Op, Value
 from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.shares import normalised, share
-from ctxdispatch_contexts.reverse.rules import operand_type
+from ctxdispatch_contexts.programs.operands import operand_type
 
 PARAMETERS = ("axis", "dtype", "out", "keepdims")
 DEFAULTS: dict[str, Any] = {"axis": 0, "dtype": None, "out": None, "keepdims": False}
@@ -73,9 +73,7 @@ def _negate_late(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any) -> N
     ops.insert(ops.index(op) + 1, Op(Const(operator.neg), [op.result], [total], (), op.pos, True))
 
 
-def _as_share(
-    ops: list[Op], op: Op, makers: dict[Value, Op], used: Any, primal: Container[Op]
-) -> None:
+def _as_share(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any, primal: Container[Op]) -> None:
     """1.0 / s * e for a vector `e` and a NumPy number `s` of its dtype. A Python number raises at 0."""
     if op.fn is not operator.mul:
         return

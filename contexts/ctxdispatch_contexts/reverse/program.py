@@ -10,7 +10,7 @@ are the residuals.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,21 +24,21 @@ from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, R
 from ctxdispatch.ir.rewrite import split_block
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import Guard
-from ctxdispatch.passes.held import has_held, only_used, without_held
-from ctxdispatch.passes.infer import GlobalName
+from ctxdispatch.passes.held import only_used
+from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.methods import join_methods
+from ctxdispatch_contexts.programs.mode import Mode, Program, left_out, unfit
+from ctxdispatch_contexts.programs.optimise import optimise
+from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
+from ctxdispatch_contexts.programs.sources import Default
 from ctxdispatch_contexts.reverse import fitting, keeping, releasing
-from ctxdispatch_contexts.reverse.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
-from ctxdispatch_contexts.reverse.assigned import assigned_globals
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.last import skip_last
-from ctxdispatch_contexts.reverse.methods import join_methods
-from ctxdispatch_contexts.reverse.optimise import optimise
 from ctxdispatch_contexts.reverse.peephole import improve
-from ctxdispatch_contexts.reverse.prepare import Prepared, prepare
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
 from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of, value_of_pair
 from ctxdispatch_contexts.reverse.stores import LostStores
@@ -47,7 +47,7 @@ from ctxdispatch_contexts.reverse.tidy import tidy
 
 
 @dataclass(frozen=True)
-class Mode:
+class ReverseMode(Mode):
     """What the program returns. `wrt`: indices of the parameters to differentiate with respect to, None for
     all."""
 
@@ -58,38 +58,48 @@ class Mode:
     single: bool = False  # one gradient, not a tuple of them
     checked: bool = False  # the pullback checks the cotangent that it is given
     stub: bool = False  # the graph is one call, met at run time
+    inner: bool = False  # the caller is a program, which changes nothing
+    seeded: bool = False  # the cotangent of the result is the last parameter
     leading: int = 0  # so many parameters come before the caller's own arguments
 
-    def after(self, k: int, n: int) -> Mode:
+    def after(self, k: int, n: int) -> ReverseMode:
         """The same with respect to the last n of k + n parameters."""
         wrt = tuple(i + k for i in (range(n) if self.wrt is None else self.wrt))
         return replace(self, wrt=wrt, leading=self.leading + k)
 
+    @property
+    def within(self) -> bool:
+        return self.stub or self.inner
 
-CALL = Mode(stub=True)
+    def needs(self, i: int) -> bool:
+        return not self.split and self.wrt is not None and i in self.wrt
+
+    def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
+        if self.split or self.wrt is None:
+            return
+        for i in self.wrt:
+            if types[i] == T.Known(Default):
+                raise left_out(names[i], i - self.leading)
+            if not carries(types[i]):
+                raise DerivativeError(
+                    f"argument {names[i]!r} (argnums {i - self.leading}) {unfit(types[i])}", user_position()
+                )
+
+    def differentiate(
+        self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
+    ) -> Program:
+        return differentiate(source, types, cells, self, context.ad_has_rule, context.ad_entries)
 
 
-@dataclass(eq=False)
-class Program:
-    """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the
-    rest."""
-
-    graph: Graph
-    types: tuple[T.Type, ...]
-    guards: list[Guard]
+CALL = ReverseMode(stub=True)
 
 
 def differentiate(
-    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], mode: Mode,
+    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], mode: ReverseMode,
     has_rule: Callable[[Any], bool], entries: Entries,
 ) -> Program:  # fmt: skip
     """The derivative program of the graph that `source` gives, for arguments of these types."""
-    prepared, own = _prepared(source, types, cells, mode, has_rule)
-    if prepared.foreign:
-        untrusted = assigned_globals(prepared.graph)
-        if untrusted or any(map(has_held, types)):
-            types = [without_held(t) for t in types]
-            prepared, own = _prepared(source, types, cells, mode, has_rule, untrusted)
+    prepared, types, own = prepare_trusting(source, types, cells, has_rule, stub=mode.stub)
     graph = prepared.graph
     names = held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
@@ -107,42 +117,18 @@ def differentiate(
     return Program(graph, used, list(prepared.guards.values()))
 
 
-def _prepared(
-    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], mode: Mode, has_rule: Any,
-    untrusted: Set[GlobalName] = frozenset(),
-) -> tuple[Prepared, Op | None]:  # fmt: skip
-    graph = source()
-    own = graph.entry.ops[-1] if mode.stub else None
-    return prepare(graph, types, cells, has_rule, untrusted), own
-
-
-def held_names(graph: Graph) -> set[Any]:
-    """The attributes and keys that a program may read off what its arguments hold."""
-    names: set[Any] = set()
-    for _, op in graph.ops():
-        if op.fn in (getattr, operator.getitem, dict.get) and len(op.args) > 1:
-            key = op.args[1].value if isinstance(op.args[1], Const) else None
-            fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
-            if isinstance(key, (str, int)):
-                names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
-        elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
-            names.update(
-                k
-                for a in op.args
-                if isinstance(a, Value) and isinstance(a.type, T.Held)
-                for k, _ in a.type.fields
-            )
-    return names
-
-
-def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: Op | None) -> Adjoint | None:
+def _adjoint(
+    graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None
+) -> Adjoint | None:
     shape = normalise(graph)
     if shape is None:
         return None  # it never returns
     active = active_values(graph, wrt)
     join_methods(graph, active)
-    looked = LostStores(graph, varied_values(graph, wrt), inner=mode.stub) if LostStores.any(graph) else None
-    kept = refuse_lost_stores(graph, looked, mode.stub) if looked is not None else ()
+    looked = (
+        LostStores(graph, varied_values(graph, wrt), inner=mode.within) if LostStores.any(graph) else None
+    )
+    kept = refuse_lost_stores(graph, looked, mode.within) if looked is not None else ()
     found = instrument(shape, active, entries, own, kept)
     adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
     primal = list(graph.blocks)
@@ -158,7 +144,7 @@ def _adjoint(graph: Graph, wrt: list[Value], mode: Mode, entries: Entries, own: 
 # -- from the result to its cotangent ------------------------------------------------------------------------
 
 
-def _open_sweep(adjoint: Adjoint, shape: Shape, mode: Mode) -> Operand:
+def _open_sweep(adjoint: Adjoint, shape: Shape, mode: ReverseMode) -> Operand:
     """End the primal with the seed of its result; the sweep begins in a block of its own."""
     build = adjoint.build
     terminator = shape.end.terminator
@@ -167,7 +153,10 @@ def _open_sweep(adjoint: Adjoint, shape: Shape, mode: Mode) -> Operand:
     shape.end.terminator = None
     build.enter(shape.end)
     build.pos = terminator.pos
-    seed = _split_seed(adjoint, y, mode) if mode.split else _joint_seed(adjoint, y, mode)
+    if mode.seeded:
+        seed: Operand = shape.graph.params[-1]
+    else:
+        seed = _split_seed(adjoint, y, mode) if mode.split else _joint_seed(adjoint, y, mode)
     sweep = build.new_block(sealed=False)
     build.jump(sweep)
     build.start_variables(sweep, lambda key: ZERO if key[0] in ("bar", "carry") else None)
@@ -178,7 +167,7 @@ def _open_sweep(adjoint: Adjoint, shape: Shape, mode: Mode) -> Operand:
     return y
 
 
-def _split_seed(adjoint: Adjoint, y: Operand, mode: Mode) -> Operand:
+def _split_seed(adjoint: Adjoint, y: Operand, mode: ReverseMode) -> Operand:
     y_type = y.type if isinstance(y, Value) else None
     g = adjoint.call(cut, y, type=y_type if numeric(y_type) else T.Any, name="ybar")
     if not mode.checked:
@@ -192,7 +181,7 @@ def cut(y: Any) -> Any:
     raise AssertionError("a program was not split")
 
 
-def _joint_seed(adjoint: Adjoint, y: Operand, mode: Mode) -> Operand:
+def _joint_seed(adjoint: Adjoint, y: Operand, mode: ReverseMode) -> Operand:
     if not mode.has_aux:
         return _scalar_seed(adjoint, y)
     if isinstance(y, Value) and isinstance(y.type, T.TupleOf) and len(y.type.items) == 2:
@@ -217,10 +206,10 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
 # -- from the sweep to what is returned ----------------------------------------------------------------------
 
 
-def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: Mode, shape: Shape, y: Operand) -> None:
+def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, shape: Shape, y: Operand) -> None:
     build = adjoint.build
     params = adjoint.graph.params if mode.split else wrt
-    out = [_finished(adjoint, p, inner=mode.stub) if p in wrt else NONE for p in params]
+    out = [_finished(adjoint, p, inner=mode.within) if p in wrt else NONE for p in params]
     if mode.single and not mode.split:
         result: Operand = out[0]
     else:
@@ -230,7 +219,7 @@ def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: Mode, shape: Shape, y
     build.ret(result)
 
 
-def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: Mode) -> Operand:
+def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: ReverseMode) -> Operand:
     y = adjoint.recall(y)
     if mode.has_aux and not mode.value:
         aux = adjoint.call(operator.getitem, y, Const(1), syntax=True)
@@ -268,7 +257,7 @@ def bar_is(bar: Operand, type_: T.Type) -> bool:
 # -- the split -----------------------------------------------------------------------------------------------
 
 
-def split(graph: Graph, mode: Mode) -> None:
+def split(graph: Graph, mode: ReverseMode) -> None:
     """Cut at the op `cut`: the graph keeps the primal and returns (y, pullback)."""
     block, index = next((b, i) for b in graph.blocks for i, op in enumerate(b.ops) if op.fn is cut)
     op = block.ops[index]

@@ -1,10 +1,10 @@
 """How each kind of op is reversed. In the order in which they are asked:
 
-    stores and containers      `containers.REVERSED`
-    elementwise operations     `elementwise.reverse_elementwise`, from the derivative table
-    structural rules           a vjp rule, inlined
-    everything else            was replaced before the transform by a call that returns (y, pullback):
-                               `calls.py`
+stores and containers      `containers.REVERSED`
+elementwise operations     `elementwise.reverse_elementwise`, from the derivative table
+structural rules           a vjp rule, inlined
+everything else            was replaced before the transform by a call that returns (y, pullback):
+                           `calls.py`
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.programs.activity import STORES
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described, user_position
+from ctxdispatch_contexts.programs.operands import applies, operand_type, row_for, rule_of
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
-from ctxdispatch_contexts.reverse.activity import STORES
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
-from ctxdispatch_contexts.reverse.elementwise import is_lazy, reverse_elementwise, row_for, strict
-from ctxdispatch_contexts.reverse.errors import DerivativeError, Refusal, described, user_position
+from ctxdispatch_contexts.reverse.elementwise import is_lazy, reverse_elementwise, strict
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
-from ctxdispatch_contexts.reverse.rules import infer_op, operand_type
-from ctxdispatch_contexts.reverse.structural import applies, reverse_structural, rule_of
+from ctxdispatch_contexts.reverse.structural import reverse_structural
 from ctxdispatch_contexts.reverse.structure import Shape
+from ctxdispatch_contexts.reverse.symmetric import gradient_of, reverse_gradient
 
 
 def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
@@ -39,12 +40,13 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
         return handler.reverse
     if row_for(op) is not None:
         return _reverse_row
+    if gradient_of(op) is not None:
+        return reverse_gradient
     if hashable(fn) and fn in SUMS and arguments(op) is not None:
         return reverse_sum
     if rule_of(op) is not None and (applies(op) or not certain) and "out" not in op.kwnames:
         return reverse_structural
     return None
-
 
 
 class Pullbacks:
@@ -97,12 +99,6 @@ class Pullbacks:
         self._lazy.clear()
 
     # -- helpers ---------------------------------------------------------------------------------------------
-
-    def typed(self, adjoint: Adjoint, fn: Any, *args: Operand) -> Value:
-        """Emit fn(*args), spelled as syntax, with the type that inference gives it."""
-        value = adjoint.build.call(fn, *args, syntax=True)
-        value.type = infer_op(adjoint.build.block.ops[-1])
-        return value
 
     def mark_lazy(self, value: Operand) -> None:
         if isinstance(value, Value):

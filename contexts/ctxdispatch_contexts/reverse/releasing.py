@@ -1,8 +1,8 @@
 """Cotangents as they leave the sweep: of the primal's structure, shapes and dtypes.
 
-    finish      for another sweep, which changes nothing
-    released    for the caller, who may change what it gets: no array among it is one of the program's, or
-                stands there twice
+finish      for another sweep, which changes nothing
+released    for the caller, who may change what it gets: no array among it is one of the program's, or
+            stands there twice
 """
 
 from __future__ import annotations
@@ -65,6 +65,10 @@ def _entry(bar: Any, primal: Any, taken: Taken, owned: bool) -> Any:
         return _argument(bar, primal, taken)
     if isinstance(primal, (tuple, list, dict)):
         return _container(bar, primal, taken)
+    if isinstance(primal, Partial):  # of a sweep that is swept
+        return _partial(bar, primal, taken)
+    if isinstance(primal, OwnedArray):
+        return _entry(bar, primal.array, taken, owned)
     if isinstance(bar, (Partial, SimpleNamespace)):
         return SimpleNamespace(**{
             str(k): _entry(b, getattr(primal, str(k), None), taken, mine) for k, b, mine in _entries(bar)
@@ -89,6 +93,14 @@ def _container(bar: Any, primal: Any, taken: Taken) -> Any:
     nothing = (None, False)
     found = [(p, *entries.get(i, nothing)) for i, p in enumerate(primal)]
     return rebuild(primal, [_entry(b, p, taken, mine) for p, b, mine in found])
+
+
+def _partial(bar: Any, primal: Partial, taken: Taken) -> Partial:
+    """Entry by entry, under the same keys."""
+    made = Partial()
+    for key, cotangent, mine in _entries(bar):
+        made.entries[key] = _entry(cotangent, primal.entries.get(key), taken, mine)
+    return made
 
 
 def _array(bar: Any, primal: Any, taken: Taken, owned: bool) -> Any:

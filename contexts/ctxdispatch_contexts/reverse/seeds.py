@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ctxdispatch_contexts.reverse.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 
 _REAL = (float, np.floating)
 
@@ -40,7 +41,7 @@ def _not_scalar(y: Any) -> str:
     if isinstance(y, np.ndarray):
         return (
             f"grad needs a scalar result, and this function returned {_shown(y)}; reduce it (`.sum()`), "
-            "or use `vjp` with a cotangent of that shape"
+            "use `vjp` with a cotangent of that shape, or `jacfwd` for its Jacobian"
         )
     return (
         f"grad needs a real scalar result, and this function returned {_shown(y)}; return the number alone, "
@@ -95,7 +96,32 @@ def check_cotangent(g: Any, signature: Any) -> Any:
         return _check_entries(g, signature.entries)
     if issubclass(signature, (float, np.floating, complex, np.complexfloating)):
         return _check_number(g, signature)
-    return g
+    return _check_object(g, signature)
+
+
+def _check_object(g: Any, cls: type) -> Any:
+    """Cotangents of an object's attributes: in a namespace, or in an object of its class."""
+    if g is None or isinstance(g, SimpleNamespace) or not _has_attributes(cls):
+        return g
+    if isinstance(g, cls):
+        names = [*getattr(g, "__dict__", ()), *_slots(cls)]
+        return SimpleNamespace(**{name: getattr(g, name) for name in names if hasattr(g, name)})
+    raise DerivativeError(
+        f"the pullback's argument ybar is a {type(g).__name__}, the function's result a {cls.__name__}; "
+        "give a "
+        "types.SimpleNamespace with the cotangents of its attributes",
+        user_position(),
+    )
+
+
+def _slots(cls: type) -> list[str]:
+    declared = [vars(c).get("__slots__", ()) for c in cls.__mro__]
+    return [name for names in declared for name in ((names,) if isinstance(names, str) else names)]
+
+
+def _has_attributes(cls: type) -> bool:
+    plain = cls.__module__ not in ("builtins", "types") and not issubclass(cls, (np.generic, FunctionType))
+    return plain and (bool(cls.__dictoffset__) or bool(_slots(cls)))
 
 
 def _check_entries(g: Any, entries: dict[Any, Any]) -> Any:

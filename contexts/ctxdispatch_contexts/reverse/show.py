@@ -8,13 +8,13 @@ from typing import Any
 
 from ctxdispatch.ir.source import to_python
 from ctxdispatch.passes.held import held_type
+from ctxdispatch_contexts.programs.entry import Entry
+from ctxdispatch_contexts.programs.entry_keys import holes
+from ctxdispatch_contexts.programs.guarding import guardable
+from ctxdispatch_contexts.programs.sources import CallSource, Source
 from ctxdispatch_contexts.reverse.api import Argnums
 from ctxdispatch_contexts.reverse.context import ADContext, is_direct
-from ctxdispatch_contexts.reverse.entry import Entry
-from ctxdispatch_contexts.reverse.entry_keys import holes
-from ctxdispatch_contexts.reverse.guarding import guardable
-from ctxdispatch_contexts.reverse.program import Mode
-from ctxdispatch_contexts.reverse.sources import CallSource, Source
+from ctxdispatch_contexts.reverse.program import ReverseMode
 
 
 class AdjointCode(str):
@@ -33,7 +33,7 @@ def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., A
     def show(*args: Any) -> AdjointCode:
         single = isinstance(argnums, int)
         wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-        mode = Mode(wrt=wrt, split=False, single=single)
+        mode = ReverseMode(wrt=wrt, split=False, single=single)
         source = Source(f) if is_direct(f, ADContext) else CallSource(f, holes(len(args)))  # type: ignore[arg-type]
         entry = Entry(source, dataclasses.replace(mode), ADContext)
         program = entry.program(tuple(guardable(held_type(a)) for a in args))

@@ -23,13 +23,12 @@ import numpy as np
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Return, Value
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.reverse.activity import STORES, carries, passed
+from ctxdispatch_contexts.programs.activity import STORES, carries, passed
+from ctxdispatch_contexts.programs.assigned import assigned_globals
+from ctxdispatch_contexts.programs.methods import Method
+from ctxdispatch_contexts.programs.objects import is_fresh
+from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
 from ctxdispatch_contexts.reverse.aliases import GLOBAL, Objects, is_outside, loose, runs_python
-from ctxdispatch_contexts.reverse.assigned import assigned_globals
-from ctxdispatch_contexts.reverse.elementwise import INPLACE
-from ctxdispatch_contexts.reverse.methods import Method
-from ctxdispatch_contexts.reverse.objects import is_fresh
-from ctxdispatch_contexts.reverse.rules import operand_type
 
 MUTATORS = frozenset({
     operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort,

@@ -8,9 +8,7 @@ arrays, and cotangents get the dtype, and the class, of what they belong to.
 
 from __future__ import annotations
 
-import inspect
 import operator
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,50 +16,14 @@ import numpy as np
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.linear import spread
-from ctxdispatch_contexts.derivatives.table import array_arguments, attribute_rule, vjp_rule
-from ctxdispatch_contexts.reverse import fitting
+from ctxdispatch_contexts.derivatives.table import array_arguments
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described
+from ctxdispatch_contexts.programs.operands import leaf_class, operand_type, rule_of
+from ctxdispatch_contexts.programs.rules import as_array, call_rule, entry_of_tuple, rule_positions
+from ctxdispatch_contexts.reverse import fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
-from ctxdispatch_contexts.reverse.bars import is_zero
-from ctxdispatch_contexts.reverse.elementwise import cast, leaf_class
-from ctxdispatch_contexts.reverse.errors import DerivativeError, Refusal, described
-from ctxdispatch_contexts.reverse.rules import call_rule, entry_of_tuple, infer_op, operand_type
-
-
-def rule_of(op: Op) -> FunctionType | None:
-    """The vjp rule of what `op` does."""
-    if op.fn is getattr:
-        return _rule_of_attribute(op)
-    try:
-        return vjp_rule(op.fn)  # type: ignore[return-value]
-    except TypeError:
-        return None
-
-
-def _rule_of_attribute(op: Op) -> FunctionType | None:
-    cls = leaf_class(operand_type(op.args[0]))
-    name = op.args[1]
-    if cls is None or not isinstance(name, Const) or len(op.args) != 2:
-        return None
-    if callable(getattr(cls, name.value, None)):
-        return None  # a method: its rule is for its calls
-    return attribute_rule(cls, name.value)  # type: ignore[return-value]
-
-
-def applies(op: Op) -> bool:
-    """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to
-    be."""
-    arrays = op.args[:1] if op.fn is getattr else op.args[: array_arguments(op.fn) or 1]
-    return all(_array_like(operand_type(a)) for a in arrays)
-
-
-def _array_like(type_: T.Type) -> bool:
-    if isinstance(type_, T.Known) and isinstance(type_.value, str):
-        return True  # the subscripts of an einsum
-    if isinstance(type_, T.TupleOf):
-        return all(map(_array_like, type_.items))
-    if isinstance(type_, T.ListOf):
-        return _array_like(type_.item)
-    return leaf_class(type_) is not None
+from ctxdispatch_contexts.reverse.bars import is_zero, may_be_none
+from ctxdispatch_contexts.reverse.elementwise import cast
 
 
 def reverse_structural(adjoint: Adjoint, op: Op) -> None:
@@ -69,12 +31,14 @@ def reverse_structural(adjoint: Adjoint, op: Op) -> None:
     g = adjoint.pullbacks.in_full(adjoint, op.result)
     if is_zero(g):
         return
+    if may_be_none(g):
+        g = adjoint.call(releasing.finish, g, adjoint.shaped(op.result))
     rule = rule_of(op)
     assert rule is not None
     given = op.args[:1] if op.fn is getattr else op.args
-    args = [_as_array(adjoint, op, i, adjoint.recall(a)) for i, a in enumerate(given)]
+    args = [as_array(adjoint.build, op, i, adjoint.recall(a)) for i, a in enumerate(given)]
     result = call_rule(adjoint.build, rule, [g, adjoint.recall(op.result), *args], op.kwnames)
-    for position, arg in _positions(rule, given, op.kwnames):
+    for position, arg in rule_positions(rule, given, op.kwnames):
         if arg in adjoint.active:
             _pass_on(adjoint, op, result, position, arg)
 
@@ -118,32 +82,6 @@ def _no_cotangent(op: Op, position: int) -> str:
         f"{described(op.fn)} has no derivative with respect to its argument {position}; keep that one out of "
         "the derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
     )
-
-
-def _positions(
-    rule: FunctionType, args: list[Operand], kwnames: tuple[str, ...]
-) -> list[tuple[int, Operand]]:
-    """Which entry of the rule's tuple belongs to which argument of the call."""
-    code = rule.__code__
-    names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
-    n = len(args) - len(kwnames)
-    star = bool(code.co_flags & inspect.CO_VARARGS)
-    found = [(i, a) for i, a in enumerate(args[:n]) if star or i < len(names)]
-    return found + [(names.index(k), a) for k, a in zip(kwnames, args[n:], strict=True) if k in names]
-
-
-def _as_array(adjoint: Adjoint, op: Op, i: int, arg: Operand) -> Operand:
-    """An argument as the rule takes it."""
-    type_ = operand_type(arg)
-    if op.fn is getattr or i >= array_arguments(op.fn) or i >= len(op.args) - len(op.kwnames):
-        return arg
-    if leaf_class(type_) not in (int, float, complex, bool) and T.cls_of(type_) not in (list, tuple):
-        return arg
-    if isinstance(arg, Const):
-        return Const(np.asarray(arg.value))
-    value = adjoint.call(np.asarray, arg)
-    value.type = infer_op(adjoint.build.block.ops[-1])
-    return value
 
 
 def as_cotangent_of(adjoint: Adjoint, op: Op, cotangent: Operand, arg: Operand) -> Operand:

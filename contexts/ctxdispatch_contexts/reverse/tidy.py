@@ -1,9 +1,9 @@
 """What the transform emits for safety, and what only the finished graph shows to be superfluous.
 
-    bar + zero                  is bar, now that all merges are known
-    zero into a merge           is 0.0 where cotangents add with `+`, else None
-    full(bar, v)                is bar, where no 0.0 can have reached it
-    a saved list, never read    is not saved
+bar + zero                  is bar, now that all merges are known
+zero into a merge           is 0.0 where cotangents add with `+`, else None
+full(bar, v)                is bar, where no 0.0 can have reached it
+a saved list, never read    is not saved
 """
 
 from __future__ import annotations
@@ -22,14 +22,20 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.dce import dce
+from ctxdispatch_contexts.derivatives.table import linearity
+from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.reverse import containers, cotangents, fitting, releasing, walking
-from ctxdispatch_contexts.reverse.activity import passed
 from ctxdispatch_contexts.reverse.adjoint import Adjoint, rewind, steps
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 
 LINEAR = frozenset(
     {
-        operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce, fitting.full,
+        operator.mul,
+        operator.truediv,
+        operator.neg,
+        operator.matmul,
+        np.add.reduce,
+        fitting.full,
         cotangents.times,
     }
 )
@@ -78,11 +84,21 @@ def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
     if op.fn is operator.add or op.fn is cotangents.accumulate:
         replaced[op.result] = args[1] if is_zero(args[0]) else args[0]
         return True
-    if is_zero(args[0]) and hashable(op.fn) and op.fn in LINEAR:
+    if hashable(op.fn) and _is_zero(op.fn, list(map(is_zero, args))):
         replaced[op.result] = ZERO
         return True
     return False
 
+
+def _is_zero(fn: Any, zeros: list[bool]) -> bool:
+    """Of a function of which some arguments are zero."""
+    if fn in LINEAR:
+        return zeros[0]
+    rule = linearity(fn)
+    if rule is None:
+        return False
+    found = [zeros[i] for i in rule.positions if i < len(zeros)]
+    return all(found) if rule.joint else any(found)
 
 
 def _settle_zeros(adjoint: Adjoint) -> None:
@@ -103,7 +119,6 @@ def _zero_of(variable: Any, used: list[Use]) -> Const:
     primal = variable[1] if isinstance(variable, tuple) else None
     collected = all(isinstance(u.user, Op) and u.user.fn is primitives.list_append for u in used)
     return Const(0.0) if isinstance(primal, Value) and numeric(primal.type) and not collected else NONE
-
 
 
 # -- shapes --------------------------------------------------------------------------------------------------

@@ -8,20 +8,25 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.ir.graph import Const, Op
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.programs.containers import (
+    all_sequences,
+    any_iterable,
+    is_sequence,
+    sequence_and_int,
+)
+from ctxdispatch_contexts.programs.objects import unpacked
+from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, is_zero
 from ctxdispatch_contexts.reverse.handlers import Handler, arrived, or_none, own_bar
-from ctxdispatch_contexts.reverse.rules import operand_type
 
 # -- concatenation and repetition ----------------------------------------------------------------------------
 
@@ -44,7 +49,7 @@ def entries_from(bar: Any, length: int) -> Any:
 
 def _repeat(adjoint: Adjoint, op: Op) -> None:
     g = arrived(adjoint, op)
-    sequence = next((a for a in op.args if _is_sequence(a)), op.args[0])
+    sequence = next((a for a in op.args if is_sequence(a)), op.args[0])
     if not is_zero(g):
         adjoint.add(sequence, adjoint.call(entries_modulo, g, adjoint.recall(adjoint.pullbacks.before[op])))
 
@@ -182,14 +187,6 @@ def flatten_star(bars: list[Any], before: int, starred: list[Any]) -> list[Any]:
     return [*bars[:before], *middle, *bars[before + 1 :]]
 
 
-def unpacked(sequence: Any, before: int, after: int | None) -> tuple[Any, ...]:
-    """The items that an unpacking gives: as many as `before`, or, with `after`, a list of the rest
-    between."""
-    if after is None:
-        return primitives.unpack(sequence, before)
-    return primitives.unpack_ex(sequence, before, after)
-
-
 def _unpacked(adjoint: Adjoint, op: Op) -> None:
     g = arrived(adjoint, op)
     if not is_zero(g):
@@ -207,29 +204,6 @@ def flat_items(bar: Any, items: tuple[Any, ...], before: int, after: int | None)
 # -- which ops these are for ---------------------------------------------------------------------------------
 
 
-def any_iterable(op: Op) -> bool:
-    """Iterating runs no Python code of the user's."""
-    type_ = operand_type(op.args[0])
-    if isinstance(type_, T.IterOf):
-        return type_.plain
-    cls = T.cls_of(type_)
-    method = class_attribute(cls, "__iter__") if cls is not None else None
-    return method is not None and not isinstance(method, FunctionType)
-
-
-def _is_sequence(operand: Operand) -> bool:
-    return T.cls_of(operand_type(operand)) in (list, tuple)
-
-
-def _sequences(op: Op) -> bool:
-    return all(map(_is_sequence, op.args))
-
-
-def _sequence_and_int(op: Op) -> bool:
-    a, b = op.args
-    return any(_is_sequence(s) and T.cls_of(operand_type(n)) in (int, bool) for s, n in ((a, b), (b, a)))
-
-
 def _of_classes(*classes: type) -> Callable[[Op], bool]:
     """The first operand is of one of these builtin classes, or it does not matter which."""
 
@@ -243,8 +217,8 @@ WALKED: dict[Any, Handler] = {
     primitives.unpack: Handler(_unpack, any_iterable),
     primitives.unpack_ex: Handler(_unpack_ex, any_iterable),
     unpacked: Handler(_unpacked, any_iterable),
-    operator.add: Handler(_concat, _sequences),
-    operator.mul: Handler(_repeat, _sequence_and_int),
+    operator.add: Handler(_concat, all_sequences),
+    operator.mul: Handler(_repeat, sequence_and_int),
     builtins.iter: Handler(_iter, any_iterable),
     builtins.enumerate: Handler(_enumerate, any_iterable),
     builtins.zip: Handler(_zip),

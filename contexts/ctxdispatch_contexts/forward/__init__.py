@@ -1,0 +1,17 @@
+"""Forward mode: `DualContext`, and the functions built on it."""
+
+from ctxdispatch_contexts.forward import linearity as linearity
+from ctxdispatch_contexts.forward import transposes as transposes
+from ctxdispatch_contexts.forward import within as within
+from ctxdispatch_contexts.forward.api import jvp, linearize, pushforward, tangent_along
+from ctxdispatch_contexts.forward.blocks import BlockDerivative
+from ctxdispatch_contexts.forward.context import DualContext
+from ctxdispatch_contexts.forward.dual import Dual
+from ctxdispatch_contexts.forward.program import ForwardMode
+from ctxdispatch_contexts.forward.tangents import numeric
+from ctxdispatch_contexts.forward.within import push_call
+
+__all__ = [
+    "BlockDerivative", "Dual", "DualContext", "ForwardMode", "numeric", "jvp", "linearize", "push_call",
+    "pushforward", "tangent_along",
+]  # fmt: skip

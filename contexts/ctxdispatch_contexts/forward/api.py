@@ -1,0 +1,87 @@
+"""What users call: derivatives of functions along tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ctxdispatch_contexts.forward.context import DualContext
+from ctxdispatch_contexts.forward.entries import forward_function
+from ctxdispatch_contexts.forward.program import ForwardMode
+from ctxdispatch_contexts.forward.trees import check_tangent
+from ctxdispatch_contexts.programs.derived import maker
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+
+
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """(f(*primals), the derivative of f at the primals along the tangents).
+
+    Each tangent has the shape, dtype and structure of its primal, None for what has no derivative; the
+    result's tangent those of the result. With `has_aux`, `f` returns (y, aux) and the result is (y, dy, aux).
+
+    Raises DerivativeError (a TypeError) where a tangent does not fit, or `f` cannot be differentiated.
+    """
+    y, dy = _pushed(f, primals, tangents)
+    if not has_aux:
+        return y, dy
+    if not isinstance(y, tuple) or len(y) != 2:
+        raise DerivativeError(
+            f"has_aux=True needs a function that returns a pair (value, aux), not a {type(y).__name__}",
+            user_position(),
+        )
+    return y[0], dy[0], y[1]
+
+
+def tangent_along(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The second of what `jvp` returns, without the first."""
+    return _pushed(f, primals, tangents, alone=True)
+
+
+def _pushed(f: Any, primals: Sequence[Any], tangents: Sequence[Any], alone: bool = False) -> Any:
+    _check_arguments(f, primals, tangents)
+    wrt = tuple([i for i, (x, d) in enumerate(zip(primals, tangents, strict=True)) if d is not None])
+    moved = [check_tangent(primals[i], tangents[i], i) for i in wrt]
+    varying = tuple([i for i, d in zip(wrt, moved, strict=True) if d is not None])
+    function = forward_function(DualContext, f, len(primals), (), varying, False, alone=alone)
+    return function(*primals, *(d for d in moved if d is not None))
+
+
+def _check_arguments(f: Any, primals: Any, tangents: Any) -> None:
+    if not callable(f):
+        raise DerivativeError(f"jvp takes a function, not a {type(f).__name__}", user_position())
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise DerivativeError(
+                f"{name} must be a tuple with one entry per argument, not a {type(given).__name__}",
+                user_position(),
+            )
+    if len(primals) != len(tangents):
+        raise DerivativeError(
+            f"there are {len(primals)} primals and {len(tangents)} tangents; give one tangent per primal",
+            user_position(),
+        )
+
+
+@maker(DualContext, lambda n, wrt, count=None, alone=False: ForwardMode(tuple(wrt), alone=alone))
+def pushforward(
+    f: Callable[..., Any], wrt: Sequence[int], n: int | None = None, alone: bool = False
+) -> Callable[..., Any]:
+    """(*args, *tangents) -> (f(*args), its tangent), or the tangent `alone`, for tangents of the positional
+    arguments `wrt` of `n`. What is given is not checked: for programs."""
+    count = f.__code__.co_argcount if n is None else n
+    return forward_function(DualContext, f, count, (), tuple(wrt), False, alone=alone)
+
+
+def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """(f(*primals), the linear function tangents -> derivative of f along them).
+
+    The linear function may be called again and again.
+    """
+    y = f(*primals)
+
+    def f_jvp(*tangents: Any) -> Any:
+        return jvp(f, primals, tangents)[1]
+
+    return y, f_jvp

@@ -1,0 +1,383 @@
+"""Tangents of what builds, reads and changes containers, objects and cells: the same, done to their tangents.
+
+    xs = [x, 2]; xs.append(y); xs[0]       dxs = [dx, None]; dxs.append(dy); dxs[0]
+
+The tangent of a container is a container of its form, with None for what has no tangent. Two names for one
+list have one tangent list, so what is stored by one name is read by the other.
+
+    tuple -> tuple    list -> list    dict -> dict    object -> namespace of its attributes    cell -> cell
+    function -> namespace of the cells of its closure and of its defaults    iterator -> iterator
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.companion import Companions
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.forward.walking import WALKED
+from ctxdispatch_contexts.programs.containers import (
+    all_sequences,
+    attribute_key,
+    indexable,
+    is_sequence,
+    plain_attribute_of,
+    sequence_and_int,
+)
+from ctxdispatch_contexts.programs.operands import infer_op, operand_type
+
+Handler = Callable[[Shapes, Companions, Op], None]
+
+
+def tangent_or_none(run: Companions, operand: Operand) -> Operand:
+    found = run.of(operand)
+    return NONE if found is None else found
+
+
+def _mirrored(shapes: Shapes, run: Companions, op: Op) -> None:
+    """The very same, of the tangents."""
+    args = [tangent_or_none(run, a) for a in op.args]
+    _result(shapes, run, op, op.fn, args)
+
+
+def _result(shapes: Shapes, run: Companions, op: Op, fn: Any, args: list[Operand]) -> None:
+    if not op.results:
+        run.build.op(fn, args, [], syntax=op.syntax)
+        return
+    value = run.call(fn, *args, syntax=op.syntax, name="d" + op.result.name)
+    value.type = infer_op(run.build.block.ops[-1])
+    run.put(op.result, shapes.definite(run, value, op.result))
+
+
+def _converted(shapes: Shapes, run: Companions, op: Op) -> None:
+    """list -> tuple, a copy: None stays None."""
+    tangent = tangent_or_none(run, op.args[0])
+    if _is_there(tangent):
+        _result(shapes, run, op, op.fn, [tangent])
+    else:
+        run.put(op.result, run.call(unless_none, Const(op.fn), tangent))
+
+
+def unless_none(fn: Any, tangent: Any, *rest: Any) -> Any:
+    return None if tangent is None else fn(tangent, *rest)
+
+
+def _is_there(tangent: Operand) -> bool:
+    """Certainly not None."""
+    return T.cls_of(operand_type(tangent)) not in (None, type(None))
+
+
+def _extended(shapes: Shapes, run: Companions, op: Op) -> None:
+    target, items = op.args
+    tangents = tangent_or_none(run, target)
+    more = run.call(added, tangent_or_none(run, items), target, tangents)
+    _result(shapes, run, op, op.fn, [tangents, more])
+
+
+def added(tangents: Any, extended: list[Any], before: list[Any]) -> list[Any]:
+    """The items may be gone with an iterator: what was extended says how many they were."""
+    n = len(extended) - len(before)
+    return [None] * n if tangents is None else list(itertools.islice(tangents, n))
+
+
+def _updated(shapes: Shapes, run: Companions, op: Op) -> None:
+    target, source = (tangent_or_none(run, a) for a in op.args[:2])
+    fn = primitives.dict_update  # keys that occur twice are the value's error
+    _result(
+        shapes, run, Op(Const(fn), [], op.results, (), op.pos, True), fn, [target, run.call(or_empty, source)]
+    )
+
+
+def or_empty(tangents: Any) -> dict[Any, Any]:
+    return {} if tangents is None else tangents
+
+
+def _concatenated(shapes: Shapes, run: Companions, op: Op) -> None:
+    a, b = op.args
+    da, db = tangent_or_none(run, a), tangent_or_none(run, b)
+    if _is_there(da) and _is_there(db):
+        _result(shapes, run, op, op.fn, [da, db])
+    else:
+        _result(shapes, run, op, concatenated, [Const(op.fn), a, da, b, db])
+
+
+def concatenated(fn: Any, a: Any, da: Any, b: Any, db: Any) -> Any:
+    return fn(_nothing(a) if da is None else da, _nothing(b) if db is None else db)
+
+
+def _nothing(sequence: Any) -> Any:
+    return (None,) * len(sequence) if isinstance(sequence, tuple) else [None] * len(sequence)
+
+
+def _repeated(shapes: Shapes, run: Companions, op: Op) -> None:
+    """A sequence times a number, in either order."""
+    args = [tangent_or_none(run, a) if is_sequence(a) else a for a in op.args]
+    if any(is_sequence(a) and not _is_there(d) for a, d in zip(op.args, args, strict=True)):
+        args = [d for a, d in zip(op.args, args, strict=True) if is_sequence(a)] + [
+            a for a in op.args if not is_sequence(a)
+        ]
+        run.put(op.result, run.call(unless_none, Const(op.fn), *args))
+    else:
+        _result(shapes, run, op, op.fn, args)
+
+
+def _passed(shapes: Shapes, run: Companions, op: Op) -> None:
+    """The result is the operand."""
+    if op.args:
+        run.put(op.result, tangent_or_none(run, op.args[0]))
+
+
+def _map(shapes: Shapes, run: Companions, op: Op) -> None:
+    args = [a if i % 2 == 0 else tangent_or_none(run, a) for i, a in enumerate(op.args)]
+    _result(shapes, run, op, op.fn, args)
+
+
+def _keyed(shapes: Shapes, run: Companions, op: Op) -> None:
+    """target, key, value: the key as it is."""
+    target, *keys, value = op.args
+    _result(shapes, run, op, op.fn, [tangent_or_none(run, target), *keys, tangent_or_none(run, value)])
+
+
+def _changed(shapes: Shapes, run: Companions, op: Op) -> None:
+    """target.method(places): the places as they are."""
+    target, *places = op.args
+    _result(shapes, run, op, op.fn, [tangent_or_none(run, target), *places])
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def _index(shapes: Shapes, run: Companions, op: Op) -> None:
+    container, key = op.args
+    tangent = tangent_or_none(run, container)
+    fields = operand_type(tangent)
+    if isinstance(fields, T.TupleOf) and isinstance(key, Const):
+        _result(shapes, run, op, operator.getitem, [tangent, key])
+    else:
+        run.put(op.result, shapes.definite(run, run.call(entry, tangent, key), op.result))
+
+
+def entry(tangent: Any, key: Any) -> Any:
+    if tangent is None:
+        return None
+    return tangent.get(key) if isinstance(tangent, dict) else tangent[key]
+
+
+def _get(shapes: Shapes, run: Companions, op: Op) -> None:
+    """dict.get(mapping, key, default)"""
+    mapping, key, *default = op.args
+    args = [tangent_or_none(run, mapping), mapping, key, *(tangent_or_none(run, d) for d in default)]
+    run.put(op.result, shapes.definite(run, run.call(entry_or_default, *args), op.result))
+
+
+def entry_or_default(tangent: Any, mapping: Any, key: Any, default: Any = None) -> Any:
+    if key not in mapping:
+        return default
+    return None if tangent is None else tangent.get(key)
+
+
+def _pop_key(shapes: Shapes, run: Companions, op: Op) -> None:
+    mapping, key, *default = op.args
+    args = [tangent_or_none(run, mapping), key, *(tangent_or_none(run, d) for d in default)]
+    run.put(op.result, shapes.definite(run, run.call(pop_entry, *args), op.result))
+
+
+def pop_entry(tangent: Any, key: Any, default: Any = None) -> Any:
+    return default if tangent is None else tangent.pop(key, default)
+
+
+def _attribute(shapes: Shapes, run: Companions, op: Op) -> None:
+    target, name, *default = op.args
+    if default:
+        args = [tangent_or_none(run, target), target, name, tangent_or_none(run, default[0])]
+        run.put(op.result, shapes.definite(run, run.call(attribute_or_default, *args), op.result))
+        return
+    tangent, key = tangent_or_none(run, target), attribute_key(op)
+    if isinstance(key.value, int):
+        found = run.call(entry, tangent, key)
+    else:
+        found = run.call(getattr, tangent, name, NONE)
+    run.put(op.result, shapes.definite(run, found, op.result))
+
+
+def attribute_or_default(tangent: Any, target: Any, name: str, default: Any) -> Any:
+    return getattr(tangent, name, None) if hasattr(target, name) else default
+
+
+def _namespace(shapes: Shapes, run: Companions, op: Op) -> None:
+    """SimpleNamespace(**fields)"""
+    tangents = [tangent_or_none(run, a) for a in op.args]
+    run.put(op.result, run.call(SimpleNamespace, *tangents, kwnames=op.kwnames))
+
+
+def _is_namespace(op: Op) -> bool:
+    return len(op.args) == len(op.kwnames)
+
+
+def _reads_plainly(op: Op) -> bool:
+    """Also with a default."""
+    return (
+        plain_attribute_of(Op(op.callee, op.args[:2], op.results))
+        if len(op.args) == 3
+        else plain_attribute_of(op)
+    )
+
+
+def _new_object(shapes: Shapes, run: Companions, op: Op) -> None:
+    run.put(op.result, run.call(SimpleNamespace))
+
+
+def _new_tuple(shapes: Shapes, run: Companions, op: Op) -> None:
+    """tuple.__new__(cls, items)"""
+    run.put(op.result, tangent_or_none(run, op.args[1]) if len(op.args) > 1 else NONE)
+
+
+def _function(shapes: Shapes, run: Companions, op: Op) -> None:
+    """A namespace of the tangents of defaults and of the cells of the closure."""
+    parts = [tangent_or_none(run, a) for a in op.args]
+    parts += [NONE] * (6 - len(parts))
+    run.put(op.result, run.call(function_tangent, parts[2], parts[3], parts[5]))
+
+
+def function_tangent(defaults: Any, kwdefaults: Any, cells: Any) -> Any:
+    return SimpleNamespace(defaults=defaults, kwdefaults=kwdefaults, cells=cells)
+
+
+def _partial(shapes: Shapes, run: Companions, op: Op) -> None:
+    """functools.partial(f, a, k=b): a namespace of `func`, `args` and `keywords`."""
+    n = len(op.args) - len(op.kwnames)
+    tangents = [tangent_or_none(run, a) for a in op.args]
+    args = run.call(primitives.build_tuple, *tangents[1:n], syntax=True)
+    named = (x for k, d in zip(op.kwnames, tangents[n:], strict=True) for x in (Const(k), d))
+    keywords = run.call(primitives.build_map, *named, syntax=True)
+    run.put(op.result, run.call(partial_tangent, tangents[0], args, keywords))
+
+
+def partial_tangent(func: Any, args: Any, keywords: Any) -> Any:
+    return SimpleNamespace(func=func, args=args, keywords=keywords)
+
+
+def _cell_get(shapes: Shapes, run: Companions, op: Op) -> None:
+    cell = run.of(op.args[0])
+    found = run.call(content, cell) if cell is not None else NONE
+    run.put(op.result, shapes.definite(run, found, op.result))
+
+
+def content(cell: Any) -> Any:
+    """What a tangent cell holds: nothing, where the value's cell was not tracked."""
+    return None if cell is None else cell.cell_contents
+
+
+def _cell_set(shapes: Shapes, run: Companions, op: Op) -> None:
+    cell = run.of(op.args[0])
+    if cell is not None:
+        run.build.op(primitives.cell_set, [cell, tangent_or_none(run, op.args[1])], [], syntax=True)
+
+
+def _dict(shapes: Shapes, run: Companions, op: Op) -> None:
+    """dict(mapping or pairs, **entries)"""
+    n = len(op.args) - len(op.kwnames)
+    tangents = [tangent_or_none(run, a) for a in op.args]
+    first = [op.args[0], tangents[0], op.result] if n else [NONE, NONE, NONE]
+    entries = run.call(
+        primitives.build_map,
+        *(x for k, d in zip(op.kwnames, tangents[n:], strict=True) for x in (Const(k), d)),
+        syntax=True,
+    )
+    run.put(op.result, run.call(dict_of, *first, entries))
+
+
+def dict_of(source: Any, tangent: Any, made: Any, entries: dict[Any, Any]) -> dict[Any, Any]:
+    """Of pairs the keys are gone with the iterator: they are those of what was made, in its order."""
+    if source is None or tangent is None:
+        return entries
+    if hasattr(source, "keys"):
+        return {**tangent, **entries}
+    return {**{key: d[1] for key, d in zip(made, tangent, strict=False) if d is not None}, **entries}
+
+
+# -- the table -----------------------------------------------------------------------------------------------
+
+
+def _is_container(op: Op) -> bool:
+    cls = T.cls_of(operand_type(op.args[0]))
+    return cls is not None and issubclass(cls, (list, tuple, dict)) and indexable(op)
+
+
+def _is_list(op: Op) -> bool:
+    return T.cls_of(operand_type(op.args[0])) is list
+
+
+def _is_mapping(op: Op) -> bool:
+    return T.cls_of(operand_type(op.args[0])) in (list, dict)
+
+
+def always(op: Op) -> bool:
+    return True
+
+
+MIRRORED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
+    primitives.build_tuple: (_mirrored, always),
+    primitives.build_list: (_mirrored, always),
+    primitives.build_map: (_map, always),
+    primitives.list_to_tuple: (_converted, always),
+    primitives.list_append: (_mirrored, always),
+    primitives.list_extend: (_extended, always),
+    primitives.map_add: (_keyed, always),
+    primitives.dict_update: (_updated, always),
+    primitives.dict_merge: (_updated, always),
+    primitives.check_bound: (_passed, always),
+    primitives.make_cell: (_mirrored, always),
+    primitives.cell_get: (_cell_get, always),
+    primitives.cell_set: (_cell_set, always),
+    primitives.make_function: (_function, always),
+    functools.partial: (_partial, always),
+    list.append: (_mirrored, _is_list),
+    list.extend: (_extended, _is_list),
+    list.insert: (_keyed, _is_list),
+    list.pop: (_changed, _is_list),
+    list.copy: (_converted, _is_list),
+    list.reverse: (_mirrored, _is_list),
+    dict.copy: (_converted, always),
+    dict.get: (_get, always),
+    dict.pop: (_pop_key, always),
+    builtins.dict: (_dict, always),
+    operator.getitem: (_index, _is_container),
+    operator.setitem: (_keyed, _is_mapping),
+    operator.delitem: (_changed, _is_mapping),
+    operator.add: (_concatenated, all_sequences),
+    operator.iadd: (_concatenated, all_sequences),
+    operator.mul: (_repeated, sequence_and_int),
+    builtins.getattr: (_attribute, _reads_plainly),
+    SimpleNamespace: (_namespace, _is_namespace),
+    builtins.setattr: (_keyed, always),
+    object.__setattr__: (_keyed, always),
+    object.__new__: (_new_object, always),
+    tuple.__new__: (_new_tuple, always),
+    **WALKED,
+}
+"""handler, and which ops of the callee are its: what it does not accept is differentiated at run time."""
+
+effects.assume_removable(
+    attribute_or_default,
+    function_tangent,
+    partial_tangent,
+    unless_none,
+    concatenated,
+    added,
+    or_empty,
+    entry,
+    entry_or_default,
+    content,
+    dict_of,
+)

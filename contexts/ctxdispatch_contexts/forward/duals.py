@@ -1,0 +1,136 @@
+"""The algebra of duals: what each kind of op does to tangents. In the order in which they are asked:
+
+containers and cells      the same, done to the tangents: `containers.py`, `walking.py`
+elementwise operations    partials times tangents: `elementwise.py`
+structural rules          `structural.py`
+everything else           was replaced before by a call that returns (y, dy): `calls.py`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.companion import Companions, companion_name
+from ctxdispatch_contexts.forward.containers import MIRRORED
+from ctxdispatch_contexts.forward.elementwise import push_row
+from ctxdispatch_contexts.forward.structural import is_structural, push_structural
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.programs.errors import Refusal
+from ctxdispatch_contexts.programs.objects import unpacked
+from ctxdispatch_contexts.programs.operands import infer_op, row_for
+from ctxdispatch_contexts.programs.refusals import refusal_of
+from ctxdispatch_contexts.reverse.stores import changed
+
+
+def has_static_rule(op: Op, *, certain: bool = True) -> bool:
+    """What `op` does to tangents is known from the types of its arguments."""
+    return has_form(op) or row_for(op) is not None or is_structural(op, certain=certain)
+
+
+def has_form(op: Op) -> bool:
+    """What `op` does to a container can be done to its tangent."""
+    mirrored = MIRRORED.get(op.fn) if hashable(op.fn) else None
+    return mirrored is not None and mirrored[1](op)
+
+
+class Duals:
+    """`context.ad_entries_for(block)` gives, for an op that no static rule is for, what is called at run time
+    and the operands it takes: it returns (y, dy) and takes, last, the tangents of the operands that vary.
+    `mode(wrt)`: the mode of programs within this one. `own`: the one call of a program that is for that
+    call. `refused`: what is not allowed, see `stores.py`."""
+
+    def __init__(
+        self, shapes: Shapes, context: Any, mode: Any, own: Op | None = None, refused: Set[Op] = frozenset()
+    ) -> None:
+        self.shapes, self.context, self.mode, self.own = shapes, context, mode, own
+        self.refused = refused
+        self.entry_for = context.ad_entries_for(shapes.block)
+
+    def op(self, run: Companions, op: Op) -> None:
+        if op in self.refused:
+            self._refuse(run, op)
+            return
+        if not _concerns(run, op):
+            run.emit(op)
+            return
+        mirrored = MIRRORED.get(op.fn) if hashable(op.fn) else None
+        row = row_for(op)
+        if mirrored is not None and mirrored[1](op):
+            run.emit(op)
+            mirrored[0](self.shapes, run, op)
+        elif row is not None:
+            run.emit(op)
+            push_row(self.shapes, run, op, row)
+        elif is_structural(op, certain=op is not self.own):
+            run.emit(op)
+            push_structural(self.shapes, run, op)
+        else:
+            self._call(run, op)
+
+    def _call(self, run: Companions, op: Op) -> None:
+        """(y, dy) = entry(operands, tangents of those that vary)"""
+        if op.fn in UNPACKING and op is not self.own:
+            self._unpack(run, op)
+            return
+        varying = [a for a in op.operands() if run.of(a) is not None]
+        if op is self.own or not varying or isinstance(op.fn, Refusal):
+            self._refuse(run, op)
+            return
+        entry, operands = self.entry_for(op, lambda a: run.of(a) is not None)
+        tangents = [run.of(a) for a in operands if run.of(a) is not None]
+        counted = [self.shapes.count] if self.shapes.block else []
+        pair = run.call(entry, *operands, *tangents, *counted, name="pair")
+        dy = Value(companion_name(op.result))
+        run.build.op(primitives.unpack, [pair, Const(2)], [op.result, dy], syntax=True)
+        run.put(op.result, self.shapes.definite(run, dy, op.result))
+
+    def _unpack(self, run: Companions, op: Op) -> None:
+        """In two steps: the items as a tuple, by a call, and these."""
+        items = Value("items", T.Exact(tuple))
+        run.tracked.add(items)
+        source, before, *after = op.args
+        args = [source, before, *(after or [Const(None)])]
+        self._call(run, Op(Const(unpacked), args, [items], (), op.pos))
+        run.build.op(primitives.unpack, [items, Const(len(op.results))], op.results, syntax=True)
+        tangents = run.call(all_of, run.of(items) or NONE, Const(len(op.results)))
+        found = [Value(companion_name(r)) for r in op.results]
+        run.build.op(primitives.unpack, [tangents, Const(len(found))], found, syntax=True)
+        for value, tangent in zip(op.results, found, strict=True):
+            run.put(value, self.shapes.definite(run, tangent, value))
+
+    def _refuse(self, run: Companions, op: Op) -> None:
+        if not isinstance(op.fn, Refusal):
+            op.callee, op.syntax = Const(refusal_of(op, in_place=op in self.refused)), False
+        run.emit(op)
+        for result in op.results:
+            run.put(result, NONE)
+
+    def parameter(self, param: Value) -> Value:
+        return Value(companion_name(param), self.shapes.type(param.type))
+
+    def absent(self, run: Companions, operand: Operand, param: Value) -> Operand:
+        return self.shapes.zero(run, operand)
+
+    def item(self, run: Companions, iterator: Operand, item: Value) -> Operand:
+        following = run.call(next, iterator)
+        following.type = infer_op(run.build.block.ops[-1])
+        return self.shapes.definite(run, following, item)
+
+
+UNPACKING = (primitives.unpack, primitives.unpack_ex)
+
+
+def all_of(tangents: Any, n: int) -> Any:
+    return (None,) * n if tangents is None else tangents
+
+
+def _concerns(run: Companions, op: Op) -> bool:
+    """A result or an object stored to has a tangent."""
+    if any(r in run.tracked for r in op.results):
+        return True
+    target = changed(op)
+    return target is not None and run.of(target) is not None

@@ -1,0 +1,22 @@
+"""Which entry serves a function in forward mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ctxdispatch_contexts.forward.program import ForwardMode
+from ctxdispatch_contexts.programs.entry_keys import holes
+from ctxdispatch_contexts.programs.entry_table import call_entry, entry_function, is_direct
+
+
+def forward_function(
+    context: Any, f: Any, n: int, kwnames: tuple[str, ...], wrt: tuple[int, ...], block: bool, *,
+    inner: bool = False, alone: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """(*args, *tangents) -> (f(*args), its tangent), or the tangent `alone`: n positional arguments, then
+    those by keyword, then the tangents of those in `wrt`. `inner`: for who changes nothing."""
+    mode = ForwardMode(wrt, block, inner=inner, alone=alone)
+    if is_direct(f, context) and not kwnames and n == f.__code__.co_argcount:
+        return entry_function(f, mode, context, n, ())
+    return call_entry(context, f, holes(n + len(kwnames)), kwnames, mode).function

@@ -1,0 +1,148 @@
+"""Puts the stages of forward mode together: primal -> prepared -> with tangents -> optimised.
+
+    f(x, y)      ->      (x, y, dx, dy) -> (f(x, y), df)
+
+A program takes the arguments, then the tangents of those that vary, and, for blocks, how many there are in a
+block.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, positional
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import makes_new
+from ctxdispatch.passes.companion import Companions, companion_name
+from ctxdispatch.passes.held import only_used
+from ctxdispatch_contexts.forward.duals import Duals, has_form
+from ctxdispatch_contexts.forward.releasing import apart
+from ctxdispatch_contexts.forward.stores import Stores
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
+from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.memory import retain_freed
+from ctxdispatch_contexts.programs.mode import Mode, Program, unfit
+from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch_contexts.programs.optimise import optimise
+from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
+
+
+@dataclass(frozen=True)
+class ForwardMode(Mode):
+    """`wrt`: indices of the parameters that have tangents. `block`: tangents have one axis more, the first,
+    along which there are several. `inner`: the caller is a program, which changes nothing. `alone`: the
+    result's tangent is returned, and nothing computed for the result's sake."""
+
+    wrt: tuple[int, ...]
+    block: bool = False
+    stub: bool = False
+    inner: bool = False
+    leading: int = 0
+    alone: bool = False
+
+    def after(self, k: int, n: int) -> ForwardMode:
+        return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
+
+    def needs(self, i: int) -> bool:
+        return i in self.wrt
+
+    def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return (*names, *("d" + names[i] for i in self.wrt), *("k",) * self.block)
+
+    def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
+        if not (self.stub or self.inner):
+            for i, tangent in zip(self.wrt, types[len(names) :], strict=False):
+                check_types(names[i], types[i], tangent, self.block)
+
+    def differentiate(
+        self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
+    ) -> Program:
+        if self.block:
+            retain_freed()
+        n = len(types) - len(self.wrt) - self.block
+        prepared, own_types, own = prepare_trusting(
+            source, types[:n], cells, context.ad_has_rule, stub=self.stub
+        )
+        graph = prepared.graph
+        names = held_names(graph)
+        push(graph, self, types, context, own)
+        for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted):
+            prepared.assume(guard)
+        used = (*(only_used(t, names) for t in own_types), *types[n:])
+        return Program(graph, used, list(prepared.guards.values()))
+
+
+def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any, own: Op | None) -> None:
+    """Give the prepared graph tangents, in place."""
+    params = list(graph.params)
+    shapes = Shapes(mode.block, Value("k", T.Exact(int)) if mode.block else NONE)
+    given = zip(mode.wrt, types[len(params) :], strict=False)
+    tangents = [Value(companion_name(params[i]), _tangent_type(shapes, params[i], t)) for i, t in given]
+    seeds: dict[Value, Operand] = {
+        params[i]: t for i, t in zip(mode.wrt, tangents, strict=True) if T.cls_of(t.type) is not type(None)
+    }
+    varying = list(seeds)
+    stores = Stores(graph, varying, has_form, inner=mode.inner or mode.stub)
+    active = stores.active
+    within = functools.partial(ForwardMode, block=mode.block, inner=True)
+    run = Companions(graph, active | set(varying), Duals(shapes, context, within, own, stores.refused))
+    run.run(seeds)
+    _return_pairs(run, shapes, mode)
+    names = mode.parameters(graph.signature.names)
+    graph.signature = positional(len(names), names)
+    graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
+
+
+def _tangent_type(shapes: Shapes, param: Value, given: T.Type) -> T.Type:
+    """That of the value's tangent, where it is a number's or array's; what is given may be None."""
+    return shapes.type(param.type) if numeric(param.type) and T.cls_of(given) is not type(None) else given
+
+
+def _return_pairs(run: Companions, shapes: Shapes, mode: ForwardMode) -> None:
+    """Return (y, dy) where y was returned."""
+    for block in run.graph.blocks:
+        terminator = block.terminator
+        if isinstance(terminator, Return):
+            run.build.enter(block)
+            y = terminator.value
+            dy = run.of(y)
+            dy = (shapes.zero(run, y) if numeric(operand_type(y)) else NONE) if dy is None else dy
+            if not (mode.stub or mode.inner):
+                dy = released(run, shapes, dy, y)
+            terminator.value = dy if mode.alone else run.call(primitives.build_tuple, y, dy, syntax=True)
+
+
+def released(run: Companions, shapes: Shapes, dy: Operand, y: Operand) -> Operand:
+    """The tangent for the caller, who may change it: of memory of its own."""
+    number = T.cls_of(operand_type(y)) in (float, int, complex, str, bool)
+    if (number and not shapes.block) or (
+        isinstance(dy, Const) and (dy.value is not None or operand_type(y) is not T.Any)
+    ):
+        return dy
+    maker = next((op for b in run.graph.blocks for op in b.ops if dy in op.results), None)
+    if maker is not None and isinstance(operand_type(dy), T.ArrayOf) and makes_new(maker):
+        return dy
+    counted = [shapes.count] if shapes.block else []
+    return run.call(apart, dy, y, *counted, type=operand_type(dy))
+
+
+def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
+    """DerivativeError where a value of `type_` cannot have a tangent of the type given."""
+    if not carries(type_):
+        raise DerivativeError(f"argument {name!r} {unfit(type_)}", user_position())
+    if isinstance(type_, T.ArrayOf) and isinstance(tangent, T.ArrayOf):
+        rank = len(type_.dims) + block
+        if len(tangent.dims) != rank or tangent.dtype != type_.dtype:
+            raise DerivativeError(
+                f"the tangent of argument {name!r} has {len(tangent.dims)} dimensions and dtype "
+                f"{tangent.dtype}, "
+                f"the argument {len(type_.dims)} and {type_.dtype}; a tangent has shape and dtype of "
+                "its value"
+                + (", and one axis before" if block else ""),
+                user_position(),
+            )

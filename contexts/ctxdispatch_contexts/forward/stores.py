@@ -1,0 +1,186 @@
+"""What is changed in place while tangents are pushed along.
+
+The tangent of a container is a container of its form, which is changed as it is changed. So whatever may
+hold, under any name and at any depth, an object that is given something that varies, has a tangent itself.
+What has no tangent of its form, or is changed in a way that has no counterpart (arrays, for now), is refused
+where it stands, whether or not the op's own result is read.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph, Op, Operand, Return, Value, hashable
+from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.forward.dual import Dual
+from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
+from ctxdispatch_contexts.programs.methods import Method, join_methods
+from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch_contexts.reverse.aliases import GLOBAL, NOTHING, Sites, is_outside, loose
+from ctxdispatch_contexts.reverse.stores import LostStores, changed, may_rebind
+
+
+class Stores:
+    """`active`: the values that have tangents, where the parameters `seeds` have; `refused`: the ops that are
+    not allowed. `has_form(op)`: the op can be done to tangents. `inner`: what was there before is read
+    afterwards. Methods are joined to their calls, in place."""
+
+    def __init__(
+        self, graph: Graph, seeds: list[Value], has_form: Callable[[Op], bool], *, inner: bool
+    ) -> None:
+        self.graph, self.seeds, self.has_form = graph, seeds, has_form
+        self.refused: set[Op] = set()
+        self.varied = varied_values(graph, seeds)
+        join_methods(graph, self.varied | _given_to(graph, self.varied))
+        roots: list[Operand] = []
+        self.stores = [op for _, op in graph.ops() if changed(op) is not None]
+        any_ = _any_to_look_at(graph, self.stores, has_form)
+        if any_:
+            self.lost = LostStores(graph, self.varied, inner=inner)
+            roots = self._follow()
+        useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)))
+        self.active = (self.varied & useful) - (set(graph.params) - set(seeds))
+        if any_:
+            self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
+
+    @functools.cached_property
+    def _machinery(self) -> set[Value]:
+        """Contexts and the like: no part of what the user computes."""
+        return {
+            r
+            for _, op in self.graph.ops()
+            if str(getattr(op.fn, "__module__", "")).startswith("ctxdispatch_contexts") and op.fn is not Dual
+            for r in op.results
+        }
+
+    def _follow(self) -> list[Operand]:
+        """Track whatever may hold an object that is given something that varies. The operands of the ops that
+        give."""
+        while True:
+            stores = [op for op in self.stores if self._follows(op) and self._gives(op)]
+            sites = NOTHING.union(*[self._ours(op) for op in stores])
+            more = [v for v in definitions(self.graph) if v not in self.varied and self._may_hold(v, sites)]
+            more += self._unseen_items()
+            if not more:
+                return [operand for op in stores if self._ours(op) for operand in op.operands()]
+            self.varied |= varied_values(self.graph, [*self.varied, *more]) | set(more)
+
+    def _follows(self, op: Op) -> bool:
+        """It can be done to tangents, as far as is known before run time."""
+        return self.has_form(op) or isinstance(op.fn, Method)
+
+    def _gives(self, op: Op) -> bool:
+        return not self.varied.isdisjoint(op.operands())  # type: ignore[arg-type]
+
+    def _ours(self, op: Op) -> Sites:
+        """What is made here, or given with a tangent, and read for the result's sake."""
+        sites = self.lost.objects.of(_target(op))
+        if any(is_outside(s) and s not in self.seeds for s in sites):
+            return NOTHING
+        return sites & frozenset(self.lost.needed.sites)
+
+    def _unseen_items(self) -> list[Value]:
+        """Of containers that are empty as far as inference sees."""
+        return [
+            result
+            for _, op in self.graph.ops()
+            if self._gives(op)
+            for result in op.results
+            if result.type is T.Never and result not in self.varied
+        ]
+
+    def _may_hold(self, value: Value, sites: Sites) -> bool:
+        if not carries(value.type) or GLOBAL in self.lost.objects.of(value) or value in self._machinery:
+            return False
+        return not sites.isdisjoint(self.lost.objects.reach(value))
+
+    def _is_refused(self, op: Op) -> bool:
+        if op.fn is primitives.store_global:
+            return op.args[2] in self.varied and self.lost.lost(op)
+        target = changed(op)
+        if target is None or may_rebind(op) or not self._concerns(op, target):
+            return False
+        if not self._follows(op):
+            return True
+        stored = any(a in self.varied for a in op.args[1:])
+        return stored and not self._is_followed(op, target)
+
+    def _concerns(self, op: Op, target: Operand) -> bool:
+        """Something that varies is put into the target, or may be in it."""
+        if self._gives(op):
+            return True
+        sites = loose(self.lost.objects.of(target))
+        return any(not sites.isdisjoint(loose(self.lost.objects.of(v))) for v in self.active)
+
+    def _is_followed(self, op: Op, target: Operand) -> bool:
+        """It has a tangent, and so has all that may be the same; or it is not read again."""
+        if self._ours(op):
+            return target in self.active
+        sites = loose(self.lost.objects.of(target))
+        if not sites or (self.lost.inner and GLOBAL in sites):
+            return False
+        return not any(self._is_read(operand, sites, op) for operand in self.lost.uses)
+
+    def _is_read(self, operand: Operand, sites: Sites, store: Op) -> bool:
+        """`operand` may hold one of the objects, and is used after the store, for the result's sake."""
+        if isinstance(operand_type(operand), T.ArrayOf) or sites.isdisjoint(
+            loose(self.lost.objects.reach(operand))
+        ):
+            return False
+        order, here = self.lost.order, self.lost.order.place[store]
+        return any(
+            not (isinstance(user, Op) and changed(user) is operand) and order.after(here, place)
+            for place, user in self.lost.uses[operand]
+            if user is not store
+        )
+
+
+READ_ONCE = frozenset({
+    reversed, iter, len, zip, enumerate, operator.getitem, tuple, list, bool, primitives.cell_get,
+    primitives.list_to_tuple, primitives.unpack,
+})  # fmt: skip
+"""They give items of a list, or what a cell holds; the list itself has no other name then."""
+
+
+def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], bool]) -> bool:
+    """Whether something may be changed by another name than that by which it is read. (The lists that sweeps
+    keep have one name: to look at them all takes long.)"""
+    if str((graph.namespace or {}).get("__name__", "")).startswith("ctxdispatch_contexts"):
+        return False  # the rules of this package have one name for what they change
+    if any(op.fn is primitives.store_global for _, op in graph.ops()):
+        return True
+    shared = {
+        a
+        for block in graph.blocks
+        for op in block.ops
+        for i, a in enumerate(op.operands())
+        if not (op.fn in READ_ONCE if hashable(op.fn) else False)
+        and not (changed(op) is a and op.args.count(a) == 1)
+    }
+    shared |= {a for block in graph.blocks for edge in block.edges() for a in edge.args}
+    shared |= {block.terminator.value for block in graph.blocks if isinstance(block.terminator, Return)}
+    fresh = {
+        op.result
+        for _, op in graph.ops()
+        if op.fn in (primitives.build_list, primitives.make_cell) and op.results
+    }
+    return any(not has_form(op) or _target(op) not in fresh or _target(op) in shared for op in stores)
+
+
+def _given_to(graph: Graph, varied: set[Value]) -> set[Value]:
+    """Callees that something that varies is given to: methods may keep it."""
+    return {
+        op.callee
+        for _, op in graph.ops()
+        if isinstance(op.callee, Value) and not varied.isdisjoint(op.args)  # type: ignore[arg-type]
+    }
+
+
+def _target(op: Op) -> Operand:
+    target = changed(op)
+    assert target is not None
+    return target

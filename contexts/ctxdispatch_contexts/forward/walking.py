@@ -1,0 +1,222 @@
+"""Tangents of what goes through the items of containers: iterators of tangents, in step with the values'.
+
+An iterator over things that have no tangents gives None as often as it is asked.
+"""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.companion import Companions
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.programs.containers import any_iterable
+from ctxdispatch_contexts.programs.objects import unpacked
+from ctxdispatch_contexts.programs.operands import infer_op, operand_type
+
+Handler = Callable[[Shapes, Companions, Op], None]
+
+
+def items_of(shapes: Shapes, run: Companions, operand: Operand) -> Operand:
+    """An iterable of the tangents of the items of `operand`."""
+    tangent = run.of(operand)
+    if tangent is None:
+        return run.call(itertools.repeat, NONE)
+    type_ = operand_type(operand)
+    if isinstance(type_, T.ArrayOf):
+        return run.call(rows_of_block, tangent) if shapes.block else tangent
+    if isinstance(operand_type(tangent), (T.TupleOf, T.ListOf)):
+        return tangent
+    return run.call(items_of_block if shapes.block else items, tangent, operand)
+
+
+def rows_of_block(tangent: Any) -> Any:
+    return np.moveaxis(tangent, 1, 0)
+
+
+def items(tangent: Any, iterable: Any) -> Any:
+    if tangent is None:
+        return itertools.repeat(None)
+    return itertools.repeat(None) if isinstance(iterable, (dict, str, set, frozenset)) else tangent
+
+
+def items_of_block(tangent: Any, iterable: Any) -> Any:
+    if isinstance(iterable, np.ndarray) and tangent is not None:
+        return rows_of_block(tangent)
+    return items(tangent, iterable)
+
+
+def _put(
+    shapes: Shapes, run: Companions, op: Op, fn: Any, *args: Operand, kwnames: tuple[str, ...] = ()
+) -> None:
+    value = run.call(fn, *args, kwnames=kwnames, name="d" + op.result.name)
+    value.type = infer_op(run.build.block.ops[-1])
+    run.put(op.result, value)
+
+
+def _iter(shapes: Shapes, run: Companions, op: Op) -> None:
+    _put(shapes, run, op, iter, items_of(shapes, run, op.args[0]))
+
+
+def _collect(shapes: Shapes, run: Companions, op: Op) -> None:
+    """list(iterable), tuple(iterable)"""
+    found = items_of(shapes, run, op.args[0])
+    _put(shapes, run, op, op.fn, run.call(as_many, found, op.result))
+
+
+def as_many(tangents: Any, made: Any) -> Any:
+    """As many as there are values: what gives None for ever must end."""
+    return [None] * len(made) if tangents is None else list(itertools.islice(tangents, len(made)))
+
+
+def _enumerate(shapes: Shapes, run: Companions, op: Op) -> None:
+    _put(shapes, run, op, zip, run.call(itertools.repeat, NONE), items_of(shapes, run, op.args[0]))
+
+
+def _zip(shapes: Shapes, run: Companions, op: Op) -> None:
+    n = len(op.args) - len(op.kwnames)
+    _put(shapes, run, op, zip, *(items_of(shapes, run, a) for a in op.args[:n]))
+
+
+def _reversed(shapes: Shapes, run: Companions, op: Op) -> None:
+    tangent = run.of(op.args[0])
+    there = tangent is not None and isinstance(operand_type(tangent), (T.TupleOf, T.ListOf))
+    _put(shapes, run, op, reversed if there else backwards, NONE if tangent is None else tangent)
+
+
+def backwards(tangents: Any) -> Any:
+    return itertools.repeat(None) if tangents is None else reversed(tangents)
+
+
+def _values(shapes: Shapes, run: Companions, op: Op) -> None:
+    tangent = run.of(op.args[0])
+    run.put(op.result, run.call(values_of, NONE if tangent is None else tangent, op.args[0]))
+
+
+def values_of(tangent: Any, mapping: dict[Any, Any]) -> list[Any]:
+    return [None if tangent is None else tangent.get(key) for key in mapping]
+
+
+def _items(shapes: Shapes, run: Companions, op: Op) -> None:
+    tangent = run.of(op.args[0])
+    run.put(op.result, run.call(items_of_mapping, NONE if tangent is None else tangent, op.args[0]))
+
+
+def items_of_mapping(tangent: Any, mapping: dict[Any, Any]) -> list[Any]:
+    return [(None, d) for d in values_of(tangent, mapping)]
+
+
+def _next(shapes: Shapes, run: Companions, op: Op) -> None:
+    tangent = run.of(op.args[0])
+    if len(op.args) == 1 and tangent is not None:
+        run.put(op.result, shapes.definite(run, run.call(next, tangent), op.result))
+        return
+    args = [op.args[0], NONE if tangent is None else tangent, op.result, op.args[1]]
+    default = run.of(op.args[1])
+    found = run.call(next_or, *args, NONE if default is None else default)
+    run.put(op.result, shapes.definite(run, found, op.result))
+
+
+def next_or(iterator: Any, tangents: Any, value: Any, default: Any, tangent: Any) -> Any:
+    """The tangent of next(iterator, default), which was `value`: only its identity says which it is."""
+    if value is default:
+        return tangent
+    return next(tangents) if tangents is not None else None
+
+
+# -- unpacking -----------------------------------------------------------------------------------------------
+
+
+def _unpack(shapes: Shapes, run: Companions, op: Op) -> None:
+    source, *counts = op.args
+    tangent = run.of(source)
+    known = operand_type(tangent) if tangent is not None else T.Any
+    results = [Value("d" + r.name if r.name else "") for r in op.results]
+    if isinstance(known, T.TupleOf) and op.fn is primitives.unpack:
+        assert tangent is not None
+        run.build.op(op.fn, [tangent, *counts], results, syntax=True)
+        for result, type_ in zip(results, known.items, strict=False):
+            result.type = type_
+    else:
+        found = items_of(shapes, run, source)
+        shaped = run.call(primitives.build_tuple, *op.results, syntax=True)
+        flat = run.call(like_unpacked, found, shaped, *counts)
+        run.build.op(primitives.unpack, [flat, Const(len(results))], results, syntax=True)
+    for value, result in zip(op.results, results, strict=True):
+        run.put(value, shapes.definite(run, result, value))
+
+
+def like_unpacked(
+    tangents: Any, values: tuple[Any, ...], before: int, after: int | None = None
+) -> tuple[Any, ...]:
+    """The tangents of the values of an unpacking, the starred one being a list."""
+    if after is None:
+        return tuple(itertools.islice(tangents, len(values)))
+    rest = iter(tangents)
+    first = list(itertools.islice(rest, before))
+    middle = list(itertools.islice(rest, len(values[before])))
+    return (*first, middle, *itertools.islice(rest, after))
+
+
+def _unpacked(shapes: Shapes, run: Companions, op: Op) -> None:
+    found = items_of(shapes, run, op.args[0])
+    run.put(op.result, run.call(like_unpacked, found, op.result, *op.args[1:]))
+
+
+ITERATORS = frozenset(map(type, (
+    iter([]), iter(()), reversed([]), iter(range(0)), zip(), enumerate(()), itertools.repeat(None), iter({}),
+    iter({}.values()), iter({}.items()), iter(""), iter(np.zeros(0)),
+)))  # fmt: skip
+
+
+def _walks(op: Op) -> bool:
+    return bool(op.args) and any_iterable(op)
+
+
+def _of_sequence(op: Op) -> bool:
+    return T.cls_of(operand_type(op.args[0])) in (list, tuple)
+
+
+def _always(op: Op) -> bool:
+    return True
+
+
+def _is_iterator(op: Op) -> bool:
+    type_ = operand_type(op.args[0])
+    return isinstance(type_, T.IterOf) or T.cls_of(type_) in ITERATORS
+
+
+WALKED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
+    primitives.unpack: (_unpack, any_iterable),
+    primitives.unpack_ex: (_unpack, any_iterable),
+    unpacked: (_unpacked, any_iterable),
+    builtins.iter: (_iter, _walks),
+    builtins.list: (_collect, _walks),
+    builtins.tuple: (_collect, _walks),
+    builtins.enumerate: (_enumerate, _walks),
+    builtins.zip: (_zip, _always),
+    builtins.reversed: (_reversed, _of_sequence),
+    builtins.next: (_next, _is_iterator),
+    dict.values: (_values, _always),
+    dict.items: (_items, _always),
+}
+
+effects.assume_removable(
+    rows_of_block,
+    items,
+    items_of_block,
+    as_many,
+    backwards,
+    values_of,
+    items_of_mapping,
+    like_unpacked,
+    itertools.repeat,
+)

@@ -1,0 +1,150 @@
+"""What users call: Jacobians, Hessians, and products with them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch_contexts.forward import DualContext, push_call, pushforward, tangent_along
+from ctxdispatch_contexts.higher.modes import JacobianMode
+from ctxdispatch_contexts.programs.derived import maker, spelled_out
+from ctxdispatch_contexts.programs.entry_keys import ById
+from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.owned import generated
+from ctxdispatch_contexts.reverse import ADContext, checked_indices, grad
+
+Argnums = int | Sequence[int]
+
+
+def _mode(n: int, argnums: Argnums = 0, has_aux: bool = False, *, forward: bool) -> JacobianMode:
+    single = isinstance(argnums, int)
+    wrt = checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), n, "the function")
+    return JacobianMode(wrt, single, has_aux, forward)
+
+
+@maker(DualContext, functools.partial(_mode, forward=True))
+def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `f`, by forward mode: best where `f` has fewer inputs than
+    outputs.
+
+    The result has the shape of f's result and then that of the argument, the dtype of the result; for a
+    sequence of `argnums` it is a tuple with one Jacobian each, for a result in containers a container of its
+    form. All tangents are computed at once: f's arrays become as many times as long as there are inputs. With
+    `has_aux`, `f` returns (value, aux), and the result is (Jacobian, aux).
+
+    Raises DerivativeError where `f` cannot be differentiated, at the user's line.
+    """
+    return _jacobian(f, argnums, has_aux, DualContext, forward=True)
+
+
+@maker(ADContext, functools.partial(_mode, forward=False))
+def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """Like `jacfwd`, by reverse mode: best where `f` has fewer outputs than inputs. For a number it is the
+    gradient, for an array all cotangents are pulled back at once."""
+    return _jacobian(f, argnums, has_aux, ADContext, forward=False)
+
+
+def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward: bool) -> Callable[..., Any]:
+    if not callable(f):
+        raise DerivativeError(
+            f"a Jacobian is that of a function, not of a {type(f).__name__}", user_position()
+        )
+    if is_direct(f, context):
+        mode = _mode(f.__code__.co_argcount, argnums, has_aux, forward=forward)
+        return entry_function(f, mode, context, f.__code__.co_argcount, ())
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        return function_for(len(args), tuple(kwargs))(*args, **kwargs)
+
+    def function_for(n: int, kwnames: tuple[str, ...] = ()) -> Callable[..., Any]:
+        return entry_function(f, _mode(n, argnums, has_aux, forward=forward), context, n, kwnames)
+
+    jacobian.__entry_function__ = function_for  # type: ignore[attr-defined]
+    functools.update_wrapper(jacobian, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    return jacobian
+
+
+def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian of `f` by the mode that is cheaper: forward where the result has at least as many elements
+    as the arguments `argnums`, else reverse. To know that, `f` runs once for every new shape of its
+    arguments.
+
+    See `jacfwd` for what the result is.
+    """
+    by_forward = jacfwd(f, argnums, has_aux)
+    by_reverse = jacrev(f, argnums, has_aux)
+    chosen: dict[Any, Callable[..., Any]] = {}
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        shapes = (*map(np.shape, args), *((k, np.shape(v)) for k, v in kwargs.items()))
+        if shapes not in chosen:
+            y = f(*args, **kwargs)
+            y = y[0] if has_aux else y
+            wrt = checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), len(args), "f")
+            inputs = sum(np.size(args[i]) for i in wrt)
+            real = isinstance(y, (float, np.floating, np.ndarray)) and np.isrealobj(y)
+            if real and not (has_aux and np.ndim(y)) and np.size(y) < inputs:
+                try:
+                    found = by_reverse(*args, **kwargs)
+                except DerivativeError:  # forward mode may know what to do; else it says what is wrong
+                    chosen[shapes] = by_forward
+                else:
+                    chosen[shapes] = by_reverse
+                    return found
+            else:
+                chosen[shapes] = by_forward
+        return chosen[shapes](*args, **kwargs)
+
+    functools.update_wrapper(function, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    return function
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The matrix of second derivatives of `f`, forward over reverse: of f's shape and then twice that of the
+    argument; for a sequence of `argnums` a tuple of tuples."""
+    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+
+
+def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The product of f's Hessian at the primals with the tangents, without the Hessian: the derivative of the
+    gradient along them (Pearlmutter 1994). `f` has a number for result. A primal whose tangent is None
+    is data: it does not vary, and has no row or column in the Hessian.
+
+    An array of the primal's shape; a tuple of them where several vary.
+    """
+    if isinstance(primals, np.ndarray) or isinstance(tangents, np.ndarray) or len(primals) != len(tangents):
+        raise DerivativeError(
+            "hvp takes a tuple of primals and a tuple of as many tangents, None for data", user_position()
+        )
+    moving = tuple([i for i, tangent in enumerate(tangents) if tangent is not None])
+    if not moving:
+        raise DerivativeError("hvp needs a tangent that is not None", user_position())
+    return tangent_along(_gradient(f, moving), primals, tangents)
+
+
+def _gradient(f: Any, moving: tuple[int, ...]) -> Callable[..., Any]:
+    """grad(f), found again faster than made: that is as long as the product of a short vector."""
+    if not is_direct(f, ADContext):
+        return grad(f, _argnums(moving))
+    key = (hvp, moving, ById(f.__code__), len(f.__defaults__ or ()))
+    return generated(f).get_or_make(key, lambda: grad(f, _argnums(moving)))
+
+
+def _argnums(moving: tuple[int, ...]) -> Argnums:
+    return moving[0] if len(moving) == 1 else moving
+
+
+@spelled_out(hvp)
+def _hvp(prepared: Any, block: Block, op: Op) -> bool:
+    """Within a program: the calls of what hvp(f, primals, tangents) makes."""
+
+    def push(before: Any, f: Operand, wrt: tuple[Const, Const]) -> Value:
+        gradient = before(grad, f, Const(_argnums(wrt[0].value)))
+        return before(pushforward, gradient, *wrt, Const(True))  # type: ignore[no-any-return]
+
+    return push_call(prepared, block, op, push)

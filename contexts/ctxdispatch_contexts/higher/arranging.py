@@ -1,0 +1,134 @@
+"""Unit vectors, and blocks of tangents along them as Jacobians. At run time; the array functions are inlined
+where the types are known."""
+
+from __future__ import annotations
+
+import functools
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.passes import effects
+from ctxdispatch_contexts.derivatives import registry
+from ctxdispatch_contexts.derivatives.registry import Linear
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, returning
+
+
+@functools.lru_cache(maxsize=64)
+def _unit_vectors(shape: tuple[int, ...], dtype: Any) -> Any:
+    n = math.prod(shape)
+    found = np.eye(n, dtype=dtype).reshape((n, *shape))
+    found.flags.writeable = False
+    return found
+
+
+LARGE = 1 << 16
+"""Blocks of more elements are not kept."""
+
+
+def basis(x: Any) -> Any:
+    """The unit vectors of the space of x: (size, *shape), of its dtype, not to be written to."""
+    shape, dtype = np.shape(x), np.result_type(x)
+    if math.prod(shape) ** 2 > LARGE:
+        return _unit_vectors.__wrapped__(shape, dtype)
+    return _unit_vectors(shape, dtype)
+
+
+def size(x: Any) -> int:
+    return np.size(x)
+
+
+def sizes(*xs: Any) -> int:
+    return sum(map(np.size, xs))
+
+
+def bases(*xs: Any) -> tuple[Any, ...]:
+    """The unit vectors of the space of several arguments, the part of each."""
+    total, start, found = sizes(*xs), 0, []
+    for x in xs:
+        part = np.zeros((total, *np.shape(x)), np.result_type(x))
+        part[start : start + np.size(x)] = basis(x)
+        found.append(part)
+        start += np.size(x)
+    return tuple(found)
+
+
+def arranged(block: Any, x: Any, y: Any) -> Any:
+    """Tangents of y along the unit vectors of x as an array of y's shape and then x's."""
+    if isinstance(block, np.ndarray):
+        if block.ndim == 1:
+            return block.reshape(x.shape)
+        if block.ndim == 2 and x.ndim == 1:
+            return block.T
+        return np.moveaxis(block, 0, -1).reshape(block.shape[1:] + x.shape)
+    return arranged_tree(block, x, y)
+
+
+def arranged_tree(block: Any, x: Any, y: Any) -> Any:
+    """The same for every leaf of y; zeros where there is no tangent."""
+    if isinstance(y, tuple) and hasattr(type(y), "_fields"):
+        parts = block if block is not None else (None,) * len(y)
+        return type(y)(*(arranged_tree(b, x, v) for b, v in zip(parts, y, strict=True)))
+    if isinstance(y, (tuple, list)):
+        parts = block if block is not None else [None] * len(y)
+        return type(y)([arranged_tree(b, x, v) for b, v in zip(parts, y, strict=True)])
+    if isinstance(y, dict):
+        return {k: arranged_tree(None if block is None else block.get(k), x, v) for k, v in y.items()}
+    if isinstance(block, SimpleNamespace):
+        return SimpleNamespace(
+            **{k: arranged_tree(b, x, getattr(y, k, None)) for k, b in vars(block).items()}
+        )
+    if not isinstance(y, (float, complex, np.inexact, np.ndarray)) or np.result_type(y).kind not in "fc":
+        return None
+    if block is None:
+        return np.zeros(np.shape(y) + np.shape(x), np.result_type(y))
+    return arranged(np.asarray(block), np.asarray(x), y)
+
+
+def arranged_rows(block: Any, y: Any, at: int, *xs: Any) -> Any:
+    """Those of the tangents that are along the unit vectors of argument `at`."""
+    start = sum(np.size(x) for x in xs[:at])
+    return arranged_tree(rows(block, start, start + np.size(xs[at])), np.asarray(xs[at]), y)
+
+
+def rows(block: Any, start: int, stop: int) -> Any:
+    if isinstance(block, np.ndarray):
+        return block[start:stop]
+    if isinstance(block, dict):
+        return {k: rows(b, start, stop) for k, b in block.items()}
+    if isinstance(block, tuple) and hasattr(type(block), "_fields"):
+        return type(block)(*(rows(b, start, stop) for b in block))
+    if isinstance(block, (tuple, list)):
+        return type(block)([rows(b, start, stop) for b in block])
+    if isinstance(block, SimpleNamespace):
+        return SimpleNamespace(**{k: rows(b, start, stop) for k, b in vars(block).items()})
+    return block
+
+
+def own(jacobian: Any) -> Any:
+    """A copy for the caller, who may change it: of unit vectors, of what the function captured."""
+    if isinstance(jacobian, np.ndarray):
+        return np.array(jacobian)
+    if isinstance(jacobian, (tuple, list)):
+        parts = list(map(own, jacobian))
+        return type(jacobian)(*parts) if hasattr(type(jacobian), "_fields") else type(jacobian)(parts)
+    if isinstance(jacobian, dict):
+        return {k: own(j) for k, j in jacobian.items()}
+    return jacobian
+
+
+ZERO_BY_RULE.update((basis, size, sizes, bases))
+effects.assume_removable(basis, size, sizes, bases, arranged_tree, arranged_rows, own)
+registry.LINEAR[own] = registry.LINEAR[arranged_tree] = registry.LINEAR[arranged_rows] = Linear((0,), True)
+
+
+returning(block_like(0), basis)
+returning(first_if_numeric, own)
+
+
+@registry.vjp(own, arrays=0)
+def own_vjp(g, y, jacobian):
+    return (g,)

@@ -1,0 +1,290 @@
+"""Jacobians as programs: a block of tangents, or of cotangents, one for each element, and their arrangement.
+
+    jacfwd    J = the tangents of y along the unit vectors of x          one pass, its arrays n times as long
+    jacrev    J = the cotangents of x from the unit vectors of y         one sweep, its arrays m times as long
+
+The sweep is linear in the cotangent of y, so its block form is its forward derivative. What comes out is a
+graph: Jacobians stack like everything else, and `hessian` is nothing but jacfwd over jacrev.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.builder import Builder
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, positional
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import makes_new
+from ctxdispatch.passes.inline import inline_call
+from ctxdispatch_contexts.forward import DualContext, ForwardMode, numeric
+from ctxdispatch_contexts.higher.arranging import arranged, arranged_rows, bases, basis, own, size, sizes
+from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.mode import Mode, Program, left_out, unfit
+from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
+from ctxdispatch_contexts.programs.optimise import optimise
+from ctxdispatch_contexts.programs.prepare import prepare_trusting
+from ctxdispatch_contexts.programs.rules import call_rule, item_of
+from ctxdispatch_contexts.programs.sources import Default
+from ctxdispatch_contexts.reverse import ADContext, ReverseMode
+
+Source = Callable[[], Graph]
+
+
+@dataclass(frozen=True)
+class JacobianMode(Mode):
+    """With respect to the arguments `wrt`; `single`: one Jacobian, not a tuple of them."""
+
+    wrt: tuple[int, ...]
+    single: bool = False
+    has_aux: bool = False
+    forward: bool = True
+    leading: int = 0
+
+    def after(self, k: int, n: int) -> JacobianMode:
+        return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
+
+    def needs(self, i: int) -> bool:
+        return i in self.wrt
+
+    def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
+        for i in self.wrt:
+            if types[i] == T.Known(Default):
+                raise left_out(names[i], i - self.leading)
+            if not carries(types[i]):
+                raise DerivativeError(
+                    f"argument {names[i]!r} (argnums {i - self.leading}) {unfit(types[i])}", user_position()
+                )
+            if leaf_class(types[i]) is not None and _is_complex(types[i]):
+                raise DerivativeError(
+                    f"argument {names[i]!r} (argnums {i - self.leading}) is complex; a Jacobian is "
+                    "taken with "
+                    "respect to real arguments: pass the real and the imaginary part",
+                    user_position(),
+                )
+            if not numeric(types[i]):
+                raise DerivativeError(
+                    f"argument {names[i]!r} (argnums {i - self.leading}) is of type {types[i]}; a "
+                    "Jacobian is "
+                    "taken with respect to a float or an array of floats: pass the parts as arguments of "
+                    "their own, with argnums=(0, 1, ...)",
+                    user_position(),
+                )
+
+    def differentiate(
+        self, source: Source, types: Sequence[T.Type], cells: Sequence[Any], context: Any
+    ) -> Program:
+        make = _forward if self.forward else _reverse
+        program = make(self, source, types, cells)
+        graph = program.graph
+        guards = optimise(graph, types, cells, frozenset())
+        return Program(graph, program.types[: len(types)], [*program.guards, *guards])
+
+
+def _is_complex(type_: T.Type) -> bool:
+    cls = T.cls_of(type_)
+    if isinstance(type_, T.ArrayOf):
+        return bool(type_.dtype.kind == "c")
+    return cls is not None and issubclass(cls, (complex, np.complexfloating))
+
+
+# -- forward -------------------------------------------------------------------------------------------------
+
+
+def _forward(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]) -> Program:
+    """(args) -> the block derivative along all unit vectors at once"""
+    alone = len(mode.wrt) == 1 and not isinstance(types[mode.wrt[0]], T.ArrayOf)
+    pushed = ForwardMode(mode.wrt, block=not alone, inner=True)
+    tangents = [types[i] if alone else _block_type(types[i]) for i in mode.wrt]
+    every = (*types, *tangents, *([] if alone else [T.Exact(int)]))
+    program = pushed.differentiate(source, every, cells, DualContext)
+    graph = program.graph
+    n = len(types)
+    params, moving = graph.params[:n], graph.params[n:]
+    xs = [params[i] for i in mode.wrt]
+    seeds = _before_all(graph, moving, n)
+    if alone:
+        seeds(
+            moving, [Const(1.0 if T.cls_of(types[mode.wrt[0]]) is float else T.cls_of(types[mode.wrt[0]])(1))]
+        )
+    else:
+        seeds(moving, xs)
+    for block in graph.blocks:
+        if isinstance(block.terminator, Return):
+            build = Builder(graph)
+            build.enter(block)
+            pair = block.terminator.value
+            y, dy = (_item(build, pair, i) for i in (0, 1))
+            block.terminator.value = _jacobian(mode, build, y, dy, xs, alone)
+    return program
+
+
+def _block_type(type_: T.Type) -> T.Type:
+    if isinstance(type_, T.ArrayOf):
+        return T.ArrayOf(type_.dtype, (None, *type_.dims))
+    return T.ArrayOf(np.dtype(leaf_class(type_)), (None,))
+
+
+def _before_all(graph: Graph, moving: list[Value], n: int) -> Callable[[list[Value], list[Operand]], None]:
+    """What writes the ops that define, at the beginning, what were parameters."""
+
+    def write(targets: list[Value], given: list[Any]) -> None:
+        build = Builder(graph)
+        body, graph.entry.ops = graph.entry.ops, []
+        build.enter(graph.entry)
+        if len(targets) == len(given) == 1 and isinstance(given[0], Const):
+            graph.entry.ops.append(Op(Const(_same), [given[0]], [targets[0]]))
+        elif len(given) == 1:
+            graph.entry.ops.append(Op(Const(basis), list(given), [targets[0]]))
+            graph.entry.ops.append(Op(Const(size), list(given), [targets[1]]))
+        else:
+            found = build.call(bases, *given)
+            graph.entry.ops.append(
+                Op(Const(primitives.unpack), [found, Const(len(given))], targets[:-1], syntax=True)
+            )
+            graph.entry.ops.append(Op(Const(sizes), list(given), [targets[-1]]))
+        graph.entry.ops += body
+
+    names = graph.signature.names[:n]
+    graph.signature = positional(n, names)
+    del graph.entry.params[n:]
+    return write
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def _item(build: Builder, pair: Operand, i: int) -> Operand:
+    made_here = any(pair in op.results and op.fn is primitives.build_tuple for op in build.block.ops)
+    if made_here:
+        return item_of(build, pair, i)
+    type_ = operand_type(pair)
+    known = type_.items[i] if isinstance(type_, T.TupleOf) else T.Any
+    return build.call(operator.getitem, pair, Const(i), syntax=True, type=known)
+
+
+def _jacobian(
+    mode: JacobianMode, build: Builder, y: Operand, dy: Operand, xs: Sequence[Operand], alone: bool
+) -> Operand:
+    """The block of tangents as Jacobians, each of the shape of y and then that of its argument."""
+    aux: Operand | None = None
+    if mode.has_aux:
+        aux, y, dy = _item(build, y, 1), _item(build, y, 0), _item(build, dy, 0)
+    if alone:
+        found = [_own(build, dy)]
+    elif len(xs) == 1:
+        found = [_own(build, call_rule(build, arranged, [dy, xs[0], y]))]
+    else:
+        found = [_own(build, build.call(arranged_rows, dy, y, Const(i), *xs)) for i in range(len(xs))]
+    result: Operand = found[0] if mode.single else build.call(primitives.build_tuple, *found, syntax=True)
+    return result if aux is None else build.call(primitives.build_tuple, result, aux, syntax=True)
+
+
+def _own(build: Builder, jacobian: Operand) -> Operand:
+    """Memory of its own: the caller may change it. A view of a new array is as good as that."""
+    makers = {r: op for _, op in build.graph.ops() for r in op.results}
+    base, type_ = jacobian, operand_type(jacobian)
+    while (maker := makers.get(base)) is not None and _is_view(maker):  # type: ignore[arg-type]
+        base = maker.args[0]
+    if leaf_class(type_) not in (None, np.ndarray) or (maker is not None and makes_new(maker)):
+        return jacobian
+    return build.call(own, jacobian, type=type_)
+
+
+def _is_view(op: Op) -> bool:
+    if op.fn is getattr:
+        return isinstance(op.args[1], Const) and op.args[1].value == "T"
+    return op.fn in (np.moveaxis, np.reshape, np.ndarray.reshape)
+
+
+# -- reverse -------------------------------------------------------------------------------------------------
+
+
+def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]) -> Program:
+    """A gradient, where the result is a number; else the sweep over all unit vectors at once."""
+    prepared, settled, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
+    y_type = prepared.return_type
+    if mode.has_aux:
+        y_type = y_type.items[0] if isinstance(y_type, T.TupleOf) and len(y_type.items) == 2 else T.Any
+    if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
+        gradient = ReverseMode(
+            wrt=mode.wrt, split=False, single=mode.single, has_aux=mode.has_aux, leading=mode.leading
+        )
+        return gradient.differentiate(source, types, cells, ADContext)
+    if mode.has_aux:
+        raise DerivativeError("jacrev has no has_aux for arrays; use jacfwd", user_position())
+    if y_type.dtype.kind == "c":
+        raise DerivativeError(
+            "jacrev needs a real result, and this function returned a complex array; use jacfwd",
+            user_position(),
+        )
+    swept = ReverseMode(wrt=mode.wrt, split=False, seeded=True, inner=True, leading=mode.leading)
+    sweep = swept.differentiate(_with_parameter(source, "ybar"), (*types, y_type), cells, ADContext)
+    pushed = ForwardMode((len(types),), block=True, inner=True)
+    block_types = (*types, y_type, _block_type(y_type), T.Exact(int))
+    block = pushed.differentiate(lambda: clone(sweep.graph), block_types, cells, DualContext)
+    primal_guards = list(prepared.guards.values())
+    graph = prepared.graph
+    _append_sweep(graph, block.graph, mode)
+    return Program(graph, tuple(settled), [*primal_guards, *sweep.guards, *block.guards])
+
+
+def _with_parameter(source: Source, name: str) -> Source:
+    def make() -> Graph:
+        graph = source()
+        names = (*graph.signature.names, name)
+        graph.signature = positional(len(names), names)
+        graph.entry.params.append(Value(name))
+        return graph
+
+    return make
+
+
+def _append_sweep(graph: Graph, sweep: Graph, mode: JacobianMode) -> None:
+    """After the primal's result y: the sweep along y's unit vectors, arranged."""
+    args = list(graph.params)
+    for block in [b for b in graph.blocks if isinstance(b.terminator, Return)]:
+        terminator = block.terminator
+        assert isinstance(terminator, Return)
+        y = terminator.value
+        build = Builder(graph)
+        build.enter(block)
+        seeds, k = build.call(basis, y), build.call(size, y, type=T.Exact(int))
+        pair = build.call(_same, y)
+        cells = graph.cells if len(graph.cells) == len(sweep.cells) else ()
+        _, rest = inline_call(graph, block, len(block.ops) - 1, clone(sweep), [*args, y, seeds, k], cells)
+        build.enter(rest)
+        found = [
+            _own(build, call_rule(build, arranged_of_y, [_cotangent(build, pair, j), args[i], y]))
+            for j, i in enumerate(mode.wrt)
+        ]
+        result: Operand = found[0] if mode.single else build.call(primitives.build_tuple, *found, syntax=True)
+        terminator.value = result
+        rest.terminator = terminator
+
+
+def arranged_of_y(block: Any, x: Any, y: Any) -> Any:
+    """A block of cotangents of x, one for each element of y; None for zeros."""
+    if block is None:
+        return np.zeros(y.shape + np.shape(x), np.result_type(x))
+    return block.reshape(y.shape + np.shape(x))
+
+
+def _cotangent(build: Builder, pair: Operand, j: int) -> Operand:
+    """That of the argument `j` of those in `wrt`."""
+    every = _item(build, pair, 1)
+    if isinstance(operand_type(every), T.TupleOf):
+        return _item(build, every, j)
+    return build.call(cotangent_of, every, Const(j))
+
+
+def cotangent_of(cotangents: Any, j: int) -> Any:
+    return None if cotangents is None else cotangents[j]

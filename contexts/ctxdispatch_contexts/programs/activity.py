@@ -1,0 +1,206 @@
+"""Which values need a cotangent.
+
+    varied   depends on an active argument, through operations that have a derivative, and has a type that
+             carries one
+    useful   the result depends on it
+    active   both
+
+Everything else stays out of the reverse sweep. (Hascoet, Pascual: "The Tapenade automatic differentiation
+tool", 2013, section 3.1.)
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.rules import canonical
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.derivatives.table import elementwise, is_zero
+
+_DISCRETE = (
+    int, bool, str, bytes, type(None), type(Ellipsis), slice, range, type,
+    np.dtype, np.bool_, np.random.Generator,
+)  # fmt: skip
+
+STORES: dict[Any, int] = {
+    primitives.list_append: 0,
+    primitives.set_add: 0,
+    primitives.map_add: 0,
+    primitives.list_extend: 0,
+    primitives.set_update: 0,
+    primitives.dict_update: 0,
+    primitives.dict_merge: 0,
+    primitives.cell_set: 0,
+    builtins.setattr: 0,
+    object.__setattr__: 0,
+    operator.setitem: 0,
+    list.append: 0,
+    list.extend: 0,
+    list.insert: 0,
+}
+"""Operations that put their other operands into this one."""
+
+
+ZERO_BY_RULE: set[Any] = set()
+"""Functions of this package's own whose derivative is zero."""
+
+
+def has_zero_derivative(fn: Any) -> bool:
+    if not hashable(fn):
+        return False
+    fn, _ = canonical(fn)  # a method of a literal is the function of its class
+    row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed
+    return fn in ZERO_BY_RULE or (set(row.kinds) == {"zero"} if row is not None else is_zero(fn))
+
+
+def carries(type_: T.Type | None) -> bool:
+    """Values of this type may have a derivative."""
+    match type_:
+        case None:
+            return True
+        case T.Known(value):
+            return not isinstance(value, _DISCRETE) and not callable(value) and not _is_module(value)
+        case T.ArrayOf(dtype, _):
+            return dtype.kind in "fcO"
+        case T.TupleOf(items):
+            return any(map(carries, items))
+        case T.ListOf(item):
+            return item is T.Never or carries(item)
+        case T.Exact(cls):
+            return not issubclass(cls, (*_DISCRETE, np.integer))
+        case T.OneOf(classes):
+            return any(carries(T.Exact(cls)) for cls in classes)
+    return type_ is not T.Never
+
+
+def _is_module(value: Any) -> bool:
+    return type(value).__name__ == "module"
+
+
+def active_values(graph: Graph, seeds: list[Value]) -> set[Value]:
+    """The active values when `seeds` (parameters) are what is differentiated with respect to."""
+    varied = varied_values(graph, seeds)
+    return varied & useful_values(graph, varied)
+
+
+def varied_values(graph: Graph, seeds: list[Value]) -> set[Value]:
+    """What depends on the seeds through operations that have a derivative."""
+    varied: set[Value] = {s for s in seeds if carries(s.type)}
+    size = -1
+    while size != len(varied):
+        size = len(varied)
+        for block in graph.blocks:
+            for op in block.ops:
+                _vary_op(op, varied)
+            _vary_edges(block, varied)
+    return varied
+
+
+def _vary_op(op: Op, varied: set[Value]) -> None:
+    operands = [v for v in op.operands() if isinstance(v, Value)]
+    if varied.isdisjoint(operands):
+        return
+    fn = op.fn
+    if fn in STORES if hashable(fn) else False:
+        target = op.args[STORES[fn]]
+        if isinstance(target, Value) and any(v in varied for v in operands):
+            varied.add(target)
+    zero = has_zero_derivative(fn) and not may_turn(op)
+    if _merges(op) or not (zero or _zero_attribute(op)):
+        varied.update(r for r in op.results if carries(r.type))
+
+
+def may_turn(op: Op) -> bool:
+    """A row for real arguments, of an argument that may be complex: np.sign(z) is z / |z|."""
+    row = elementwise(op.fn) if hashable(op.fn) else None
+    return row is not None and not row.holomorphic and not all(map(_is_real, op.args))
+
+
+def _is_real(operand: Any) -> bool:
+    type_ = T.const_type(operand.value) if isinstance(operand, Const) else operand.type or T.Any
+    if isinstance(type_, T.ArrayOf):
+        return type_.dtype.kind != "c"
+    cls = T.cls_of(type_)
+    return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
+
+
+_BITWISE = frozenset({operator.or_, operator.and_, operator.xor, operator.ior, operator.iand, operator.ixor})
+
+
+def _merges(op: Op) -> bool:
+    """`a | b` of dicts or sets, or of what may be such: no bit operation."""
+    if not hashable(op.fn) or op.fn not in _BITWISE:
+        return False
+    classes = [T.cls_of(T.const_type(a.value) if isinstance(a, Const) else a.type or T.Any) for a in op.args]
+    return not all(cls is not None and issubclass(cls, (int, np.generic, np.ndarray)) for cls in classes)
+
+
+def _zero_attribute(op: Op) -> bool:
+    """`x.shape` of an array, and the like."""
+    if op.fn is not getattr or not isinstance(op.args[1], Const):
+        return False
+    cls = T.cls_of(
+        T.const_type(op.args[0].value) if isinstance(op.args[0], Const) else op.args[0].type or T.Any
+    )
+    array = cls is not None and issubclass(cls, (np.ndarray, np.generic))
+    return array and has_zero_derivative(getattr(cls, op.args[1].value, None))
+
+
+def _vary_edges(block: Any, varied: set[Value]) -> None:
+    terminator = block.terminator
+    if isinstance(terminator, Iterate) and terminator.iterator in varied:
+        item = terminator.body.target.params[0]
+        if carries(item.type):
+            varied.add(item)
+    for edge in block.edges():
+        for param, arg in passed(terminator, edge):
+            if arg in varied and carries(param.type):
+                varied.add(param)
+
+
+def passed(terminator: Any, edge: Any) -> list[tuple[Value, Operand]]:
+    """(parameter, argument) pairs of an edge; the item of an `Iterate` is not among them."""
+    skip = 1 if isinstance(terminator, Iterate) and edge is terminator.body else 0
+    return list(zip(edge.target.params[skip:], edge.args, strict=True))
+
+
+def useful_values(graph: Graph, varied: set[Value], roots: Iterable[Value] = ()) -> set[Value]:
+    """What the result, or one of the `roots`, is computed from by way of what varies."""
+    useful: set[Value] = set(roots)
+    for block in graph.blocks:
+        if isinstance(block.terminator, Return) and isinstance(block.terminator.value, Value):
+            useful.add(block.terminator.value)
+    size = -1
+    while size != len(useful):
+        size = len(useful)
+        for block in reversed(graph.blocks):
+            _use_edges(block, useful)
+            for op in reversed(block.ops):
+                _use_op(op, useful, varied)
+    return useful
+
+
+def _use_op(op: Op, useful: set[Value], varied: set[Value]) -> None:
+    fn = op.fn
+    store = hashable(fn) and fn in STORES and op.args[STORES[fn]] in useful
+    if store or any(r in useful and r in varied for r in op.results):
+        useful.update(v for v in op.operands() if isinstance(v, Value))
+
+
+def _use_edges(block: Any, useful: set[Value]) -> None:
+    terminator = block.terminator
+    for edge in block.edges():
+        for param, arg in passed(terminator, edge):
+            if param in useful and isinstance(arg, Value):
+                useful.add(arg)
+    if isinstance(terminator, Iterate):
+        item = terminator.body.target.params[0]
+        if item in useful and isinstance(terminator.iterator, Value):
+            useful.add(terminator.iterator)

@@ -1,0 +1,73 @@
+"""Which ops read and walk through containers and objects as they are, without code of the user's."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.programs.operands import operand_type
+
+
+def attribute_key(op: Op) -> Const:
+    """The entry that an attribute is: a named tuple's fields are its items."""
+    name = op.args[1].value  # type: ignore[union-attr]
+    fields = getattr(T.cls_of(operand_type(op.args[0])), "_fields", ())
+    return Const(fields.index(name) if name in fields else name)
+
+
+def plain_attribute_of(op: Op) -> bool:
+    """Read off an instance of a known class of no array kind, and by no code: no property, no __getattr__."""
+    cls = T.cls_of(operand_type(op.args[0]))
+    name = op.args[1]
+    if cls is None or not isinstance(name, Const) or len(op.args) != 2:
+        return False
+    return plain_attribute(cls, name.value)
+
+
+def plain_attribute(cls: type, name: str) -> bool:
+    """Reading `name` off an instance runs no Python code and computes nothing."""
+    if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
+        return False
+    if isinstance(class_attribute(cls, "__getattribute__"), FunctionType) or hasattr(cls, "__getattr__"):
+        return False
+    found = getattr(cls, name, None)
+    return (not isinstance(found, property) and not hasattr(type(found), "__get__")) or _is_slot(found)
+
+
+def _is_slot(found: Any) -> bool:
+    return type(found).__name__ in ("member_descriptor", "_tuplegetter")
+
+
+def indexable(op: Op) -> bool:
+    cls = T.cls_of(operand_type(op.args[0]))
+    if cls is None or not issubclass(cls, (list, tuple, dict)):
+        return cls is np.ndarray
+    return not isinstance(class_attribute(cls, "__getitem__"), FunctionType)
+
+
+def any_iterable(op: Op) -> bool:
+    """Iterating runs no Python code of the user's."""
+    type_ = operand_type(op.args[0])
+    if isinstance(type_, T.IterOf):
+        return type_.plain
+    cls = T.cls_of(type_)
+    method = class_attribute(cls, "__iter__") if cls is not None else None
+    return method is not None and not isinstance(method, FunctionType)
+
+
+def is_sequence(operand: Operand) -> bool:
+    return T.cls_of(operand_type(operand)) in (list, tuple)
+
+
+def all_sequences(op: Op) -> bool:
+    return all(map(is_sequence, op.args))
+
+
+def sequence_and_int(op: Op) -> bool:
+    a, b = op.args
+    return any(is_sequence(s) and T.cls_of(operand_type(n)) in (int, bool) for s, n in ((a, b), (b, a)))

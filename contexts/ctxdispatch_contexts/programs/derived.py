@@ -1,0 +1,242 @@
+"""Programs made of programs: what an entry generated is what the next one differentiates.
+
+    grad(grad(f))       the source of the outer entry is the graph of the inner one's program
+    grad(g)(x)          within a differentiated program: inlined, as any function's graph is
+
+`grad` and its like are *makers*: called within a program that is differentiated, with a function that the
+program knows or makes itself, they are no part of it. The call of what they made is replaced by a call of an
+entry, which is inlined then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from ctxdispatch.dispatch import Context, overdub, recurse
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Signature, Value, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import Guard
+from ctxdispatch_contexts.programs.mode import Mode
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.entry import Entry
+
+
+class DerivedSource:
+    """One call of another entry's function. Preparing inlines that entry's program, for whatever types are
+    asked for, or leaves the call, where the context has a better way to differentiate it."""
+
+    cells: tuple[Any, ...] = ()
+
+    def __init__(self, inner: Entry) -> None:
+        self.inner = inner
+        self.namespace = inner.namespace
+        self.function = inner.function
+
+    def changed(self, context: Any) -> bool:
+        """The function below takes other arguments now, or has a rule."""
+        return self.inner.changed()
+
+    def graph(self, types: Sequence[T.Type]) -> Graph:
+        graph = self.bare()
+        y = Value("y")
+        graph.entry.ops.append(Op(Const(self.function), list(graph.params), [y]))
+        graph.entry.terminator = Return(y)
+        return graph
+
+    def guards(self, types: Sequence[T.Type]) -> list[Guard]:
+        return []
+
+    def signature(self) -> Signature:
+        return self.inner.signature()
+
+    def bare(self) -> Graph:
+        """A graph with the parameters and nothing in it."""
+        bare = self.inner.source.bare()
+        return Graph(
+            bare.name, self.signature(), namespace=self.namespace, filename=bare.filename, line=bare.line
+        )
+
+
+def entry_of(function: Any) -> Entry | None:
+    """The entry whose function this is, or, of what closures share, one of the function's own."""
+    under = function.__dict__.get("__overdub__") if type(function) is FunctionType else None
+    own = getattr(under, "own_entry", None)
+    if own is not None:
+        return own()  # type: ignore[no-any-return]
+    entry = getattr(under, "__self__", None)
+    return entry if getattr(entry, "function", None) is function else None  # type: ignore[return-value]
+
+
+# -- makers --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Maker:
+    """`mode(n, *options, **options)`: what is made of a function of n positional arguments."""
+
+    context: Any
+    mode: Callable[..., Mode]
+
+
+MAKERS: dict[Any, Maker] = {}
+
+
+def maker(context: Any, mode: Callable[..., Mode]) -> Callable[[Any], Any]:
+    """Decorator: the function below makes an entry's function of its first argument."""
+
+    def register(function: Any) -> Any:
+        MAKERS[function] = Maker(context, mode)
+        return function
+
+    return register
+
+
+Rewrite = Callable[[Any, Block, Op], bool]
+
+SPELLED_OUT: dict[Any, Rewrite] = {}
+"""Functions that users call with a function and arguments: the rewriting of such a call into a maker's and a
+call of what it makes. True where it is done."""
+
+
+def spelled_out(function: Any) -> Callable[[Rewrite], Rewrite]:
+    """Decorator: the function below rewrites calls of `function`."""
+
+    def register(rewrite: Rewrite) -> Rewrite:
+        SPELLED_OUT[function] = rewrite
+        return rewrite
+
+    return register
+
+
+OVERDUBS: dict[type, Callable[..., bool]] = {}
+
+
+def overdub_of(context: type) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
+    """Decorator: the function below rewrites overdub(context, f, *args), within a program."""
+
+    def register(rewrite: Callable[..., bool]) -> Callable[..., bool]:
+        OVERDUBS[context] = rewrite
+        return rewrite
+
+    return register
+
+
+@spelled_out(overdub)
+def _overdub(prepared: Any, block: Block, op: Op) -> bool:
+    if op.kwnames or len(op.args) < 2:
+        return False
+    context, f, *args = op.args
+    if isinstance(context, Const):
+        rewrite = OVERDUBS.get(type(context.value), _any_context)
+        return rewrite(prepared, block, op, f, args, context.value)
+    made = prepared.maker.get(context)
+    rewrite = OVERDUBS.get(made.fn) if made is not None and not made.args and hashable(made.fn) else None
+    return rewrite is not None and rewrite(prepared, block, op, f, args, None)
+
+
+def _any_context(prepared: Any, block: Block, op: Op, f: Operand, args: list[Operand], context: Any) -> bool:
+    """The program of a context that is no derivative: one for all arguments."""
+    if type(context).program is not Context.program or not isinstance(f, Const) or not callable(f.value):
+        return False
+    op.callee, op.args, op.syntax = Const(context.program(f.value, (), {})), list(args), False
+    return True
+
+
+def is_known(f: Operand, prepared: Any) -> bool:
+    """A function that the program knows or makes itself."""
+    if isinstance(f, Const):
+        return callable(f.value)
+    making = prepared.maker.get(f)
+    made_here = making is not None and making.fn is primitives.make_function
+    return made_here or chain_of(f, prepared.maker) is not None
+
+
+def is_maker(fn: Any) -> bool:
+    return hashable(fn) and fn in MAKERS
+
+
+def makes_derivatives(fn: Any) -> bool:
+    """A gradient, or what makes one: no part of a program."""
+    if type(fn) is not FunctionType:
+        return False
+    return "__overdub__" in fn.__dict__ or fn in (overdub, recurse) or is_maker(fn) or fn in SPELLED_OUT
+
+
+def make_known(op: Op) -> Any:
+    """What a maker makes of a function that is known, or None."""
+    if not is_maker(op.fn) or not op.args or not all(isinstance(a, Const) for a in op.args):
+        return None
+    n = len(op.args) - len(op.kwnames)
+    values = [a.value for a in op.args]  # type: ignore[union-attr]
+    if not callable(values[0]):
+        return None
+    return op.fn(*values[:n], **dict(zip(op.kwnames, values[n:], strict=True)))
+
+
+@dataclass
+class Chain:
+    """maker(maker(... function)), the function being made in this program by `making`."""
+
+    making: Op
+    makers: list[Op]
+
+
+def chain_of(callee: Operand, makers: dict[Value, Op]) -> Chain | None:
+    """How `callee` came about, where makers made it of a function that this program makes."""
+    found: list[Op] = []
+    while isinstance(callee, Value) and callee in makers:
+        op = makers[callee]
+        if op.fn is primitives.make_function and found:
+            return Chain(op, found[::-1])
+        if not is_maker(op.fn) or not all(isinstance(a, Const) for a in op.args[1:]):
+            return None
+        found.append(op)
+        callee = op.args[0]
+    return None
+
+
+def apply_makers(entry_function: Callable[..., Any], chain: Chain, k: int, n: int) -> Any:
+    """The function of the outermost entry, for a function of n arguments, captured variables before them.
+    `entry_function(maker, mode, inner)` makes an entry of the inner one (None: of the function)."""
+    function: Any = None
+    for op in chain.makers:
+        made = MAKERS[op.fn]
+        positional = len(op.args) - len(op.kwnames)
+        values = [a.value for a in op.args[1:]]  # type: ignore[union-attr]
+        options = dict(zip(op.kwnames, values[positional - 1 :], strict=True))
+        mode = made.mode(n, *values[: positional - 1], **options).after(k, n)
+        function = entry_function(made, mode, function)
+        n = len(mode.parameters(("",) * (k + n))) - k
+    return function
+
+
+def call_made(block: Block, op: Op, function: Any, cells: Sequence[Operand], names: Sequence[str]) -> None:
+    """Call `function` in place of what the makers made: what the cells hold comes first."""
+    at = next(i for i, other in enumerate(block.ops) if other is op)
+    contents: list[Operand] = []
+    for cell, name in zip(cells, names, strict=True):
+        content = Value(name)
+        block.ops.insert(
+            at, Op(Const(primitives.cell_get), [cell, Const(name), Const(True)], [content], (), op.pos, True)
+        )
+        at += 1
+        contents.append(content)
+    op.callee, op.args = Const(function), [*contents, *op.args]
+
+
+# -- along a direction ---------------------------------------------------------------------------------------
+
+
+def along(entry: Entry, active: tuple[int, ...]) -> Any:
+    """(*args, *directions) -> the gradient of a gradient entry's function with respect to the arguments
+    `active`, as a tuple, and its derivative along the directions, one per argument of the entry's own."""
+    forward = import_module("ctxdispatch_contexts.forward")
+    mode: Any = entry.mode
+    whole = replace(mode, wrt=active, value=False, single=False)
+    return forward.pushforward(entry.sibling(whole).function, mode.wrt)

@@ -1,0 +1,293 @@
+"""Entries: functions that specialise themselves on the types they are called with.
+
+An entry's `function` is what `grad(f)` returns. Its code starts as a stub that calls `miss`; the first call
+compiles the derivative program for the types at hand, and the function's own `__code__` becomes: guards, then
+the program. So a call costs the guards and no more. A program for further types goes before it, and a call
+that fails its guards goes on to the older ones; the last resort is `miss`, which looks into a dictionary. A
+change of the rules puts the stub back.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import weakref
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode.original import Original
+from ctxdispatch.bytecode.pool import Pool
+from ctxdispatch.dispatch import recurse
+from ctxdispatch.dispatch import rules as context_rules
+from ctxdispatch.ir.graph import Const, Graph, Op, Return, Signature, Value
+from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.passes import buffers
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import make_function
+from ctxdispatch.passes.held import held_type, without_objects
+from ctxdispatch_contexts.programs.derived import DerivedSource
+from ctxdispatch_contexts.programs.guarding import add_guards, asking, guardable
+from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Default, Source
+
+_compiling = threading.RLock()
+
+MAX_CHAIN = 8
+"""So many programs are asked one after the other whether a call is theirs; more are looked up by the
+types."""
+
+MAX_STATES = 4
+"""So many programs for the same argument types are kept: for globals that go to and fro between types."""
+
+MAX_FUNCTIONS = 4
+"""So many functions given as arguments are known to programs of their own."""
+
+_live: weakref.WeakSet[Entry]
+
+
+class Specialised:
+    """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
+    does not."""
+
+    def __init__(self, entry: Entry, program: Program, otherwise: Callable[..., Any]) -> None:
+        self.types, self.guards = program.types, program.guards
+        self._plain = program.graph
+        self._entry = entry
+        self._body: Callable[..., Any] | None = None
+        self._asked: Callable[[], bool] | None = None
+        graph = clone(program.graph)
+        add_guards(graph, self.types, self.guards, otherwise)
+        self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
+
+    @property
+    def body(self) -> Callable[..., Any]:
+        if self._body is None:
+            with _compiling:  # programs of one entry share a pool
+                self._body = self._body or make_function(
+                    self._plain, self._entry.namespace, self._entry.source.cells, self._entry.pool
+                )
+        return self._body
+
+    def holds(self) -> bool:
+        if self._asked is None:
+            self._asked = asking(self.guards)
+        return self._asked()
+
+
+class Entry:
+    """`function` is what grad and its like return: its code is a stub, or the last types' program."""
+
+    def __init__(
+        self, source: AnySource, mode: Mode, context: Any, again: Callable[..., Any] | None = None
+    ) -> None:
+        """`again(f, mode, context, *args)` finds another entry for what has become another function."""
+        self.source, self.mode, self.context, self._again = source, mode, context, again
+        function = source.function if isinstance(source, (Source, DerivedSource)) else None
+        self.pool = Pool()
+        self.namespace = source.namespace
+        self._siblings: dict[Mode, Entry] = {}
+        self._asked: set[tuple[T.Type, ...]] = set()
+        self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
+        self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
+        self._stub: CodeType = self.function.__code__
+        self.function.__overdub__ = self.under  # type: ignore[attr-defined]
+        if function is not None:
+            as_gradient(self.function, function)
+        _live.add(self)
+
+    def _stub_graph(self) -> Graph:
+        """(*arguments): return miss(*arguments)"""
+        graph = self.bare()
+        result = Value()
+        entry = graph.entry
+        entry.ops = [Op(Const(self.miss), list(graph.params), [result])]
+        entry.terminator = Return(result)
+        graph.blocks = [entry]
+        return graph
+
+    def miss(self, *args: Any) -> Any:
+        """The installed program does not fit these arguments: find or compile one that does, and run it."""
+        if self._again is not None and self.changed():
+            assert isinstance(self.source, (Source, DerivedSource))
+            return self._again(self.source.function, self.mode, self.context, *args)
+        types = self.types_of(args)
+        found = self._find(types)
+        return self._compile(types).function(*args) if found is None else found.body(*args)
+
+    def sibling(self, mode: Mode) -> Entry:
+        """The entry that makes something else of the same source."""
+        if mode not in self._siblings:
+            self._siblings[mode] = Entry(self.source, mode, self.context, self._again)
+        return self._siblings[mode]
+
+    def changed(self) -> bool:
+        """What is differentiated takes other arguments now, or has a rule."""
+        return isinstance(self.source, (Source, DerivedSource)) and self.source.changed(self.context)
+
+    def signature(self) -> Signature:
+        """That of `function`."""
+        own = self.source.signature()
+        names = self.mode.parameters(own.names)
+        return own if names == own.names else Signature(names, len(names))
+
+    def bare(self) -> Graph:
+        """A graph with the parameters of `function` and nothing in it."""
+        bare = self.source.bare()
+        if self.signature() == bare.signature:
+            return bare
+        return Graph(
+            bare.name, self.signature(), cellnames=bare.cellnames, namespace=bare.namespace,
+            filename=bare.filename, line=bare.line,
+        )  # fmt: skip
+
+    def derivative(self, types: tuple[T.Type, ...]) -> Program:
+        """The program for arguments of these types, for another one to be made of it."""
+        found = self._find(types)
+        return Program(found._plain, found.types, found.guards) if found else self.program(types)
+
+    def result(self, types: tuple[T.Type, ...]) -> T.Type:
+        """What calls with arguments of these types return."""
+        if self.mode.stub or T.Any in types or T.Never in types or types in self._asked:
+            return T.Any
+        self._asked.add(types)  # a recursive function is asked for its own
+        try:
+            return self.derivative(tuple(map(guardable, types))).result
+        finally:
+            self._asked.remove(types)
+
+    def _find(self, types: tuple[T.Type, ...]) -> Specialised | None:
+        return next((each for each in self.specialised.get(types, ()) if each.holds()), None)
+
+    def types_of(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
+        """What a program for these arguments is specialised to. One that gets other functions each time
+        (lambdas made for the call, classes) is compiled for a few of them, and then for any."""
+        types = tuple([guardable(held_type(a)) for a in args])
+        if types in self.specialised:
+            return types
+        if isinstance(self.source, ClosureSource):  # it outlives what it is called with
+            return tuple([without_objects(t, _lasts) for t in types])
+        general = tuple(map(without_objects, types))
+        if types == general:
+            return types
+        same = [t for t in self.specialised if tuple(map(without_objects, t)) == general]
+        return general if len(same) >= MAX_FUNCTIONS else types
+
+    def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        """What another context runs in place of `function`: the program, not the finding of it."""
+        bound = inspect.signature(self.function, follow_wrapped=False).bind(*args, **kwargs)
+        bound.apply_defaults()
+        types = self.types_of(bound.args)
+        found = self._find(types) or self._compile(types)
+        return recurse(ctx, found.body, *bound.args)
+
+    def _compile(self, types: tuple[T.Type, ...]) -> Specialised:
+        with _compiling:
+            found = self._find(types)
+            if found is not None:  # another thread was first
+                return found
+            version = context_rules.version()
+            stale = any(not each.holds() for same in self.specialised.values() for each in same)
+            found = Specialised(self, self.program(types), self._otherwise(stale))
+            _count(self)
+            if version == context_rules.version():
+                self.specialised[types] = [found, *self.specialised.get(types, ())][:MAX_STATES]
+                self.function.__code__ = found.function.__code__
+            return found
+
+    def _otherwise(self, stale: bool) -> Callable[..., Any]:
+        """Where calls go that the next program does not fit: to the programs there are, newest first."""
+        if stale or len(self.specialised) % MAX_CHAIN == 0:
+            return self.miss
+        return FunctionType(
+            self.function.__code__, self.namespace, self.function.__name__, None, self.function.__closure__
+        )
+
+    def program(self, types: tuple[T.Type, ...]) -> Program:
+        self.mode.check(self.source.signature().names, types)
+        program = self._differentiated(types)
+        other = _other_length(types)
+        if other is not None and same_program(program, self._differentiated(other)):
+            program.types = _any_length(types)
+        program.guards[:0] = self.source.guards(self._own(types))
+        return program
+
+    def _own(self, types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
+        """Those of the source's parameters: a mode may add others."""
+        return types[: len(self.source.signature().names)]
+
+    def _differentiated(self, types: tuple[T.Type, ...]) -> Program:
+        return self.mode.differentiate(lambda: self._graph(types), types, self.source.cells, self.context)
+
+    def _graph(self, types: tuple[T.Type, ...]) -> Graph:
+        """The source's, with the defaults of arguments that were left out."""
+        graph = self.source.graph(self._own(types))
+        left_out = [i for i, type_ in enumerate(types) if type_ == T.Known(Default)]
+        if left_out and isinstance(self.source, Source):
+            substitute(graph, {graph.params[i]: Const(self.source.default(i)) for i in left_out})
+        return graph
+
+    def forget(self) -> None:
+        self.specialised.clear()
+        self.function.__code__ = self._stub
+
+
+def _other_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
+    """For a vector as the one argument: the other of the two cases, length 1 or not. With more arrays than
+    one, lengths decide what is broadcast."""
+    if len(types) == 1 and isinstance(types[0], T.ArrayOf) and len(types[0].dims) == 1:
+        return (T.ArrayOf(types[0].dtype, (not types[0].dims[0],)),)
+    return None
+
+
+def _lasts(value: Any) -> bool:
+    """A function of a module."""
+    return is_leaf(value) or (type(value) is FunctionType and not made_at_run_time(value))
+
+
+def _any_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
+    return tuple(T.ArrayOf(t.dtype, (None,)) for t in types if isinstance(t, T.ArrayOf))
+
+
+def same_program(a: Program, b: Program) -> bool:
+    """The very same code comes of both: one serves for the argument types of either."""
+    if len(a.guards) != len(b.guards) or str(a.graph) != str(b.graph):
+        return False
+    of_a, of_b = Pool(), Pool()
+    x, y = buffers.emit(a.graph, of_a), buffers.emit(b.graph, of_b)
+    return x.co_code == y.co_code and all(
+        map(_same_constant, (*x.co_consts, *of_a.items), (*y.co_consts, *of_b.items))
+    )
+
+
+def _same_constant(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and (isinstance(a, (Graph, Original)) or T.Known(a) == T.Known(b))
+
+
+def as_gradient(function: FunctionType, f: FunctionType) -> None:
+    """Make `function` look like `f`. What is left out of a call is seen as `Default`."""
+    function.__qualname__, function.__doc__ = f.__qualname__, f.__doc__
+    function.__defaults__ = (Default,) * len(f.__defaults__ or ()) or None
+    function.__wrapped__ = f  # type: ignore[attr-defined]
+    function._is_gradient = True  # type: ignore[attr-defined]
+
+
+_live = weakref.WeakSet()
+compiled: dict[str, int] = {}
+"""How many programs were compiled, by the name of what was differentiated."""
+
+
+def _count(entry: Entry) -> None:
+    name = entry.function.__qualname__
+    compiled[name] = compiled.get(name, 0) + 1
+
+
+def _rules_changed(context: type, callee: Any) -> None:
+    if hasattr(context, "ad_entries"):
+        for entry in tuple(_live):
+            entry.forget()
+
+
+context_rules.subscribe(_rules_changed)

@@ -1,0 +1,152 @@
+"""Which entry serves a function or a call. See `entry.py` for what one is.
+
+a plain function                       the entry of its own graph, kept by the function
+a method, partial, callable object     the entry of the function behind it, what is bound going first
+a function made again and again        the entry of its code, what it captured going first
+anything else (builtins, classes)      the entry of a call of it, in a bounded table
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import (
+    BuiltinMethodType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    WrapperDescriptorType,
+)
+from typing import Any
+
+from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.closures import closure_entry, code_entry, generated_entry
+from ctxdispatch_contexts.programs.derived import DerivedSource, entry_of
+from ctxdispatch_contexts.programs.entry import Entry
+from ctxdispatch_contexts.programs.entry_keys import ById, holes, literal_key
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.mode import Mode
+from ctxdispatch_contexts.programs.owned import Bounded, Table, generated
+from ctxdispatch_contexts.programs.shared import cut, shared_function, takes_own
+from ctxdispatch_contexts.programs.sources import CallSource, Default, Source
+
+_others = Bounded(1024)
+
+ZERO_BY_RULE.update((
+    Table.get_or_make, closure_entry, code_entry, generated_entry, generated, made_at_run_time,
+    is_generated, class_attribute,
+))  # fmt: skip
+"""To find the entry for a call is no part of the program, whatever it is that is called."""
+
+
+def call_entry(
+    context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...], mode: Mode
+) -> Entry:
+    """The entry for calls of `callee` with the template's literals."""
+    table = generated(callee) if type(callee) is FunctionType else _others
+    key = (ById(callee), context, mode, literal_key(template), kwnames)
+    return table.get_or_make(key, lambda: Entry(CallSource(callee, template, kwnames), mode, context))
+
+
+def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str, ...]) -> Callable[..., Any]:
+    """The self-specialising function for calls f(*n arguments, **kwnames)."""
+    if is_direct(f, context) and (not mode.split or (not kwnames and n == f.__code__.co_argcount)):
+        return _direct(f, mode, context)
+    if not callable(f):
+        raise DerivativeError(f"{f!r} is not callable", user_position())
+    behind = None if context.ad_ruled(f) else function_behind(f)
+    if behind is not None:
+        return _bound(*behind, mode, context, n, kwnames)
+    function = call_entry(context, f, holes(n + len(kwnames)), kwnames, mode).function
+    if not kwnames:
+        return function
+    if not mode.split:
+        return lambda *args, **kwargs: function(*args, *[kwargs[k] for k in kwnames])
+    return lambda *args, **kwargs: cut(function(*args, *[kwargs[k] for k in kwnames]), 0, n)
+
+
+def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
+    table = generated(f)
+    inner = entry_of(f)
+    own = inner is not None or table.get_or_make(takes_own, lambda: takes_own(f))
+
+    def make() -> Callable[..., Any]:
+        if own:
+            return Entry(Source(f) if inner is None else DerivedSource(inner), mode, context, _again).function
+        return shared_function(f, mode, context, _again)
+
+    code = None if inner is not None else ById(f.__code__)  # an entry's changes all the time
+    return table.get_or_make((context, mode, code, len(f.__defaults__ or ())), make)
+
+
+def _again(f: FunctionType, mode: Mode, context: Any, *args: Any) -> Any:
+    """`f` is no longer what the function was made for that was called: its signature is another, or it has a
+    rule. What was left out is left out again."""
+    inner = entry_of(f)
+    if inner is not None:  # the function below has changed
+        assert isinstance(inner.source, (Source, DerivedSource))
+        below, code = inner.source.function, inner.source.function.__code__
+        f = entry_function(below, inner.mode, inner.context, code.co_argcount, ())  # type: ignore[assignment]
+    given = next((i for i, a in enumerate(args) if a is Default), len(args))
+    names = f.__code__.co_varnames
+    named = {names[i]: a for i, a in enumerate(args) if i > given and a is not Default}
+    return entry_function(f, mode, context, given, tuple(named))(*args[:given], **named)
+
+
+def is_direct(f: Any, context: Any) -> bool:
+    """A plain function: its own graph is what is differentiated, its own signature the entry's."""
+    if type(f) is not FunctionType or context.ad_ruled(f):
+        return False
+    code = f.__code__
+    return code.co_kwonlyargcount == 0 and not code.co_flags & 0x0C
+
+
+# -- what has arguments bound to it --------------------------------------------------------------------------
+
+Behind = tuple[Any, tuple[Any, ...], dict[str, Any]]
+
+
+def function_behind(f: Any) -> Behind | None:
+    """(function, arguments, keywords) where f(*a, **k) is function(*arguments, *a, **keywords, **k)."""
+    if type(f) is MethodType:
+        return f.__func__, (f.__self__,), {}
+    if type(f) is functools.partial:
+        return f.func, f.args, f.keywords
+    if type(f) in BUILTIN_METHODS and (function := function_of_class(f)) is not None:
+        return function, (f.__self__,), {}
+    call = class_attribute(type(f), "__call__")
+    return (call, (f,), {}) if isinstance(call, FunctionType) and not isinstance(f, type) else None
+
+
+BUILTIN_METHODS = (BuiltinMethodType, MethodWrapperType)
+DESCRIPTORS = (MethodDescriptorType, WrapperDescriptorType)
+
+
+def function_of_class(bound: Any) -> Any:
+    """The function of the class behind a bound method of a builtin; None for one with a meaning of its own
+    (np.add.reduce)."""
+    if vjp_rule(bound) is not None or lowering(bound) is not None:
+        return None
+    found = class_attribute(type(bound.__self__), bound.__name__)
+    return found if isinstance(found, DESCRIPTORS) else None
+
+
+def _bound(
+    function: Any, first: tuple[Any, ...], keywords: dict[str, Any], mode: Mode, context: Any, n: int,
+    kwnames: tuple[str, ...],
+) -> Callable[..., Any]:  # fmt: skip
+    k = len(first)
+    names = (*(name for name in keywords if name not in kwnames), *kwnames)
+    inner = entry_function(function, mode.after(k, n), context, k + n, names)
+    bound = functools.partial(inner, *first, **keywords)
+    if not mode.split:
+        return bound
+    return lambda *args, **kwargs: cut(bound(*args, **kwargs), k, n)
+
+
+ZERO_BY_RULE.update((call_entry, entry_function, is_direct, function_of_class))

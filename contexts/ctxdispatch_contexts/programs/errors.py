@@ -1,0 +1,66 @@
+"""Refusals. Every message says where (the user's file and line), what, and what to do about it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ctxdispatch.ir.graph import Position
+
+
+class DerivativeError(TypeError):
+    """Something cannot be differentiated. `position` is where in the user's source."""
+
+    def __init__(self, message: str, position: str | None = None) -> None:
+        super().__init__(f"{position}: {message}" if position else message)
+        self.position = position
+
+
+class MissingRuleError(DerivativeError):
+    """A function without Python code and without a derivative rule was called on differentiated data."""
+
+
+class MutationError(DerivativeError):
+    """Differentiated data was changed in place."""
+
+
+_OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
+
+
+def user_position() -> str | None:
+    """file:line in function of the innermost frame that runs a user's code, original or generated from it."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not frame.f_code.co_filename.startswith("<generated") and not name.startswith(_OWN):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def described(fn: Any) -> str:
+    """A callee's name as the user writes it."""
+    module = getattr(fn, "__module__", None)
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or repr(fn)
+    if module in (None, "builtins", "_operator") and getattr(fn, "__objclass__", None) is None:
+        return str(name)
+    owner = getattr(fn, "__objclass__", None)
+    if owner is not None:
+        return f"{owner.__module__}.{owner.__qualname__}.{name.rpartition('.')[2]}"
+    return f"{module}.{name}"
+
+
+class Opaque:
+    """What stands in programs and is not looked into: contexts know what it means."""
+
+
+class Refusal(Opaque):
+    """Called where the op it stands for would have run."""
+
+    def __init__(self, error: type[DerivativeError], message: str, position: Position | None) -> None:
+        self.error, self.message, self.position = error, message, position
+        self.__name__ = "refuse"
+
+    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+        where = str(self.position) if self.position and self.position.line else user_position()
+        raise self.error(self.message.format(types=", ".join(type(o).__name__ for o in operands)), where)

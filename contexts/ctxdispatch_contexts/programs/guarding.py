@@ -1,0 +1,158 @@
+"""Guards as IR: the tests at the entry of a specialised function, a few nanoseconds each.
+
+entry(x): branch type(x) is float   -> next   else miss
+next():   branch math.sin is <sin>  -> body   else miss
+miss():   return MISS(x)
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from types import BuiltinMethodType, FunctionType, ModuleType
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import (
+    Block,
+    Const,
+    Edge,
+    Graph,
+    Jump,
+    Op,
+    Return,
+    Trap,
+    Value,
+    positional,
+)
+from ctxdispatch.passes import guards as G
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import make_function
+from ctxdispatch_contexts.programs.sources import NAMESPACE
+from ctxdispatch_contexts.programs.type_tests import Tests, check_type
+
+
+def add_guards(
+    graph: Graph, types: Sequence[T.Type], guards: Sequence[G.Guard], miss: Callable[..., Any]
+) -> None:
+    """Put the tests before `graph`, in place. Where one fails, or raises because a name or an attribute is
+    gone, miss(*arguments) is returned."""
+    body = graph.entry
+    entry, failed = Block("entry"), Block("miss")
+    entry.params = [Value(p.name, p.type) for p in body.params]
+    graph.blocks.insert(0, entry)
+    graph.blocks.append(failed)
+    result = Value()
+    failed.ops = [Op(Const(miss), list(entry.params), [result])]
+    failed.terminator = Return(result)
+    tests = Tests(graph, entry, failed)
+    for param, type_ in zip(entry.params, types, strict=True):
+        check_type(tests, param, type_)
+    for guard in guards:
+        _CHECKS[type(guard)](tests, guard)
+    tests.block.terminator = Jump(Edge(body, list(entry.params)))
+    graph.trap = Trap(tuple(tests.blocks), failed)
+
+
+def guardable(type_: T.Type) -> T.Type:
+    """The part of an argument's type that a cheap test at the entry can establish."""
+    match type_:
+        case T.ListOf():
+            return T.Exact(list)
+        case T.Held(cls, fields, item):
+            return T.Held(cls, tuple((k, guardable(t)) for k, t in fields), item and guardable(item))
+        case T.TupleOf(items):
+            return T.TupleOf(tuple(map(guardable, items))) if len(items) <= 16 else T.Exact(tuple)
+        case T.Known(value):
+            return type_ if value is None or _by_identity(value) else T.Exact(type(value))
+        case T.ArrayOf():
+            return T.plain(type_)
+        case T.Exact():
+            return type_
+    return T.Any
+
+
+def _by_identity(value: Any) -> bool:
+    return callable(value) and not (isinstance(value, FunctionType) and value.__closure__)
+
+
+def _load(tests: Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Value:
+    """The value at the path. An attribute of a module that computes attributes (`numpy` does) is read off its
+    dict, once the module is known to be the same: CPython reads it ten times slower as an attribute."""
+    *before, name = path
+    if not before:
+        return tests.op(primitives.load_global, Const(namespace), Const(name))
+    prefix = tuple(before)
+    owner = _found(namespace, prefix)
+    if not (computes_attributes(owner) and name in vars(owner)):
+        return tests.attribute(_load(tests, namespace, prefix), name)
+    if (id(namespace), prefix) not in tests.same:
+        tests.is_(_load(tests, namespace, prefix), owner)
+        tests.same.add((id(namespace), prefix))
+    return tests.op(operator.getitem, Const(vars(owner)), Const(name))
+
+
+def _found(namespace: dict[str, Any], path: tuple[str, ...]) -> Any:
+    value = primitives.load_global(namespace, path[0])
+    for name in path[1:]:
+        value = getattr(value, name)
+    return value
+
+
+def computes_attributes(found: Any) -> bool:
+    return type(found) is ModuleType and "__getattr__" in vars(found)
+
+
+def _path_is(tests: Tests, guard: G.PathIs) -> None:
+    loaded = _load(tests, guard.namespace, guard.path)
+    owner = getattr(guard.value, "__self__", None) if isinstance(guard.value, BuiltinMethodType) else None
+    if owner is None or isinstance(owner, ModuleType):
+        tests.is_(loaded, guard.value)
+    else:
+        tests.equal(loaded, guard.value)  # np.add.reduce is a new object each time
+
+
+def _cell(tests: Tests, cell: Any) -> Value:
+    return tests.op(getattr, Const(cell), Const("cell_contents"))
+
+
+def _entry(kwdefaults: dict[str, Any] | None, name: str) -> Any:
+    """A keyword default as it is now; the dict may have been changed in place, or be gone."""
+    return (kwdefaults or {}).get(name, _entry)
+
+
+def _defaults_are(tests: Tests, guard: G.DefaultsAre) -> None:
+    if guard.defaults:
+        tests.is_(tests.attribute(Const(guard.function), "__defaults__"), guard.defaults)
+    if guard.kwdefaults:
+        now = tests.attribute(Const(guard.function), "__kwdefaults__")
+        for name, value in guard.kwdefaults.items():
+            tests.is_(tests.op(_entry, now, Const(name), syntax=False), value)
+
+
+_CHECKS: dict[type, Callable[[Tests, Any], None]] = {
+    G.PathIs: _path_is,
+    G.PathType: lambda tests, g: check_type(tests, _load(tests, g.namespace, g.path), guardable(g.type)),
+    G.AttrIs: lambda tests, g: tests.is_(tests.attribute(Const(g.owner), g.name), g.value),
+    G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
+    G.DefaultsAre: _defaults_are,
+    G.CellIs: lambda tests, g: tests.is_(_cell(tests, g.cell), g.value),
+    G.CellType: lambda tests, g: check_type(tests, _cell(tests, g.cell), guardable(g.type)),
+}
+
+
+def asking(guards: Sequence[G.Guard]) -> Callable[[], bool]:
+    """() -> whether they hold now: the same tests."""
+    graph = Graph("holds", positional(0), namespace=NAMESPACE)
+    body, failed = Block("body"), Block("failed")
+    body.terminator, failed.terminator = Return(Const(True)), Return(Const(False))
+    graph.blocks += [body, failed]
+    tests = Tests(graph, graph.entry, failed)
+    try:
+        for guard in guards:
+            _CHECKS[type(guard)](tests, guard)
+    except (NameError, AttributeError):  # what they look at is gone already
+        return lambda: False
+    tests.block.terminator = Jump(Edge(body))
+    graph.trap = Trap(tuple(tests.blocks), failed)
+    return make_function(graph)

@@ -1,0 +1,189 @@
+"""Inlining into the primal program: functions, functions made on the spot, generator expressions.
+
+A call that stays a call (a function in itself, arguments that do not fit, syntax without a form in the IR) is
+None here, and is differentiated at run time.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.bytecode.lift import lift_code, lift_generator_expression
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre
+from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch_contexts.programs.assigned import assigned_free
+from ctxdispatch_contexts.programs.closures import code_entry
+from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, call_made
+from ctxdispatch_contexts.programs.entry import Entry
+from ctxdispatch_contexts.programs.entry_table import entry_function
+from ctxdispatch_contexts.programs.errors import Refusal
+from ctxdispatch_contexts.programs.guarding import guardable
+from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch_contexts.programs.rules import PACKAGE
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.prepare import Prepared, Target
+
+EAGER = frozenset({builtins.sum, builtins.list, builtins.tuple, builtins.max, builtins.min, builtins.set,
+                   builtins.dict, builtins.sorted})  # fmt: skip
+"""Consumers that take all a generator expression has before they do anything else."""
+
+
+def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
+    """Inline a function that exists already; the result is the block after the call."""
+    function = target.function
+    chain = prepared.chain.get(op, ())
+    if function.__code__ in chain or function.__code__ is prepared.graph.code:
+        return None
+    try:
+        callee = clone(lifted(function))
+        n = len(op.args) - len(op.kwnames)
+        args = bind(
+            callee.signature, [*target.first, *op.args[:n], *op.args[n:]], op.kwnames,
+            function.__defaults__, function.__kwdefaults__, emit_before(block, op),
+        )  # fmt: skip
+    except (UnsupportedSyntax, BindError):
+        return None
+    if not function.__module__ or not function.__module__.startswith(PACKAGE):
+        prepared.assume(CodeIs(function, function.__code__))
+        if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(callee.signature.names):
+            prepared.assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
+    cells = [Const(c) for c in function.__closure__ or ()]
+    return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
+
+
+def _splice(
+    prepared: Prepared, block: Block, op: Op, callee: Graph, args: list[Operand], cells: Sequence[Operand],
+    chain: tuple[Any, ...],
+) -> Block:  # fmt: skip
+    index = next(i for i, other in enumerate(block.ops) if other is op)
+    blocks, rest = inline_call(prepared.graph, block, index, callee, args, cells)
+    for inlined in blocks:
+        for inner in inlined.ops:
+            prepared.chain[inner] = chain
+    return rest
+
+
+def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:
+    """A call of a function made right here: its cells are values of this program."""
+    namespace, code, defaults, kwdefaults, _, closure = _made_parts(making)
+    chain = prepared.chain.get(op, ())
+    if code in chain:
+        return None
+    items = items_of(defaults, prepared.graph)
+    if items is None or not _is_none(kwdefaults):
+        return None
+    cells = items_of(closure, prepared.graph)
+    if cells is None:
+        return None
+    known = tuple([c.value for c in cells if isinstance(c, Const)])
+    try:
+        callee = lift_code(code, namespace, known if len(known) == len(cells) else ())
+        args = bind(callee.signature, op.args, op.kwnames, tuple(items), None, emit_before(block, op))
+    except (UnsupportedSyntax, BindError):
+        return None
+    if len(cells) != len(callee.cells):
+        return None
+    return _splice(prepared, block, op, callee, args, cells, (*chain, code))
+
+
+def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Block | None:
+    """Inline the program that an entry makes for arguments of these types."""
+    chain = prepared.chain.get(op, ())
+    if entry in chain or entry.changed():
+        return None
+    signature = entry.signature()
+    try:
+        args = bind(signature, op.args, op.kwnames, entry.function.__defaults__, None, emit_before(block, op))
+    except BindError:
+        return None
+    types = tuple([guardable(_widened(operand_type(a))) for a in args])
+    if entry.mode.stub and T.Any in types:
+        return None  # run time knows more
+    program = entry.derivative(types)
+    if not prepared.opens(entry, program) or (entry.mode.stub and _refuses(program)):
+        return None
+    for guard in program.guards:
+        prepared.assume(guard)
+    cells = [Const(c) for c in entry.source.cells]
+    return _splice(prepared, block, op, clone(program.graph), args, cells, (*chain, entry))
+
+
+def _refuses(program: Program) -> bool:
+    """With more types known at run time it need not."""
+    return any(isinstance(op.fn, Refusal) for _, op in program.graph.ops())
+
+
+def _widened(type_: T.Type) -> T.Type:
+    """As an entry is called with a value of this type: numbers by their class, None as None."""
+    return type_ if type_ == T.Known(None) else T.widen(type_)
+
+
+def call_closure_made(graph: Graph, block: Block, op: Op, chain: Chain) -> bool:
+    """grad(f)(x) with a function f that is made right here: the entry of f's code, what f has captured
+    going first."""
+    namespace, code, *_, closure = _made_parts(chain.making)
+    cells = items_of(closure, graph)
+    if cells is None or assigned_free(code) is not None:
+        return False
+
+    def function_of(maker: Maker, mode: Mode, inner: Any) -> Any:
+        if inner is None:
+            return code_entry(maker.context, mode, code, namespace, code.co_argcount).function
+        return entry_function(inner, mode, maker.context, inner.__code__.co_argcount, ())
+
+    names = code.co_freevars
+    call_made(block, op, apply_makers(function_of, chain, len(cells), code.co_argcount), cells, names)
+    return True
+
+
+def _made_parts(making: Op) -> list[Any]:
+    parts: list[Any] = [*making.args, *[Const(None)] * (6 - len(making.args))]
+    parts[0], parts[1] = parts[0].value, parts[1].value
+    return parts
+
+
+def _is_none(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value is None
+
+
+def items_of(operand: Operand, graph: Graph) -> list[Operand] | None:
+    """The items of a tuple operand (or of None, which is none), where it is constant or made in this
+    graph."""
+    if isinstance(operand, Const):
+        return [Const(item) for item in operand.value or ()]
+    making = next((op for _, op in graph.ops() if operand in op.results), None)
+    return list(making.args) if making is not None and making.fn is primitives.build_tuple else None
+
+
+def wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
+    """consumer(genexpr(iterator), ...) with a consumer that is eager: found at the call of the genexpr."""
+    making = made.get(op.callee) if isinstance(op.callee, Value) else None
+    return making is not None and making.args[1].value.co_name == "<genexpr>"  # type: ignore[union-attr]
+
+
+def inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value, Op]) -> Block | None:
+    """Inline a generator expression whose consumer takes all of it at once, as a list."""
+    making = made[op.callee]  # type: ignore[index]
+    namespace, code, *_, closure = _made_parts(making)
+    if not _consumer_is_eager(op, prepared.graph):
+        return None
+    cells = items_of(closure, prepared.graph)
+    if cells is None:
+        return None
+    callee = lift_generator_expression(code, namespace)
+    return _splice(prepared, block, op, callee, list(op.args), cells, (*prepared.chain.get(op, ()), code))
+
+
+def _consumer_is_eager(op: Op, graph: Graph) -> bool:
+    users = [other for _, other in graph.ops() if op.result in other.args]
+    return len(users) == 1 and (users[0].fn in EAGER or users[0].fn is primitives.list_extend)

@@ -1,0 +1,36 @@
+"""Graphs of functions, lifted once."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode.lift import lift, lift_code
+from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch_contexts.programs.entry_keys import ById
+from ctxdispatch_contexts.programs.owned import Bounded, generated
+
+_closures = Bounded(1024)
+
+
+def lifted(function: FunctionType) -> Graph:
+    """The graph of a function as its code is now. Clone it before you change it."""
+    code = function.__code__
+    if is_generated(code):
+        return _closures.get_or_make(ById(code), lambda: lift(function))  # its constants may be slices
+    if made_at_run_time(function):
+        return lifted_code(code, function.__globals__)
+    return generated(function).get_or_make((lifted, ById(code)), lambda: lift(function))
+
+
+def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
+    """The graph of any function of this code."""
+    return _closures.get_or_make((code, ById(namespace)), lambda: lift_code(code, namespace))
+
+
+def made_at_run_time(callee: Any) -> bool:
+    """A function of the user's that another one makes, maybe anew at each call."""
+    if type(callee) is not FunctionType or "__overdub__" in callee.__dict__:
+        return False
+    return bool(callee.__closure__ or "<locals>" in callee.__qualname__)

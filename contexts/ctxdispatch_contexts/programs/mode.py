@@ -1,0 +1,84 @@
+"""What an entry makes of the program it is for: a mode turns a graph into another program.
+
+A mode is hashable and knows nothing of functions, calls or caches: `reverse/program.py` and `forward/` have
+one each. That a mode's result is a graph again is what lets modes stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ctxdispatch.ir.graph import Graph, Return
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.effects import operand_type
+from ctxdispatch.passes.guards import Guard
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+
+
+@dataclass(eq=False)
+class Program:
+    """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the
+    rest."""
+
+    graph: Graph
+    types: tuple[T.Type, ...]
+    guards: list[Guard]
+
+    @property
+    def result(self) -> T.Type:
+        """The type of what it returns."""
+        found: T.Type = T.Never
+        for block in self.graph.blocks:
+            if isinstance(block.terminator, Return):
+                found = T.join(found, operand_type(block.terminator.value))
+        return found
+
+
+class Mode:
+    """`split`: the program returns (y, pullback), the pullback's result one entry per parameter. `stub`: the
+    graph is one call, met at run time. `leading`: so many parameters come before the caller's own."""
+
+    split: bool = False
+    stub: bool = False
+    leading: int = 0
+
+    def after(self, k: int, n: int) -> Mode:
+        """The same for the last n of k + n parameters."""
+        raise NotImplementedError
+
+    def needs(self, i: int) -> bool:
+        """Parameter i may not be left to its default."""
+        return False
+
+    def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The parameters of the program, given those of what it is made of."""
+        return names
+
+    def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
+        """DerivativeError where nothing can be made for arguments of these types."""
+
+    def differentiate(
+        self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
+    ) -> Program:
+        """The program made of the graph that `source` gives (a fresh one each time)."""
+        raise NotImplementedError
+
+
+def left_out(name: str, i: int) -> DerivativeError:
+    return DerivativeError(
+        f"argument {name!r} (argnums {i}) was left out of the call; pass it, or leave it out of argnums",
+        user_position(),
+    )
+
+
+def unfit(type_: T.Type) -> str:
+    """Why nothing can be differentiated with respect to an argument of this type, and what to do."""
+    if isinstance(type_, T.ArrayOf):
+        return f"is an array of dtype {type_.dtype}, which has no derivative; pass it `.astype(float)`"
+    cls = T.cls_of(type_)
+    return (
+        f"is of type {cls.__name__ if cls else type_}, which has no derivative; pass a float (or an array of "
+        "floats), or leave it out of argnums"
+    )

@@ -1,0 +1,215 @@
+"""Python code behind syntax: constructors and operators of user classes, as calls that can be inlined.
+
+C(*args)      o = object.__new__(C);  C.__init__(o, *args);  o
+a + b         type(a).__add__(a, b), and the reflected method where that says NotImplemented
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from types import FunctionType
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import AttrIs
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.programs.operands import operand_type
+
+REFLECTED = {
+    operator.add: ("__add__", "__radd__"), operator.sub: ("__sub__", "__rsub__"),
+    operator.mul: ("__mul__", "__rmul__"), operator.truediv: ("__truediv__", "__rtruediv__"),
+    operator.floordiv: ("__floordiv__", "__rfloordiv__"), operator.mod: ("__mod__", "__rmod__"),
+    operator.pow: ("__pow__", "__rpow__"), operator.matmul: ("__matmul__", "__rmatmul__"),
+    operator.lt: ("__lt__", "__gt__"), operator.le: ("__le__", "__ge__"), operator.gt: ("__gt__", "__lt__"),
+    operator.ge: ("__ge__", "__le__"), operator.eq: ("__eq__", "__eq__"), operator.ne: ("__ne__", "__ne__"),
+}  # fmt: skip
+
+SINGLE = {
+    operator.neg: "__neg__", operator.pos: "__pos__", operator.getitem: "__getitem__", abs: "__abs__",
+    operator.contains: "__contains__", float: "__float__", iter: "__iter__", len: "__len__",
+}  # fmt: skip
+
+
+def construct(prepared: Any, block: Block, op: Op) -> bool:
+    """Rewrite the call of a class. True where something was changed."""
+    cls = op.fn
+    if not isinstance(cls, type) or type(cls) is not type or cls.__module__ == "builtins":
+        return False
+    new, init = class_attribute(cls, "__new__"), class_attribute(cls, "__init__")
+    new = new.__func__ if isinstance(new, staticmethod) else new
+    if isinstance(new, FunctionType) and init is object.__init__:
+        prepared.assume(AttrIs(cls, "__new__", new))
+        op.callee, op.args = Const(new), [Const(cls), *op.args]
+        return True
+    if new is object.__new__ and isinstance(init, FunctionType):
+        prepared.assume(AttrIs(cls, "__init__", init))
+        _allocate(prepared.graph, block, op, cls, init)
+        return True
+    return False
+
+
+def is_neighbour(cls: Any, graph: Graph) -> bool:
+    """A class of the program's own package: its objects may be given what varies later."""
+    space = graph.namespace or {}
+    own = str(space.get("__name__", "")).partition(".")[0]
+    return isinstance(cls, type) and cls.__module__.partition(".")[0] == own
+
+
+def _allocate(graph: Graph, block: Block, op: Op, cls: type, init: FunctionType) -> None:
+    made = Value(op.result.name or cls.__name__.lower(), T.Exact(cls))
+    at = next(i for i, other in enumerate(block.ops) if other is op)
+    block.ops.insert(at, Op(Const(object.__new__), [Const(cls)], [made], (), op.pos))
+    substitute(graph, {op.result: made})
+    op.callee, op.args, op.results = Const(init), [made, *op.args], [Value()]
+
+
+def open_partial(op: Op) -> None:
+    """functools.partial(f, a, k=b)(*args, **kwargs) is f(a, *args, k=b, **kwargs)"""
+    while type(op.fn) is functools.partial:
+        bound = op.fn
+        n = len(op.args) - len(op.kwnames)
+        keywords = {k: Const(v) for k, v in bound.keywords.items()} | dict(
+            zip(op.kwnames, op.args[n:], strict=True)
+        )
+        op.args = [*map(Const, bound.args), *op.args[:n], *keywords.values()]
+        op.callee, op.kwnames = Const(bound.func), tuple(keywords)
+
+
+def set_by_code(prepared: Any, op: Op) -> bool:
+    """`obj.name = value` where a property's setter does it."""
+    cls = T.cls_of(operand_type(op.args[0])) if op.fn is setattr else None
+    found = (
+        class_attribute(cls, op.args[1].value) if cls is not None and isinstance(op.args[1], Const) else None
+    )
+    if not isinstance(found, property) or not isinstance(found.fset, FunctionType):
+        return False
+    prepared.assume(AttrIs(cls, op.args[1].value, found))  # type: ignore[union-attr]
+    op.callee, op.args, op.syntax = Const(found.fset), [op.args[0], op.args[2]], False
+    if not op.results:
+        op.results = [Value()]
+    return True
+
+
+def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
+    """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns."""
+    if op.fn not in (primitives.unpack, primitives.unpack_ex, unpacked):
+        return False
+    method = _method(prepared, op.args[0], "__iter__")
+    if method is None:
+        return False
+    items = Value("items")
+    at = next(i for i, other in enumerate(block.ops) if other is op)
+    block.ops.insert(at, Op(Const(method), [op.args[0]], [items], (), op.pos))
+    op.args[0] = items
+    return True
+
+
+def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operand]] | None:
+    """The Python function that an operator or builtin means for these operands, and its arguments."""
+    if op.kwnames or not op.args:
+        return None
+    if op.fn in SINGLE:
+        method = _method(prepared, op.args[0], SINGLE[op.fn])
+        return (method, list(op.args)) if method else None
+    if op.fn not in REFLECTED or len(op.args) != 2:
+        return None
+    name, reflected = REFLECTED[op.fn]
+    a, b = op.args
+    first, second = _method(prepared, a, name), _method(prepared, b, reflected)
+    if first is None and second is None:
+        return None
+    if operand_type(a) is T.Any or operand_type(b) is T.Any:
+        return None  # run time knows
+    if first is not None:
+        return (
+            (first, [a, b])
+            if second is None or _same_class(a, b)
+            else (either, [Const(first), Const(second), a, b])
+        )
+    return second, [b, a]  # type: ignore[return-value]
+
+
+def _method(prepared: Any, operand: Operand, name: str) -> FunctionType | None:
+    cls = T.cls_of(operand_type(operand))
+    found = class_attribute(cls, name) if cls is not None else None
+    if cls is None or not isinstance(found, FunctionType):
+        return None
+    prepared.assume(AttrIs(cls, name, found))
+    return found
+
+
+def _same_class(a: Operand, b: Operand) -> bool:
+    return T.cls_of(operand_type(a)) is T.cls_of(operand_type(b))
+
+
+def either(method: Any, reflected: Any, a: Any, b: Any) -> Any:
+    """a op b, both classes having a say."""
+    if issubclass(type(b), type(a)) and type(b) is not type(a):
+        y = reflected(b, a)
+        return method(a, b) if y is NotImplemented else y
+    y = method(a, b)
+    return reflected(b, a) if y is NotImplemented else y
+
+
+def unpacked(sequence: Any, before: int, after: int | None) -> tuple[Any, ...]:
+    """The items that an unpacking gives: as many as `before`, or, with `after`, a list of the rest
+    between."""
+    if after is None:
+        return primitives.unpack(sequence, before)
+    return primitives.unpack_ex(sequence, before, after)
+
+
+# -- stores into what was just made --------------------------------------------------------------------------
+
+
+def is_fresh(graph: Graph, op: Op) -> bool:
+    """Whether the object that `op` stores an attribute of was made in this program and has not been given to
+    anything else before: then nobody sees the store but through the same value."""
+    target = op.args[0]
+    made = next(((b, o) for b, o in graph.ops() if target in o.results and o.fn is object.__new__), None)
+    if made is None or not _stores_plainly(op, made[1].args[0]):
+        return False
+    maker = made[0]
+    home = next(b for b, o in graph.ops() if o is op)
+    reaching = _blocks_before(graph, home, maker)
+    return not any(_gives_away(block, target, op if block is home else None) for block in reaching)
+
+
+def _stores_plainly(op: Op, made: Operand) -> bool:
+    """No code of the class takes part in the store."""
+    if not isinstance(made, Const) or not isinstance(op.args[1], Const):
+        return False
+    cls = made.value
+    found = class_attribute(cls, op.args[1].value)
+    code = isinstance(class_attribute(cls, "__setattr__"), FunctionType) and op.fn is setattr
+    return not code and (not hasattr(type(found), "__set__") or type(found).__name__ == "member_descriptor")
+
+
+def _blocks_before(graph: Graph, home: Block, maker: Block) -> set[Block]:
+    """Blocks between the making and the store."""
+    preds = graph.predecessors()
+    seen, work = {home}, [home] if home is not maker else []
+    while work:
+        for pred, _ in preds[work.pop()]:
+            if pred not in seen:
+                seen.add(pred)
+                if pred is not maker:
+                    work.append(pred)
+    return seen | {maker}
+
+
+_HARMLESS = (setattr, object.__setattr__, getattr)
+
+
+def _gives_away(block: Block, target: Operand, until: Op | None) -> bool:
+    for op in block.ops:
+        if op is until:
+            return False
+        if any(a is target for a in op.args[1:]) or (target in op.args and op.fn not in _HARMLESS):
+            return True
+    edges = [a for e in block.edges() for a in e.args]
+    return until is None and target in edges

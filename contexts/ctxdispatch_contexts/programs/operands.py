@@ -1,0 +1,114 @@
+"""What is known of the operands of an op, and which entry of the derivative table is for it."""
+
+from __future__ import annotations
+
+import operator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.passes import transfer
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.derivatives.namespaces import CMATH, MATH, NUMPY
+from ctxdispatch_contexts.derivatives.table import (
+    Elementwise,
+    array_arguments,
+    attribute_rule,
+    elementwise,
+    vjp_rule,
+)
+from ctxdispatch_contexts.programs.activity import may_turn
+
+
+def operand_type(operand: Operand) -> T.Type:
+    """What is known of an operand of a graph that has been inferred."""
+    if isinstance(operand, Const):
+        return T.const_type(operand.value)
+    return operand.type or T.Any
+
+
+def infer_op(op: Op) -> T.Type:
+    """The type of one op's result."""
+    split = len(op.args) - len(op.kwnames)
+    types = tuple(map(operand_type, op.args))
+    return transfer.call(op.fn, types[:split], dict(zip(op.kwnames, types[split:], strict=True)))
+
+
+INPLACE = {
+    getattr(operator, "i" + name): getattr(operator, other)
+    for name, other in {
+        "add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
+        "pow": "pow", "matmul": "matmul", "and": "and_", "or": "or_", "xor": "xor", "lshift": "lshift",
+        "rshift": "rshift",
+    }.items()
+}  # fmt: skip
+"""In-place operators and what they are on immutable operands."""
+
+
+def leaf_class(type_: T.Type) -> type | None:
+    """The class of a number or array type, else None."""
+    if isinstance(type_, T.OneOf):
+        return next((c for c in type_.classes if c not in (int, float, bool)), float)
+    cls = T.cls_of(type_)
+    if cls is None or not issubclass(cls, (int, float, complex, np.number, np.bool_, np.ndarray)):
+        return None
+    if isinstance(type_, T.Exact) and cls is np.ndarray:
+        return None  # rank and dtype unknown
+    return cls
+
+
+def row_for(op: Op) -> Elementwise | None:
+    """The row that differentiates `op`: all operands numbers or arrays of known type, no keywords."""
+    row = elementwise(op.fn)
+    if row is None or op.kwnames or len(op.args) != len(row.params) or may_turn(op):
+        return None
+    return row if all(leaf_class(operand_type(a)) for a in op.args) else None
+
+
+def namespace(op: Op) -> dict[str, Any]:
+    classes = [leaf_class(operand_type(a)) for a in op.args]
+    if all(cls in (int, float, bool) for cls in classes):
+        result = leaf_class(operand_type(op.result))
+        return CMATH if result is complex else MATH
+    if all(cls in (int, float, bool, complex) for cls in classes):
+        return CMATH
+    return NUMPY
+
+
+def rule_of(op: Op) -> FunctionType | None:
+    """The vjp rule of what `op` does."""
+    if op.fn is getattr:
+        return _rule_of_attribute(op)
+    try:
+        return vjp_rule(op.fn)  # type: ignore[return-value]
+    except TypeError:
+        return None
+
+
+def _rule_of_attribute(op: Op) -> FunctionType | None:
+    cls = leaf_class(operand_type(op.args[0]))
+    name = op.args[1]
+    if cls is None or not isinstance(name, Const) or len(op.args) != 2:
+        return None
+    if callable(getattr(cls, name.value, None)):
+        return None  # a method: its rule is for its calls
+    return attribute_rule(cls, name.value)  # type: ignore[return-value]
+
+
+def applies(op: Op) -> bool:
+    """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to
+    be."""
+    arrays = op.args[:1] if op.fn is getattr else op.args[: array_arguments(op.fn) or 1]
+    return all(_array_like(operand_type(a)) for a in arrays)
+
+
+def _array_like(type_: T.Type) -> bool:
+    if isinstance(type_, T.Known) and isinstance(type_.value, str):
+        return True  # the subscripts of an einsum
+    if isinstance(type_, T.TupleOf):
+        return all(map(_array_like, type_.items))
+    if isinstance(type_, T.ListOf):
+        return _array_like(type_.item)
+    return leaf_class(type_) is not None

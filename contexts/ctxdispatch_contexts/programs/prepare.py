@@ -1,0 +1,456 @@
+"""The primal program as the adjoint transform wants it: types inferred, names resolved, calls of Python code
+inlined.
+
+Rounds of infer -> fold -> prune -> inline until nothing is left to inline. Only calls that may carry a
+derivative are inlined: any other runs natively, as it stands. A call that would inline a function into
+itself, or too much, stays a call and is differentiated at run time (`calls.py`).
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass, field
+from types import FunctionType, MethodType
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import substitute, uses
+from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.cells import open_cells
+from ctxdispatch.passes.dce import dce
+from ctxdispatch.passes.fold import fold
+from ctxdispatch.passes.guards import AttrIs, Guard
+from ctxdispatch.passes.held import has_held, without_held
+from ctxdispatch.passes.infer import GlobalName, infer
+from ctxdispatch.passes.inline import emit_before
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.derivatives.table import lowering
+from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.assigned import assigned_globals
+from ctxdispatch_contexts.programs.derived import (
+    SPELLED_OUT,
+    chain_of,
+    entry_of,
+    make_known,
+    makes_derivatives,
+)
+from ctxdispatch_contexts.programs.errors import DerivativeError, Opaque, user_position
+from ctxdispatch_contexts.programs.inlining import (
+    call_closure_made,
+    inline,
+    inline_entry,
+    inline_generator,
+    inline_made,
+    wants_generator_as_list,
+)
+from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.objects import (
+    construct,
+    is_neighbour,
+    iterate_by_code,
+    method_of_operator,
+    open_partial,
+    set_by_code,
+)
+from ctxdispatch_contexts.programs.operands import INPLACE, applies, operand_type, row_for, rule_of
+from ctxdispatch_contexts.programs.returns import Returns
+from ctxdispatch_contexts.programs.ruled import hide_ruled
+from ctxdispatch_contexts.programs.rules import PACKAGE
+
+MAX_OPS = 4000
+IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
+
+
+@dataclass(eq=False)
+class Prepared:
+    """The graph, what it takes for granted, and which functions were inlined into which op."""
+
+    graph: Graph
+    guards: dict[Any, Guard] = field(default_factory=dict)
+    chain: dict[Op, tuple[Any, ...]] = field(default_factory=dict)
+    return_type: T.Type = T.Any
+    foreign: bool = False
+    """Code that is not in the graph may change what the arguments hold."""
+    untrusted: Set[GlobalName] = frozenset()
+    maker: dict[Value, Op] = field(default_factory=dict)
+    ruled: Any = None
+    """The context whose rules come before everything."""
+    patient: bool = True
+    postponed: bool = False
+
+    def opens(self, entry: Any, program: Any) -> bool:
+        """Whether the program of an entry is inlined: the context may know better."""
+        opens = getattr(self.ruled, "ad_opens", None)
+        return opens is None or bool(opens(entry, program))
+
+    def waits(self, op: Op) -> bool:
+        """A lowering waits while types of the arguments may still be found out: there may be a rule for
+        them."""
+        waiting = self.patient and any(operand_type(a) is T.Any for a in op.args)
+        self.postponed |= waiting
+        return waiting
+
+    def __post_init__(self) -> None:
+        self.returns = Returns(lifted, self.assume)
+
+    def assume(self, guard: Guard) -> None:
+        if _ours(guard):
+            return
+        self.guards.setdefault((type(guard), guard.key()), guard)
+
+
+def prepare(
+    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
+    untrusted: Set[GlobalName] = frozenset(),
+) -> Prepared:  # fmt: skip
+    """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
+    `untrusted`: globals that code out of sight may assign to."""
+    prepared = Prepared(graph)
+    prepared.untrusted = untrusted
+    prepared.ruled = getattr(has_rule, "__self__", None)
+    stuck: set[Op] = set()
+    for _ in range(200):
+        _infer(prepared, types, cells)
+        prepared.postponed = False
+        changed = _rewrite_calls(prepared, has_rule, stuck)
+        if changed:
+            dce(graph)
+            prune(graph)
+            open_cells(graph)
+        if not changed and not prepared.postponed:
+            break
+        prepared.patient = changed
+    dce(graph)
+    prune(graph)
+    return prepared
+
+
+def prepare_trusting(
+    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any],
+    has_rule: Callable[[Any], bool], *, stub: bool = False,
+) -> tuple[Prepared, Sequence[T.Type], Op | None]:  # fmt: skip
+    """Prepare the graph that `source` gives; once more, taking less for granted, where code out of sight may
+    change what its arguments hold. `stub`: the graph is one call, which is the third result."""
+
+    def prepared(types: Sequence[T.Type], untrusted: Set[GlobalName]) -> tuple[Prepared, Op | None]:
+        graph = source()
+        own = graph.entry.ops[-1] if stub else None
+        return prepare(graph, types, cells, has_rule, untrusted), own
+
+    found, own = prepared(types, frozenset())
+    if found.foreign:
+        untrusted = assigned_globals(found.graph)
+        if untrusted or any(map(has_held, types)):
+            types = [without_held(t) for t in types]
+            found, own = prepared(types, untrusted)
+    return found, types, own
+
+
+def held_names(graph: Graph) -> set[Any]:
+    """The attributes and keys that a program may read off what its arguments hold."""
+    names: set[Any] = set()
+    for _, op in graph.ops():
+        if op.fn in (getattr, operator.getitem, dict.get) and len(op.args) > 1:
+            key = op.args[1].value if isinstance(op.args[1], Const) else None
+            fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
+            if isinstance(key, (str, int)):
+                names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
+        elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
+            names.update(
+                k
+                for a in op.args
+                if isinstance(a, Value) and isinstance(a.type, T.Held)
+                for k, _ in a.type.fields
+            )
+    return names
+
+
+def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
+    graph = prepared.graph
+    inference = infer(
+        graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted
+    )
+    if prepared.ruled is not None:
+        hide_ruled(graph, prepared.ruled.ad_ruled)
+    fold(graph, inference)
+    prune(graph)
+    for guard in inference.guards:
+        prepared.assume(guard)
+    prepared.return_type = inference.return_type
+    prepared.foreign = inference.foreign
+
+
+def _ours(guard: Guard) -> bool:
+    """Names of the derivative tables do not change."""
+    space = getattr(guard, "namespace", None)
+    return space is not None and str(space.get("__name__", "")).startswith((PACKAGE, "derivatives of"))
+
+
+def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: set[Op]) -> bool:
+    graph, changed = prepared.graph, False
+    made = _made_functions(graph)
+    prepared.maker = {r: op for _, op in graph.ops() for r in op.results}
+    for block in list(graph.blocks):
+        at: Block = block
+        for op in list(block.ops):
+            if op in stuck or sum(len(b.ops) for b in graph.blocks) > MAX_OPS:
+                continue
+            rest = _rewrite(prepared, at, op, made, has_rule)
+            if rest is None:
+                continue
+            changed = True
+            at = rest
+    return changed
+
+
+def _made_functions(graph: Graph) -> dict[Value, Op]:
+    """Functions that the program makes itself, by the value of the function."""
+    return {op.result: op for _, op in graph.ops() if op.fn is primitives.make_function}
+
+
+def _rewrite(
+    prepared: Prepared, block: Block, op: Op, made: dict[Value, Op], has_rule: Callable[[Any], bool]
+) -> Block | None:
+    """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
+    _plain_operator(op)
+    open_partial(op)
+    if wants_generator_as_list(op, made):
+        return inline_generator(prepared, block, op, made)
+    if isinstance(op.callee, Value) and op.callee in made:
+        return inline_made(prepared, block, op, made[op.callee])
+    if op.fn is primitives.call_ex and _spread(block, op):
+        return block
+    if _call_derivative(prepared, block, op):
+        return block
+    if (_worth(op.args) or is_neighbour(op.fn, prepared.graph)) and construct(prepared, block, op):
+        return block
+    if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
+        return block
+    target = _callee(op, prepared)
+    if target is None or not _worth_it(op, target):
+        return None
+    if has_rule(target.function):
+        op.callee, op.args = Const(target.function), [*target.first, *op.args]
+        return None
+    if target.entry is not None:
+        return None if prepared.waits(op) else inline_entry(prepared, block, op, target.entry)
+    return inline(prepared, block, op, target)
+
+
+def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
+    """Calls of `grad` and its like, and of what they make. True where something was changed."""
+    made = make_known(op)
+    if made is not None:
+        block.ops.remove(op)
+        substitute(prepared.graph, {op.result: Const(made)})
+        return True
+    spelled = SPELLED_OUT.get(op.fn) if hashable(op.fn) else None
+    if spelled is not None and spelled(prepared, block, op):
+        return True
+    find = getattr(op.fn, "__entry_function__", None) if isinstance(op.fn, FunctionType) else None
+    if find is not None and not op.kwnames:
+        op.callee = Const(find(len(op.args)))
+        return True
+    chain = chain_of(op.callee, prepared.maker)
+    return chain is not None and not op.kwnames and call_closure_made(prepared.graph, block, op, chain)
+
+
+def _plain_operator(op: Op) -> None:
+    """`a += b` on what cannot change is `a = a + b`."""
+    fn = op.fn
+    if fn in _INPLACE_SET and issubclass(
+        T.cls_of(operand_type(op.args[0])) or list, (*IMMUTABLE, *_scalars())
+    ):
+        op.callee = Const(INPLACE[fn])
+
+
+_INPLACE_SET = frozenset(INPLACE)
+
+
+@functools.cache
+def _scalars() -> tuple[type, ...]:
+    import numpy as np
+
+    return (np.generic,)
+
+
+# -- what is called ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Target:
+    """A Python function, and the arguments that go before those of the call."""
+
+    function: FunctionType
+    first: list[Operand] = field(default_factory=list)
+    entry: Any = None
+    """The function is this entry's."""
+
+
+def _callee(op: Op, prepared: Prepared) -> Target | None:
+    fn = op.fn
+    if fn is None:
+        return _object(op, prepared) if isinstance(op.callee, Value) else None
+    operator_method = method_of_operator(prepared, op)
+    if operator_method is not None:
+        op.args = operator_method[1]
+        return Target(operator_method[0])
+    other = None if _has_rule_for(op) else lowering(fn)
+    if isinstance(other, FunctionType):
+        return None if prepared.waits(op) else Target(other)
+    if isinstance(fn, FunctionType):
+        entry = entry_of(fn)
+        return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)
+    if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
+        return Target(fn.__func__, [Const(fn.__self__)])
+    if type(fn) is functools.partial:
+        return _of_partial(op, fn, prepared)
+    call = class_attribute(type(fn), "__call__")
+    if isinstance(call, FunctionType) and not isinstance(fn, (type, Opaque)):
+        prepared.assume(AttrIs(type(fn), "__call__", call))
+        return Target(call, [op.callee])
+    return None
+
+
+def _of_partial(op: Op, partial: functools.partial[Any], prepared: Prepared) -> Target | None:
+    """The call of a partial is the call of its function."""
+    n = len(op.args) - len(op.kwnames)
+    extra = {k: Const(v) for k, v in partial.keywords.items() if k not in op.kwnames}
+    op.callee = Const(partial.func)
+    op.args = [*map(Const, partial.args), *op.args[:n], *op.args[n:], *extra.values()]
+    op.kwnames = (*op.kwnames, *extra)
+    return _callee(op, prepared)
+
+
+def _has_rule_for(op: Op) -> bool:
+    """A row or a vjp rule fits these arguments: better than reading what the callee is lowered to."""
+    return row_for(op) is not None or (rule_of(op) is not None and applies(op))
+
+
+def _object(op: Op, prepared: Prepared) -> Target | None:
+    """A call of an instance whose class has a Python __call__, or of a method read off an instance."""
+    reading = prepared.maker.get(op.callee)  # type: ignore[arg-type]
+    if reading is not None and reading.fn in (getattr, read_method):
+        return _method(reading, prepared)
+    cls = T.cls_of(operand_type(op.callee))
+    call = class_attribute(cls, "__call__") if isinstance(cls, type) else None
+    if isinstance(cls, type) and isinstance(call, FunctionType):
+        prepared.assume(AttrIs(cls, "__call__", call))
+        return Target(call, [op.callee])
+    return None
+
+
+def _method(reading: Op, prepared: Prepared) -> Target | None:
+    """obj.name(...), `name` a function of obj's class. That no attribute of the instance hides it is checked
+    when the method is read."""
+    obj, name = reading.args[0], reading.args[1]
+    parent = prepared.maker.get(obj)  # type: ignore[arg-type]
+    if parent is not None and parent.fn is super:
+        return _of_super(parent, reading, prepared)
+    cls = T.cls_of(operand_type(obj))
+    if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
+        return None
+    found = class_attribute(cls, name.value)
+    if not isinstance(found, FunctionType) or "__getattribute__" in _own_names(cls):
+        return None
+    prepared.assume(AttrIs(cls, name.value, found))
+    if reading.fn is getattr and cls.__dictoffset__:
+        reading.callee, reading.syntax = Const(read_method), False
+    return Target(found, [obj])
+
+
+def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
+    """super(C, obj).name: the next function of that name along the MRO of obj's class."""
+    name = reading.args[1]
+    if len(parent.args) != 2 or not isinstance(name, Const):
+        return None
+    start, cls = operand_type(parent.args[0]), T.cls_of(operand_type(parent.args[1]))
+    if not isinstance(start, T.Known) or cls is None or start.value not in cls.__mro__:
+        return None
+    after = cls.__mro__[cls.__mro__.index(start.value) + 1 :]
+    owner = next((base for base in after if name.value in vars(base)), None)
+    found = vars(owner)[name.value] if owner is not None else None
+    if owner is None or not isinstance(found, FunctionType):
+        return None
+    prepared.assume(AttrIs(owner, name.value, found))
+    if len(uses(prepared.graph)[reading.result]) == 1:  # found already: nobody need look at the object for it
+        reading.callee, reading.args, reading.syntax = Const(primitives.build_tuple), [], True
+    return Target(found, [parent.args[1]])
+
+
+def _own_names(cls: type) -> set[str]:
+    return {name for base in cls.__mro__[:-1] for name in vars(base)}
+
+
+def read_method(obj: Any, name: str) -> Any:
+    """The method `name` of `obj`, of which it is known that its class has it."""
+    if name in obj.__dict__:
+        raise DerivativeError(
+            f"attribute {name!r} of this {type(obj).__name__} hides the method of its class; "
+            "give the attribute another name, or put the function on the class",
+            user_position(),
+        )
+    return getattr(obj, name)
+
+
+effects.assume_harmless(read_method)
+effects.assume_removable(super)
+
+STAY = (primitives.store_global, primitives.delete_global)
+"""They are not inlined: inference knows what they do, and would not know it of what they consist of."""
+
+
+def _worth_it(op: Op, target: Target) -> bool:
+    """Something that carries a derivative goes in: an argument, or what the function has captured."""
+    if _worth([*op.args, *target.first]) or (target.function.__module__ or "").startswith(PACKAGE):
+        return True
+    return any(_captures(cell) for cell in target.function.__closure__ or ())
+
+
+def _worth(operands: Sequence[Operand]) -> bool:
+    return any(_may_carry(a) for a in operands)
+
+
+def _may_carry(operand: Operand) -> bool:
+    return isinstance(operand, Value) and carries(operand.type)
+
+
+def _captures(cell: Any) -> bool:
+    try:
+        return isinstance(cell.cell_contents, FunctionType)
+    except ValueError:
+        return False
+
+
+# -- f(*args, **kwargs) --------------------------------------------------------------------------------------
+
+
+def _spread(block: Block, op: Op) -> bool:
+    """call_ex(f, args, kwargs) with a tuple of known length and keywords of known names is a plain call."""
+    f, args, *rest = op.args
+    type_ = operand_type(args)
+    names = _keywords(rest[0], block) if rest else {}
+    if not isinstance(type_, T.TupleOf) or names is None:
+        return False
+    emit = emit_before(block, op)
+    items = [emit(operator.getitem, args, Const(i)) for i in range(len(type_.items))]
+    op.callee, op.args, op.kwnames = f, [*items, *names.values()], tuple(names)
+    op.syntax = False
+    return True
+
+
+def _keywords(operand: Operand, block: Block) -> dict[str, Operand] | None:
+    if isinstance(operand, Const):
+        return {} if not operand.value else None
+    making = next((o for o in block.ops if operand in o.results and o.fn is primitives.build_map), None)
+    if making is None or not all(isinstance(k, Const) for k in making.args[::2]):
+        return None
+    if any(o is not making and operand in o.args and o.fn is not primitives.call_ex for o in block.ops):
+        return None
+    keys = [k.value for k in making.args[::2]]  # type: ignore[union-attr]
+    return dict(zip(keys, making.args[1::2], strict=True))

@@ -1,0 +1,83 @@
+"""What is said where an op cannot be differentiated: why, and what to write instead.
+
+`{types}` in a message stands for the types of the operands, which are known when it is raised.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Op, hashable
+from ctxdispatch_contexts.programs.derived import makes_derivatives
+from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, Refusal, described
+from ctxdispatch_contexts.programs.operands import INPLACE
+
+REMEDY = "give it one with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`"
+
+STORES_IN_PLACE = frozenset({operator.setitem, operator.delitem, *INPLACE})
+
+
+def refusal_of(op: Op, *, in_place: bool = False) -> Refusal:
+    """What is called in place of `op`, for which there is no rule, or which must not change what it does
+    `in_place`."""
+    if in_place or (hashable(op.fn) and op.fn in STORES_IN_PLACE):
+        return Refusal(MutationError, mutation_message(op), op.pos)
+    return Refusal(MissingRuleError, missing_message(op), op.pos)
+
+
+def mutation_message(op: Op) -> str:
+    """Why the store `op` is refused, and what to write instead; the types of its operands are filled in."""
+    if op.fn is primitives.cell_set:
+        return (
+            "a variable that an inner function reads, and that depends on what is differentiated, is "
+            "assigned where the derivative does not follow it (a function that calls itself, or one kept in "
+            "a list); give the inner function what it needs as arguments, or make it a function of the module"
+        )
+    if op.fn is primitives.store_global:
+        name = op.args[1].value if isinstance(op.args[1], Const) else ""
+        return (
+            f"the global variable {name!r} is given a value that depends on what is differentiated, and may "
+            "be read again before the end; return the value, or pass `stop_gradient(...)` of it on"
+        )
+    return (
+        f"{store_name(op)} changes differentiated data ({{types}}) in place, which is not supported yet; "
+        "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)"
+    )
+
+
+def store_name(op: Op) -> str:
+    fn = op.fn
+    if fn in INPLACE:
+        return f"in-place operator {fn.__name__}"
+    return _STORE_NAMES.get(fn) or f"{described(fn)} (in place)"
+
+
+_STORE_NAMES = {
+    operator.setitem: "item assignment",
+    operator.delitem: "item deletion",
+    setattr: "attribute assignment",
+    object.__setattr__: "attribute assignment",
+    primitives.list_append: "list.append",
+    primitives.list_extend: "list.extend",
+    primitives.map_add: "item assignment",
+    primitives.cell_set: "assignment",
+}
+
+
+def missing_message(op: Op) -> str:
+    types = "{types}"
+    if makes_derivatives(op.fn):
+        return unknown_message(op.fn)
+    if op.fn in (operator.getitem, getattr, iter, primitives.unpack, primitives.unpack_ex):
+        return f"{described(op.fn)} of {types} has no derivative rule; {REMEDY}"
+    return f"{described(op.fn)} has no derivative rule for ({types}); {REMEDY}"
+
+
+def unknown_message(fn: Any) -> str:
+    """Of `grad` and its like, and of gradients."""
+    return (
+        f"{described(fn)} makes a derivative of a function that is not known before run time; make it "
+        "where the function is made, or of a function of the module"
+    )

@@ -1,0 +1,83 @@
+"""What functions that stay calls return: the type of a recursive function's result, by iteration from below.
+
+fact(x: float, n: int)  =  1.0 | x * fact(x, n)   ->   Never, then float, then float again: float
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import CodeIs, Guard
+from ctxdispatch.passes.held import without_held
+from ctxdispatch.passes.infer import infer
+from ctxdispatch_contexts.programs.derived import entry_of
+
+MAX_ROUNDS, MAX_DEPTH = 5, 8
+
+
+class Returns:
+    """Serves `infer` as its `call_type`. What the answers rest on goes to `assume`."""
+
+    def __init__(self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None]) -> None:
+        self.lifted, self.assume = lifted, assume
+        self.known: dict[tuple[FunctionType, tuple[T.Type, ...]], T.Type] = {}
+        self.depth = 0
+
+    def __call__(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> T.Type | None:
+        if type(callee) is not FunctionType or kwnames or len(types) != callee.__code__.co_argcount:
+            return None
+        entry = entry_of(callee)
+        if entry is not None:
+            return _number(entry.result(tuple(map(_settled, types))))
+        if callee.__code__.co_flags & 0x0C or callee.__code__.co_kwonlyargcount:
+            return None
+        key = (callee, tuple(map(_settled, types)))
+        if key not in self.known:
+            self._iterate(key)
+        return self.known[key]
+
+    def _iterate(self, key: tuple[FunctionType, tuple[T.Type, ...]]) -> None:
+        self.known[key] = T.Never
+        if self.depth >= MAX_DEPTH:
+            self.known[key] = T.Any
+            return
+        self.depth += 1
+        for _ in range(MAX_ROUNDS):
+            before = self.known[key]
+            self.known[key] = T.widen(T.join(before, self._once(*key)))
+            if self.known[key] == before:
+                break
+        else:
+            self.known[key] = T.Any
+        self.depth -= 1
+
+    def _once(self, function: FunctionType, types: tuple[T.Type, ...]) -> T.Type:
+        try:
+            graph = clone(self.lifted(function))
+        except UnsupportedSyntax:
+            return T.Any
+        inference = infer(graph, types, cells=function.__closure__ or (), call_type=self)
+        self.assume(CodeIs(function, function.__code__))
+        for guard in inference.guards:
+            self.assume(guard)
+        return _number(inference.return_type)
+
+
+def _settled(type_: T.Type) -> T.Type:
+    return T.widen(without_held(type_))
+
+
+def _number(type_: T.Type) -> T.Type:
+    """Only results that cannot change under way: numbers, arrays, tuples of such."""
+    if isinstance(type_, (T.Exact, T.OneOf, T.ArrayOf)) or type_ is T.Never:
+        return type_
+    if isinstance(type_, T.TupleOf):
+        items = tuple(map(_number, type_.items))
+        return T.TupleOf(items)
+    return T.widen(type_) if isinstance(type_, T.Known) and T.is_literal(type_.value) else T.Any

@@ -1,0 +1,213 @@
+"""Derivative rules as IR: lifted once, specialised on the types of their arguments, inlined where they are
+asked for."""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.bytecode.lift import lift
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.builder import Builder
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Value
+from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.fold import fold
+from ctxdispatch.passes.infer import infer
+from ctxdispatch.passes.inline import BindError, bind
+from ctxdispatch_contexts.derivatives.lowerings import sum_of
+from ctxdispatch_contexts.derivatives.table import array_arguments, vjp_rule
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, operand_type
+
+effects.assume_harmless(sum_of)
+
+PACKAGE = "ctxdispatch_contexts.derivatives"
+
+
+def specialised(rule: FunctionType, types: Sequence[T.Type]) -> Graph | None:
+    """`rule` as one block of IR for arguments of these types, or None where it stays a call."""
+    return _specialised(rule, tuple(map(_lasting, types)))
+
+
+def _lasting(type_: T.Type) -> T.Type:
+    """Of the user's own objects the class alone: graphs of rules are kept."""
+    type_ = T.plain(type_)
+    mine = isinstance(type_, T.Known) and not is_leaf(type_.value)
+    return T.Exact(type(type_.value)) if mine else type_  # type: ignore[attr-defined]
+
+
+@lru_cache(maxsize=4096)
+def _specialised(rule: FunctionType, types: tuple[T.Type, ...]) -> Graph | None:
+    try:
+        graph = clone(_lifted(rule))
+    except UnsupportedSyntax:
+        return None
+    for _ in range(8):
+        inference = infer(graph, types, cells=rule.__closure__ or ())
+        fold(graph, inference)
+        prune(graph)
+        if len(graph.blocks) != 1:
+            return None
+        if not _inline_helpers(graph):
+            break
+    return graph if isinstance(graph.entry.terminator, Return) else None
+
+
+@lru_cache(maxsize=4096)
+def _lifted(rule: FunctionType) -> Graph:
+    return lift(rule)
+
+
+def _inline_helpers(graph: Graph) -> bool:
+    """Splice in the package's own helper functions, those that come down to one block."""
+    changed = False
+    out: list[Op] = []
+    renamed: dict[Value, Operand] = {}
+    for op in graph.entry.ops:
+        op.args = [renamed.get(a, a) if isinstance(a, Value) else a for a in op.args]
+        body = _helper(op, out)
+        if body is None:
+            out.append(op)
+        else:
+            renamed[op.result] = body
+            changed = True
+    graph.entry.ops = out
+    if changed:
+        _rename_return(graph.entry, renamed)
+    return changed
+
+
+def _rename_return(block: Block, renamed: dict[Value, Operand]) -> None:
+    terminator = block.terminator
+    assert isinstance(terminator, Return)
+    while isinstance(terminator.value, Value) and terminator.value in renamed:
+        terminator.value = renamed[terminator.value]
+    for op in block.ops:
+        op.args = [renamed.get(a, a) if isinstance(a, Value) else a for a in op.args]
+
+
+def _helper(op: Op, out: list[Op]) -> Operand | None:
+    fn = op.fn
+    if not isinstance(fn, FunctionType) or not (fn.__module__ or fn.__globals__["__name__"]).startswith(
+        PACKAGE
+    ):
+        return None
+    if vjp_rule(fn) is not None:
+        return None  # a primitive: it fills an array that it has made
+    args = _bound(fn, op.args, op.kwnames, out)
+    if args is None:
+        return None
+    body = specialised(fn, list(map(operand_type, args)))
+    return None if body is None else splice_into(out, body, args, op.pos)
+
+
+def _bound(
+    fn: FunctionType, args: Sequence[Operand], kwnames: tuple[str, ...], out: list[Op]
+) -> list[Operand] | None:
+    def emit(callee: Any, *operands: Operand) -> Operand:
+        result = Value()
+        result.type = _collected(callee, operands)
+        out.append(Op(Const(callee), list(operands), [result], syntax=True))
+        return result
+
+    try:
+        return bind(_lifted(fn).signature, args, kwnames, fn.__defaults__, fn.__kwdefaults__, emit)
+    except (BindError, UnsupportedSyntax):
+        return None
+
+
+def _collected(callee: Any, operands: Sequence[Operand]) -> T.Type:
+    if callee is primitives.build_tuple:
+        return T.TupleOf(tuple(map(operand_type, operands)))
+    return T.Exact(dict)
+
+
+def splice_into(out: list[Op], body: Graph, args: Sequence[Operand], pos: Any) -> Operand:
+    """Append a copy of the one block of `body` to `out`; what it returns."""
+    mapped: dict[Value, Operand] = dict(zip(body.params, args, strict=True))
+    for op in body.entry.ops:
+        results = [Value(r.name, None if r.type is None else T.plain(r.type)) for r in op.results]
+        operands = [mapped.get(a, a) if isinstance(a, Value) else a for a in op.args]
+        callee = mapped.get(op.callee, op.callee) if isinstance(op.callee, Value) else op.callee
+        out.append(Op(callee, operands, results, op.kwnames, pos, op.syntax))
+        mapped.update(zip(op.results, results, strict=True))
+    terminator = body.entry.terminator
+    assert isinstance(terminator, Return)
+    value = terminator.value
+    return mapped.get(value, value) if isinstance(value, Value) else value
+
+
+def call_rule(
+    build: Builder, rule: Callable[..., Any], args: Sequence[Operand], kwnames: tuple[str, ...] = ()
+) -> Operand:
+    """Emit rule(*args): inlined where it comes down to one block, else as a call."""
+    if isinstance(rule, FunctionType):
+        bound = _bound(rule, args, kwnames, build.block.ops)
+        if bound is not None:
+            body = specialised(rule, list(map(operand_type, bound)))
+            if body is not None:
+                return splice_into(build.block.ops, body, bound, build.pos)
+    return build.call(rule, *args, kwnames=kwnames)
+
+
+def items_of(build: Builder, operand: Operand, n: int) -> list[Operand]:
+    """The first n entries of a tuple that a rule or pullback returned, None for those it does not have."""
+    return [entry or Const(None) for entry in (entry_of_tuple(build, operand, i) for i in range(n))]
+
+
+def item_of(build: Builder, operand: Operand, i: int) -> Operand:
+    """Item i of a tuple that has one."""
+    found = entry_of_tuple(build, operand, i)
+    assert found is not None
+    return found
+
+
+def entry_of_tuple(build: Builder, operand: Operand, i: int) -> Operand | None:
+    """Entry i; free of charge where the tuple was built right here. None where it certainly has no such
+    entry."""
+    for op in reversed(build.block.ops):
+        if isinstance(operand, Value) and operand in op.results and op.fn is primitives.build_tuple:
+            return op.args[i] if i < len(op.args) else None
+    if isinstance(operand, Const):
+        found = operand.value or ()
+        return Const(found[i]) if i < len(found) else None
+    return build.call(operator.getitem, operand, Const(i), syntax=True, type=T.Any)
+
+
+# -- the arguments of a rule ---------------------------------------------------------------------------------
+
+
+def rule_positions(
+    rule: FunctionType, args: list[Operand], kwnames: tuple[str, ...]
+) -> list[tuple[int, Operand]]:
+    """Which entry of the rule's tuple belongs to which argument of the call."""
+    code = rule.__code__
+    names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
+    n = len(args) - len(kwnames)
+    star = bool(code.co_flags & inspect.CO_VARARGS)
+    found = [(i, a) for i, a in enumerate(args[:n]) if star or i < len(names)]
+    return found + [(names.index(k), a) for k, a in zip(kwnames, args[n:], strict=True) if k in names]
+
+
+def as_array(build: Builder, op: Op, i: int, arg: Operand) -> Operand:
+    """An argument as the rule takes it."""
+    type_ = operand_type(arg)
+    if op.fn is getattr or i >= array_arguments(op.fn) or i >= len(op.args) - len(op.kwnames):
+        return arg
+    if leaf_class(type_) not in (int, float, complex, bool) and T.cls_of(type_) not in (list, tuple):
+        return arg
+    if isinstance(arg, Const):
+        return Const(np.asarray(arg.value))
+    value = build.call(np.asarray, arg)
+    value.type = infer_op(build.block.ops[-1])
+    return value

@@ -1,0 +1,177 @@
+"""What an entry differentiates, as IR.
+
+Source          a function's own graph, with its own signature
+CallSource      one call of anything, with literals in the place of some arguments
+ClosureSource   one call of any closure of a code object: what it captured are leading arguments
+DerivedSource   the program of another entry: `derived.py`
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value, positional
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
+from ctxdispatch_contexts.programs.derived import DerivedSource
+from ctxdispatch_contexts.programs.entry_keys import HOLE
+from ctxdispatch_contexts.programs.lifting import lifted, lifted_code
+
+NAMESPACE: dict[str, Any] = {"__name__": __name__, "__builtins__": builtins}
+"""The globals of generated code that is nobody's. C code looks for `__builtins__` there when it imports."""
+
+
+class Default:
+    """Stands for an argument that the caller left out."""
+
+
+class Source:
+    """What is differentiated: `graph()` gives a fresh copy of its IR, `guards` what that copy takes for
+    granted."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.cells = function.__closure__ or ()
+        self.namespace = function.__globals__
+        self._signature = self.signature()
+
+    def changed(self, context: Any) -> bool:
+        """It takes other arguments now, or the context has a rule for it."""
+        return self.signature() != self._signature or bool(context.ad_ruled(self.function))
+
+    def graph(self, types: Sequence[T.Type] = ()) -> Graph:
+        return clone(lifted(self.function))
+
+    def guards(self, types: Sequence[T.Type] = ()) -> list[Guard]:
+        f = self.function
+        defaults: list[Guard] = [DefaultsAre(f, f.__defaults__, None)] if f.__defaults__ else []
+        return [CodeIs(f, f.__code__), *defaults]
+
+    def default(self, i: int) -> Any:
+        """The default of parameter i, as it is now."""
+        defaults = self.function.__defaults__ or ()
+        at = i - self.function.__code__.co_argcount
+        if at < -len(defaults):
+            name = self.signature().names[i]
+            raise TypeError(
+                f"{self.function.__qualname__}() missing 1 required positional argument: {name!r}"
+            )
+        return defaults[at]
+
+    def signature(self) -> Signature:
+        return Signature.of(self.function.__code__)
+
+    def bare(self) -> Graph:
+        """A graph with the parameters and nothing in it."""
+        code = self.function.__code__
+        return Graph(
+            code.co_qualname,
+            self.signature(),
+            cellnames=code.co_freevars,
+            namespace=self.namespace,
+            filename=code.co_filename,
+            line=code.co_firstlineno,
+        )
+
+
+class CallSource:
+    """One call of `callee`. `template` has a literal or HOLE per argument; the last len(kwnames) go by
+    keyword."""
+
+    cells = ()
+    namespace = NAMESPACE
+
+    def __init__(self, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...] = ()) -> None:
+        self.callee, self.template, self.kwnames = callee, template, kwnames
+
+    def signature(self) -> Signature:
+        names = [*_own_names(self.callee, len(self.template) - len(self.kwnames)), *self.kwnames]
+        taken = tuple(name for name, given in zip(names, self.template, strict=True) if given is HOLE)
+        return positional(len(taken), taken)
+
+    def bare(self) -> Graph:
+        name = getattr(self.callee, "__name__", "call")
+        return Graph(name, self.signature(), namespace=self.namespace)
+
+    def graph(self, types: Sequence[T.Type] = ()) -> Graph:
+        graph = self.bare()
+        params = iter(graph.params)
+        args: list[Operand] = [next(params) if t is HOLE else Const(t) for t in self.template]
+        y = Value("y")
+        graph.entry.ops.append(Op(Const(self.callee), args, [y], self.kwnames))
+        graph.entry.terminator = Return(y)
+        return graph
+
+    def guards(self, types: Sequence[T.Type] = ()) -> list[Guard]:
+        return []
+
+
+def _own_names(callee: Any, n: int) -> list[str]:
+    """The names of the first n parameters; those of a Python function are its own."""
+    code = callee.__code__ if isinstance(callee, FunctionType) else None
+    own = code.co_varnames[: min(n, code.co_argcount)] if code is not None else ()
+    return [*own, *(f"a{i}" for i in range(len(own), n))]
+
+
+class ClosureSource:
+    """(*contents, *args) -> f(*args) for an f of this code that has captured `contents`.
+
+    The program makes cells of the contents and a function of the code, and calls it: inlining leaves nothing
+    of both. Nothing of the closure itself is kept: one program serves all closures of the code.
+    """
+
+    cells = ()
+
+    def __init__(
+        self, code: CodeType, namespace: dict[str, Any], n: int, kwnames: tuple[str, ...],
+        defaults: Any = None, kwdefaults: Any = None,
+    ) -> None:  # fmt: skip
+        self.code, self.namespace = code, namespace
+        self.n, self.kwnames = n, kwnames
+        self.defaults, self.kwdefaults = defaults, kwdefaults
+
+    def signature(self) -> Signature:
+        own = self.code.co_varnames[: min(self.n, self.code.co_argcount)]
+        names = (
+            *(f"captured {name}" for name in self.code.co_freevars),
+            *own,
+            *(f"a{i}" for i in range(len(own), self.n)),
+            *self.kwnames,
+        )
+        return Signature(names, len(names))
+
+    def bare(self) -> Graph:
+        return Graph(self.code.co_qualname, self.signature(), namespace=self.namespace)
+
+    def graph(self, types: Sequence[T.Type] = ()) -> Graph:
+        graph = self.bare()
+        free = len(self.code.co_freevars)
+        ops = graph.entry.ops
+        cells: list[Operand] = [_op(ops, primitives.make_cell, p) for p in graph.params[:free]]
+        closure = _op(ops, primitives.build_tuple, *cells)
+        made = _op(
+            ops, primitives.make_function, Const(self.namespace), Const(self.code),
+            Const(self.defaults), Const(self.kwdefaults), Const(None), closure,
+        )  # fmt: skip
+        y = Value("y")
+        ops.append(Op(made, list(graph.params[free:]), [y], self.kwnames))
+        graph.entry.terminator = Return(y)
+        return graph
+
+    def guards(self, types: Sequence[T.Type] = ()) -> list[Guard]:
+        lifted_code(self.code, self.namespace)  # fails here, not later, where it cannot be lifted
+        return []
+
+
+AnySource = Source | CallSource | ClosureSource | DerivedSource
+
+
+def _op(ops: list[Op], fn: object, *args: Operand) -> Value:
+    result = Value()
+    ops.append(Op(Const(fn), list(args), [result], syntax=True))
+    return result

@@ -1,0 +1,340 @@
+"""What operations on arrays do to index sets.
+
+moved         elements go elsewhere: the function itself, applied to row numbers
+elementwise   unions of the operands' sets; classified by the row in the table of derivatives
+getitem, setitem, in place, where, `out=`
+zero          piecewise constant: unknown values without sets
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.protocols import INPLACE
+from ctxdispatch_contexts.derivatives.table import Elementwise
+from ctxdispatch_contexts.sparsity.errors import REMEDY, described
+from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
+from ctxdispatch_contexts.sparsity.values import Array, Either, Scalar, Tracked, inexact, root_of
+
+Args = list[Any]
+Kwargs = dict[str, Any]
+NUMBERS = (int, float, complex, np.ndarray, np.generic, Array, Scalar)
+
+# -- results -------------------------------------------------------------------------------------------------
+
+
+def same_memory(run: Any, out: Any, operands: Sequence[Any]) -> Any:
+    """`out` as a view of an operand's memory, or None where it is not one."""
+    if not isinstance(out, np.ndarray):
+        return None
+    root = None
+    for v in operands:
+        if isinstance(v, Array):
+            if out is v.sample:
+                return v
+            root = root_of(out) if root is None else root
+            if root is root_of(v.sample):
+                return Array(out, v.memory)
+    return None
+
+
+def moved(run: Any, out: Any, operands: Sequence[Any], move: Callable[..., Any]) -> Any:
+    """The value of sample `out`, whose elements are those of `operands`: move(*row numbers) says which."""
+    view = same_memory(run, out, operands)
+    if view is not None:
+        return view
+    if not isinstance(out, (tuple, list)) and not inexact(out):
+        return run.dense(out, 0)
+    terms = [run.terms(v) for v in operands]
+    shapes = [np.shape(v.sample if isinstance(v, Tracked) else v) for v in operands]
+    layers = []
+    for k in range(max(map(len, terms), default=0)):
+        ids = [t[k] if k < len(t) else np.zeros(s, np.int32) for t, s in zip(terms, shapes)]
+        layers.append(move(*ids))
+    if isinstance(out, (tuple, list)):
+        made = [_part(run, x, [layer[i] for layer in layers], operands) for i, x in enumerate(out)]
+        return type(out)(made)
+    return run.made(out, [_int32(layer, out) for layer in layers])
+
+
+def _part(run: Any, out: Any, layers: list[Any], operands: Sequence[Any]) -> Any:
+    view = same_memory(run, out, operands)
+    return view if view is not None else run.made(out, [_int32(layer, out) for layer in layers])
+
+
+def _int32(ids: Any, out: Any) -> Any:
+    ids = np.asarray(ids, np.int32)
+    assert ids.shape == np.shape(out), (ids.shape, np.shape(out))
+    return ids
+
+
+# -- elementwise ---------------------------------------------------------------------------------------------
+
+
+def numeric(run: Any, args: Sequence[Any]) -> bool:
+    return all(isinstance(a, NUMBERS) for a in args)
+
+
+def elementwise(row: Elementwise) -> Any:
+    """The rule of a callee with this row."""
+    active = [kind != "zero" for kind in row.kinds]
+    arity = len(row.params)
+
+    def rule(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+        args = [run.lifted(a) for a in args]
+        if not any(isinstance(a, Tracked) for a in args):
+            return without_tracked(run, f, args, kwargs)
+        if kwargs:
+            return with_out(run, f, args, kwargs, lambda plain: rule(run, f, plain, {}))
+        if not numeric(run, args):
+            return mixed(run, f, args)
+        if len(args) == arity + 1 and isinstance(f, np.ufunc):
+            return with_out(run, f, args[:arity], {"out": args[arity]}, lambda plain: rule(run, f, plain, {}))
+        out = run.on_samples(f, args, {})
+        return united(run, row, out, args, active)
+
+    return rule
+
+
+def mixed(run: Any, f: Any, args: Args) -> Any:
+    """A tracked operand, and one that is no number: lists become arrays where NumPy does so."""
+    if any(isinstance(a, str) for a in args):
+        return Either(
+            "a text that was made of values that depend on the inputs is used as more than a message"
+        )
+    for a in args:
+        if isinstance(a, Either):
+            run.refuse(a.what)
+    if isinstance(f, np.ufunc) or any(isinstance(a, Array) for a in args):
+        plain = [run.call(np.array, [a], {}) if isinstance(a, (list, tuple)) else a for a in args]
+        if numeric(run, plain):
+            return run.call(f, plain, {})
+    run.on_samples(f, args, {})  # Python's own error, if it is one
+    return run.refuse(
+        f"{described(f)} of {', '.join(type(run.sampled(a)).__name__ for a in args)} is not supported"
+    )
+
+
+def without_tracked(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """No operand is tracked itself; a list may hold something that is, and `out` may."""
+    if numeric(run, args) and not kwargs:
+        return run.born(f(*args))
+    if any(isinstance(a, Either) for a in args):
+        run.refuse(next(a for a in args if isinstance(a, Either)).what)
+    if type(f).__module__ != "numpy":
+        return f(*args, **kwargs)
+    if not run.touched(args, kwargs):
+        return run.run_natively(f, args, kwargs)
+    plain = [run.call(np.array, [a], {}) if isinstance(a, (list, tuple)) else a for a in args]
+    if kwargs:
+        return with_out(run, f, plain, kwargs, lambda plain: run.call(f, plain, {}))
+    return run.call(f, plain, {})
+
+
+def united(run: Any, row: Elementwise, out: Any, args: Args, active: list[bool]) -> Any:
+    if not inexact(out):
+        return run.dense(out, 0)
+    if run.pairs is not None:
+        run.pairs.elementwise(run, row, out, args)
+    if not isinstance(out, np.ndarray):
+        bits = 0
+        for a, enters in zip(args, active):
+            if enters and isinstance(a, Tracked):
+                bits |= run.bits(a)
+        return run.scalar(out, bits)
+    terms: list[Any] = []
+    for a, enters in zip(args, active):
+        if enters:
+            terms.extend(run.terms(a))
+    result = run.array(out, distinct_terms(terms) if len(terms) > 1 else terms)
+    if run.mixed and isinstance(result, Array):
+        result.memory.mixed = stays_mixed(args)
+    return result
+
+
+def stays_mixed(args: Args) -> bool:
+    """No operand is certain to be an array."""
+    arrays = [a for a in args if isinstance(a, Array) and a.sample.ndim]
+    known = any(isinstance(a, np.ndarray) and a.ndim for a in args)
+    return not known and all(a.memory.mixed for a in arrays)
+
+
+def with_out(run: Any, f: Any, args: Args, kwargs: Kwargs, compute: Callable[[Args], Any]) -> Any:
+    """f(*args, out=, where=, dtype=, casting=): what is computed, stored where `where` says."""
+    args = [run.lifted(a) for a in args]
+    kwargs = dict(kwargs)
+    out, where = kwargs.pop("out", None), run.lifted(kwargs.pop("where", True))
+    unknown = set(kwargs) - {"dtype", "casting", "order", "subok"}
+    if unknown or run.touched(kwargs):
+        run.refuse(f"{described(f)} with {', '.join(sorted(unknown or kwargs))} is not supported here")
+    if isinstance(out, tuple):
+        (out,) = out
+    value = compute(args)
+    if kwargs.get("dtype") is not None:
+        value = run.call(np.asarray, [value], {"dtype": kwargs["dtype"]})
+    if out is None:
+        return value
+    run.about_to_store(out)
+    partly = where is not True
+    masked = {"where": run.sampled(where)} if partly else {}
+    f(*run.sampled(args), out=run.sampled(out), **masked, **kwargs)
+    run.store(out, Ellipsis, value, weak=partly)
+    return run.lifted(out)
+
+
+def inplace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """a += b: into the memory of an array, else what `+` does."""
+    target, value = run.lifted(args[0]), run.lifted(args[1])
+    sample = run.sampled(target) if isinstance(target, (Tracked, np.ndarray)) else None
+    if isinstance(target, Either) or isinstance(value, Either):
+        run.refuse((target if isinstance(target, Either) else value).what)
+    if isinstance(sample, np.ndarray):
+        if not isinstance(target, Tracked) and not isinstance(value, Tracked):
+            run.touch(args[0])
+            return f(args[0], args[1])
+        out = run.call(INPLACE[f], [np.array(sample) if sample.ndim == 0 else target, value], {})
+        run.about_to_store(args[0])
+        run.on_samples(f, [target, value], {})
+        run.store(target, Ellipsis, out)
+        return args[0] if isinstance(args[0], np.ndarray) else target
+    if isinstance(target, (Scalar, int, float, complex, str, tuple, np.generic)):
+        return run.call(INPLACE[f], args, {})
+    run.touch(args[0])
+    if isinstance(value, Array):
+        value = list(run.iterator(value))
+    return f(args[0], value)
+
+
+# -- zero by rule --------------------------------------------------------------------------------------------
+
+VALUE_SHAPED = frozenset({
+    np.nonzero, np.ndarray.nonzero, np.argwhere, np.flatnonzero, np.unique, np.compress, np.extract,
+    np.ndarray.compress, np.trim_zeros, np.histogram_bin_edges,
+})  # fmt: skip
+"""Whose result has a shape that depends on values."""
+
+SHAPES = frozenset({
+    np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.indices, np.arange, range, np.full,
+    np.tril_indices, np.triu_indices, np.diag_indices, np.ix_, np.broadcast_shapes, np.unravel_index, slice,
+})  # fmt: skip
+"""Whose arguments are lengths."""
+
+VALUE_FREE = frozenset({
+    np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.isscalar, np.result_type, np.can_cast,
+    np.common_type, np.promote_types, np.zeros_like, np.ones_like, np.empty_like, np.may_share_memory,
+    np.shares_memory, np.isfortran, np.dtype, np.finfo, np.iinfo, np.issubdtype, np.isdtype,
+    np.broadcast_shapes,
+    np.ndarray.__len__, np.mintypecode, callable, id, hash, issubclass,
+})  # fmt: skip
+"""Whose result is told by shapes and types alone."""
+
+
+def refuse_shape(run: Any, f: Any) -> None:
+    if not run.local:
+        run.refuse(
+            f"the shape of what {described(f)} returns depends on the inputs' values, so there is no pattern "
+            f"for all of them; {REMEDY}"
+        )
+
+
+def zero(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    if not run.touched(args, kwargs):
+        return run.run_natively(f, args, kwargs) if kwargs else run.born(f(*args))
+    if f in SHAPES or f in VALUE_SHAPED:
+        refuse_shape(run, f)
+    if kwargs.get("out") is not None:
+        run.refuse(f"out= of {described(f)} is not supported here")
+    if f in VALUE_FREE and args:
+        run.check_mixed(run.lifted(args[0]))
+    out = run.on_samples(f, args, kwargs)
+    return out if f in VALUE_FREE else run.dense(out, 0)
+
+
+# -- items ---------------------------------------------------------------------------------------------------
+
+
+def getitem(run: Any, owner: Any, index: Any) -> Any:
+    if not isinstance(owner, Tracked) and not run.touched(index):
+        return owner[index]
+    if not run.touched(index):
+        out = owner.sample[index]
+        return moved(run, out, [owner], lambda ids: ids[index])
+    plain = run.sampled(index)
+    if not run.local:
+        refuse_unknown_shape(run, plain, index)
+    out = run.on_samples(operator.getitem, [owner, index], {})
+    if run.local:
+        return moved(run, out, [owner], lambda ids: ids[plain])
+    return run.dense(np.array(out) if isinstance(out, np.ndarray) else out, run.bits(owner))
+
+
+def refuse_unknown_shape(run: Any, plain: Any, index: Any) -> None:
+    """Masks and slices decide about shapes; integers that are not known do not."""
+    items = list(zip(plain, index)) if isinstance(plain, tuple) else [(plain, index)]
+    for value, item in items:
+        if run.touched(item) and (isinstance(value, slice) or np.asarray(value).dtype.kind == "b"):
+            run.refuse(
+                "the shape of this selection depends on the inputs' values, so there is no pattern for all "
+                "of "
+                f"them; {REMEDY}"
+            )
+
+
+def setitem(run: Any, owner: Any, index: Any, value: Any) -> None:
+    lifted, value = run.lifted(owner), run.lifted(value)
+    if isinstance(value, Either):
+        run.refuse(value.what)
+    unknown = run.touched(index)
+    if isinstance(value, (list, tuple)) and run.touched(value):
+        value = run.call(np.array, [value], {})
+    if not unknown and not isinstance(lifted, Tracked) and not isinstance(value, Tracked):
+        run.touch(owner)
+        owner[index] = value
+        return
+    run.about_to_store(owner)
+    plain = run.sampled(index)
+    if unknown and not run.local:
+        _store_somewhere(run, lifted, plain, index, value)
+        return
+    run.sampled(lifted)[plain] = run.sampled(value)
+    run.store(lifted, plain, value)
+
+
+def _store_somewhere(run: Any, owner: Any, plain: Any, index: Any, value: Any) -> None:
+    """An index that is not known: any element may have the value. With a mask in it, the value must broadcast
+    to whatever is selected."""
+    masks = [p for p in (plain if isinstance(plain, tuple) else (plain,)) if np.asarray(p).dtype.kind == "b"]
+    if masks and np.size(run.sampled(value)) != 1:
+        refuse_unknown_shape(run, plain, index)
+    run.on_samples(operator.setitem, [owner, index, value], {})
+    bits = run.bits(value)
+    run.store(owner, Ellipsis, run.scalar(0.0, bits) if bits else 0.0, weak=True)
+
+
+# -- where ---------------------------------------------------------------------------------------------------
+
+
+def where(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Of a condition that is known, the one or the other; else either."""
+    args = [run.lifted(a) for a in args]
+    if len(args) == 1:
+        return zero(run, np.nonzero, args, kwargs)
+    args = [
+        run.call(np.array, [a], {}) if isinstance(a, (list, tuple)) and run.touched(a) else a for a in args
+    ]
+    if not run.touched(args):
+        return f(*args, **kwargs)
+    out = run.on_samples(f, args, kwargs)
+    if not inexact(out):
+        return run.dense(out, 0)
+    terms: list[Any] = []
+    known = not isinstance(args[0], Tracked)
+    for k, branch in enumerate(args[1:]):
+        for t in run.terms(branch):
+            arms = (t, np.int32(0)) if k == 0 else (np.int32(0), t)
+            terms += [np.asarray(f(args[0], *arms) if known else t, np.int32)]
+    return run.made(out, terms)

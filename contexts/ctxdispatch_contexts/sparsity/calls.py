@@ -1,0 +1,261 @@
+"""What a call does, in this order:
+
+Python's own protocols      operators and attributes of objects whose class has Python methods
+a rule                      `python_rules`, `transfer`, `structural`: by the callee itself
+Python code                 executed: functions, methods, constructors, what NumPy has in Python
+C code, nothing tracked     runs as it is
+C code                      opaque: what it returns depends on all that reached it, and we say so
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.protocols import HANDLERS as PROTOCOLS
+from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, special
+from ctxdispatch_contexts.sparsity.errors import REMEDY
+from ctxdispatch_contexts.sparsity.journal import Cursor
+from ctxdispatch_contexts.sparsity.opaque import Opaque, of_library
+from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked
+
+Rule = Callable[[Any, Any, list[Any], dict[str, Any]], Any]
+"""rule(run, callee, args, kwargs)"""
+
+
+class Bound:
+    """A method of a tracked value."""
+
+    __slots__ = ("descriptor", "owner")
+
+    def __init__(self, descriptor: Any, owner: Any) -> None:
+        self.descriptor, self.owner = descriptor, owner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("a method of a tracked value was called in C code")
+
+
+class Rows:
+    """The items of an array, as they are when they are read."""
+
+    __slots__ = ("run", "array")
+
+    def __init__(self, run: Any, array: Any) -> None:
+        self.run, self.array = run, array
+
+    def __len__(self) -> int:
+        return len(self.run.sampled(self.array))
+
+    def __getitem__(self, i: int) -> Any:
+        if i >= len(self):
+            raise IndexError(i)
+        return self.run.call(operator.getitem, [self.array, i], {})
+
+
+GENERATED = "it is a program that another context makes; the pattern of a gradient is hessian_sparsity's"
+
+OWN = (Tracked, Either, Cursor, Bound, Rows, Memory)
+
+
+class Calls(Opaque):
+    def call(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        protocol = _get(PROTOCOLS, f)
+        if protocol is not None and len(args) == 2 and _is_sparse_product(f, args):
+            from ctxdispatch_contexts.sparsity.products import sparse_product
+
+            x = self.lifted(args[1])
+            if isinstance(x, Array):
+                return sparse_product(self, args[0], x, f(args[0], x.sample))
+        if protocol is not None and any(_has_python_methods(a) for a in args[:2]):
+            return protocol(ENGINE, self, f)(*args, **kwargs)
+        out = self.primitive(f, args, kwargs)
+        return self.of_types(out, args) if self.loose and isinstance(out, Scalar) else out
+
+    def of_types(self, out: Scalar, args: list[Any]) -> Scalar:
+        """What is made of numbers of several types may have as many."""
+        also = frozenset().union(*(v.also for v in self.leaves(args) if isinstance(v, Scalar)))
+        return Scalar(out.sample, out.bits, out.also | also) if also else out
+
+    def primitive(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        rule = self.rule(f)
+        if rule is not None:
+            return rule(self, f, args, kwargs)
+        if type(f) in (types.BuiltinFunctionType, types.MethodWrapperType) and not isinstance(
+            f.__self__, (types.ModuleType, type(None))
+        ):
+            return self.builtin_method(f, args, kwargs)
+        return self.general(f, args, kwargs)
+
+    def rule(self, f: Any) -> Rule | None:
+        from ctxdispatch_contexts.sparsity.ruleset import rules
+
+        found: Rule | None = _get(rules(), f)
+        return found
+
+    def builtin_method(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A C method that is bound to its object: the descriptor's rule takes the object first."""
+        owner = f.__self__
+        if isinstance(owner, np.ufunc):
+            return UFUNC_METHODS[f.__name__](self, f, args, kwargs)
+        descriptor = getattr(type(owner), f.__name__, None)
+        rule = self.rule(descriptor)
+        if rule is not None and not isinstance(owner, type):
+            return rule(self, descriptor, [owner, *args], kwargs)
+        return self.native(f, args, kwargs)
+
+    def general(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if isinstance(f, types.FunctionType):
+            return self.python_function(f, args, kwargs)
+        if isinstance(f, types.MethodType):
+            return self.call(f.__func__, [f.__self__, *args], kwargs)
+        if isinstance(f, Bound):
+            return self.call(f.descriptor, [f.owner, *args], kwargs)
+        if isinstance(f, functools.partial):
+            return self.call(f.func, [*f.args, *args], {**f.keywords, **kwargs})
+        if isinstance(f, (staticmethod, classmethod)):
+            return self.call(f.__func__, args, kwargs)
+        if isinstance(f, (Tracked, Either)):
+            self.refuse(f.what if isinstance(f, Either) else "a number is called")
+        if isinstance(f, np.ufunc) and f.signature is None:
+            return any_ufunc(self, f, args, kwargs)
+        inner = _implementation(f)
+        if inner is not None and self.touched(f, args, kwargs):
+            return self.call(inner, args, kwargs)
+        if isinstance(f, type) and issubclass(f, CONTAINERS) and not _has_python_constructor(f):
+            return self.collected(f, args, kwargs)
+        target = None if isinstance(f, LIBRARY_CALLABLES) else class_or_object(ENGINE, self, f)
+        if target is not None and not (of_library(type(f), f) and not self.touched(f, args, kwargs)):
+            return self.born(target(*args, **kwargs))
+        return self.native(f, args, kwargs)
+
+    def collected(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A container, of a class derived from Python's: its items are moved, not looked at."""
+        from ctxdispatch_contexts.sparsity.python_rules import iterable
+
+        return self.born(f(*[iterable(self, a) for a in args], **kwargs))
+
+    def python_function(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if "__overdub__" in f.__dict__:
+            return self.opaque(f, args, kwargs, GENERATED)
+        if of_library(f) and not self.touched(f, args, kwargs, self.outside()):
+            return self.run_natively(f, args, kwargs)
+        return self.function(f, args, kwargs)
+
+    def function(self, f: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    # -- C code ----------------------------------------------------------------------------------------------
+
+    def native(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if self.touched(f, args, kwargs):
+            return self.opaque(f, args, kwargs, "it is C code without a rule")
+        return self.run_natively(f, args, kwargs)
+
+    def run_natively(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """With nothing tracked. What it may change is saved."""
+        for thing in (*args, *kwargs.values(), getattr(f, "__self__", None)):
+            self.touch(thing)
+        return self.born(f(*args, **kwargs))
+
+    # -- iteration -------------------------------------------------------------------------------------------
+
+    def iterator(self, v: Any) -> Any:
+        """iter(v), such that the journal can save its place, where that can be."""
+        v = self.lifted(v)
+        if isinstance(v, Either):
+            self.refuse(v.what)
+        if isinstance(v, Scalar):
+            return iter(v.sample)  # Python's own error
+        if isinstance(v, (Array, np.ndarray)):
+            if self.sampled(v).ndim == 0:
+                raise TypeError("iteration over a 0-d array")
+            return self.born(Cursor(Rows(self, v)))
+        if type(v) in (list, tuple, range, str, bytes) or isinstance(v, tuple):
+            return self.born(Cursor(v))
+        if type(v) in _VIEWS:
+            return self.born(Cursor(list(v)))
+        return v if isinstance(v, Cursor) else self.born(iter(v))
+
+    def advance(self, iterator: Any) -> Any:
+        if isinstance(iterator, Cursor):
+            self.journal.touch(iterator)
+            return next(iterator)
+        if isinstance(iterator, Either):
+            self.refuse(iterator.what)
+        if special(type(iterator), "__next__") is not None:
+            return self.call(type(iterator).__next__, [iterator], {})
+        if len(self.journal.levels) > 1 and self.journal.birth(iterator) < self.journal.levels[-1].clock:
+            self.refuse(
+                f"a {type(iterator).__name__} is advanced in a branch or loop on a value that depends on the "
+                f"inputs, and cannot be set back; iterate over a list, or {REMEDY}"
+            )
+        return next(iterator)
+
+
+_VIEWS: tuple[type, ...] = (dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items()))
+UFUNC_METHODS: dict[str, Rule] = {}
+"""Filled by `structural`: reduce, accumulate, outer, at, reduceat, of any ufunc."""
+
+
+def any_ufunc(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """A ufunc without a row, of SciPy for instance, is elementwise all the same."""
+    return UFUNC_METHODS["__call__"](run, f, args, kwargs)
+
+
+CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
+LIBRARY_CALLABLES = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    np.ufunc,
+)
+
+
+def _get(table: dict[Any, Any], f: Any) -> Any:
+    try:
+        return table.get(f)
+    except TypeError:  # unhashable
+        return None
+
+
+def _has_python_methods(a: Any) -> bool:
+    return bool(type(a).__flags__ & HEAPTYPE) and not isinstance(a, (*OWN, type, types.ModuleType))
+
+
+def _is_sparse_product(f: Any, args: list[Any]) -> bool:
+    owner = args[0]
+    if not type(owner).__module__.startswith("scipy.sparse"):
+        return False
+    return f is operator.matmul or (f is operator.mul and not hasattr(owner, "_is_array"))
+
+
+def _has_python_constructor(cls: type) -> bool:
+    return is_python(lookup(cls, "__new__")) or is_python(lookup(cls, "__init__"))
+
+
+def _implementation(f: Any) -> Any:
+    """The Python function behind NumPy's dispatchers and caches of results."""
+    for name in ("_implementation", "__wrapped__"):
+        inner = getattr(f, name, None) if not isinstance(f, type) else None
+        if isinstance(inner, types.FunctionType) and type(f).__module__ in ("numpy", "functools"):
+            return inner
+    return None
+
+
+def _engine_native(run: Any, f: Any) -> Any:
+    return lambda *args, **kwargs: run.primitive(f, list(args), kwargs)
+
+
+def _engine_resolve(run: Any, f: Any) -> Any:
+    return lambda *args, **kwargs: run.call(f, list(args), kwargs)
+
+
+ENGINE = Engine(_engine_resolve, _engine_resolve, _engine_native, lambda f: f)
+
+__all__ = ["Bound", "Calls", "ENGINE", "Rows", "Rule"]

@@ -1,0 +1,272 @@
+"""`sparse_jacobian` and `sparse_hessian`: compressed derivatives, unpacked into SciPy's compressed rows.
+
+    columns    dy = J @ seeds        one forward pass with a tangent per color
+    rows       seeds @ J             one pullback, a cotangent per color
+    symmetric  H @ seeds             one forward pass through the gradient
+
+Pattern, coloring and the place of every entry in the compressed block are found once. A call is the block,
+one `take`, one matrix around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ctxdispatch_contexts.sparsity.api import hessian_sparsity, jacobian_sparsity
+from ctxdispatch_contexts.sparsity.coloring import Coloring, color, gather
+from ctxdispatch_contexts.sparsity.errors import SparsityError, described
+from ctxdispatch_contexts.sparsity.pattern import SparsityPattern
+
+Mode = Literal["auto", "forward", "reverse"]
+Block = Callable[[Callable[..., Any], int, Any], Callable[[Sequence[Any]], Any]]
+"""block(f, argnum, seeds)(args): the compressed derivative, (number of seeds, ...), seeds in the arguments'
+shape"""
+
+
+def sparse_jacobian(
+    f: Callable[..., Any], *args: Any, argnums: int = 0, pattern: Any = None,
+    coloring: Coloring | None = None,
+    mode: Mode = "auto",
+) -> SparseDerivative:  # fmt: skip
+    """The function jac(*args) -> `scipy.sparse.csr_array` (m, n), the Jacobian of `f` with respect to
+    argument `argnums`, an array of n floats of any shape; `f` returns a float or an array of m.
+
+    `args` are arguments to start from: shapes and dtypes count, and what is no float. A `pattern` (a
+    SparsityPattern, or a sparse matrix) spares the detection, a `coloring` of it the coloring.
+    mode="forward": columns by jvps; "reverse": rows by vjps; "auto": whichever takes fewer passes.
+
+    SciPy takes it as it is: `least_squares(jac=)`, `solve_ivp(jac=)` with argnums=1, `NonlinearConstraint`;
+    its `pattern.scipy()` is a `jac_sparsity`.
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ValueError(f'mode is "auto", "forward" or "reverse", not {mode!r}')
+    argnum = _checked(args, argnums)
+    given = jacobian_sparsity(f, *args, argnums=argnum) if pattern is None else _pattern(pattern)
+    if given.shape[1] != args[argnum].size:
+        raise SparsityError(
+            f"a pattern of shape {given.shape} for an argument of {args[argnum].size} elements: it must "
+            "have as "
+            "many columns"
+        )
+    return SparseDerivative(f, args, argnum, given, coloring or _coloring(given, mode))
+
+
+def sparse_hessian(
+    f: Callable[..., Any], *args: Any, argnums: int = 0, pattern: Any = None, coloring: Coloring | None = None
+) -> SparseDerivative:  # fmt: skip
+    """The function hess(*args) -> `scipy.sparse.csr_array` (n, n), the Hessian of the scalar function `f`
+    with respect to argument `argnums`, an array of n floats of any shape. Arguments as in `sparse_jacobian`.
+    """
+    argnum = _checked(args, argnums)
+    given = hessian_sparsity(f, *args, argnums=argnum) if pattern is None else _pattern(pattern)
+    n = args[argnum].size
+    if given.shape != (n, n):
+        raise SparsityError(
+            f"a pattern of shape {given.shape} for the Hessian in an argument of {n} elements"
+        )
+    return SparseDerivative(f, args, argnum, given, coloring or color(given, "symmetric"))
+
+
+def _checked(args: Sequence[Any], argnums: int) -> int:
+    if not isinstance(argnums, (int, np.integer)):
+        raise SparsityError(f"argnums is one index here, not {argnums!r}: the columns are those of one array")
+    if not -len(args) <= argnums < len(args):
+        raise ValueError(f"argnums {argnums} is out of range: there are {len(args)} arguments")
+    x = args[argnums]
+    if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+        raise SparsityError(f"argument {argnums} must be an array of floats, not {_kind(x)}")
+    return int(argnums) % len(args)
+
+
+def _pattern(pattern: Any) -> SparsityPattern:
+    if isinstance(pattern, SparsityPattern):
+        return pattern
+    if hasattr(pattern, "tocsr"):
+        return SparsityPattern.from_scipy(pattern)
+    raise SparsityError(f"a pattern is a SparsityPattern or a SciPy sparse matrix, not {_kind(pattern)}")
+
+
+def _coloring(pattern: SparsityPattern, mode: Mode) -> Coloring:
+    if mode == "forward":
+        return color(pattern, "column")
+    if mode == "reverse":
+        return color(pattern, "row")
+    columns = color(pattern, "column")
+    widest = int(np.bincount(pattern.cols, minlength=1).max(initial=0))  # rows need at least as many colors
+    if columns.number <= 2 * widest:
+        return columns
+    rows = color(pattern, "row")
+    return rows if 2 * rows.number < columns.number else columns  # a pullback costs about two passes
+
+
+class SparseDerivative:
+    """A function of f's arguments that returns a derivative of `f` as a `scipy.sparse.csr_array`. `pattern`
+    and `coloring` may be read. The matrices share read-only `indices` and `indptr`: copy one to change its
+    pattern."""
+
+    def __init__(
+        self, f: Any, args: Sequence[Any], argnum: int, pattern: SparsityPattern, coloring: Coloring
+    ) -> None:
+        vertices = pattern.shape[0 if coloring.mode == "row" else 1]
+        if len(coloring.colors) != vertices:
+            raise SparsityError(
+                f"a coloring of {len(coloring.colors)} for a pattern of shape {pattern.shape}"
+            )
+        x = args[argnum]
+        self.function, self.pattern, self.coloring = f, pattern, coloring
+        self.__wrapped__ = f
+        self._argnum, self._shape, self._count = argnum, x.shape, len(args)
+        self._blocks: dict[Any, Callable[[Sequence[Any]], Any]] = {}
+        self._gather = gather(pattern, coloring)
+        self._template: Any = None
+        self._others = [(i, _frozen(a)) for i, a in enumerate(args) if i != argnum and not _is_smooth(a)]
+
+    def __call__(self, *args: Any) -> Any:
+        """The derivative at `args`; `scipy.sparse.csr_array` of the result's dtype."""
+        if len(args) <= self._argnum:
+            raise TypeError(f"{described(self.function)} was given as a function of {self._count} arguments")
+        for i, value in self._others:
+            if i >= len(args) or not _same_value(args[i], value):
+                raise SparsityError(
+                    f"argument {i} was {_kind(value)} when the pattern was made, and now has another "
+                    "value, for "
+                    "which the pattern may be another; make a sparse derivative for it (or start from a "
+                    "float, "
+                    "which may vary)"
+                )
+        x = np.asarray(args[self._argnum])
+        if x.shape != self._shape or x.dtype.kind != "f":
+            raise SparsityError(
+                f"an array of {x.dtype} of shape {x.shape}, where the pattern is for floats of shape "
+                f"{self._shape}"
+            )
+        if not self.coloring.number or not self.pattern.nnz:
+            return self._matrix(np.zeros(self.pattern.nnz, x.dtype))
+        if x is not args[self._argnum]:
+            args = (*args[: self._argnum], x, *args[self._argnum + 1 :])
+        block = self._block(x)(args)
+        height = self.pattern.shape[1 if self.coloring.mode == "row" else 0]
+        if block.size != self.coloring.number * height:
+            raise SparsityError(
+                f"{described(self.function)} gave a derivative of shape {block.shape} for a pattern of shape "
+                f"{self.pattern.shape}, with {self.coloring.number} colors; its result must have the size "
+                "it had "
+                "when the pattern was made"
+            )
+        return self._matrix(block.reshape(-1).take(self._gather))
+
+    def _block(self, x: Any) -> Callable[[Sequence[Any]], Any]:
+        """The compressed derivative for arguments like x: made once per dtype."""
+        found = self._blocks.get(x.dtype)
+        if found is None:
+            make = BLOCKS[self.coloring.mode]
+            found = self._blocks[x.dtype] = make(self.function, self._argnum, self._seed(x))
+        return found
+
+    def _seed(self, x: Any) -> Any:
+        """The seeds in the shape of x (of rows, flat: the shape of the result comes later)."""
+        flat = self.coloring.seeds(x.dtype)
+        shape = flat.shape[1:] if self.coloring.mode == "row" else x.shape
+        found = flat.reshape(len(flat), *shape)
+        found.setflags(write=False)
+        return found
+
+    def _matrix(self, data: Any) -> Any:
+        """SciPy checks indices once; later matrices are the first one with other data."""
+        from scipy.sparse import csr_array  # type: ignore[import-untyped, unused-ignore]
+
+        if self._template is None:
+            self._template = csr_array((data, self.pattern.indices, self.pattern.indptr), self.pattern.shape)
+            self._template.has_canonical_format = True
+        return csr_array(
+            (data, self._template.indices, self._template.indptr), self.pattern.shape, copy=False
+        )
+
+    def __repr__(self) -> str:
+        m, n = self.pattern.shape
+        size = f"{m} × {n}, nnz {self.pattern.nnz}"
+        return f"<sparse derivative of {described(self.function)}: {size}, {self.coloring}>"
+
+
+def _is_smooth(value: Any) -> bool:
+    """Patterns hold for every value of it."""
+    return isinstance(value, (float, np.floating)) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "f"
+    )
+
+
+def _frozen(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b)
+    return type(a) is type(b) and bool(a == b)
+
+
+# -- compressed blocks ---------------------------------------------------------------------------------------
+
+
+def jvps(f: Any, argnum: int, seeds: Any) -> Callable[[Sequence[Any]], Any]:
+    """dy of all tangents at once, (k, *y.shape)."""
+    from ctxdispatch_contexts.forward import BlockDerivative
+
+    push = BlockDerivative(f, argnum, seeds)
+
+    def block(args: Sequence[Any]) -> Any:
+        y, dy = push(*args)
+        if dy is None:
+            return np.zeros((len(seeds), *np.shape(_array(f, y, np.asarray(y)))), seeds.dtype)
+        return _array(f, y, dy)
+
+    return block
+
+
+def vjps(f: Any, argnum: int, seeds: Any) -> Callable[[Sequence[Any]], Any]:
+    """Cotangents of the argument, (k, *x.shape), one pullback per seed."""
+    from ctxdispatch import ADContext, overdub
+
+    def block(args: Sequence[Any]) -> Any:
+        y, pullback = overdub(ADContext(argnums=argnum), f, *args)
+        shape = np.shape(_array(f, y, np.asarray(y)))
+        out = np.zeros((len(seeds), *args[argnum].shape), args[argnum].dtype)
+        if seeds.shape[1] != int(np.prod(shape)):
+            raise SparsityError(
+                f"{described(f)} returns {np.size(y)} numbers, where the pattern has {seeds.shape[1]} rows"
+            )
+        for k, seed in enumerate(seeds):
+            found = pullback(seed.reshape(shape) if shape else float(seed[0]))[argnum]
+            if found is not None:
+                out[k] = found
+        return out
+
+    return block
+
+
+def hvps(f: Any, argnum: int, seeds: Any) -> Callable[[Sequence[Any]], Any]:
+    """H @ seeds: tangents of the gradient."""
+    from ctxdispatch import grad
+
+    return jvps(grad(f, argnums=argnum), argnum, seeds)
+
+
+BLOCKS: dict[str, Block] = {"column": jvps, "row": vjps, "symmetric": hvps}
+
+
+def _array(f: Any, y: Any, out: Any) -> Any:
+    if not isinstance(y, (float, np.ndarray, np.floating)):
+        raise SparsityError(
+            f"{described(f)} returns {_kind(y)}; a sparse derivative needs a float or an array of floats: "
+            "concatenate several"
+        )
+    return out
+
+
+def _kind(v: Any) -> str:
+    return f"an array of {v.dtype}" if isinstance(v, np.ndarray) else f"a {type(v).__name__}"

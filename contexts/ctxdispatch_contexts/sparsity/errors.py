@@ -1,0 +1,28 @@
+"""Refusals and warnings. Every message says where in the user's source, what, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class SparsityError(TypeError):
+    """A pattern cannot be had. `position` is where in the user's source."""
+
+    def __init__(self, message: str, position: Any = None) -> None:
+        super().__init__(f"{position}: {message}" if position else message)
+        self.position = position
+
+
+class OpaqueCallWarning(UserWarning):
+    """A callee was not looked into: what it returns is taken to depend on everything that reached it."""
+
+
+def described(fn: Any) -> str:
+    """A callee's name as the user writes it."""
+    owner = getattr(fn, "__objclass__", None)
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or repr(fn)
+    module = owner.__module__ if owner is not None else getattr(fn, "__module__", None)
+    return str(name) if module in (None, "builtins", "_operator") else f"{module}.{name}"
+
+
+REMEDY = 'mode="local" takes the values at hand, np.where keeps the shape'

@@ -1,0 +1,235 @@
+"""What a branch may change, and how that is taken back: shallow states of mutable objects.
+
+    state = save(object);   ...;   restore(object, state)
+
+The `Journal` has a level per arm that is being run. Before an object is changed, `touch` saves its state in
+the innermost level, unless the object was born in it. So both arms of a branch run on the same objects, one
+after the other: identity and aliasing stay what they are. Level 0 is for what the caller owns.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch_contexts.sparsity.errors import REMEDY, SparsityError
+from ctxdispatch_contexts.sparsity.values import Either, Memory, Tracked, root_of
+
+Delta = dict[int, tuple[Any, Any]]
+"""By id: an object and a state of it."""
+
+
+class Cursor:
+    """An iterator whose place can be saved: over a sequence, as it is when it is read. Its place is None
+    after a branch in which it was advanced on one side only."""
+
+    __slots__ = ("items", "at")
+
+    def __init__(self, items: Any) -> None:
+        self.items: Any = items
+        self.at: int | None = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self.at is None:
+            raise SparsityError(
+                "an iterator is read after a branch on a value that depends on the inputs, in which it was "
+                f"advanced on one side only; iterate over a list anew, or {REMEDY}"
+            )
+        if self.at >= len(self.items):
+            raise StopIteration
+        self.at += 1
+        return self.items[self.at - 1]
+
+
+class Level(NamedTuple):
+    clock: int
+    saved: Delta
+
+
+class Journal:
+    def __init__(self) -> None:
+        self.levels: list[Level] = []
+        self.clock = 0
+        self._born: dict[int, tuple[Any, int]] = {}
+        self.shadows: dict[int, Memory] = {}
+
+    # -- births ----------------------------------------------------------------------------------------------
+
+    def bear(self, thing: Any) -> None:
+        self._born.setdefault(id(thing), (thing, self.clock))
+
+    def birth(self, thing: Any) -> int:
+        """When `thing` was made; 0: before the run, for all we know."""
+        if isinstance(thing, Memory):
+            return thing.born
+        found = self._born.get(id(thing))
+        return found[1] if found else 0
+
+    # -- levels ----------------------------------------------------------------------------------------------
+
+    def open(self) -> Level:
+        self.clock += 1
+        self.levels.append(Level(self.clock, {}))
+        return self.levels[-1]
+
+    def touch(self, thing: Any) -> None:
+        """`thing` is about to change."""
+        level = self.levels[-1]
+        if id(thing) not in level.saved and self.birth(thing) < level.clock:
+            level.saved[id(thing)] = (thing, self.save(thing))
+
+    def collect(self) -> Delta:
+        """The states, as they are now, of what the innermost level has touched."""
+        return {key: (thing, self.save(thing)) for key, (thing, _) in self.levels[-1].saved.items()}
+
+    def close(self) -> None:
+        """The innermost level did not happen."""
+        for thing, state in self.levels.pop().saved.values():
+            self.restore(thing, state)
+
+    def apply(self, delta: Delta) -> None:
+        for thing, state in delta.values():
+            self.touch(thing)
+            self.restore(thing, state)
+
+    # -- states ----------------------------------------------------------------------------------------------
+
+    def save(self, thing: Any) -> Any:
+        if isinstance(thing, Memory):
+            thing.private = False
+            return thing.terms, np.array(thing.root)
+        if isinstance(thing, np.ndarray):
+            shadow = self.shadows.get(id(thing))
+            if shadow is not None:
+                shadow.private = False
+            return np.array(thing), None if shadow is None else shadow.terms
+        state_of: Callable[[Any], Any] = _SAVE.get(kind(thing)) or _save_object
+        return state_of(thing)
+
+    def restore(self, thing: Any, state: Any) -> None:
+        if isinstance(thing, Memory):
+            thing.terms, thing.private = state[0], False
+            _overwrite(thing.root, state[1])
+        elif isinstance(thing, np.ndarray):
+            _overwrite(thing, state[0])
+            self.shadow(thing, state[1])
+        else:
+            set_back: Callable[[Any, Any], None] = _RESTORE.get(kind(thing)) or _restore_object
+            set_back(thing, state)
+
+    def shadow(self, owner: Any, terms: Any) -> None:
+        """Give the array `owner` these sets; None: it is an ordinary array (again)."""
+        if terms is None:
+            self.shadows.pop(id(owner), None)
+        elif id(owner) in self.shadows:
+            memory = self.shadows[id(owner)]
+            memory.terms, memory.private = terms, False
+        else:
+            self.shadows[id(owner)] = Memory(owner if owner.flags.c_contiguous else owner.T, terms)
+            self.bear(owner)  # keeps it alive: its id is a key
+
+
+def _overwrite(array: Any, data: Any) -> None:
+    if array.flags.writeable:
+        array[...] = data
+
+
+KINDS = (list, dict, set, deque, bytearray, types.CellType, Cursor)
+
+
+def kind(thing: Any) -> type | None:
+    for cls in KINDS:
+        if isinstance(thing, cls) and (type(thing) is cls or not hasattr(thing, "__dict__")):
+            return cls
+    return None
+
+
+def _refill(thing: Any, state: Iterable[Any]) -> None:
+    thing.clear()
+    (thing.update if isinstance(thing, (dict, set)) else thing.extend)(state)
+
+
+def _cell_state(cell: types.CellType) -> tuple[Any, ...]:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:
+        return ()
+
+
+def _restore_cell(cell: types.CellType, state: tuple[Any, ...]) -> None:
+    if state:
+        cell.cell_contents = state[0]
+    else:
+        del cell.cell_contents
+
+
+def _restore_list(thing: list[Any], state: list[Any]) -> None:
+    thing[:] = state
+
+
+def _restore_cursor(cursor: Cursor, state: int | None) -> None:
+    cursor.at = state
+
+
+def fields(thing: Any) -> dict[str, Any]:
+    """What an object's own attributes hold, in its dictionary and its slots."""
+    found = dict(vars(thing)) if hasattr(thing, "__dict__") else {}
+    for cls in type(thing).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name.startswith("__") and not name.endswith("__"):
+                name = f"_{cls.__name__.lstrip('_')}{name}"
+            if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
+                found[name] = getattr(thing, name)
+    return found
+
+
+def _save_object(thing: Any) -> tuple[dict[str, Any], Any]:
+    """Its fields, and its items where its class derives from a container."""
+    items = next((cls(thing) for cls in (list, dict, set) if isinstance(thing, cls)), None)
+    return fields(thing), items
+
+
+def _restore_object(thing: Any, state: tuple[dict[str, Any], Any]) -> None:
+    old, items = state
+    for name in fields(thing).keys() - old.keys():
+        object.__delattr__(thing, name)
+    for name, value in old.items():
+        object.__setattr__(thing, name, value)
+    if items is not None:
+        _refill(thing, items)
+
+
+def _cursor_state(cursor: Cursor) -> int | None:
+    return cursor.at
+
+
+_SAVE: dict[Any, Callable[[Any], Any]] = {
+    list: list, dict: dict, set: set, deque: list, bytearray: bytes, types.CellType: _cell_state,
+    Cursor: _cursor_state,
+}  # fmt: skip
+_RESTORE: dict[Any, Callable[[Any, Any], None]] = {
+    list: _restore_list, dict: _refill, set: _refill, deque: _refill, bytearray: _refill,
+    types.CellType: _restore_cell, Cursor: _restore_cursor,
+}  # fmt: skip
+
+
+def is_mutable(thing: Any) -> bool:
+    """Whether a branch might change it, as far as the journal can tell."""
+    if isinstance(thing, (np.ndarray, *KINDS)):
+        return True
+    fixed = (type, types.ModuleType, types.FunctionType, Tracked, Either)
+    return bool(hasattr(thing, "__dict__") or type(thing).__flags__ & HEAPTYPE) and not isinstance(
+        thing, fixed
+    )
+
+
+__all__ = ["Cursor", "Delta", "Journal", "Level", "fields", "is_mutable", "kind", "root_of"]

@@ -1,0 +1,169 @@
+"""Functions that move elements: the function itself, applied to row numbers, says where they come from.
+
+np.array and its like take nested lists of numbers and arrays; the others take arrays, or sequences of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, moved, refuse_shape, with_out
+from ctxdispatch_contexts.sparsity.calls import Rule
+from ctxdispatch_contexts.sparsity.operands import argument, dense, known, operand, without_out
+from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked
+
+NO_IDS = frozenset({"dtype", "casting", "copy", "like", "subok", "constant_values"})
+"""Keywords that are not for row numbers."""
+
+MOVES = """
+    reshape ravel expand_dims squeeze atleast_1d atleast_2d atleast_3d broadcast_to transpose matrix_transpose
+    swapaxes moveaxis rollaxis flip flipud fliplr rot90 roll repeat tile resize diagonal diag diagflat tril
+    triu concatenate stack vstack row_stack hstack dstack column_stack append block split array_split hsplit
+    vsplit dsplit unstack take delete pad broadcast_arrays
+"""
+METHOD_MOVES = "reshape ravel flatten squeeze transpose swapaxes repeat diagonal take item"
+LISTS = frozenset("concatenate stack vstack row_stack hstack dstack column_stack block".split())
+SEVERAL = frozenset("atleast_1d atleast_2d atleast_3d broadcast_arrays".split())
+
+
+def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    name = f.__name__
+    if kwargs.get("out") is not None:
+        return with_out(run, f, args, kwargs, lambda plain: move(run, f, plain, without_out(kwargs)))
+    if name in LISTS:
+        return join(run, f, args, kwargs)
+    count = len(args) if name in SEVERAL else 2 if name == "append" else 1
+    data, rest = [operand(run, a) for a in args[:count]], args[count:]
+    if not data:
+        (keyword,) = (k for k in kwargs if k in ("a", "arr", "ary", "m", "v", "array", "x"))
+        return move(run, f, [kwargs[keyword]], {k: v for k, v in kwargs.items() if k != keyword})
+    if name == "take" and run.touched(rest, kwargs):
+        return dense(run, f, args, kwargs)
+    if name == "pad" and argument(args, kwargs, 2, "mode", "constant") not in PAD_MODES:
+        return dense(run, f, args, kwargs)
+    known(run, f, rest, kwargs)
+    out = run.on_samples(f, [*data, *rest], kwargs)
+    named = {k: v for k, v in kwargs.items() if k not in NO_IDS}
+    return moved(run, out, data, lambda *ids: f(*ids, *rest, **named))
+
+
+PAD_MODES = ("constant", "edge", "wrap", "reflect", "symmetric", "empty")
+
+
+def join(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Of a sequence of arrays, nested for `block`."""
+    known(run, f, args[1:], kwargs)
+    sequence = run.lifted(args[0])
+    if isinstance(sequence, Array):
+        sequence = list(run.iterator(sequence))
+    leaves: list[Any] = []
+    shape = _skeleton(run, sequence, leaves, nested=f is np.block)
+    rest, named = args[1:], {k: v for k, v in kwargs.items() if k not in NO_IDS}
+    out = f(_filled(shape, [run.sampled(v) for v in leaves]), *rest, **kwargs)
+    return moved(run, out, leaves, lambda *ids: f(_filled(shape, ids), *rest, **named))
+
+
+def _skeleton(run: Any, v: Any, leaves: list[Any], nested: bool, depth: int = 0) -> Any:
+    """Nested lists with the number of a leaf in the place of each array."""
+    if isinstance(v, (list, tuple)) and (depth == 0 or nested):
+        return [_skeleton(run, x, leaves, nested, depth + 1) for x in v]
+    leaves.append(operand(run, v))
+    return len(leaves) - 1
+
+
+def _filled(shape: Any, leaves: Sequence[Any]) -> Any:
+    return [_filled(s, leaves) for s in shape] if isinstance(shape, list) else leaves[shape]
+
+
+def as_array(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """np.array and its like: of nested lists of numbers and arrays."""
+    data, rest = args[0], args[1:]
+    known(run, f, rest, kwargs)
+    data = run.lifted(data)
+    if isinstance(data, Tracked):
+        out = f(data.sample, *rest, **kwargs)
+        named = {k: v for k, v in kwargs.items() if k in ("ndmin",)}
+        return moved(run, out, [data], lambda ids: np.array(ids, **named))
+    leaves: list[Any] = []
+    shape = _array_skeleton(run, data, leaves)
+    out = f(_filled(shape, [run.sampled(v) for v in leaves]), *rest, **kwargs)
+    if all(not isinstance(v, Array) for v in leaves):
+        return run.made(out, _scalar_ids(run, out, leaves))
+    return moved(run, out, leaves, lambda *ids: np.array(_filled(shape, ids)).reshape(out.shape))
+
+
+def _scalar_ids(run: Any, out: Any, leaves: list[Any]) -> list[Any]:
+    arena = run.arena
+    ids = [arena.row(v.bits) if isinstance(v, Scalar) else 0 for v in leaves if not isinstance(v, np.ndarray)]
+    if len(ids) < len(leaves):
+        flat = [np.full(np.size(v), arena.row(run.bits(v)), np.int32) for v in leaves]
+        return [np.concatenate(flat).reshape(out.shape)]
+    return [np.array(ids, np.int32).reshape(out.shape)]
+
+
+def _array_skeleton(run: Any, v: Any, leaves: list[Any]) -> Any:
+    if isinstance(v, (list, tuple)):
+        return [_array_skeleton(run, x, leaves) for x in v]
+    if hasattr(v, "__next__"):
+        run.refuse("an array of an iterator; make a list of it")
+    leaves.append(run.lifted(v))
+    return len(leaves) - 1
+
+
+def same(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Element by element what it was."""
+    a = operand(run, args[0])
+    known(run, f, args[1:], kwargs)
+    return moved(run, run.on_samples(f, [a, *args[1:]], kwargs), [a], lambda ids: ids)
+
+
+def fill(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """np.full and np.full_like."""
+    shape, value = args[0], operand(run, argument(args, kwargs, 1, "fill_value"))
+    if f is np.full:
+        known(run, f, shape)
+    named = {k: v for k, v in kwargs.items() if k != "fill_value"}
+    return run.made(f(run.sampled(shape), run.sampled(value), *args[2:], **named), run.terms(value))
+
+
+def selection(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """np.compress(condition, a), np.extract(condition, a)"""
+    if run.touched(args[0]):
+        refuse_shape(run, f)
+    condition, a, rest = run.sampled(args[0]), operand(run, args[1]), args[2:]
+    out = f(condition, run.sampled(a), *rest, **kwargs)
+    return moved(run, out, [a], lambda ids: f(condition, ids, *rest, **kwargs))
+
+
+def to_list(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    a = run.lifted(args[0])
+    return _listed(run, run.call(np.asarray, [a], {})) if isinstance(a, Array) else a
+
+
+def _listed(run: Any, a: Any) -> Any:
+    if a.sample.ndim == 0:
+        return run.scalar(a.sample.item(), run.bits(a))
+    rows = [run.lifted(x) for x in run.iterator(a)]
+    listed = [_listed(run, x) if isinstance(x, Array) else run.scalar(x.sample.item(), x.bits) for x in rows]
+    return run.born(listed)
+
+
+def of(owner: Any, names: str) -> list[Any]:
+    return [getattr(owner, n) for n in names.split() if hasattr(owner, n)]
+
+
+def movement_rules() -> list[tuple[Rule, list[Any]]]:
+    nd, linalg = np.ndarray, np.linalg
+    return [
+        (move, [*of(np, MOVES), *of(nd, METHOD_MOVES), *of(linalg, "diagonal matrix_transpose")]),
+        (as_array, of(np, "array asarray asanyarray ascontiguousarray asfortranarray")),
+        (same, of(np, "copy astype real imag conjugate nan_to_num real_if_close unwrap")),
+        (same, of(nd, "astype copy __copy__ conj conjugate")),
+        (same, of(np.generic, "astype copy conj conjugate")),
+        (fill, [np.full, np.full_like]),
+        (selection, [np.compress, np.extract]),
+        (to_list, [nd.tolist, np.generic.tolist]),
+    ]

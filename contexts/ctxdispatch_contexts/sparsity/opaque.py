@@ -1,0 +1,140 @@
+"""Callees that are not looked into: run on samples, their results depend on all that reached them.
+
+They may also store. Arrays that they are given depend on everything afterwards, unless the callee is known to
+leave its arguments alone; arrays that they reach otherwise, if they are seen to change. Of changes to objects
+and containers nothing could be said: they are refused.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.sparsity.errors import described
+from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
+from ctxdispatch_contexts.sparsity.run import Run, held
+from ctxdispatch_contexts.sparsity.stores import Stores
+from ctxdispatch_contexts.sparsity.values import Array, root_of
+
+LIBRARIES = frozenset(sys.stdlib_module_names) | {"numpy", "scipy"}
+
+HARMLESS = ("numpy.fft", "numpy.linalg", "scipy.special", "scipy.fft")
+"""Modules of C functions that leave their arguments alone. What others do to an array, at other values, is
+not known."""
+
+
+class Opaque(Stores):
+    def outside(self) -> list[Any]:
+        """What was changed of objects older than the run: code that is not followed may read it."""
+        return [thing for thing, _ in self.journal.levels[0].saved.values()]
+
+    def opaque(self, f: Any, args: list[Any], kwargs: dict[str, Any], why: str) -> Any:
+        """Runs on samples. Arrays that it changes depend on all that reached it as well."""
+        bits = self.union(f, args, kwargs, self.outside() if isinstance(f, types.FunctionType) else [])
+        self.warn_opaque(f, why)
+        direct, others = self._arrays(f, args, kwargs)
+        before = [np.array(self.sampled(a)) for a in (*direct, *others)]
+        for a in (*direct, *others):
+            self.journal.touch(self.owner(a) if isinstance(a, Array) else root_of(a))
+        plain, named = self.samples(args, kwargs)
+        if self.touched([x for x in (plain, named) if not isinstance(x, np.ndarray)]):
+            self.refuse(
+                f"{described(f)} is not looked into ({why}), and takes an object that holds values that "
+                "depend "
+                "on the inputs; pass it arrays and numbers"
+            )
+        unchanged = self._watch(f, args, kwargs, plain, named)
+        out = self.attempt(_sampled_callee(self, f) if self.touched(f) else f, plain, named)
+        if not unchanged():
+            self.refuse(
+                f"{described(f)} is not looked into ({why}), and changes an object or container that it can "
+                "reach; return what it computes instead"
+            )
+        harmless = str(getattr(f, "__module__", "")).startswith(HARMLESS)
+        for k, (a, old) in enumerate(zip((*direct, *others), before)):
+            same = np.array_equal(old, self.sampled(a), equal_nan=old.dtype.kind in "fc")
+            if not same or (k < len(direct) and not harmless):
+                self.store(a, Ellipsis, self.dense(np.array(self.sampled(a)), bits), weak=True)
+        if self.pairs is not None:
+            self.pairs.clique(self, bits)
+        return self._result(out, bits, [*direct, *others])
+
+    def _arrays(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """Writable arrays that a callee is given; and those that it reaches otherwise."""
+        direct = [self.lifted(a) for a in (*args, *kwargs.values())]
+        direct = [a for a in direct if isinstance(a, (Array, np.ndarray)) and self.sampled(a).flags.writeable]
+        found = self.reachable(f, args, kwargs, _named_globals(f), arrays=True)
+        known = {id(root_of(self.sampled(a))) for a in direct}
+        others = [v for v in found if v.flags.writeable and id(root_of(v)) not in known]
+        return direct, [self.lifted(v) for v in others]
+
+    def _result(self, out: Any, bits: int, arrays: list[Any]) -> Any:
+        """Dense. Where it is memory that something else sees too, it stays that memory."""
+        if isinstance(out, np.ndarray):
+            root = root_of(out)
+            for a in arrays:
+                if root is root_of(self.sampled(a)):
+                    return Array(out, a.memory) if isinstance(a, Array) else out
+        if type(out) in (tuple, list):
+            return type(out)([self._result(x, bits, arrays) for x in out])
+        return self.dense(out, bits)
+
+    def _watch(self, *things: Any) -> Callable[[], bool]:
+        """A test of whether the containers and objects that `things` lead to are what they are now."""
+        found = [t for t in self.reachable(*things) if is_mutable(t)]
+        f = things[0]
+        if isinstance(f, types.FunctionType):
+            found.append(f.__globals__)
+        before = [_shallow(t) for t in found]
+        return lambda: all(
+            len(old) == len(new) and all(x is y for x, y in zip(old, new))
+            for old, new in zip(before, map(_shallow, found))
+        )
+
+
+def of_library(*things: Any) -> bool:
+    modules = [getattr(t, "__module__", None) for t in things]
+    return any(m is not None and str(m).partition(".")[0] in LIBRARIES for m in modules)
+
+
+def _shallow(thing: Any) -> list[Any]:
+    """What it holds, by identity."""
+    if isinstance(thing, Cursor):
+        return [thing.items]
+    return list(thing.values()) if isinstance(thing, dict) else held(thing)
+
+
+def _named_globals(f: Any) -> list[Any]:
+    """What a function's code may read of its module, and so on for the functions among it."""
+    found: dict[int, Any] = {}
+    work = [f]
+    while work:
+        g = work.pop()
+        if isinstance(g, types.FunctionType) and not of_library(g):
+            things = [g.__globals__[n] for n in g.__code__.co_names if n in g.__globals__]
+            new = [t for t in things if id(t) not in found]
+            found.update((id(t), t) for t in new)
+            work.extend(new)
+    return list(found.values())
+
+
+def _sampled_callee(run: Run, f: Any) -> Any:
+    """A callee with samples in the place of what it holds: a method's owner, a closure's cells."""
+    if isinstance(f, types.FunctionType):
+        cells = tuple(types.CellType(_sampled_inner(run, c.cell_contents)) for c in f.__closure__ or ())
+        defaults = tuple(run.sampled(d) for d in f.__defaults__ or ())
+        made = types.FunctionType(f.__code__, f.__globals__, f.__name__, defaults or None, cells or None)
+        made.__kwdefaults__ = {k: run.sampled(d) for k, d in (f.__kwdefaults__ or {}).items()} or None
+        return made
+    owner = getattr(f, "__self__", None)
+    if owner is not None:
+        return getattr(run.sampled(owner), f.__name__)
+    return f
+
+
+def _sampled_inner(run: Run, v: Any) -> Any:
+    return _sampled_callee(run, v) if isinstance(v, types.FunctionType) else run.sampled(v)

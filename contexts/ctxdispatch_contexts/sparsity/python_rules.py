@@ -1,0 +1,344 @@
+"""Rules for what is Python's own: attributes, items, truth, types, iteration, containers, text.
+
+Containers hold tracked values as they hold anything, so their methods run as they are, once the journal
+knows.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+import itertools
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.sparsity import arrays
+from ctxdispatch_contexts.sparsity.branches import Joiner, any_of
+from ctxdispatch_contexts.sparsity.calls import Bound
+from ctxdispatch_contexts.sparsity.errors import REMEDY
+from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
+from ctxdispatch_contexts.sparsity.values import Array, Either, Scalar, Tracked
+
+Args = list[Any]
+Kwargs = dict[str, Any]
+
+# -- running as they are -------------------------------------------------------------------------------------
+
+
+def plain(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Does not look at what it moves."""
+    return f(*args, **kwargs)
+
+
+def making(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return run.born(f(*args, **kwargs))
+
+
+def changing(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Changes its first argument; arrays and iterators are read item by item."""
+    run.touch(args[0])
+    rest = [run.iterator(a) if isinstance(a, (Array, np.ndarray)) else a for a in args[1:]]
+    return f(args[0], *rest, **kwargs)
+
+
+def moving(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Changes its first argument to hold the others."""
+    run.touch(args[0])
+    return f(*args, **kwargs)
+
+
+def collecting(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """list(iterable), zip(*iterables), ..."""
+    return run.born(f(*[iterable(run, a) for a in args], **kwargs))
+
+
+def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """An iterator over what is there now."""
+    infinite = all(isinstance(a, (itertools.count, itertools.cycle, itertools.repeat)) for a in args)
+    out = f(*[iterable(run, a) for a in args], **kwargs)
+    return run.born(out if infinite else Cursor(list(out)))
+
+
+def iterable(run: Any, v: Any) -> Any:
+    if isinstance(v, Either):
+        run.refuse(v.what)
+    if isinstance(v, (Array, np.ndarray)):
+        return run.iterator(v)
+    if isinstance(v, Cursor):
+        run.journal.touch(v)
+    elif type(v).__flags__ & (1 << 9) and not isinstance(v, (list, tuple, dict, set, frozenset, Tracked)):
+        return _taken(run, v)
+    return v
+
+
+def _taken(run: Any, v: Any) -> Any:
+    """The items of an object with Python methods."""
+    if isinstance(v, type) or (not hasattr(type(v), "__iter__") and not hasattr(type(v), "__getitem__")):
+        return v
+    iterator, items = run.call(builtins.iter, [v], {}), []
+    while True:
+        try:
+            items.append(run.advance(iterator))
+        except StopIteration:
+            return Cursor(items)
+
+
+# -- attributes ----------------------------------------------------------------------------------------------
+
+
+def getattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    owner = run.lifted(args[0])
+    for thing in (owner, args[1]):
+        if isinstance(thing, Either):
+            run.refuse(thing.what)
+    if not isinstance(owner, Tracked):
+        return getattr(*args)
+    sample, name = owner.sample, args[1]
+    if not hasattr(sample, name):
+        return getattr(sample, *args[1:])
+    descriptor = getattr(type(sample), name)
+    run.check_mixed(owner)
+    if name in VALUE_FREE_ATTRIBUTES:
+        return getattr(sample, name)
+    if isinstance(descriptor, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+        return attribute(run, owner, name, descriptor)
+    return Bound(descriptor, owner) if callable(descriptor) else getattr(sample, name)
+
+
+VALUE_FREE_ATTRIBUTES = frozenset(
+    "shape ndim size dtype itemsize nbytes strides flags __class__ __len__ __array_priority__".split()
+)
+
+
+def attribute(run: Any, owner: Any, name: str, descriptor: Any) -> Any:
+    out = getattr(owner.sample, name)
+    if isinstance(owner, Scalar):
+        return run.scalar(out, owner.bits if table.vjp_rule(descriptor) else 0)
+    if name == "flat":
+        if not owner.sample.flags.c_contiguous:
+            run.refuse("`flat` of an array that is not contiguous is not supported; use ravel or reshape(-1)")
+        return run.call(np.ndarray.reshape, [owner, -1], {})
+    if table.vjp_rule(descriptor) is None and not table.is_zero(descriptor):
+        run.refuse(f"attribute {name!r} of an array that depends on the inputs is not supported")
+    return arrays.moved(run, out, [owner], lambda ids: getattr(ids, name))
+
+
+def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    if isinstance(args[0], Tracked) or isinstance(run.lifted(args[0]), Tracked):
+        run.refuse(
+            f"attribute {args[1]!r} of an array that depends on the inputs is set; use reshape or a store"
+        )
+    if not isinstance(args[0], (type, types.ModuleType)):
+        run.touch(args[0])
+    elif run.touched(args[2]) or len(run.journal.levels) > 1:
+        run.refuse(f"a value that depends on the inputs becomes attribute {args[1]!r} of a class or module")
+    return f(*args)
+
+
+# -- items ---------------------------------------------------------------------------------------------------
+
+
+def getitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    owner, index = run.lifted(args[0]), run.lifted(args[1])
+    if isinstance(owner, (Array, np.ndarray)) or isinstance(index, Array):
+        return arrays.getitem(run, owner, index)
+    if isinstance(owner, Scalar) and isinstance(owner.sample, np.generic):
+        return arrays.getitem(run, run.made(np.asarray(owner.sample), run.terms(owner)), index)
+    if isinstance(owner, Either):
+        run.refuse(owner.what)
+    if isinstance(index, Scalar) and isinstance(owner, (list, tuple)):
+        return any_of(run, owner)
+    if run.touched(index) and not isinstance(owner, type):
+        run.refuse(f"an index or key of a {type(owner).__name__} depends on the inputs' values; {REMEDY}")
+    return f(owner, index)
+
+
+def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    owner, index, value = args
+    if isinstance(run.lifted(owner), (Array, np.ndarray)):
+        return arrays.setitem(run, owner, index, value)
+    if isinstance(owner, Either):
+        run.refuse(owner.what)
+    run.touch(owner)
+    if isinstance(index, Scalar) and isinstance(owner, list):
+        joiner = Joiner(run, run.journal.clock)
+        owner[:] = [joiner.value(old, value) for old in owner]
+        return None
+    if run.touched(index):
+        run.refuse(f"an index or key of a {type(owner).__name__} depends on the inputs' values; {REMEDY}")
+    return f(*args)
+
+
+def contains(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    owner, item = args
+    if isinstance(owner, (Array, np.ndarray)):
+        return arrays.zero(run, f, args, kwargs)
+    if run.touched(item) or (isinstance(owner, (list, tuple)) and run.touched(owner)):
+        return _held_by_identity(run, f, owner, item)
+    return f(*args)
+
+
+def _held_by_identity(run: Any, f: Any, owner: Any, item: Any) -> Any:
+    numbers = (int, float, complex, np.generic, Scalar)
+    if all(isinstance(x, (*numbers, str, type(None))) for x in [*owner, item]):
+        return run.scalar(f([run.sampled(x) for x in owner], run.sampled(item)), 0)
+    return run.refuse(
+        f"whether something is in a {type(owner).__name__} depends on the inputs' values; {REMEDY}"
+    )
+
+
+# -- truth, types, identity ----------------------------------------------------------------------------------
+
+
+def isinstance_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    if isinstance(args[0], Either):
+        run.refuse(args[0].what)
+    run.check_mixed(args[0])
+    if isinstance(args[0], Scalar):
+        answers = {issubclass(cls, args[1]) for cls in args[0].types}
+        return answers.pop() if len(answers) == 1 else run.scalar(True, 0)
+    sample = args[0].sample if isinstance(args[0], Tracked) else args[0]
+    return isinstance(sample, args[1])
+
+
+def type_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    if len(args) == 1:
+        if isinstance(args[0], Either):
+            run.refuse(args[0].what)
+        run.check_mixed(args[0])
+        if isinstance(args[0], Scalar) and len(args[0].types) > 1:
+            names = " or ".join(sorted(cls.__name__ for cls in args[0].types))
+            run.refuse(
+                f"the type of a number that depends on the inputs' values is asked for: {names}; {REMEDY}"
+            )
+        return type(args[0].sample if isinstance(args[0], Tracked) else args[0])
+    return f(*args, **kwargs)
+
+
+def truth(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """bool() of containers and objects does not depend on what they hold."""
+    v = run.lifted(args[0]) if args else False
+    if isinstance(v, Either):
+        run.refuse(v.what)
+    return run.scalar(f(v.sample), 0) if isinstance(v, Tracked) else f(v)
+
+
+def identity(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    for a, b in (args, args[::-1]):
+        if isinstance(a, Either) and a is not b:
+            run.refuse(a.what)
+    return f(*args)
+
+
+def check_bound(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return f(*args)
+
+
+def of_container_or_array(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """`len`: as it is of a container, of the sample of an array."""
+    if isinstance(args[0], Either):
+        run.refuse(args[0].what)
+    run.check_mixed(args[0])
+    return f(args[0].sample if isinstance(args[0], Tracked) else args[0])
+
+
+# -- iteration -----------------------------------------------------------------------------------------------
+
+
+def iter_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return run.iterator(args[0]) if len(args) == 1 else run.born(iter(*args))
+
+
+def next_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    try:
+        return run.advance(args[0])
+    except StopIteration:
+        if len(args) > 1:
+            return args[1]
+        raise
+
+
+def unpacking(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return f(iterable(run, run.lifted(args[0])), *args[1:])
+
+
+def any_all(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    items = list(iterable(run, args[0]))
+    if not any(isinstance(run.lifted(x), (Tracked, Either)) for x in items):
+        return f(items)
+    return run.scalar(f([bool(run.sampled(x)) for x in items]), 0)
+
+
+def call_ex(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    callee, positional = args[0], list(iterable(run, args[1]))
+    return run.call(callee, positional, dict(args[2] or {}) if len(args) > 2 else {})
+
+
+# -- numbers and containers under operators ------------------------------------------------------------------
+
+
+def silent(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """What tells somebody something, which is not known."""
+    return None if run.touched(args, kwargs) else f(*args, **kwargs)
+
+
+def text(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    if run.touched(args, kwargs):
+        return Either(
+            "a text that was made of values that depend on the inputs is used as more than a message"
+        )
+    return f(*args, **kwargs)
+
+
+def copied(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """copy.copy: of arrays and numbers their own."""
+    v = run.lifted(args[0])
+    if isinstance(v, Scalar) or (not is_mutable(v) and not isinstance(v, Tracked)):
+        return v
+    if isinstance(v, Array):
+        return run.call(np.ndarray.copy, [v], {})
+    return run.born(copy.copy(v))
+
+
+def deeply_copied(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return _deep(run, args[0], {})
+
+
+def _deep(run: Any, v: Any, memo: dict[int, Any]) -> Any:
+    if id(v) in memo:
+        return memo[id(v)]
+    v = run.lifted(v)
+    if isinstance(v, Array):
+        out = run.call(np.ndarray.copy, [v], {})
+    elif type(v) in (list, tuple, set):
+        out = run.born(type(v)([_deep(run, x, memo) for x in v]))
+    elif type(v) is dict:
+        out = run.born({k: _deep(run, x, memo) for k, x in v.items()})
+    elif isinstance(v, Tracked) or not run.touched(v):
+        out = v if isinstance(v, Tracked) else run.born(copy.deepcopy(v))
+    else:
+        out = run.born(copy.copy(v))
+        for name, x in vars(v).items():
+            object.__setattr__(out, name, _deep(run, x, memo))
+    memo[id(v)] = out
+    return out
+
+
+def sort_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    run.touch(args[0])
+    args[0][:] = run.call(builtins.sorted, [args[0]], kwargs)
+
+
+def reversed_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    v = run.lifted(args[0])
+    if isinstance(v, (Array, np.ndarray)):
+        return run.iterator(run.call(operator.getitem, [v, slice(None, None, -1)], {}))
+    return eagerly(run, f, [v], kwargs)
+
+
+def hasattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return hasattr(args[0].sample if isinstance(args[0], Tracked) else args[0], args[1])

@@ -1,0 +1,102 @@
+"""Which of Python's own functions have which rule."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import copy
+import functools
+import heapq
+import itertools
+import operator
+import types
+from collections.abc import Iterable
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch_contexts.sparsity.calls import Rule
+from ctxdispatch_contexts.sparsity.python_rules import (
+    any_all,
+    call_ex,
+    changing,
+    check_bound,
+    collecting,
+    contains,
+    copied,
+    deeply_copied,
+    eagerly,
+    getattr_,
+    getitem,
+    hasattr_,
+    identity,
+    isinstance_,
+    iter_,
+    making,
+    moving,
+    next_,
+    of_container_or_array,
+    plain,
+    reversed_,
+    setattr_,
+    setitem,
+    sort_,
+    text,
+    truth,
+    type_,
+    unpacking,
+)
+
+
+def _methods(cls: type, names: str) -> Iterable[Any]:
+    return (getattr(cls, name) for name in names.split() if hasattr(cls, name))
+
+
+def container_rules() -> dict[Any, Rule]:
+    p = primitives
+    found: dict[Any, Rule] = {
+        **dict.fromkeys((p.load_global, p.cell_get, p.import_name, p.import_from, builtins.super), plain),
+        **dict.fromkeys((builtins.property, builtins.callable, builtins.id, object.__getattribute__), plain),
+        **dict.fromkeys((builtins.staticmethod, builtins.classmethod, types.MethodType), plain),
+        **dict.fromkeys((p.build_tuple, p.list_to_tuple, functools.partial, builtins.slice), plain),
+        **dict.fromkeys((p.build_list, p.build_set, p.build_map, p.make_cell, p.make_function), making),
+        **dict.fromkeys((object.__new__, builtins.object, types.SimpleNamespace), making),
+        **dict.fromkeys((builtins.vars, tuple.__new__, operator.itemgetter, operator.attrgetter), plain),
+        **dict.fromkeys((p.list_append, p.set_add, p.map_add, p.cell_set, p.cell_delete), moving),
+        **dict.fromkeys((p.store_global, p.delete_global, p.dict_update, p.dict_merge), moving),
+        **dict.fromkeys((heapq.heappush, heapq.heappop, heapq.heapify), moving),
+        **dict.fromkeys((heapq.heappushpop, heapq.heapreplace), moving),
+        functools._lru_cache_wrapper: plain,
+        **dict.fromkeys((p.list_extend, p.set_update), changing),
+        **dict.fromkeys((builtins.list, builtins.tuple, builtins.set, builtins.frozenset), collecting),
+        **dict.fromkeys((builtins.dict, collections.deque, collections.OrderedDict), collecting),
+        **dict.fromkeys((builtins.zip, builtins.enumerate, itertools.chain, itertools.product), eagerly),
+        **dict.fromkeys((itertools.chain.from_iterable, itertools.islice, itertools.pairwise), eagerly),
+        **dict.fromkeys((itertools.combinations, itertools.permutations, itertools.zip_longest), eagerly),
+        **dict.fromkeys((itertools.repeat, itertools.combinations_with_replacement), eagerly),
+        **dict.fromkeys((builtins.bool, operator.truth, operator.not_), truth),
+        **dict.fromkeys((operator.is_, operator.is_not), identity),
+        **dict.fromkeys((operator.contains, p.not_contains), contains),
+        **dict.fromkeys((builtins.any, builtins.all), any_all),
+        **dict.fromkeys((p.unpack, p.unpack_ex), unpacking),
+        **dict.fromkeys((builtins.str, builtins.repr, builtins.format, p.format_value), text),
+        **dict.fromkeys((p.build_string, builtins.ascii), text),
+        **{m: text for m in vars(str).values() if isinstance(m, types.MethodDescriptorType)},
+        builtins.reversed: reversed_, builtins.getattr: getattr_, builtins.setattr: setattr_,
+        object.__setattr__: setattr_, builtins.delattr: moving, operator.getitem: getitem,
+        operator.setitem: setitem, operator.delitem: moving, builtins.isinstance: isinstance_,
+        builtins.issubclass: plain, builtins.type: type_, builtins.hasattr: hasattr_,
+        p.check_bound: check_bound,
+        builtins.len: of_container_or_array, builtins.iter: iter_, builtins.next: next_, p.call_ex: call_ex,
+        copy.copy: copied, copy.deepcopy: deeply_copied,
+    }  # fmt: skip
+    for cls in (list, dict, set, collections.deque):
+        changes = (
+            "append appendleft extend extendleft insert pop popleft popitem remove clear sort reverse rotate"
+        )
+        for m in _methods(cls, changes + " update setdefault add discard"):
+            found[m] = changing if m in (list.extend, collections.deque.extend, set.update) else moving
+        found.update(dict.fromkeys(_methods(cls, "get keys values items index count"), plain))
+        found.update(dict.fromkeys(_methods(cls, "copy"), making))
+    found[list.sort] = sort_
+    found.update(dict.fromkeys(_methods(tuple, "index count"), plain))
+    return found

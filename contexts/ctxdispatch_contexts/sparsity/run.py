@@ -1,0 +1,274 @@
+"""The state of one abstract run, and how values go in and out of it.
+
+    lifted(v)     `v` as a tracked value where it has sets, else `v` itself
+    sampled(v)    `v` with samples in the place of what is tracked, in containers too
+    made(out, s)  the tracked value of the sample `out` with the sets `s`
+
+In global mode every value that depends on the inputs stays unknown. In local mode one without sets (a
+comparison, an argmax, a shape that follows from values) is the value at hand.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ctxdispatch_contexts.sparsity.errors import REMEDY, OpaqueCallWarning, SparsityError, described
+from ctxdispatch_contexts.sparsity.indexsets import Arena, Terms
+from ctxdispatch_contexts.sparsity.journal import Cursor, Journal, fields
+from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked, inexact, root_of
+
+LEAVES = (
+    int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType, range,
+    np.generic, np.dtype, types.CodeType,
+)  # fmt: skip
+
+
+class Run:
+    def __init__(self, n: int, local: bool, pairs: Any = None) -> None:
+        self.arena = Arena(n)
+        self.local = local
+        self.pairs = pairs
+        self.journal = Journal()
+        self.frozen: dict[int, tuple[Any, str]] = {}
+        self.position: Any = None
+        self.mixed = False
+        self.loose = False  # there are numbers of more than one type
+        self.warned: set[Any] = set()
+
+    def refuse(self, message: str) -> NoReturn:
+        raise SparsityError(message, self.position)
+
+    def check_mixed(self, v: Any) -> None:
+        """Before types or shapes are told apart."""
+        if isinstance(v, Array) and v.memory.mixed:
+            self.refuse(
+                "this is an array or a number, after a branch or loop on a value that depends on the "
+                "inputs, and "
+                f"its type or shape is asked for; give both sides one shape, or {REMEDY}"
+            )
+
+    # -- in --------------------------------------------------------------------------------------------------
+
+    def lifted(self, v: Any) -> Any:
+        if isinstance(v, np.ndarray) and self.journal.shadows:
+            shadow = self.journal.shadows.get(id(root_of(v)))
+            return v if shadow is None else Array(v, shadow)
+        return v
+
+    def sampled(self, v: Any) -> Any:
+        """A copy wherever something is replaced."""
+        if isinstance(v, Tracked):
+            return v.sample
+        if isinstance(v, Either):
+            self.refuse(v.what)
+        cls = type(v)
+        if cls in (list, tuple, set, frozenset):
+            return cls(map(self.sampled, v))
+        if isinstance(v, tuple) and hasattr(v, "_make"):
+            return v._make(map(self.sampled, v))
+        if cls is dict:
+            return {k: self.sampled(x) for k, x in v.items()}
+        if cls is slice:
+            return slice(self.sampled(v.start), self.sampled(v.stop), self.sampled(v.step))
+        if cls is Cursor:
+            return iter([self.sampled(x) for x in remaining(v)])
+        return v
+
+    def leaves(self, *things: Any) -> Iterator[Tracked | Either]:
+        """All that is tracked and can be reached from `things`."""
+        seen: dict[int, Any] = {}
+        stack = list(things)
+        while stack:
+            v = stack.pop()
+            if isinstance(v, LEAVES):
+                continue
+            v = self.lifted(v)
+            if isinstance(v, (Tracked, Either)):
+                yield v
+            elif not isinstance(v, np.ndarray) and id(v) not in seen:
+                seen[id(v)] = v
+                stack.extend(held(v))
+
+    def reachable(self, *things: Any, arrays: bool = False) -> list[Any]:
+        """The containers and objects that `things` lead to; or the arrays, tracked ones as their samples."""
+        seen: dict[int, Any] = {}
+        stack = list(things)
+        while stack:
+            v = stack.pop()
+            v = v.sample if isinstance(v, Array) else v
+            if not isinstance(v, (*LEAVES, Tracked, Either)) and id(v) not in seen:
+                seen[id(v)] = v
+                stack.extend([] if isinstance(v, np.ndarray) else held(v))
+        return [v for v in seen.values() if isinstance(v, np.ndarray) == arrays]
+
+    def touched(self, *things: Any) -> bool:
+        return any(True for _ in self.leaves(*things))
+
+    def union(self, *things: Any) -> int:
+        """The union of all sets that can be reached, as bits."""
+        bits = 0
+        for leaf in self.leaves(*things):
+            bits |= self.bits(leaf)
+        return bits
+
+    def bits(self, v: Any) -> int:
+        if isinstance(v, Scalar):
+            return v.bits
+        if isinstance(v, Array):
+            bits = 0
+            for t in v.memory.seen_by(v.sample):
+                bits |= self.arena.bits(t)
+            return bits
+        return 0
+
+    def terms(self, v: Any) -> Terms:
+        """The sets of an operand as terms, for scalars without dimensions."""
+        v = self.lifted(v)
+        if isinstance(v, Array):
+            return v.terms
+        if isinstance(v, Scalar) and v.bits:
+            return (np.array(self.arena.row(v.bits), np.int32),)
+        return ()
+
+    # -- out -------------------------------------------------------------------------------------------------
+
+    def made(self, out: Any, terms: Sequence[Any] = ()) -> Any:
+        """The value of sample `out`; `terms` broadcast to its shape."""
+        if isinstance(out, np.ndarray):
+            return self.array(out, terms)
+        bits = 0
+        if inexact(out):
+            for t in terms:
+                bits |= self.arena.bits(t)
+        return self.scalar(out, bits)
+
+    def scalar(self, out: Any, bits: int) -> Any:
+        if self.local and not bits:
+            return out
+        return Scalar(out, bits if inexact(out) else 0)
+
+    def array(self, out: Any, terms: Sequence[Any]) -> Any:
+        if out.dtype.kind in "OSUV":
+            self.refuse(
+                f"an array of dtype {out.dtype} of values that depend on the inputs; use arrays of numbers"
+            )
+        if not inexact(out) or not terms:
+            if self.local:
+                return out
+            terms = ()
+        if out.base is not None or not out.flags.c_contiguous or not out.flags.writeable:
+            out = np.array(out, order="C")
+        fitting = [t if t.shape == out.shape else np.broadcast_to(t, out.shape) for t in terms]
+        return Array(out, Memory(out, self.arena.limited(fitting), self.journal.clock))
+
+    def dense(self, out: Any, bits: int) -> Any:
+        """`out` with every number in it depending on all of `bits`, in containers too."""
+        if isinstance(out, np.ndarray):
+            row = self.arena.row(bits)
+            return self.array(out, (np.array(row, np.int32),) if row else ())
+        if isinstance(out, (bool, int, float, complex, np.generic)):
+            return self.scalar(out, bits if inexact(out) else 0)
+        if type(out) in (tuple, list):
+            return type(out)([self.dense(x, bits) for x in out])
+        if isinstance(out, tuple) and hasattr(out, "_make"):
+            return out._make([self.dense(x, bits) for x in out])
+        if isinstance(out, tuple) and hasattr(type(out), "n_sequence_fields"):
+            return type(out)([self.dense(x, bits) for x in out])
+        if type(out) is dict:
+            return {k: self.dense(x, bits) for k, x in out.items()}
+        if out is None or out is NotImplemented or isinstance(out, np.dtype):
+            return out
+        return Either(
+            f"a {type(out).__name__} that was made of values that depend on the inputs is used; what is in "
+            "it "
+            "cannot be followed"
+        )
+
+    def owner(self, a: Array) -> Any:
+        """What the journal knows the memory of `a` by."""
+        root = root_of(a.sample)
+        return root if id(root) in self.journal.shadows else a.memory
+
+    # -- opaque calls ----------------------------------------------------------------------------------------
+
+    def warn_opaque(self, callee: Any, why: str) -> None:
+        key = (described(callee), self.position)
+        if key not in self.warned:
+            self.warned.add(key)
+            where = f"{self.position}: " if self.position else ""
+            warnings.warn(
+                f"{where}{described(callee)} is not looked into ({why}): its result is taken to depend on "
+                "every input that reached it",
+                OpaqueCallWarning,
+                stacklevel=2,
+            )
+
+    def on_samples(self, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """f of the samples; where that fails (a sample need not satisfy what a branch has tested), of values
+        that agree with most functions."""
+        return self.attempt(f, *self.samples(args, kwargs))
+
+    def samples(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        return [self.sampled(a) for a in args], {k: self.sampled(a) for k, a in kwargs.items()}
+
+    def attempt(self, f: Callable[..., Any], plain: Sequence[Any], named: dict[str, Any]) -> Any:
+        try:
+            return f(*plain, **named)
+        except (ArithmeticError, ValueError, IndexError) as error:
+            if not self.journal.levels[1:]:
+                raise
+            try:
+                return f(*map(benign, plain), **named)
+            except (ArithmeticError, ValueError, IndexError):
+                raise SparsityError(
+                    f"{described(f)} fails on the values at hand in a branch that these do not take "
+                    f'({type(error).__name__}: {error}); give other arguments, or mode="local"',
+                    self.position,
+                ) from error
+
+
+def remaining(cursor: Cursor) -> list[Any]:
+    """What it has not given yet; it stays where it is."""
+    ahead = Cursor(cursor.items)
+    ahead.at = cursor.at
+    return list(ahead)
+
+
+def benign(v: Any) -> Any:
+    """Numbers of the same type and shape in the domain of most functions; matrices are positive definite."""
+    if isinstance(v, bool) or not isinstance(v, (int, float, np.ndarray, np.generic)):
+        return v
+    if isinstance(v, np.ndarray):
+        if v.dtype.kind != "f":
+            return v
+        out = np.full(v.shape, 0.5, v.dtype)
+        if v.ndim >= 2 and v.shape[-1] == v.shape[-2]:
+            out += v.shape[-1] * np.eye(v.shape[-1], dtype=v.dtype)
+        return out
+    return type(v)(0.5 if inexact(v) else 1)
+
+
+def held(v: Any) -> list[Any]:
+    """What an object leads to, for the search of tracked values."""
+    if isinstance(v, (list, tuple, set, frozenset)):
+        return [*v, *(fields(v).values() if hasattr(v, "__dict__") else ())]
+    if isinstance(v, dict):
+        return list(v.values())
+    if isinstance(v, types.FunctionType):
+        return [*(v.__closure__ or ()), *(v.__defaults__ or ()), *(v.__kwdefaults__ or {}).values()]
+    if isinstance(v, types.MethodType):
+        return [v.__self__, v.__func__]
+    if isinstance(v, functools.partial):
+        return [v.func, *v.args, *v.keywords.values()]
+    if isinstance(v, types.CellType):
+        return gc.get_referents(v)
+    if hasattr(v, "__dict__") or type(v).__flags__ & (1 << 9):
+        return list(fields(v).values())
+    return [x for x in gc.get_referents(v) if not isinstance(x, type)]

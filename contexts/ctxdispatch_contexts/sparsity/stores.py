@@ -1,0 +1,73 @@
+"""Changes of objects and arrays: what the journal must know before, and what becomes of index sets."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS
+from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
+from ctxdispatch_contexts.sparsity.run import Run
+from ctxdispatch_contexts.sparsity.values import Array, root_of
+
+
+def _references(out: Any) -> int:
+    return sys.getrefcount(out)
+
+
+FRESH = _references([])
+"""References to an argument that the caller does not hold."""
+
+
+class Stores(Run):
+    def touch(self, thing: Any) -> None:
+        """`thing` may be about to change."""
+        if isinstance(thing, np.ndarray):
+            thing = root_of(thing)
+        if isinstance(thing, Cursor) or (is_mutable(thing)):
+            self.check_frozen(thing, only_containers=isinstance(thing, np.ndarray))
+            self.journal.touch(thing)
+
+    def check_frozen(self, thing: Any, only_containers: bool = False) -> None:
+        found = self.frozen.get(id(thing))
+        if found is not None and not only_containers:
+            self.refuse(found[1])
+
+    def born(self, out: Any) -> Any:
+        """`out`, which is new if nobody else refers to it."""
+        if sys.getrefcount(out) <= FRESH and (is_mutable(out) or hasattr(out, "__next__")):
+            self.journal.bear(out)
+        return out
+
+    def store(self, target: Any, index: Any, value: Any, weak: bool = False) -> None:
+        """The sets of target[index] = value; the samples are stored already. An array that was known is not
+        known from now on."""
+        terms = self.terms(value) if self.sampled(target).dtype.kind in "fc" else ()
+        if self.local and not terms and not isinstance(self.lifted(target), Array):
+            return
+        if not isinstance(target, Array):
+            owner = root_of(target)
+            if id(owner) not in self.journal.shadows:
+                self.journal.shadow(owner, ())
+            target = self.lifted(target)
+        memory = target.memory
+        memory.store(target.sample, index, terms, weak)
+        if len(memory.terms) > MOST_TERMS:
+            memory.terms = self.arena.limited(memory.terms)
+            memory.private = False
+
+    def about_to_store(self, target: Any) -> None:
+        """Called before the sample is stored into."""
+        lifted = self.lifted(target)
+        if isinstance(lifted, Array):
+            if lifted.memory.frozen:
+                self.refuse(lifted.memory.frozen)
+            self.journal.touch(self.owner(lifted))
+        else:
+            owner = root_of(target)
+            self.check_frozen(owner)
+            if not (owner.flags.c_contiguous or owner.flags.f_contiguous) or not owner.flags.owndata:
+                self.refuse("a store into an array that is no contiguous memory of its own; copy it first")
+            self.journal.touch(owner)

@@ -1,0 +1,162 @@
+"""What an abstract run computes with: values of which type, shape and index sets are known, but not the
+value.
+
+    Scalar   a number: a sample of it, and its set as a bitset
+    Array    an ndarray: a sample, and the `Memory` that it is a view of
+    Either   something that is one thing or another, and of no use to either
+
+A *sample* is what the value is at the arguments at hand (on one path to it): NumPy and Python themselves say
+by way of samples what types, shapes, views and errors come of an operation. Sets belong to memory, not to
+arrays: the element of `a` at some address has the sets of that address. So views see stores through each
+other exactly where NumPy's do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ctxdispatch_contexts.sparsity.errors import SparsityError
+from ctxdispatch_contexts.sparsity.indexsets import Terms
+
+
+class Tracked:
+    """A value that is not known. It has no operators: whoever wants one must ask the executor."""
+
+    __slots__ = ("sample",)
+    sample: Any
+
+    def __bool__(self) -> bool:
+        raise SparsityError(f"the truth of a tracked {type(self.sample).__name__} was asked in C code")
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        raise SparsityError("a value that depends on the inputs was compared in C code")
+
+    def __hash__(self) -> int:
+        raise SparsityError("a value that depends on the inputs cannot be a key: its hash is not known")
+
+
+class Scalar(Tracked):
+    """`also`: the types that it may have besides its sample's, after a join."""
+
+    __slots__ = ("bits", "also")
+
+    def __init__(self, sample: Any, bits: int, also: frozenset[type] = frozenset()) -> None:
+        self.sample, self.bits, self.also = sample, bits, also
+
+    @property
+    def types(self) -> frozenset[type]:
+        return self.also | {type(self.sample)}
+
+    def __repr__(self) -> str:
+        return f"Scalar({type(self.sample).__name__}, {self.bits:b})"
+
+
+class Array(Tracked):
+    __slots__ = ("memory",)
+
+    def __init__(self, sample: Any, memory: Memory) -> None:
+        self.sample, self.memory = sample, memory
+
+    @property
+    def terms(self) -> Terms:
+        """To be kept: whoever writes into this memory from now on makes a copy first."""
+        self.memory.private = False
+        return self.memory.seen_by(self.sample)
+
+    def __repr__(self) -> str:
+        return f"Array({self.sample.dtype}, {self.sample.shape})"
+
+
+class Either:
+    """What an `if` on a tracked value left different on its two sides. `what` says so to the user."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __bool__(self) -> bool:
+        raise SparsityError(self.what)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        raise SparsityError(self.what)
+
+    def __hash__(self) -> int:
+        raise SparsityError(self.what)
+
+
+class Memory:
+    """The index sets of one block of memory: `terms` in the shape of `root`, the array that owns it.
+
+    `private`: no other memory has these very terms, so they may be written into. `frozen` says why it must
+    not be changed: after a join it may be one of two blocks. `mixed`: it may as well be a number.
+    """
+
+    __slots__ = ("root", "terms", "private", "frozen", "born", "mixed")
+
+    def __init__(self, root: Any, terms: Terms, born: int = 0) -> None:
+        assert all(t.dtype == np.int32 for t in terms)
+        self.root, self.terms, self.born = root, terms, born
+        self.private = self.mixed = False
+        self.frozen: str | None = None
+
+    def seen_by(self, view: Any) -> Terms:
+        """The terms of an array that is a view of this memory, in its shape."""
+        root = self.root
+        if view is root or not self.terms:
+            return self.terms
+        self.terms = tuple(np.ascontiguousarray(t) for t in self.terms)
+        if view.size == root.size and view.flags.c_contiguous and view.itemsize == root.itemsize:
+            return tuple(t.reshape(view.shape) for t in self.terms)
+        offset = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        size = root.itemsize
+        if view.size == 0:
+            return tuple(np.zeros(view.shape, np.int32) for _ in self.terms)
+        if any(s % size for s in view.strides):
+            positions = _positions(view, offset, size)
+            return tuple(t.reshape(-1)[positions] for t in self.terms)
+        start, strides = offset // size, [s // size * 4 for s in view.strides]
+        return tuple(as_strided(t.reshape(-1)[start:], view.shape, strides) for t in self.terms)
+
+    def store(self, view: Any, index: Any, terms: Terms, weak: bool) -> None:
+        """view[index] = something with these `terms` (broadcast as in NumPy). With `weak`, perhaps, or only a
+        part of an element: the real one."""
+        weak = weak or view.itemsize != self.root.itemsize
+        if not self.private:
+            self.terms = tuple(np.array(t, order="C") for t in self.terms)
+            self.private = True
+        missing = len(terms) + (len(self.terms) if weak else 0) - len(self.terms)
+        if missing > 0:
+            self.terms += tuple(np.zeros(self.root.shape, np.int32) for _ in range(missing))
+        seen = self.seen_by(view)
+        old = len(seen) - len(terms) if weak else 0
+        for k, target in enumerate(seen[old:]):
+            target[index] = terms[k] if k < len(terms) else 0
+
+
+def _positions(view: Any, offset: int, size: int) -> Any:
+    at = np.full(view.shape, offset, np.int64)
+    for axis, stride in enumerate(view.strides):
+        at += stride * np.arange(view.shape[axis]).reshape((-1,) + (1,) * (view.ndim - axis - 1))
+    return at // size
+
+
+def root_of(array: Any) -> Any:
+    """The array that owns the memory of `array`."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def inexact(sample: Any) -> bool:
+    """Whether a derivative can flow through values of this type."""
+    if isinstance(sample, (np.ndarray, np.generic)):
+        return sample.dtype.kind in "fc"
+    return isinstance(sample, (float, complex))

@@ -1,0 +1,114 @@
+"""The companion transform: every tracked value of a program gets one companion value that travels beside it.
+
+    y = f(x)      ->      y = f(x);  y' = what the algebra says f does to companions
+
+    b1(%x): ..; jump b2(%y)      ->      b1(%x, %x'): ..; jump b2(%y, %y')
+
+What companions are (tangents, index sets, intervals, ...) is the algebra's business; that they follow the
+values through blocks, loops and merges is this file's. A value that is not tracked has no companion, and
+costs nothing; where it meets tracked ones in a merge, the algebra gives it one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from ctxdispatch.ir.analysis import reverse_postorder
+from ctxdispatch.ir.builder import Builder
+from ctxdispatch.ir.graph import UNREAD, Block, Edge, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.rewrite import uses
+
+
+class Algebra(Protocol):
+    """What companions are, and what ops do to them."""
+
+    def op(self, run: Companions, op: Op) -> None:
+        """Emit `op` (or what comes in its place) and what gives the companions of its results."""
+
+    def parameter(self, param: Value) -> Value:
+        """A new companion, for a parameter of a block."""
+
+    def absent(self, run: Companions, operand: Operand, param: Value) -> Operand:
+        """The companion of an untracked operand that is passed for the tracked parameter `param`."""
+
+    def item(self, run: Companions, iterator: Operand, item: Value) -> Operand:
+        """The companion of the next item, from that of the iterator; the item itself has been taken."""
+
+
+class Companions:
+    """One run of the transform over `graph`, in place. `build` is where ops go."""
+
+    def __init__(self, graph: Graph, tracked: set[Value], algebra: Algebra) -> None:
+        self.graph, self.tracked, self.algebra = graph, tracked, algebra
+        self.build = Builder(graph)
+        self.companions: dict[Value, Operand] = {}
+        self.iterator_of = {
+            b.terminator.body.target: b.terminator.iterator
+            for b in graph.blocks
+            if isinstance(b.terminator, Iterate)
+        }
+        self.uses = {value: len(found) for value, found in uses(graph).items()}
+        self.makers: dict[Value, Op] = {r: op for _, op in graph.ops() for r in op.results}
+
+    def of(self, operand: Any) -> Operand | None:
+        """The companion of a tracked value, else None."""
+        return self.companions.get(operand)
+
+    def put(self, value: Value, companion: Operand) -> None:
+        if value in self.tracked:
+            self.companions[value] = companion
+
+    def emit(self, op: Op) -> None:
+        """`op` itself."""
+        self.build.block.ops.append(op)
+
+    def call(self, callee: Any, *args: Operand, **options: Any) -> Value:
+        return self.build.call(callee, *args, **options)
+
+    # -- the walk --------------------------------------------------------------------------------------------
+
+    def run(self, seeds: dict[Value, Operand]) -> None:
+        """`seeds`: the companions of the graph's own parameters."""
+        blocks = list(self.graph.blocks)
+        self.companions.update(seeds)
+        params = {block: self._parameters(block) for block in blocks if block is not self.graph.entry}
+        for block in reverse_postorder(self.graph):
+            self._block(block)
+        for block in blocks:
+            for edge in block.edges():
+                self._pass(block, edge)
+        for block, added in params.items():
+            block.params += added
+
+    def _parameters(self, block: Block) -> list[Value]:
+        added = []
+        for param in block.params[1 if block in self.iterator_of else 0 :]:
+            if param in self.tracked:
+                self.companions[param] = companion = self.algebra.parameter(param)
+                added.append(companion)
+        return added
+
+    def _block(self, block: Block) -> None:
+        ops, block.ops = block.ops, []
+        self.build.enter(block)
+        iterator = self.iterator_of.get(block)
+        if iterator is not None and block.params[0] in self.tracked:
+            companion = self.of(iterator)
+            assert companion is not None, "items are tracked where their iterator is"
+            self.companions[block.params[0]] = self.algebra.item(self, companion, block.params[0])
+        for op in ops:
+            self.build.pos = op.pos
+            self.algebra.op(self, op)
+
+    def _pass(self, block: Block, edge: Edge) -> None:
+        """The companions of the arguments, for those of the parameters."""
+        self.build.enter(block)
+        skip = len(edge.target.params) - len(edge.args)
+        for param, arg in list(zip(edge.target.params[skip:], edge.args, strict=True)):
+            if param in self.tracked:
+                companion = UNREAD if arg is UNREAD else self.of(arg)
+                edge.args.append(self.algebra.absent(self, arg, param) if companion is None else companion)
+
+
+def companion_name(value: Value) -> str:
+    return "d" + value.name if value.name else ""

@@ -1,0 +1,100 @@
+"""Derivatives of order 1 to 5 by every mix of modes: each of the k levels is forward or reverse mode, and all
+2^k give the closed form. A mix is written innermost first.
+
+Reverse over forward mode of order three and more, through loops, recursion and closures, may be refused.
+"""
+
+import itertools
+import math
+
+import pytest
+
+from ctxdispatch import grad, jvp
+from ctxdispatch_contexts.reverse import DerivativeError
+
+
+def forward(f):
+    return lambda x: jvp(f, (x,), (1.0,))[1]
+
+
+MIXES = ["".join(m) for k in range(1, 5) for m in itertools.product("rf", repeat=k)]
+MIXES += ["rrrrr", "fffff", "rfrfr", "frfrf", "rrfff", "ffrrr", "rrrrf", "frrrr"]
+every_mix = pytest.mark.parametrize("mix", MIXES)
+LOW = [m for m in MIXES if len(m) <= 4]
+
+
+def derivative(f, mix):
+    for mode in mix:
+        f = grad(f) if mode == "r" else forward(f)
+    return f
+
+
+def right(f, mix, x, expected):
+    """Or refused, where that may be."""
+    try:
+        found = derivative(f, mix)(x)
+    except DerivativeError as refusal:
+        assert len(mix) > 2 and "fr" in mix, refusal
+        assert f"{__file__}:" in str(refusal)
+    else:
+        assert found == pytest.approx(expected, rel=1e-13)
+
+
+def falling(n, k):
+    return math.prod(range(n - k + 1, n + 1)) if k <= n else 0
+
+
+@every_mix
+def test_sine(mix):
+    expected = (math.sin, math.cos, lambda x: -math.sin(x), lambda x: -math.cos(x))[len(mix) % 4](0.7)
+    assert derivative(math.sin, mix)(0.7) == pytest.approx(expected, rel=1e-13)
+
+
+def power_by_loop(x):
+    r = 1.0
+    for _ in range(4):
+        r *= x
+    return r
+
+
+@every_mix
+def test_power_by_loop(mix):
+    k = len(mix)
+    right(power_by_loop, mix, 1.5, falling(4, k) * 1.5 ** max(4 - k, 0))
+
+
+def by_recursion(x, n):
+    return 1.0 if n == 0 else x * by_recursion(x, n - 1)
+
+
+def recursive_power(x):
+    return by_recursion(x, 4)
+
+
+@pytest.mark.parametrize("mix", LOW)
+def test_recursive_power(mix):
+    k = len(mix)
+    right(recursive_power, mix, 1.5, falling(4, k) * 1.5 ** (4 - k))
+
+
+def capturing(x):
+    scale = 2.0 * x
+
+    def times(y):
+        return scale * y * y
+
+    return times(x) * times(1.0)  # 2 x^3 2 x
+
+
+@every_mix
+def test_function_that_captures(mix):
+    k = len(mix)
+    right(capturing, mix, 1.5, 4.0 * falling(4, k) * 1.5 ** max(4 - k, 0))
+
+
+@pytest.mark.parametrize("mix", [m for m in MIXES if len(m) <= 3])
+def test_fresh_closures_again_and_again(mix):
+    """More than get programs of their own."""
+    for scale in range(1, 13):
+        found = derivative(lambda x: scale * x * x * x, mix)(1.5)  # noqa: B023
+        assert found == pytest.approx(scale * falling(3, len(mix)) * 1.5 ** (3 - len(mix)), rel=1e-13)

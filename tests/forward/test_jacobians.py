@@ -1,0 +1,243 @@
+"""Jacobians and Hessians: by either mode, of any form, against each other and central differences."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from ctxdispatch import grad, hessian, hvp, jacfwd, jacobian, jacrev
+from ctxdispatch_contexts.reverse import DerivativeError
+
+W = np.arange(6.0).reshape(2, 3) / 7.0
+X, Y = np.array([0.5, -1.0, 0.25]), np.array([2.0, -0.3])
+
+BOTH = pytest.mark.parametrize("jac", [jacfwd, jacrev, jacobian], ids=lambda j: j.__name__)
+
+
+def central(f, x, h=1e-6):
+    x = np.asarray(x)
+    rows = []
+    for index in np.ndindex(x.shape):
+        e = np.zeros(x.shape)
+        e[index] = h
+        rows.append((np.asarray(f(x + e)) - np.asarray(f(x - e))) / (2 * h))
+    shape = np.shape(f(x))
+    return np.moveaxis(
+        np.array(rows).reshape(x.shape + shape), range(x.ndim), range(len(shape), len(shape) + x.ndim)
+    )
+
+
+def mixed(x, y):
+    return np.tanh(W @ x) * y
+
+
+FUNCTIONS = {
+    "vector to vector": (lambda x: np.tanh(W @ x), X),
+    "vector to matrix": (lambda x: np.outer(np.sin(x), x), X),
+    "matrix to vector": (lambda a: np.sum(a * a, axis=0), W),
+    "matrix to matrix": (lambda a: a.T @ a, W),
+    "vector to number": (lambda x: np.sum(x**3), X),
+    "number to vector": (lambda t: t * X, 0.5),
+    "number to number": (lambda t: t**3, 0.5),
+    "one element": (lambda x: np.sin(x), np.array([0.3])),
+    "empty argument": (lambda x: np.ones(2) * np.sum(x), np.zeros(0)),
+    "empty result": (lambda x: x[:0], X),
+    "loop": (lambda x: sum([np.roll(x, i) * x for i in range(3)]), X),
+    "constant": (lambda x: np.ones(2), X),
+    "itself": (lambda x: x, X),
+}
+
+
+OPEN = pytest.mark.xfail(
+    raises=DerivativeError, strict=True, reason="the result's type is open: taken for a number"
+)
+
+
+@BOTH
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_shapes_and_values(jac, name, request):
+    if (jac, name) == (jacrev, "loop"):
+        request.applymarker(OPEN)
+    f, x = FUNCTIONS[name]
+    found = jac(f)(x)
+    assert np.shape(found) == np.shape(f(x)) + np.shape(x)
+    expected = central(f, x) if np.size(x) else np.zeros(np.shape(found))
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+
+
+@BOTH
+def test_argnums(jac):
+    dx, dy = jac(mixed, (0, 1))(X, Y)
+    np.testing.assert_allclose(dx, central(lambda x: mixed(x, Y), X), atol=1e-8)
+    np.testing.assert_allclose(dy, central(lambda y: mixed(X, y), Y), atol=1e-8)
+    np.testing.assert_allclose(jac(mixed, 1)(X, Y), dy)
+    np.testing.assert_allclose(jac(mixed, -1)(X, Y), dy)
+    (only,) = jac(mixed, (1,))(X, Y)
+    np.testing.assert_allclose(only, dy)
+    first, second = jac(mixed, [1, 0])(X, Y)
+    np.testing.assert_allclose(first, dy)
+    np.testing.assert_allclose(second, dx)
+
+
+@BOTH
+def test_argnums_out_of_range(jac):
+    with pytest.raises(DerivativeError, match="argnums 2 is out of range"):
+        jac(mixed, 2)(X, Y)
+
+
+@pytest.mark.parametrize("jac", [jacfwd, jacobian], ids=lambda j: j.__name__)
+def test_has_aux(jac):
+    found, aux = jac(lambda x: (np.sin(x), "aux"), has_aux=True)(X)
+    assert aux == "aux"
+    np.testing.assert_allclose(found, np.diag(np.cos(X)))
+
+
+@BOTH
+def test_float32(jac):
+    found = jac(lambda x: np.sin(x))(X.astype(np.float32))
+    assert found.dtype == np.float32
+
+
+@BOTH
+@pytest.mark.parametrize("bad", [np.arange(3), 3, "text", [1.0, 2.0], None])
+def test_arguments_that_have_no_jacobian(jac, bad):
+    with pytest.raises(DerivativeError, match="'x'|argument"):
+        jac(lambda x: x)(bad)
+
+
+@BOTH
+def test_what_is_no_function(jac):
+    with pytest.raises(DerivativeError, match="function"):
+        jac(3.0)(X)
+
+
+@BOTH
+def test_results_own_their_memory(jac):
+    x = X.copy()
+    g = jac(lambda x: W @ x)
+    first = g(x)
+    first[...] = 7.0
+    np.testing.assert_allclose(g(x), W)
+    np.testing.assert_array_equal(x, X)
+
+
+@BOTH
+def test_complex_arguments_are_refused(jac):
+    """Whether the function is holomorphic, only its author knows."""
+    with pytest.raises(TypeError, match="argument 'z' .* is complex"):
+        jac(lambda z: np.sum(np.abs(z) ** 2))(np.array([1.0 + 2.0j, -0.5j]))
+
+
+def test_complex_results():
+    x = np.array([0.3, 0.7])
+    expected = np.diag(1j * np.exp(1j * x))
+    np.testing.assert_allclose(jacfwd(lambda x: np.exp(1j * x))(x), expected)
+    np.testing.assert_allclose(jacobian(lambda x: np.exp(1j * x)[:1])(x), expected[:1])
+    with pytest.raises(TypeError, match="jacrev needs a real result"):
+        jacrev(lambda x: np.exp(1j * x))(x)
+
+
+def test_other_shapes_and_types_on_later_calls():
+    g = jacobian(lambda x: np.sin(x) * 2.0)
+    for x in (X, 0.5, np.ones((2, 2)), X.astype(np.float32), np.ones(1), X):
+        np.testing.assert_allclose(g(x), central(lambda x: np.sin(x) * 2.0, np.asarray(x, float)), atol=1e-6)
+
+
+# -- Hessians ------------------------------------------------------------------------------------------------
+
+
+def energy(x, a=1.5):
+    return a * np.sum(np.exp(x)) + np.sum(x[1:] * x[:-1] ** 2)
+
+
+def test_hessian():
+    expected = central(grad(energy), X)
+    np.testing.assert_allclose(hessian(energy)(X), expected, atol=1e-8)
+    for outer in (jacfwd, jacrev):
+        for inner in (grad, jacrev, jacfwd):
+            np.testing.assert_allclose(outer(inner(energy))(X), expected, atol=1e-8)
+    np.testing.assert_allclose(hvp(energy, (X,), (np.ones(3),)), expected @ np.ones(3), atol=1e-7)
+
+
+def test_hessian_argnums_and_aux():
+    f = lambda x, y: (np.sum(x) ** 2 * np.sum(y**3), "aux")  # noqa: E731
+    h, aux = hessian(f, has_aux=True)(X, Y)
+    assert aux == "aux"
+    np.testing.assert_allclose(h, 2 * np.sum(Y**3) * np.ones((3, 3)))
+    g = lambda x, y: f(x, y)[0]  # noqa: E731
+    np.testing.assert_allclose(hessian(g, 1)(X, Y), np.sum(X) ** 2 * np.diag(6 * Y))
+    (xx, xy), (yx, yy) = hessian(g, (0, 1))(X, Y)
+    np.testing.assert_allclose(xx, h)
+    np.testing.assert_allclose(xy, yx.T)
+    np.testing.assert_allclose(yy, hessian(g, 1)(X, Y))
+
+
+def test_hessian_of_a_number():
+    assert hessian(lambda x: x**4)(2.0) == 48.0
+    assert np.shape(hessian(lambda x: np.sum(x))(X)) == (3, 3)
+
+
+def test_jacobians_within_gradients():
+    def total(x):
+        return np.sum(jacfwd(lambda x: np.sin(x) * x)(x))
+
+    np.testing.assert_allclose(grad(total)(X), 2 * np.cos(X) - X * np.sin(X))
+
+
+def test_fresh_closures_again_and_again():
+    for k in range(1, 13):
+        np.testing.assert_allclose(jacobian(lambda x: k * x * x)(X), np.diag(2 * k * X))  # noqa: B023
+        np.testing.assert_allclose(hessian(lambda x: k * np.sum(x**2))(X), 2 * k * np.eye(3), atol=1e-15)  # noqa: B023
+
+
+# -- small programs ------------------------------------------------------------------------------------------
+
+STEPS = [
+    "np.sin({a})", "{a} * {b}", "{a} + {b}", "np.cumsum({a})", "{a}[::-1]", "V @ {a}", "np.exp(0.3 * {a})",
+    "{a} / (2.0 + {b} * {b})", "np.where({a} > 0, {a}, {b})", "np.roll({a}, 1)", "{a} * {b}[0]",
+    "np.sum({a}) * {b}",
+]  # fmt: skip
+RESULTS = ["{a}", "{a}[1:]", "np.outer({a}, {b})", "np.sum({a})", "np.stack([{a}, {b}])"]
+
+
+@settings(max_examples=25, phases=[Phase.generate])
+@given(seed=st.integers(0, 10**6))
+def test_random_programs(seed):
+    rng = random.Random(seed)
+    names, lines = ["x"], []
+    for i in range(rng.randint(1, 4)):
+        lines.append(f"    v{i} = " + rng.choice(STEPS).format(a=rng.choice(names), b=rng.choice(names)))
+        names.append(f"v{i}")
+    lines.append("    return " + rng.choice(RESULTS).format(a=names[-1], b=rng.choice(names)))
+    space = {"np": np, "V": np.arange(9.0).reshape(3, 3) / 9.0}
+    source = "def f(x):\n" + "\n".join(lines)
+    exec(source, space)
+    f = space["f"]
+    expected = central(f, X)
+    for jac in (jacfwd, jacrev, jacobian):
+        np.testing.assert_allclose(jac(f)(X), expected, rtol=1e-6, atol=1e-7, err_msg=source)
+
+
+# -- zeros, numbers ------------------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("f", [lambda x: np.ones(2), np.floor, lambda x: np.sign(x[:2])])
+def test_what_does_not_vary_has_zeros(jac, f):
+    x = np.array([1.5, 2.5, 3.5])
+    np.testing.assert_array_equal(jac(f)(x), np.zeros((len(f(x)), 3)))
+
+
+@BOTH
+def test_an_argument_that_is_not_read_has_zeros(jac):
+    x = np.array([1.0, 2.0, 3.0])
+    first, second = jac(lambda x, y: x * 2.0, argnums=(0, 1))(x, x)
+    np.testing.assert_array_equal(first, 2.0 * np.eye(3))
+    np.testing.assert_array_equal(second, np.zeros((3, 3)))
+
+
+@BOTH
+def test_with_respect_to_a_number(jac):
+    np.testing.assert_array_equal(jac(lambda x: x * np.arange(3.0))(2.0), np.arange(3.0))

@@ -1,0 +1,38 @@
+"""`linearize`: the value, and a linear function to be called again and again."""
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, jvp, linearize
+from ctxdispatch_contexts.reverse import DerivativeError
+
+
+def f(x, y):
+    return np.sin(x) * y
+
+
+X, Y = np.array([0.3, -0.5]), np.array([2.0, 1.0])
+
+
+def test_value_and_linear_function():
+    y, push = linearize(f, X, Y)
+    np.testing.assert_array_equal(y, f(X, Y))
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        dx, dy = rng.normal(size=(2, 2))
+        np.testing.assert_allclose(push(dx, dy), jvp(f, (X, Y), (dx, dy))[1])
+        np.testing.assert_allclose(push(2 * dx, 2 * dy), 2 * push(dx, dy))
+        np.testing.assert_allclose(push(dx, None), jvp(f, (X, Y), (dx, None))[1])
+
+
+def test_of_a_gradient():
+    y, push = linearize(grad(lambda x: np.sum(x**3)), X)
+    np.testing.assert_allclose(push(np.ones(2)), 6 * X)
+
+
+def test_bad_tangents():
+    _, push = linearize(f, X, Y)
+    with pytest.raises(DerivativeError, match="argument 1"):
+        push(X, np.ones(3))
+    with pytest.raises(DerivativeError, match="2 primals and 1 tangents"):
+        push(X)
