@@ -8,7 +8,9 @@ to where its ways meet again, so a loop that surely ends and computes nothing go
 
 from __future__ import annotations
 
+import functools
 import operator
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
@@ -109,17 +111,20 @@ class _Liveness:
         """An iterator over something of known length, made here, that nobody else takes items from."""
         type_ = effects.operand_type(iterator)
         maker = self.makers.get(iterator) if isinstance(iterator, Value) else None
-        if maker is None or not isinstance(type_, IterOf) or not type_.plain or self._reads(iterator) != 1:
+        if maker is None or not isinstance(type_, IterOf) or not type_.plain or self._reads[iterator] != 1:
             return False
         inner = [a for a in maker.args if isinstance(effects.operand_type(a), IterOf)]
         return effects.removable(maker) and all(map(self._own, inner))
 
-    def _reads(self, operand: Operand) -> int:
-        reads = 0
+    @functools.cached_property
+    def _reads(self) -> Counter[Operand]:
+        reads: Counter[Operand] = Counter()
         for block in self.tree.order:
-            reads += sum(o is operand for op in block.ops for o in op.operands())
-            reads += sum(o is operand for o in (block.terminator.operands() if block.terminator else ()))
-            reads += sum(a is operand for edge in block.edges() for a in edge.args)
+            for op in block.ops:
+                reads.update(op.operands())
+            reads.update(block.terminator.operands() if block.terminator else ())
+            for edge in block.edges():
+                reads.update(edge.args)
         return reads
 
     def block(self, block: Block) -> None:

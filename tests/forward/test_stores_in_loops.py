@@ -230,5 +230,5 @@ REFUSED = [
 @pytest.mark.parametrize("f", REFUSED, ids=lambda f: f.__name__)
 def test_refused_where_it_stands(f):
     for derivative in (lambda: jvp(f, (X,), (np.ones(3),)), lambda: jacfwd(f)(X)):
-        with pytest.raises(MutationError, match=rf"test_stores.py:\d+ in {f.__name__}: .* in place"):
+        with pytest.raises(MutationError, match=rf"test_stores_in_loops.py:\d+ in {f.__name__}: .* in place"):
             derivative()

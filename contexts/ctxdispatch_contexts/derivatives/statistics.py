@@ -37,9 +37,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         return np.mean(a, axis=axis, keepdims=keep)
     w = np.asarray(weights)
     if w.shape != a.shape:
-        shape = [1] * a.ndim
-        shape[axis] = a.shape[axis]
-        w = np.broadcast_to(w.reshape(shape), a.shape)
+        axis %= a.ndim
+        w = np.broadcast_to(w.reshape((1,) * axis + (-1,) + (1,) * (a.ndim - axis - 1)), a.shape)
     total = np.sum(w, axis=axis, keepdims=keep)
     mean = np.sum(a * w, axis=axis, keepdims=keep) / total
     return (mean, total) if returned else mean

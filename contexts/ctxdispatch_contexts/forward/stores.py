@@ -20,7 +20,7 @@ from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
 from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import operand_type
-from ctxdispatch_contexts.reverse.aliases import GLOBAL, NOTHING, Sites, is_outside, loose
+from ctxdispatch_contexts.reverse.aliases import GLOBAL, NOTHING, Sites, is_outside
 from ctxdispatch_contexts.reverse.stores import LostStores, changed, may_rebind
 
 
@@ -113,14 +113,17 @@ class Stores:
         """Something that varies is put into the target, or may be in it."""
         if self._gives(op):
             return True
-        sites = loose(self.lost.objects.of(target))
-        return any(not sites.isdisjoint(loose(self.lost.objects.of(v))) for v in self.active)
+        sites = self._loosely(self.lost.objects.of(target))
+        return any(not sites.isdisjoint(self._loosely(self.lost.objects.of(v))) for v in self.active)
+
+    def _loosely(self, sites: Sites) -> Sites:
+        return self.lost.objects.loose(sites)
 
     def _is_followed(self, op: Op, target: Operand) -> bool:
         """It has a tangent, and so has all that may be the same; or it is not read again."""
         if self._ours(op):
             return target in self.active
-        sites = loose(self.lost.objects.of(target))
+        sites = self._loosely(self.lost.objects.of(target))
         if not sites or (self.lost.inner and GLOBAL in sites):
             return False
         return not any(self._is_read(operand, sites, op) for operand in self.lost.uses)
@@ -128,7 +131,7 @@ class Stores:
     def _is_read(self, operand: Operand, sites: Sites, store: Op) -> bool:
         """`operand` may hold one of the objects, and is used after the store, for the result's sake."""
         if isinstance(operand_type(operand), T.ArrayOf) or sites.isdisjoint(
-            loose(self.lost.objects.reach(operand))
+            self._loosely(self.lost.objects.reach(operand))
         ):
             return False
         order, here = self.lost.order, self.lost.order.place[store]

@@ -195,17 +195,20 @@ def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: s
     graph, changed = prepared.graph, False
     made = _made_functions(graph)
     prepared.maker = {r: op for _, op in graph.ops() for r in op.results}
+    size = _size(graph)
     for block in list(graph.blocks):
         at: Block = block
         for op in list(block.ops):
-            if op in stuck or sum(len(b.ops) for b in graph.blocks) > MAX_OPS:
-                continue
-            rest = _rewrite(prepared, at, op, made, has_rule)
-            if rest is None:
-                continue
-            changed = True
-            at = rest
+            rest = None
+            if op not in stuck and size <= MAX_OPS:
+                rest = _rewrite(prepared, at, op, made, has_rule)
+            if rest is not None:
+                changed, at, size = True, rest, _size(graph)
     return changed
+
+
+def _size(graph: Graph) -> int:
+    return sum(len(block.ops) for block in graph.blocks)
 
 
 def _made_functions(graph: Graph) -> dict[Value, Op]:

@@ -1,7 +1,7 @@
 """Which objects the values of a graph may be: a points-to analysis, insensitive to order.
 
 An object is the op that made it, a parameter for what the caller gave there, or GLOBAL for whatever else was
-there before. (Two parameters, or a parameter and a global, may be one: see `loose`.) `of` gives the objects
+there before. (Two parameters, or a parameter and a global, may be one: see `Objects.loose`.) `of` gives the objects
 that a value may be (an array's views are that array), `held` those that an object may have as items,
 attributes or contents. Values of immutable types are no objects. Whatever a callee is not known to do, it may
 do.
@@ -10,6 +10,7 @@ do.
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -59,48 +60,90 @@ NEW_ARRAYS = frozenset(
 
 
 class Objects:
-    """The analysis of one graph."""
+    """The analysis of one graph. Within it a set of objects is an int, bit i for the object number i."""
 
     def __init__(self, graph: Graph) -> None:
-        self._reach: dict[Sites, Sites] = {}
-        self._of: dict[Value, Sites] = {p: frozenset({p}) for p in graph.params if not _immutable(p)}
-        self._of.update(dict.fromkeys(graph.cells, frozenset({GLOBAL})))
-        self._held: dict[Any, Sites] = {p: frozenset({p}) for p in graph.params}
-        self._held[GLOBAL] = frozenset({GLOBAL})
-        self._arrays = {p for p in graph.params if isinstance(p.type, T.ArrayOf)}
-        self._looks_at: dict[Any, Sites] = {}
-        self._grows = True
-        while self._grows:
-            self._grows = False
+        self._sites: list[Any] = []
+        self._number: dict[Any, int] = {}
+        self._held: list[int] = []
+        self._looks_at: list[int] = []
+        self._arrays = 0
+        self._growth = 0
+        self._reach: dict[int, tuple[int, int]] = {}
+        self._named: dict[int, Sites] = {0: NOTHING}
+        self._loose: dict[Sites, Sites] = {}
+        self._of: dict[Value, int] = {}
+        self._start(graph)
+        before = -1
+        while before != self._growth:
+            before = self._growth
             for block in graph.blocks:
                 self._block(block)
 
     def of(self, operand: Operand) -> Sites:
-        if isinstance(operand, Value):
-            return self._of.get(operand, NOTHING)
-        plain = operand is UNDEF or is_code(operand.value) or _immutable(operand)
-        return NOTHING if plain else frozenset({GLOBAL})
+        return self._sets(self._bits(operand))
 
     def reach(self, operand: Operand) -> Sites:
         """The objects that `operand` may be or hold, at any depth."""
-        start = self.of(operand)
-        if self._grows:
-            return self._closure(start)
-        if start not in self._reach:
-            self._reach[start] = self._closure(start)
-        return self._reach[start]
+        return self._sets(self._closure(self._bits(operand)))
 
-    def _closure(self, start: Sites) -> Sites:
-        found, work = set(), list(start)
-        while work:
-            site = work.pop()
-            if site not in found:
-                found.add(site)
-                work += self._held.get(site, NOTHING) | self._looks_at.get(site, NOTHING)
-        return frozenset(found)
+    def loose(self, sites: Sites) -> Sites:
+        """With one thing from outside there may be any other."""
+        if sites not in self._loose:
+            self._loose[sites] = frozenset([GLOBAL if is_outside(site) else site for site in sites])
+        return self._loose[sites]
 
-    def _items(self, operand: Operand) -> Sites:
-        return frozenset().union(*[self._held.get(site, NOTHING) for site in self.of(operand)])
+    # -- sets of objects -------------------------------------------------------------------------------------
+
+    def _start(self, graph: Graph) -> None:
+        self._global = self._bit(GLOBAL)
+        self._held[0] = self._global
+        self._of.update(dict.fromkeys(graph.cells, self._global))
+        for param in graph.params:
+            self._held[self._bit(param).bit_length() - 1] = self._bit(param)
+            if not _immutable(param):
+                self._of[param] = self._bit(param)
+            if isinstance(param.type, T.ArrayOf):
+                self._arrays |= self._bit(param)
+
+    def _bit(self, site: Any) -> int:
+        if site not in self._number:
+            self._number[site] = len(self._sites)
+            self._sites.append(site)
+            self._held.append(0)
+            self._looks_at.append(0)
+        return 1 << self._number[site]
+
+    def _sets(self, bits: int) -> Sites:
+        if bits not in self._named:
+            self._named[bits] = frozenset(self._sites[i] for i in _numbers(bits))
+        return self._named[bits]
+
+    def _bits(self, operand: Operand) -> int:
+        if isinstance(operand, Value):
+            return self._of.get(operand, 0)
+        plain = operand is UNDEF or is_code(operand.value) or _immutable(operand)
+        return 0 if plain else self._global
+
+    def _closure(self, start: int) -> int:
+        growth, found = self._reach.get(start, (-1, 0))
+        if growth == self._growth:
+            return found
+        found, ahead = 0, start
+        while ahead:
+            found |= ahead
+            next_ = 0
+            for i in _numbers(ahead):
+                next_ |= self._held[i] | self._looks_at[i]
+            ahead = next_ & ~found
+        self._reach[start] = self._growth, found
+        return found
+
+    def _items(self, operand: Operand) -> int:
+        found = 0
+        for i in _numbers(self._bits(operand)):
+            found |= self._held[i]
+        return found
 
     # -- the fixpoint ----------------------------------------------------------------------------------------
 
@@ -112,32 +155,31 @@ class Objects:
             self._raise(block.terminator.body.target.params[0], self._items(iterator))
         for edge in block.edges():
             for param, arg in passed(block.terminator, edge):
-                self._raise(param, self.of(arg))
+                self._raise(param, self._bits(arg))
 
-    def _raise(self, value: Value, sites: Sites) -> None:
-        old = self._of.get(value, NOTHING)
-        if not _immutable(value) and not sites <= old:
-            self._of[value] = old | sites
-            self._grows = True
+    def _raise(self, value: Value, bits: int) -> None:
+        old = self._of.get(value, 0)
+        if bits & ~old and not _immutable(value):
+            self._of[value] = old | bits
+            self._growth += 1
 
-    def _hold(self, holder: Any, sites: Sites) -> None:
-        old = self._held.get(holder, NOTHING)
-        if holder not in self._arrays and not sites <= old:
-            self._held[holder] = old | sites
-            self._grows = True
+    def _hold(self, holders: int, bits: int) -> None:
+        for i in _numbers(holders & ~self._arrays):
+            if bits & ~self._held[i]:
+                self._held[i] |= bits
+                self._growth += 1
 
     def _op(self, op: Op) -> None:
         fn = op.fn if hashable(op.fn) else None
         if fn in STORES or fn is operator.setitem:
-            stored = [s for a in op.args[1:] for s in (self.of(a) | self._items(a))]
-            for site in self.of(op.args[0]):
-                self._hold(site, frozenset(stored))
+            for operand in op.args[1:]:
+                self._hold(self._bits(op.args[0]), self._bits(operand) | self._items(operand))
         elif fn in MAKES or fn in COPIES or fn in ITERATES:
             self._make(op, fn)
         elif fn in READS:
             cls = T.cls_of(operand_type(op.args[0]))
-            view = self.of(op.args[0]) if cls in (None, np.ndarray) else NOTHING
-            self._give(op, view | (NOTHING if cls is np.ndarray else self._items(op.args[0])))
+            view = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
+            self._give(op, view | (0 if cls is np.ndarray else self._items(op.args[0])))
         elif fn in NEW_ARRAYS or elementwise(fn) is not None:
             self._make(op, list)  # of sequences, the sum holds their items
         elif vjp_rule(fn) is not None or has_zero_derivative(fn):
@@ -146,43 +188,51 @@ class Objects:
             self._unknown(op)
 
     def _make(self, op: Op, fn: Any) -> None:
+        made = self._bit(op)
         for operand in op.args:
             if fn in MAKES or T.cls_of(operand_type(operand)) not in (list, tuple, dict):
-                self._hold(op, self.of(operand))
+                self._hold(made, self._bits(operand))
             if fn not in MAKES:
-                self._hold(op, self._items(operand))
-            if fn in ITERATES:
-                self._looks_at[op] = self._looks_at.get(op, NOTHING) | self.of(operand)
-        self._give(op, frozenset({op}))
+                self._hold(made, self._items(operand))
+            if fn in ITERATES and self._bits(operand) & ~self._looks_at[self._number[op]]:
+                self._looks_at[self._number[op]] |= self._bits(operand)
+                self._growth += 1
+        self._give(op, made)
 
     def _view(self, op: Op) -> None:
         """A function of NumPy: a new array or a view, or a list of such."""
+        given = self._bit(op)
         for operand in op.args:
-            self._hold(op, self.of(operand) | self._items(operand))
-        arrays = [self.of(a) for a in op.args if T.cls_of(operand_type(a)) not in (list, tuple, dict)]
-        self._give(op, frozenset({op}).union(*arrays))
+            self._hold(self._bit(op), self._bits(operand) | self._items(operand))
+            if T.cls_of(operand_type(operand)) not in (list, tuple, dict):
+                given |= self._bits(operand)
+        self._give(op, given)
 
     def _unknown(self, op: Op) -> None:
-        seen = frozenset().union(*[self.reach(a) for a in op.operands()])
+        seen = 0
+        for operand in op.operands():
+            seen |= self._bits(operand)
+        seen = self._closure(seen)
         if runs_python(op):
-            for site in seen:
-                self._hold(site, seen)
-            self._give(op, frozenset({GLOBAL}))
-        self._give(op, seen | {op})
+            self._hold(seen, seen)
+            self._give(op, self._global)
+        self._give(op, seen | self._bit(op))
 
-    def _give(self, op: Op, sites: Sites) -> None:
+    def _give(self, op: Op, bits: int) -> None:
         for result in op.results:
-            self._raise(result, sites)
+            self._raise(result, bits)
+
+
+def _numbers(bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
 def is_outside(site: Any) -> bool:
     """It was there before the program began."""
     return site is GLOBAL or isinstance(site, Value)
-
-
-def loose(sites: Sites) -> frozenset[Any]:
-    """With one thing from outside there may be any other."""
-    return frozenset([GLOBAL if is_outside(site) else site for site in sites])
 
 
 HARMLESS = {
@@ -211,4 +261,4 @@ def _immutable(operand: Operand) -> bool:
     return type_ is not T.Never and effects.immutable(type_)
 
 
-__all__ = ["GLOBAL", "Objects", "Sites", "is_outside", "loose", "runs_python"]
+__all__ = ["GLOBAL", "Objects", "Sites", "is_outside", "runs_python"]

@@ -65,3 +65,8 @@ def expand(cotangent: Any, primal: Any) -> Any:
 def full(cotangent: Any, primal: Any) -> Any:
     """`expand`, where a merge of cotangents may have been the zero 0.0. `tidy` knows whether."""
     return expand(cotangent, primal)
+
+
+def full_result(cotangent: Any, primal: Any) -> Any:
+    """`full`, for the caller, who gets an array of zeros where `tidy` finds that nothing arrives."""
+    return expand(cotangent, primal)

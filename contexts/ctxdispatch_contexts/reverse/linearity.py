@@ -321,7 +321,7 @@ def one_entry(g: Any, key: Any, bar: Any) -> Any:
 # -- types ---------------------------------------------------------------------------------------------------
 
 returning(
-    like_argument(1), fitting.unbroadcast, fitting.expand, fitting.full, fitting.fitted, project,
+    like_argument(1), fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, fitting.fitted, project,
     releasing.finish, releasing.released,
 )  # fmt: skip
 returning(first_if_numeric, releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied)

@@ -244,6 +244,7 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
             bar = adjoint.call(fitting.full, bar, adjoint.shaped(param), type=param.type)
         bar = strict(adjoint, bar, param)
         if bar_is(bar, param.type):
+            bar = adjoint.call(fitting.full_result, bar, adjoint.shaped(param), type=param.type)
             return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
     return adjoint.call(releasing.finish if inner else releasing.released, bar, param)
 

@@ -28,7 +28,7 @@ from ctxdispatch_contexts.programs.assigned import assigned_globals
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
-from ctxdispatch_contexts.reverse.aliases import GLOBAL, Objects, is_outside, loose, runs_python
+from ctxdispatch_contexts.reverse.aliases import GLOBAL, Objects, Sites, is_outside, runs_python
 
 MUTATORS = frozenset({
     operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort,
@@ -131,11 +131,16 @@ class Needed:
         self.objects = objects
         self.values: set[Value] = set()
         self.sites: set[Any] = {GLOBAL, *graph.params} if all_outside else set()
+        self._outside = all_outside
         size = -1
         while size != len(self.values) + len(self.sites):
             size = len(self.values) + len(self.sites)
             for block in reversed(graph.blocks):
                 self._block(block)
+
+    def any(self, sites: Sites) -> bool:
+        """One of them may be needed; what is outside may be anything outside."""
+        return not self.sites.isdisjoint(sites) or (self._outside and any(map(is_outside, sites)))
 
     def _block(self, block: Block) -> None:
         if isinstance(block.terminator, Return):
@@ -154,14 +159,16 @@ class Needed:
     def _stores(self, op: Op) -> bool:
         target = changed(op)
         if target is not None:
-            return not loose(frozenset(self.sites)).isdisjoint(loose(self.objects.of(target)))
+            return self.any(self.objects.of(target))
         return runs_python(op) and any(
             not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands()
         )
 
     def _need(self, operand: Operand) -> None:
         if isinstance(operand, Const) or (_may_carry(operand) and operand not in self.values):
-            self.sites |= self.objects.reach(operand)
+            reached = self.objects.reach(operand)
+            self.sites |= reached
+            self._outside = self._outside or any(map(is_outside, reached))
             if isinstance(operand, Value):
                 self.values.add(operand)
 
@@ -224,8 +231,8 @@ class LostStores:
         target = changed(op)
         if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
             return False
-        sites = loose(self.objects.of(target))
-        if loose(frozenset(self.needed.sites)).isdisjoint(sites):
+        sites = self.objects.loose(self.objects.of(target))
+        if not self.needed.any(sites):
             return False
         if not self._reversed(op):
             return True
@@ -255,7 +262,7 @@ class LostStores:
         here = self.order.place[store]
         made = site if site is not GLOBAL else None
         for operand, places in self.uses.items():
-            if operand is target or site not in loose(self.objects.reach(operand)):
+            if operand is target or site not in self.objects.loose(self.objects.reach(operand)):
                 continue
             if not self._independent(operand, here, site, made):
                 continue
@@ -317,11 +324,11 @@ def stale_stores(
     order = Order(graph)
     readers: dict[Any, set[Op]] = {}
     for value, reader in reads:
-        for site in loose(objects.reach(value)) if reader in order.place else ():
+        for site in objects.loose(objects.reach(value)) if reader in order.place else ():
             readers.setdefault(site, set()).add(reader)
     found: dict[Op, Op] = {}
     for store, target in stores:
-        for site in loose(objects.of(target)):
+        for site in objects.loose(objects.of(target)):
             for reader in readers.get(site, ()):
                 if store not in found and order.after(order.place[reader], order.place[store], site):
                     found[store] = reader

@@ -41,8 +41,13 @@ LINEAR = frozenset(
 )
 """Zero for a zero first operand."""
 
+DELIVERS = frozenset({releasing.finish, releasing.released, releasing.own, releasing.number})
+"""What the caller gets is never the internal zero."""
+
+FULLS = (fitting.full, fitting.full_result)
+
 effects.assume_removable(
-    rewind, steps, fitting.full, fitting.expand, fitting.unbroadcast, cotangents.project,
+    rewind, steps, *FULLS, fitting.expand, fitting.unbroadcast, cotangents.project,
     releasing.finish, releasing.released, releasing.own, releasing.number, cotangents.whole,
     cotangents.entry_of, walking.from_items, walking.unzip, walking.backwards, walking.by_key,
     containers.by_position,
@@ -94,6 +99,8 @@ def _is_zero(fn: Any, zeros: list[bool]) -> bool:
     """Of a function of which some arguments are zero."""
     if fn in LINEAR:
         return zeros[0]
+    if fn in DELIVERS:
+        return False
     rule = linearity(fn)
     if rule is None:
         return False
@@ -131,10 +138,10 @@ def _drop_fulls(graph: Graph) -> None:
     for block in graph.blocks:
         kept = []
         for op in block.ops:
-            if op.fn is fitting.full and op.args[0] not in maybe:
+            if op.fn in FULLS and op.args[0] not in maybe and op.args[0] is not NONE:
                 replaced[op.result] = op.args[0]
                 continue
-            if op.fn is fitting.full:
+            if op.fn in FULLS:
                 op.callee = Const(fitting.expand)
             kept.append(op)
         block.ops = kept
