@@ -21,7 +21,7 @@ from ctxdispatch_contexts.programs.scaling import known_number, partial_of, prod
 
 def push_row(shapes: Shapes, run: Companions, op: Op, row: Elementwise) -> None:
     """`op` has been emitted; its result's tangent is the sum of those of its operands, scaled."""
-    if row.name == "mul" and op.args[0] is op.args[1]:
+    if row.name == "mul" and op.args[0] is op.args[1] and run.of(op.args[0]) is not None:
         terms = [_square(shapes, run, op)]
     else:
         terms = [

@@ -140,9 +140,8 @@ def _joint(shapes: Shapes, run: Companions, op: Op, at: list[int]) -> Operand:
 def _separate(shapes: Shapes, run: Companions, op: Op, at: list[int]) -> list[Operand]:
     terms: list[Operand] = []
     for i in at:
-        tangent = run.of(op.args[i])
-        if tangent is not None:
-            args = [*op.args[:i], tangent, *op.args[i + 1 :]]
+        if run.of(op.args[i]) is not None:
+            args = [*op.args[:i], filled(shapes, run, op, op.args[i]), *op.args[i + 1 :]]
             terms.append(_call(shapes, run, op, args, i))
     return terms
 
@@ -215,14 +214,22 @@ def fill(tangent: Any, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         parts = [None] * len(value) if tangent is None else tangent
         return [fill(d, v) for d, v in zip(parts, value, strict=True)]
-    return np.zeros(np.shape(value)) if tangent is None else tangent
+    return zeros_for(value) if tangent is None else tangent
 
 
 def fill_block(tangent: Any, value: Any, k: int) -> Any:
     if isinstance(value, (list, tuple)):
         parts = [None] * len(value) if tangent is None else tangent
         return [fill_block(d, v, k) for d, v in zip(parts, value, strict=True)]
-    return np.zeros((k, *np.shape(value))) if tangent is None else tangent
+    return zeros_for(value, k) if tangent is None else tangent
+
+
+def zeros_for(value: Any, *lead: int) -> Any:
+    """The tangent 0 of a number or an array, in its precision."""
+    if type(value) in (int, float) and not lead:
+        return 0.0
+    dtype = getattr(value, "dtype", np.dtype(type(value)))
+    return np.zeros((*lead, *np.shape(value)), dtype if dtype.kind in "fc" else float)
 
 
 effects.assume_removable(plus, fill, fill_block)

@@ -23,8 +23,11 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 from ctxdispatch_contexts.programs.operands import operand_type, rule_of
+from ctxdispatch_contexts.programs.refusals import no_cotangent, refuse_floats
 from ctxdispatch_contexts.programs.rules import (
+    arity,
     as_array,
     call_rule,
     entry_of_tuple,
@@ -62,6 +65,10 @@ def _term(
     tangent: Operand,
 ) -> Operand:  # fmt: skip
     y, arg = op.result, args[at]
+    if position >= (arity(rule) or position + 1):
+        refusal = Refusal(DerivativeError, no_cotangent(op, op.args[at]), op.pos)
+        run.call(refuse_floats, op.args[at], Const(refusal))
+        return NONE
     types = tuple(map(T.plain, (operand_type(y), *map(operand_type, args))))
     graph = transpose(rule, types, op.kwnames, position, T.widen(T.plain(operand_type(arg))))
     if isinstance(graph.entry.terminator, Return) and _is_none(graph.entry.terminator.value):

@@ -49,7 +49,7 @@ def items(tangent: Any, iterable: Any) -> Any:
 
 
 def items_of_block(tangent: Any, iterable: Any) -> Any:
-    if isinstance(iterable, np.ndarray) and tangent is not None:
+    if isinstance(iterable, np.ndarray) and isinstance(tangent, np.ndarray):
         return rows_of_block(tangent)
     return items(tangent, iterable)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, hashable
+from ctxdispatch.ir.graph import Const, Op, Operand, hashable
 from ctxdispatch_contexts.programs.derived import makes_derivatives
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, Refusal, described
 from ctxdispatch_contexts.programs.operands import INPLACE
@@ -25,6 +27,29 @@ def refusal_of(op: Op, *, in_place: bool = False) -> Refusal:
     if in_place or (hashable(op.fn) and op.fn in STORES_IN_PLACE):
         return Refusal(MutationError, mutation_message(op), op.pos)
     return Refusal(MissingRuleError, missing_message(op), op.pos)
+
+
+def refuse_floats(arg: Any, refuse: Refusal) -> None:
+    """Indices, shapes and flags have no cotangent; what has floats in it should have one."""
+    if _has_floats(arg):
+        refuse()
+
+
+def _has_floats(arg: Any) -> bool:
+    if isinstance(arg, (list, tuple)):
+        return any(map(_has_floats, arg))
+    if isinstance(arg, np.ndarray):
+        return arg.dtype.kind in "fc"
+    return isinstance(arg, (float, complex, np.inexact))
+
+
+def no_cotangent(op: Op, operand: Operand) -> str:
+    at = op.args.index(operand) - len(op.args) + len(op.kwnames)
+    which = repr(op.kwnames[at]) if at >= 0 else str(at + len(op.args) - len(op.kwnames))
+    return (
+        f"{described(op.fn)} has no derivative with respect to its argument {which}; keep that one out of "
+        "the derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
+    )
 
 
 def mutation_message(op: Op) -> str:

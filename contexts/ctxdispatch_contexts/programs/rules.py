@@ -160,6 +160,23 @@ def call_rule(
     return build.call(rule, *args, kwnames=kwnames)
 
 
+@lru_cache(maxsize=4096)
+def arity(rule: Callable[..., Any]) -> int | None:
+    """How many cotangents `rule` returns at the most; None where its code does not say."""
+    if not isinstance(rule, FunctionType):
+        return None
+    try:
+        graph = _lifted(rule)
+    except UnsupportedSyntax:
+        return None
+    length = {
+        op.result: len(op.args) for _, op in graph.ops() if op.fn is primitives.build_tuple and op.results
+    }
+    ends = [b.terminator.value for b in graph.blocks if isinstance(b.terminator, Return)]
+    known = bool(ends) and all(v in length for v in ends)
+    return max(length[v] for v in ends) if known else None  # type: ignore[index]
+
+
 def items_of(build: Builder, operand: Operand, n: int) -> list[Operand]:
     """The first n entries of a tuple that a rule or pullback returned, None for those it does not have."""
     return [entry or Const(None) for entry in (entry_of_tuple(build, operand, i) for i in range(n))]
@@ -190,13 +207,15 @@ def entry_of_tuple(build: Builder, operand: Operand, i: int) -> Operand | None:
 def rule_positions(
     rule: FunctionType, args: list[Operand], kwnames: tuple[str, ...]
 ) -> list[tuple[int, Operand]]:
-    """Which entry of the rule's tuple belongs to which argument of the call."""
+    """Which entry of the rule's tuple belongs to which argument of the call: one that it does not have, for
+    what its `**kwargs` take."""
     code = rule.__code__
     names = code.co_varnames[2 : code.co_argcount + code.co_kwonlyargcount]
     n = len(args) - len(kwnames)
     star = bool(code.co_flags & inspect.CO_VARARGS)
     found = [(i, a) for i, a in enumerate(args[:n]) if star or i < len(names)]
-    return found + [(names.index(k), a) for k, a in zip(kwnames, args[n:], strict=True) if k in names]
+    at = {name: i for i, name in enumerate(names)}
+    return found + [(at.get(k, len(names)), a) for k, a in zip(kwnames, args[n:], strict=True)]
 
 
 def as_array(build: Builder, op: Op, i: int, arg: Operand) -> Operand:

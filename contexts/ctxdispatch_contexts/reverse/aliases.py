@@ -1,7 +1,7 @@
 """Which objects the values of a graph may be: a points-to analysis, insensitive to order.
 
 An object is the op that made it, a parameter for what the caller gave there, or GLOBAL for whatever else was
-there before. (Two parameters, or a parameter and a global, may be one: see `Objects.loose`.) `of` gives the objects
+there before. (Two of these may be one: see `Objects.loose`.) `of` gives the objects
 that a value may be (an array's views are that array), `held` those that an object may have as items,
 attributes or contents. Values of immutable types are no objects. Whatever a callee is not known to do, it may
 do.

@@ -18,6 +18,7 @@ from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear, vjp
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, like_argument, returning
+from ctxdispatch_contexts.programs.refusals import refuse_floats
 from ctxdispatch_contexts.reverse import (
     containers,
     cotangents,
@@ -26,7 +27,6 @@ from ctxdispatch_contexts.reverse import (
     pullbacks,
     releasing,
     seeds,
-    structural,
     walking,
 )
 from ctxdispatch_contexts.reverse.cotangents import (
@@ -71,7 +71,7 @@ for _function, _positions in POSITIONS.items():
     registry.BLOCK[_function, None] = _function
 
 ZERO_BY_RULE.update((
-    seeds.scalar_seed, seeds.signature_of, structural.refuse_floats, containers.position,
+    seeds.scalar_seed, seeds.signature_of, refuse_floats, containers.position,
 ))  # fmt: skip
 
 
@@ -321,8 +321,8 @@ def one_entry(g: Any, key: Any, bar: Any) -> Any:
 # -- types ---------------------------------------------------------------------------------------------------
 
 returning(
-    like_argument(1), fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, fitting.fitted, project,
-    releasing.finish, releasing.released,
+    like_argument(1), fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, fitting.fitted,
+    project, releasing.finish, releasing.released,
 )  # fmt: skip
 returning(first_if_numeric, releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied)
 returning(block_like(1), unbroadcast_block, expand_block, project_block, finish_block)

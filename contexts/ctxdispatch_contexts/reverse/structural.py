@@ -17,8 +17,9 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives.linear import spread
 from ctxdispatch_contexts.derivatives.table import array_arguments
-from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 from ctxdispatch_contexts.programs.operands import leaf_class, operand_type, rule_of
+from ctxdispatch_contexts.programs.refusals import no_cotangent, refuse_floats
 from ctxdispatch_contexts.programs.rules import as_array, call_rule, entry_of_tuple, rule_positions
 from ctxdispatch_contexts.reverse import fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
@@ -45,7 +46,7 @@ def reverse_structural(adjoint: Adjoint, op: Op) -> None:
 
 def _pass_on(adjoint: Adjoint, op: Op, result: Operand, position: int, arg: Operand) -> None:
     cotangent = entry_of_tuple(adjoint.build, result, position)
-    refusal = Refusal(DerivativeError, _no_cotangent(op, position), op.pos)
+    refusal = Refusal(DerivativeError, no_cotangent(op, arg), op.pos)
     if cotangent is None:
         adjoint.call(refuse_floats, adjoint.recall(arg), Const(refusal))
         return
@@ -61,27 +62,6 @@ def _pass_on(adjoint: Adjoint, op: Op, result: Operand, position: int, arg: Oper
 
 def entry_or(given: tuple[Any, ...], i: int, arg: Any, refuse: Refusal) -> Any:
     return given[i] if i < len(given) else refuse_floats(arg, refuse)
-
-
-def refuse_floats(arg: Any, refuse: Refusal) -> None:
-    """Indices, shapes and flags have no cotangent; what has floats in it should have one."""
-    if _has_floats(arg):
-        refuse()
-
-
-def _has_floats(arg: Any) -> bool:
-    if isinstance(arg, (list, tuple)):
-        return any(map(_has_floats, arg))
-    if isinstance(arg, np.ndarray):
-        return arg.dtype.kind in "fc"
-    return isinstance(arg, (float, complex, np.inexact))
-
-
-def _no_cotangent(op: Op, position: int) -> str:
-    return (
-        f"{described(op.fn)} has no derivative with respect to its argument {position}; keep that one out of "
-        "the derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
-    )
 
 
 def as_cotangent_of(adjoint: Adjoint, op: Op, cotangent: Operand, arg: Operand) -> Operand:
