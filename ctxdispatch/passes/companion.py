@@ -13,10 +13,13 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import UNREAD, Block, Edge, Graph, Iterate, Op, Operand, Value
-from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.graph import UNREAD, Block, Const, Edge, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.rewrite import definitions, uses
+from ctxdispatch.passes import transfer
+from ctxdispatch.passes import types as T
 
 
 class Algebra(Protocol):
@@ -42,11 +45,9 @@ class Companions:
         self.graph, self.tracked, self.algebra = graph, tracked, algebra
         self.build = Builder(graph)
         self.companions: dict[Value, Operand] = {}
-        self.iterator_of = {
-            b.terminator.body.target: b.terminator.iterator
-            for b in graph.blocks
-            if isinstance(b.terminator, Iterate)
-        }
+        loops = [b.terminator for b in graph.blocks if isinstance(b.terminator, Iterate)]
+        self.loop_of = {loop.body.target: loop for loop in loops}
+        self.home = definitions(graph)
         self.uses = {value: len(found) for value, found in uses(graph).items()}
         self.makers: dict[Value, Op] = {r: op for _, op in graph.ops() for r in op.results}
 
@@ -82,7 +83,7 @@ class Companions:
 
     def _parameters(self, block: Block) -> list[Value]:
         added = []
-        for param in block.params[1 if block in self.iterator_of else 0 :]:
+        for param in block.params[1 if block in self.loop_of else 0 :]:
             if param in self.tracked:
                 self.companions[param] = companion = self.algebra.parameter(param)
                 added.append(companion)
@@ -91,14 +92,35 @@ class Companions:
     def _block(self, block: Block) -> None:
         ops, block.ops = block.ops, []
         self.build.enter(block)
-        iterator = self.iterator_of.get(block)
-        if iterator is not None and block.params[0] in self.tracked:
-            companion = self.of(iterator)
+        if block in self.loop_of and block.params[0] in self.tracked:
+            companion = self.of(self.loop_of[block].iterator)
             assert companion is not None, "items are tracked where their iterator is"
-            self.companions[block.params[0]] = self.algebra.item(self, companion, block.params[0])
+            item = block.params[0]
+            self.companions[item] = self.algebra.item(self, companion, item)
         for op in ops:
             self.build.pos = op.pos
             self.algebra.op(self, op)
+
+    def item_beside(self, item: Value) -> Value | None:
+        """For companions of iterators that are iterators: the companion of `item`, both being taken from
+        zip(iterator, companion). None where more than this loop takes from the iterator."""
+        loop = self.loop_of[self.build.block]
+        iterator = loop.iterator
+        companion = self.of(iterator)
+        home = self.home.get(iterator)  # type: ignore[arg-type]
+        if home is None or companion is None or self.uses.get(iterator) != 1:  # type: ignore[arg-type]
+            return None
+        made = [i for i, op in enumerate(home.ops) if companion in op.results]
+        if not made:
+            return None
+        pairs, pair, beside = Value("pairs"), Value("pair"), Value(companion_name(item))
+        types = [v.type or T.Any for v in (iterator, companion) if isinstance(v, Value)]
+        pairs.type = transfer.call(zip, tuple(types), {})
+        pair.type, beside.type = (transfer.call(next, (t,), {}) for t in (pairs.type, types[1]))
+        home.ops.insert(made[0] + 1, Op(Const(zip), [iterator, companion], [pairs], (), self.build.pos))
+        loop.iterator, self.build.block.params[0] = pairs, pair
+        self.build.op(primitives.unpack, [pair, Const(2)], [item, beside], syntax=True)
+        return beside
 
     def _pass(self, block: Block, edge: Edge) -> None:
         """The companions of the arguments, for those of the parameters."""

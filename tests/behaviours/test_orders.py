@@ -1,7 +1,5 @@
 """Derivatives of order 1 to 5 by every mix of modes: each of the k levels is forward or reverse mode, and all
 2^k give the closed form. A mix is written innermost first.
-
-Reverse over forward mode of order three and more, through loops, recursion and closures, may be refused.
 """
 
 import itertools
@@ -20,24 +18,12 @@ def forward(f):
 MIXES = ["".join(m) for k in range(1, 5) for m in itertools.product("rf", repeat=k)]
 MIXES += ["rrrrr", "fffff", "rfrfr", "frfrf", "rrfff", "ffrrr", "rrrrf", "frrrr"]
 every_mix = pytest.mark.parametrize("mix", MIXES)
-LOW = [m for m in MIXES if len(m) <= 4]
 
 
 def derivative(f, mix):
     for mode in mix:
         f = grad(f) if mode == "r" else forward(f)
     return f
-
-
-def right(f, mix, x, expected):
-    """Or refused, where that may be."""
-    try:
-        found = derivative(f, mix)(x)
-    except DerivativeError as refusal:
-        assert len(mix) > 2 and "fr" in mix, refusal
-        assert f"{__file__}:" in str(refusal)
-    else:
-        assert found == pytest.approx(expected, rel=1e-13)
 
 
 def falling(n, k):
@@ -60,7 +46,8 @@ def power_by_loop(x):
 @every_mix
 def test_power_by_loop(mix):
     k = len(mix)
-    right(power_by_loop, mix, 1.5, falling(4, k) * 1.5 ** max(4 - k, 0))
+    expected = falling(4, k) * 1.5 ** max(4 - k, 0)
+    assert derivative(power_by_loop, mix)(1.5) == pytest.approx(expected, rel=1e-13)
 
 
 def by_recursion(x, n):
@@ -71,10 +58,11 @@ def recursive_power(x):
     return by_recursion(x, 4)
 
 
-@pytest.mark.parametrize("mix", LOW)
+@every_mix
 def test_recursive_power(mix):
     k = len(mix)
-    right(recursive_power, mix, 1.5, falling(4, k) * 1.5 ** (4 - k))
+    expected = falling(4, k) * 1.5 ** max(4 - k, 0)
+    assert derivative(recursive_power, mix)(1.5) == pytest.approx(expected, rel=1e-13)
 
 
 def capturing(x):
@@ -86,10 +74,16 @@ def capturing(x):
     return times(x) * times(1.0)  # 2 x^3 2 x
 
 
-@every_mix
+AT_RUN_TIME = pytest.mark.xfail(raises=DerivativeError, strict=True, reason="a forward call at run time, swept")
+
+
+@pytest.mark.parametrize(
+    "mix", [pytest.param(m, marks=AT_RUN_TIME if m in ("frfr", "frfrf", "rfrfr") else ()) for m in MIXES]
+)
 def test_function_that_captures(mix):
     k = len(mix)
-    right(capturing, mix, 1.5, 4.0 * falling(4, k) * 1.5 ** max(4 - k, 0))
+    expected = 4.0 * falling(4, k) * 1.5 ** max(4 - k, 0)
+    assert derivative(capturing, mix)(1.5) == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("mix", [m for m in MIXES if len(m) <= 3])

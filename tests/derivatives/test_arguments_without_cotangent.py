@@ -15,7 +15,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_refused_by_name(name):
-    message = rf"test_arguments_without_cotangent.py:\d+ in <lambda>: .* with respect to its argument '{name}'"
+    message = rf"{__name__}.py:\d+ in <lambda>: .* with respect to its argument '{name}'"
     with pytest.raises(DerivativeError, match=message):
         grad(CASES[name])(0.6)
     with pytest.raises(DerivativeError, match=message):

@@ -116,9 +116,11 @@ class Duals:
         return self.shapes.zero(run, operand)
 
     def item(self, run: Companions, iterator: Operand, item: Value) -> Operand:
-        following = run.call(next, iterator)
-        following.type = infer_op(run.build.block.ops[-1])
-        return self.shapes.definite(run, following, item)
+        beside = run.item_beside(item)
+        if beside is None:
+            beside = run.call(next, iterator)
+            beside.type = infer_op(run.build.block.ops[-1])
+        return self.shapes.definite(run, beside, item)
 
 
 UNPACKING = (primitives.unpack, primitives.unpack_ex)

@@ -7,13 +7,15 @@ Each is linear in its tangents, so its rule is its transpose, whatever they are;
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import vjp
-from ctxdispatch_contexts.forward import containers, releasing, structural, tangents
+from ctxdispatch_contexts.forward import containers, duals, releasing, structural, tangents, walking
 from ctxdispatch_contexts.reverse import cotangents, fitting
+from ctxdispatch_contexts.reverse import walking as backward
 
 
 @vjp(tangents.or_zeros, tangents.or_zeros_block, releasing.apart, arrays=0)
@@ -51,6 +53,26 @@ def entry_vjp(g, y, tangent, key):
     return (None if tangent is None else one_entry(g, key, tangent), None)
 
 
+@vjp(containers.entry_or_default, arrays=0)
+def entry_or_default_vjp(g, y, tangent, mapping, key, default=None):
+    if key not in mapping:
+        return (None, None, None, None if default is None else g)
+    return (one_entry(g, key, tangent) if tangent is not None and key in tangent else None, None, None, None)
+
+
+@vjp(containers.attribute_or_default, arrays=0)
+def attribute_or_default_vjp(g, y, tangent, target, name, default):
+    if not hasattr(target, name):
+        return (None, None, None, None if default is None else g)
+    return (one_entry(g, name, tangent) if hasattr(tangent, name) else None, None, None, None)
+
+
+@vjp(containers.content, arrays=0)
+def content_vjp(g, y, cell):
+    """The cotangent of a cell is that of what it holds."""
+    return (None if cell is None else g,)
+
+
 @vjp(containers.function_tangent, arrays=0)
 def function_tangent_vjp(g, y, defaults, kwdefaults, cells):
     return (part(g, "defaults", defaults), part(g, "kwdefaults", kwdefaults), part(g, "cells", cells))
@@ -59,6 +81,77 @@ def function_tangent_vjp(g, y, defaults, kwdefaults, cells):
 @vjp(containers.partial_tangent, arrays=0)
 def partial_tangent_vjp(g, y, func, args, keywords):
     return (part(g, "func", func), part(g, "args", args), part(g, "keywords", keywords))
+
+
+@vjp(containers.unless_none, arrays=0)
+def unless_none_vjp(g, y, fn, tangent, *rest):
+    """A copy, or a sequence repeated."""
+    if tangent is None:
+        return (None, None)
+    return (None, like(tangent, backward.entries_modulo(g, len(tangent)) if rest else g))
+
+
+@vjp(containers.concatenated, arrays=0)
+def concatenated_vjp(g, y, fn, a, da, b, db):
+    first, second = backward.entries_before(g, len(a)), backward.entries_from(g, len(a))
+    return (None, None, None if da is None else first, None, None if db is None else second)
+
+
+@vjp(containers.dict_of, arrays=0)
+def dict_of_vjp(g, y, source, tangent, made, entries):
+    rest = {k: b for k, b in g.items() if k not in entries}
+    if tangent is not None and not hasattr(source, "keys"):
+        rest = [(None, rest.get(key)) for key in made]
+    return (None, None if tangent is None else rest, None, {k: g.get(k) for k in entries})
+
+
+# -- what walks through a sequence ---------------------------------------------------------------------------
+
+
+@vjp(walking.items, walking.as_many, duals.all_of, arrays=0)
+def items_vjp(g, y, tangents, values):
+    """An iterator over things that have no tangents (`repeat`) has no cotangent."""
+    return (None if has_none(tangents) else backward.from_items(g, tangents), None)
+
+
+@vjp(containers.added, arrays=0)
+def added_vjp(g, y, tangents, extended, before):
+    return (None if has_none(tangents) else backward.from_items(g, tangents), None, None)
+
+
+@vjp(walking.backwards, arrays=0)
+def backwards_vjp(g, y, tangents):
+    return (None if has_none(tangents) else backward.backwards(g, tangents),)
+
+
+@vjp(walking.like_unpacked, arrays=0)
+def like_unpacked_vjp(g, y, tangents, values, before, after=None):
+    flat = backward.flat_items(g, values, before, after)
+    return (None if has_none(tangents) else backward.from_items(flat, tangents), None, None, None)
+
+
+@vjp(walking.values_of, arrays=0)
+def values_of_vjp(g, y, tangent, mapping):
+    return (None if tangent is None else present(backward.by_key(g, mapping), tangent), None)
+
+
+@vjp(walking.items_of_mapping, arrays=0)
+def items_of_mapping_vjp(g, y, tangent, mapping):
+    bars = backward.by_key(backward.unzip(g, 1), mapping)
+    return (None if tangent is None else present(bars, tangent), None)
+
+
+def has_none(tangents: Any) -> bool:
+    return tangents is None or isinstance(tangents, itertools.repeat)
+
+
+def present(bars: Any, tangent: dict[Any, Any]) -> Any:
+    return None if bars is None else {k: b for k, b in bars.items() if k in tangent}
+
+
+def like(sequence: Any, g: Any) -> Any:
+    whole = cotangents.whole(g, sequence)
+    return None if whole is None else cotangents.rebuild(sequence, list(whole))
 
 
 def part(g: Any, name: str, tangent: Any) -> Any:

@@ -3,6 +3,7 @@
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch_contexts.programs.errors import DerivativeError, MissingRuleError, MutationError
 from ctxdispatch_contexts.reverse import linearity as linearity
+from ctxdispatch_contexts.reverse import transposes as transposes
 from ctxdispatch_contexts.reverse import within as within
 from ctxdispatch_contexts.reverse.api import checkpoint, custom_rule, grad, stop_gradient, value_and_grad, vjp
 from ctxdispatch_contexts.reverse.checks import check_grads

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.derivatives import registry
-from ctxdispatch_contexts.derivatives.registry import Linear, vjp
+from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, like_argument, returning
 from ctxdispatch_contexts.programs.refusals import refuse_floats
@@ -33,7 +33,6 @@ from ctxdispatch_contexts.reverse.cotangents import (
     OwnedArray,
     Partial,
     entries_of,
-    entry_of,
     project,
     rebuild,
 )
@@ -223,99 +222,6 @@ def times_block(g: Any, slope: Any) -> Any:
 
 
 registry.BLOCK[cotangents.times, 0] = registry.BLOCK[cotangents.times, 1] = times_block
-
-
-# -- transposes ----------------------------------------------------------------------------------------------
-
-
-@vjp(cotangents.accumulate, arrays=0)
-def accumulate_vjp(g, y, a, b):
-    return (None if a is None else g, None if b is None else g)
-
-
-@vjp(fitting.unbroadcast, arrays=0)
-def unbroadcast_vjp(g, y, cotangent, primal, result):
-    return (spread_to(g, cotangent, result), None, None)
-
-
-@vjp(fitting.expand, fitting.full, arrays=0)
-def expand_vjp(g, y, cotangent, primal):
-    return (None if cotangent is None else fitting.unbroadcast(g, cotangent, primal), None)
-
-
-@vjp(project, releasing.finish, releasing.released, fitting.fitted, arrays=0)
-def project_vjp(g, y, cotangent, primal):
-    return (projected(g, cotangent, primal), None)
-
-
-@vjp(releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied, arrays=0)
-def same_vjp(g, y, cotangent):
-    return (None if cotangent is None else g,)
-
-
-@vjp(cotangents.opened, arrays=0)
-def opened_vjp(g, y, bar):
-    return (g,)
-
-
-@vjp(cotangents.whole, arrays=0)
-def whole_vjp(g, y, bar, primal):
-    return (g, None)
-
-
-@vjp(cotangents.entry_of, cotangents.take_entry, arrays=0)
-def entry_of_vjp(g, y, bar, key):
-    return (None if bar is None else one_entry(g, key, bar), None)
-
-
-@vjp(cotangents.add_entry, cotangents.add_own_entry, arrays=0)
-def add_entry_vjp(g, y, bar, key, cotangent):
-    return (None if bar is None else g, None, None if cotangent is None else entry_of(g, key))
-
-
-@vjp(cotangents.add_index, cotangents.add_array_index, arrays=0)
-def add_index_vjp(g, y, bar, sequence, index, cotangent):
-    return (None if bar is None else g, None, None, at_index(g, sequence, index, cotangent))
-
-
-@vjp(cotangents.times, arrays=0)
-def times_vjp(g, y, factor, slope):
-    return (cotangents.times(g, slope), g * factor)
-
-
-def spread_to(g: Any, cotangent: Any, result: Any) -> Any:
-    """The transpose of summing over what was broadcast."""
-    return fitting.unbroadcast(np.broadcast_to(g, np.shape(result)), cotangent, result)
-
-
-def projected(g: Any, cotangent: Any, primal: Any) -> Any:
-    if cotangent is None or g is None:
-        return None
-    if isinstance(cotangent, np.ndarray) and np.ndim(primal) < cotangent.ndim:
-        return np.full(cotangent.shape, g, cotangent.dtype)
-    if isinstance(cotangent, (float, complex, np.inexact, np.ndarray)):
-        return fitting.unbroadcast(g, cotangent, primal)
-    return g
-
-
-def at_index(g: Any, sequence: Any, index: Any, cotangent: Any) -> Any:
-    """What was added at `index`, of the cotangent of the sum."""
-    if g is None or cotangent is None:
-        return None
-    whole = releasing.finish(g, sequence)
-    if isinstance(sequence, np.ndarray):
-        return project(whole[index], cotangent)
-    if isinstance(index, slice):
-        return rebuild(cotangent, whole[index])
-    return whole[index]
-
-
-def one_entry(g: Any, key: Any, bar: Any) -> Any:
-    if isinstance(bar, np.ndarray):
-        out = np.zeros_like(bar)
-        out[key] = g
-        return out
-    return cotangents.add_entry(None, key, g)
 
 
 # -- types ---------------------------------------------------------------------------------------------------

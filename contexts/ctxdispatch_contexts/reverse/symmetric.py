@@ -91,7 +91,7 @@ def reverse_gradient(adjoint: Adjoint, op: Op) -> None:
     pair = adjoint.call(along(entry, active), *args, *tangents, name="along")
     gradients, second = (typed(adjoint.build, operator.getitem, pair, Const(i)) for i in (0, 1))
     for j, i in enumerate(active):
-        found: Operand = typed(adjoint.build, operator.getitem, second, Const(j))
+        found: Operand = _entry(adjoint, second, j)  # None where the gradient is constant
         if of_value is not None:
             first = typed(adjoint.build, operator.getitem, gradients, Const(j))
             found = adjoint.call(plus_scaled, found, of_value, first)
