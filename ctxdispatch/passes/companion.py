@@ -11,6 +11,7 @@ costs nothing; where it meets tracked ones in a merge, the algebra gives it one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from ctxdispatch.ir import primitives
@@ -101,9 +102,10 @@ class Companions:
             self.build.pos = op.pos
             self.algebra.op(self, op)
 
-    def item_beside(self, item: Value) -> Value | None:
+    def item_beside(self, item: Value, always: Callable[..., Any]) -> Value | None:
         """For companions of iterators that are iterators: the companion of `item`, both being taken from
-        zip(iterator, companion). None where more than this loop takes from the iterator."""
+        zip(iterator, companion). None where more than this loop takes from the iterator.
+        `always(companion, iterator)` is an iterator, where it is not known that the companion is."""
         loop = self.loop_of[self.build.block]
         iterator = loop.iterator
         companion = self.of(iterator)
@@ -114,6 +116,10 @@ class Companions:
         if not made:
             return None
         pairs, pair, beside = Value("pairs"), Value("pair"), Value(companion_name(item))
+        if isinstance(companion, Value) and not isinstance(companion.type, T.IterOf):
+            sure = Value(companion.name)
+            home.ops.insert(made[0] + 1, Op(Const(always), [companion, iterator], [sure], (), self.build.pos))
+            companion, made = sure, [made[0] + 1]
         types = [v.type or T.Any for v in (iterator, companion) if isinstance(v, Value)]
         pairs.type = transfer.call(zip, tuple(types), {})
         pair.type, beside.type = (transfer.call(next, (t,), {}) for t in (pairs.type, types[1]))

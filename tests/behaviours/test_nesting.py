@@ -537,16 +537,7 @@ def test_068_second_derivative_through_containers(outer, inner, f):
     assert outer(inner(f))(3.0) == pytest.approx(36.0)  # 2 x^3
 
 
-SWEPT_TANGENTS = pytest.mark.xfail(
-    raises=DerivativeError, strict=True, reason="tangents of objects and of what is unpacked, swept"
-)
-swept = pytest.mark.parametrize("outer, inner", [
-    pytest.param(*p.values, id=p.id, marks=SWEPT_TANGENTS if p.id == "reverse-over-forward" else ())
-    for p in PAIRS
-])  # fmt: skip
-
-
-@swept
+@pairs
 def test_068_second_derivative_through_objects(outer, inner):
     assert outer(inner(with_object))(3.0) == pytest.approx(36.0)
 
@@ -577,12 +568,12 @@ def test_068_stores_are_followed_forward_and_refused_in_reverse(f):
             outer(inner(f))(3.0)
 
 
-@swept
+@pairs
 def test_068_stores_to_an_object_made_here(outer, inner):
     assert outer(inner(stores_in_object))(3.0) == pytest.approx(36.0)
 
 
-@swept
+@pairs
 @pytest.mark.parametrize("f", [with_dict, with_object], ids=lambda f: f.__name__)
 def test_068_gradient_inside_a_function_with_containers(outer, inner, f):
     def total(x):
@@ -672,9 +663,6 @@ def test_072_second_derivatives_through_a_checkpoint(outer):
     assert outer(reverse(nested_checkpoint))(0.5) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.xfail(
-    raises=DerivativeError, strict=True, reason="f(*args, **kwargs) at run time, twice forward"
-)
 @pytest.mark.parametrize("outer", MODES.values(), ids=MODES)
 def test_072_second_derivatives_over_forward_mode_through_a_checkpoint(outer):
     expected = grad(grad(plain_counted))(0.5)

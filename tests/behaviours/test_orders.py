@@ -4,11 +4,16 @@
 
 import itertools
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from ctxdispatch import grad, jvp
 from ctxdispatch_contexts.reverse import DerivativeError
+
+pytestmark = pytest.mark.usefixtures("with_a_rule")
 
 
 def forward(f):
@@ -74,12 +79,10 @@ def capturing(x):
     return times(x) * times(1.0)  # 2 x^3 2 x
 
 
-AT_RUN_TIME = pytest.mark.xfail(raises=DerivativeError, strict=True, reason="a forward call at run time, swept")
+AT_RUN_TIME = pytest.mark.xfail(raises=DerivativeError, strict=True, reason="calls at run time, swept")
 
 
-@pytest.mark.parametrize(
-    "mix", [pytest.param(m, marks=AT_RUN_TIME if m in ("frfr", "frfrf", "rfrfr") else ()) for m in MIXES]
-)
+@pytest.mark.parametrize("mix", [pytest.param(m, marks=AT_RUN_TIME if m == "frfrf" else ()) for m in MIXES])
 def test_function_that_captures(mix):
     k = len(mix)
     expected = 4.0 * falling(4, k) * 1.5 ** max(4 - k, 0)
@@ -92,3 +95,16 @@ def test_fresh_closures_again_and_again(mix):
     for scale in range(1, 13):
         found = derivative(lambda x: scale * x * x * x, mix)(1.5)  # noqa: B023
         assert found == pytest.approx(scale * falling(3, len(mix)) * 1.5 ** (3 - len(mix)), rel=1e-13)
+
+
+def test_without_rules_second_gradients_are_taken_forward():
+    """In a process of its own: symmetry may be used, also of what is called at run time."""
+    code = """
+from test_mixes_through_containers import FUNCTIONS
+from ctxdispatch import grad
+from numpy.polynomial import Polynomial
+for f in FUNCTIONS:
+    expected = f(Polynomial([0.0, 1.0])).deriv(2)(1.3)
+    assert abs(grad(grad(f))(1.3) - expected) < 1e-10, f
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)

@@ -1,5 +1,6 @@
 """Forward mode: `DualContext`, and the functions built on it."""
 
+from ctxdispatch_contexts.forward import again as again
 from ctxdispatch_contexts.forward import linearity as linearity
 from ctxdispatch_contexts.forward import transposes as transposes
 from ctxdispatch_contexts.forward import within as within

@@ -5,7 +5,7 @@
 
 `unfold.py` finds the function and where its arguments are; the tangents are found at the same places of the
 callee's own tangent. So are the tangents of both where such a call stands in a program that is differentiated
-once more: it is unfolded by the outer derivative, which then differentiates the inner one's entry.
+once more (`again.py`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.forward.containers import FUNCTION_PARTS, content
+from ctxdispatch_contexts.forward.places import tangent_at, value_at
 from ctxdispatch_contexts.forward.program import ForwardMode
-from ctxdispatch_contexts.forward.unfold import Unfolded, refuse_defaults, tangent_at, unfold, value_at
+from ctxdispatch_contexts.forward.unfold import Unfolded, refuse_defaults, unfold
 from ctxdispatch_contexts.programs.closures import code_entry, generated_entry
 from ctxdispatch_contexts.programs.entry_keys import HOLE, holes
 from ctxdispatch_contexts.programs.entry_table import BUILTIN_METHODS, DESCRIPTORS, call_entry
-from ctxdispatch_contexts.programs.errors import Opaque
+from ctxdispatch_contexts.programs.errors import RunTime
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.ruled import Ruled
@@ -34,7 +36,7 @@ Arguments = tuple[Any, ...]
 Pair = tuple[Any, Any]
 
 
-class RunTimeCall(Opaque):
+class RunTimeCall(RunTime):
     """(*operands, *tangents) -> (y, dy). The operands are those for the holes of `template`, the first being
     the callee where `callee` is None; tangents come for those at `wrt`, and last the length of blocks."""
 
@@ -88,7 +90,7 @@ def entry_for(
 
 def _needs_arguments(context: Any, callee: Any) -> bool:
     """What is to be done depends on the arguments: a rule, or code that is looked for at run time."""
-    known = hashable(callee) and (callee in _NATIVE or context.ad_ruled(callee))
+    known = hashable(callee) and (callee in NATIVE or context.ad_ruled(callee))
     return known or type(callee) in (Method, RunTimeCall) or made_at_run_time(callee)
 
 
@@ -103,7 +105,7 @@ def call_any(
         return callee(*args[:n], **dict(zip(kwnames, args[n:], strict=True))), None
     if context.ad_ruled(callee) if hashable(callee) else False:
         return context.by_rule(callee, args, tangents, kwnames, k)  # type: ignore[no-any-return]
-    native = _BY_TYPE.get(type(callee)) or (_NATIVE.get(callee) if hashable(callee) else None)
+    native = BY_TYPE.get(type(callee)) or (NATIVE.get(callee) if hashable(callee) else None)
     if native is not None:
         return native(context, callee, args, tangents, kwnames, k)  # type: ignore[no-any-return]
     found = unfold(context.ad_has_rule, callee, len(args), kwnames)
@@ -112,7 +114,7 @@ def call_any(
     roots, moving = (callee, *args), (moved, *tangents)
     every = [tangent_at(moving, path) for path in found.paths]
     wrt = tuple([i for i, t in enumerate(every) if t is not None])
-    function = _entry_function(context, found, wrt, k)
+    function = entry_of_unfolded(context, found, wrt, k is not None)
     values = [value_at(roots, path) for path in found.paths]
     return function(*values, *(t for t in every if t is not None), *counted(k))  # type: ignore[no-any-return]
 
@@ -126,107 +128,17 @@ def counted(k: int | None) -> tuple[int, ...]:
     return () if k is None else (k,)
 
 
-def _entry_function(context: Any, found: Unfolded, wrt: tuple[int, ...], k: int | None) -> Any:
+def entry_of_unfolded(context: Any, found: Unfolded, wrt: tuple[int, ...], block: bool) -> Any:
     """The function of the entry for calls of an unfolded function."""
     function, names = found.function, found.kwnames
     if found.generated:
-        return generated_entry(context, ForwardMode(wrt, k is not None, inner=True), function).function
-    mode = ForwardMode(wrt, k is not None, True)
+        return generated_entry(context, ForwardMode(wrt, block, inner=True), function).function
+    mode = ForwardMode(wrt, block, True)
     if found.captured is None:
         return call_entry(context, function, holes(len(found.paths)), names, mode).function
     n = len(found.paths) - found.captured - len(names)
     defaults = (None, None) if found.bound else (function.__defaults__, function.__kwdefaults__)
     return code_entry(context, mode, function.__code__, function.__globals__, n, names, defaults).function
-
-
-# -- calls of a derivative at run time, differentiated again -------------------------------------------------
-
-
-def _again(
-    context: Any, callee: RunTimeCall, args: Arguments, tangents: Arguments, kwnames: tuple[str, ...],
-    k: int | None,
-) -> Pair:  # fmt: skip
-    """The inner call's function is found as it would be, and its entry differentiated: the tangents of its
-    arguments are where the arguments are, and those of its tangents where these are."""
-    found = _resolve(callee, args)
-    if found is None:
-        return _through(context, callee, args, tangents, k)
-    function, readers = found
-    operands = tuple([read(args, value_at) for read in readers])
-    moving = tuple([read(tangents, tangent_at) for read in readers])
-    return call_any(context, function, None, operands, moving, (), k)
-
-
-Reader = Callable[[Arguments, Any], Any]
-"""Finds an operand of the entry among those of the call, or (`tangent_at`) its tangent among theirs."""
-
-
-def _resolve(call: RunTimeCall, operands: Arguments) -> tuple[Any, list[Reader]] | None:
-    """The function of the entry that a call would come to, and where its operands are. None where it comes
-    to none."""
-    inner, args, *_, k = call.parts(operands)
-    own = call.context
-    if type(inner) is RunTimeCall:
-        below = _resolve(inner, args)
-        if below is None:
-            return None
-        function, within = below
-        readers = [_of_arguments(call, read) for read in within]
-        tangents = [_of_tangents(call, read) for read in within]
-        at = _present(tangents, operands)
-        mode = ForwardMode(at, call.block, True)
-        entry: Any = call_entry(own, function, holes(len(readers)), (), mode).function
-    else:
-        ruled = hashable(inner) and (own.ad_ruled(inner) or inner in _NATIVE)
-        if ruled or type(inner) in _BY_TYPE:
-            return None
-        found = unfold(own.ad_has_rule, inner, len(args), call.kwnames)
-        readers = [_of_roots(call, path) for path in found.paths]
-        tangents = [_of_moved(call, path) for path in found.paths]
-        at = _present(tangents, operands)
-        entry = _entry_function(own, found, at, k)
-    counts: list[Reader] = [_count] if call.block else []
-    return entry, [*readers, *(tangents[i] for i in at), *counts]
-
-
-def _present(tangents: list[Reader], operands: Arguments) -> tuple[int, ...]:
-    return tuple([i for i, read in enumerate(tangents) if read(operands, value_at) is not None])
-
-
-def _of_arguments(call: RunTimeCall, inner: Reader) -> Reader:
-    return lambda operands, read: inner(call.parts(operands, read is value_at)[1], read)
-
-
-def _of_tangents(call: RunTimeCall, inner: Reader) -> Reader:
-    return lambda operands, read: inner(call.parts(operands, read is value_at)[3], tangent_at)
-
-
-def _of_roots(call: RunTimeCall, path: Any) -> Reader:
-    def find(operands: Arguments, read: Any) -> Any:
-        callee, args, *_ = call.parts(operands, read is value_at)
-        return read((callee, *args), path)
-
-    return find
-
-
-def _of_moved(call: RunTimeCall, path: Any) -> Reader:
-    def find(operands: Arguments, read: Any) -> Any:
-        _, _, moved, moving, _ = call.parts(operands, read is value_at)
-        return tangent_at((moved, *moving), path)
-
-    return find
-
-
-def _count(operands: Arguments, read: Any) -> Any:
-    return operands[-1] if read is value_at else None
-
-
-def _through(context: Any, callee: RunTimeCall, args: Arguments, tangents: Arguments, k: int | None) -> Pair:
-    """Of a call that is no entry's (f(*args), an attribute, a rule): its own code is differentiated."""
-    every = tuple([i for i, t in enumerate(tangents) if t is not None])
-    mode = ForwardMode(every, k is not None, True)
-    entry = call_entry(context, RunTimeCall.__call__, holes(len(args) + 1), (), mode.after(1, len(args)))
-    return entry.function(callee, *args, *(t for t in tangents if t is not None), *counted(k))  # type: ignore[no-any-return]
 
 
 # -- what has no entry ---------------------------------------------------------------------------------------
@@ -280,8 +192,11 @@ def _read_attribute(
         return y, SimpleNamespace(__self__=tangents[0]) if bound else None
     if len(args) == 3 and not hasattr(obj, name):
         return args[2], tangents[2]
+    if isinstance(obj, types.CellType) and name == "cell_contents":
+        return obj.cell_contents, content(tangents[0])
     if isinstance(obj, CALLABLES):
-        return getattr(obj, name), getattr(tangents[0], PARTS.get(name, name), None)
+        part = FUNCTION_PARTS.get(name, name) if isinstance(obj, FunctionType) else name
+        return getattr(obj, name), getattr(tangents[0], part, None)
     if tangents[0] is None:
         return getattr(obj, name), None
     entry = call_entry(context, getattr, (HOLE, name), (), ForwardMode((0,), k is not None, True))
@@ -289,8 +204,6 @@ def _read_attribute(
 
 
 CALLABLES = (FunctionType, types.MethodType, functools.partial, *BUILTIN_METHODS)
-PARTS = {"__defaults__": "defaults", "__kwdefaults__": "kwdefaults", "__closure__": "cells"}
-"""What tangents of functions call them."""
 
-_NATIVE: dict[Any, Any] = {primitives.call_ex: _call_ex, getattr: _read_attribute}
-_BY_TYPE: dict[type, Any] = {Method: _call_method, RunTimeCall: _again}
+NATIVE: dict[Any, Any] = {primitives.call_ex: _call_ex, getattr: _read_attribute}
+BY_TYPE: dict[type, Any] = {Method: _call_method}

@@ -16,7 +16,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -26,6 +26,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import WALKED
+from ctxdispatch_contexts.programs.aliases import assume_copying
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
     attribute_key,
@@ -80,13 +81,15 @@ def _is_there(tangent: Operand) -> bool:
 def _extended(shapes: Shapes, run: Companions, op: Op) -> None:
     target, items = op.args
     tangents = tangent_or_none(run, target)
-    more = run.call(added, tangent_or_none(run, items), target, tangents)
+    more = tangent_or_none(run, items)
+    if T.cls_of(operand_type(more)) not in (list, tuple):
+        # the items may be gone with an iterator: what was extended says how many they were
+        lengths = [run.call(len, a, type=T.Exact(int)) for a in (target, tangents)]
+        more = run.call(added, more, run.call(operator.sub, *lengths, type=T.Exact(int)))
     _result(shapes, run, op, op.fn, [tangents, more])
 
 
-def added(tangents: Any, extended: list[Any], before: list[Any]) -> list[Any]:
-    """The items may be gone with an iterator: what was extended says how many they were."""
-    n = len(extended) - len(before)
+def added(tangents: Any, n: int) -> list[Any]:
     return [None] * n if tangents is None else list(itertools.islice(tangents, n))
 
 
@@ -206,8 +209,19 @@ def _attribute(shapes: Shapes, run: Companions, op: Op) -> None:
     if isinstance(key.value, int):
         found = run.call(entry, tangent, key)
     else:
-        found = run.call(getattr, tangent, name, NONE)
+        found = run.call(getattr, tangent, part_of(T.cls_of(operand_type(target)), name), NONE)
     run.put(op.result, shapes.definite(run, found, op.result))
+
+
+FUNCTION_PARTS = {"__defaults__": "defaults", "__kwdefaults__": "kwdefaults", "__closure__": "cells"}
+"""What tangents of functions call them."""
+
+
+def part_of(cls: type | None, name: Operand) -> Operand:
+    """What the tangent of an object calls its attribute."""
+    if cls is FunctionType and isinstance(name, Const):
+        return Const(FUNCTION_PARTS.get(name.value, name.value))
+    return name
 
 
 def attribute_or_default(tangent: Any, target: Any, name: str, default: Any) -> Any:
@@ -297,8 +311,9 @@ def _dict(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, run.call(dict_of, *first, entries))
 
 
-def dict_of(source: Any, tangent: Any, made: Any, entries: dict[Any, Any]) -> dict[Any, Any]:
+def dict_of(source: Any, tangent: Any, made: Any, entries: dict[Any, Any] | None) -> dict[Any, Any]:
     """Of pairs the keys are gone with the iterator: they are those of what was made, in its order."""
+    entries = {} if entries is None else entries
     if source is None or tangent is None:
         return entries
     if hasattr(source, "keys"):
@@ -367,6 +382,8 @@ MIRRORED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     **WALKED,
 }
 """handler, and which ops of the callee are its: what it does not accept is differentiated at run time."""
+
+assume_copying(added, concatenated, dict_of)
 
 effects.assume_removable(
     attribute_or_default,

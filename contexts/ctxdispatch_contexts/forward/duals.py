@@ -19,6 +19,7 @@ from ctxdispatch_contexts.forward.containers import MIRRORED
 from ctxdispatch_contexts.forward.elementwise import push_row
 from ctxdispatch_contexts.forward.structural import is_structural, push_structural
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.forward.walking import items
 from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
@@ -116,7 +117,7 @@ class Duals:
         return self.shapes.zero(run, operand)
 
     def item(self, run: Companions, iterator: Operand, item: Value) -> Operand:
-        beside = run.item_beside(item)
+        beside = run.item_beside(item, items)
         if beside is None:
             beside = run.call(next, iterator)
             beside.type = infer_op(run.build.block.ops[-1])

@@ -18,9 +18,9 @@ from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
+from ctxdispatch_contexts.programs.aliases import GLOBAL, NOTHING, Sites, is_outside
 from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import operand_type
-from ctxdispatch_contexts.reverse.aliases import GLOBAL, NOTHING, Sites, is_outside
 from ctxdispatch_contexts.reverse.stores import LostStores, changed, may_rebind
 
 

@@ -4,8 +4,8 @@
     partial(f, a, k=b)(x)    f(a, x, k=b)                 (callee).args[0], argument 0, (callee).keywords["k"]
     closure(x)               code(captured, x, default)   (callee).cells[0], argument 0, (callee).defaults[0]
 
-A place is a path from the callee or an argument; it is the same in the value and in its tangent, which has
-the parts of a callable under the same names.
+A place is a path from the callee or an argument; it is the same in the value and in its tangent
+(`places.py`).
 """
 
 from __future__ import annotations
@@ -19,65 +19,11 @@ from typing import Any
 
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.programs.closures import bind_defaults, contents
+from ctxdispatch_contexts.forward.places import Path, Step
+from ctxdispatch_contexts.programs.closures import bind_defaults
 from ctxdispatch_contexts.programs.entry_table import BUILTIN_METHODS, function_of_class
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
-
-Step = tuple[str, Any]
-Path = tuple[int, tuple[Step, ...]]
-"""Which root (0: the callee, i + 1: argument i), and the steps from there."""
-
-READ: dict[str, Callable[[Any, Any], Any]] = {
-    "self": lambda f, _: f.__self__,
-    "func": lambda f, _: f.func,
-    "args": lambda f, i: f.args[i],
-    "keywords": lambda f, name: f.keywords[name],
-    "cells": lambda f, i: contents(f.__closure__[i]),
-    "defaults": lambda f, i: f.__defaults__[i],
-    "kwdefaults": lambda f, name: f.__kwdefaults__[name],
-    "code": lambda f, _: f,
-}
-
-READ_TANGENT: dict[str, Callable[[Any, Any], Any]] = {
-    "self": lambda d, _: getattr(d, "__self__", None),
-    "func": lambda d, _: getattr(d, "func", None),
-    "args": lambda d, i: _item(getattr(d, "args", None), i),
-    "keywords": lambda d, name: _entry(getattr(d, "keywords", None), name),
-    "cells": lambda d, i: _content(_item(getattr(d, "cells", None), i)),
-    "defaults": lambda d, i: _item(getattr(d, "defaults", None), i),
-    "kwdefaults": lambda d, name: _entry(getattr(d, "kwdefaults", None), name),
-    "code": lambda d, _: d,
-}
-
-
-def _item(parts: Any, i: int) -> Any:
-    return None if parts is None else parts[i]
-
-
-def _entry(parts: Any, name: str) -> Any:
-    return None if parts is None else parts.get(name)
-
-
-def _content(cell: Any) -> Any:
-    return None if cell is None else cell.cell_contents
-
-
-def value_at(roots: tuple[Any, ...], path: Path) -> Any:
-    found = roots[path[0]]
-    for step, key in path[1]:
-        found = READ[step](found, key)
-    return found
-
-
-def tangent_at(roots: tuple[Any, ...], path: Path) -> Any:
-    """None where there is none, at any step."""
-    found = roots[path[0]]
-    for step, key in path[1]:
-        if found is None:
-            return None
-        found = READ_TANGENT[step](found, key)
-    return found
 
 
 @dataclass(frozen=True)
@@ -135,13 +81,13 @@ def _closure(
 ) -> Unfolded:
     """What the function captured goes first, its defaults where they are missing."""
     generated = is_generated(f.__code__)
-    free = 0 if generated else len(f.__code__.co_freevars)
-    captured = tuple([(0, (*at, ("cells", i))) for i in range(free)])
+    free = () if generated else f.__code__.co_freevars
+    captured = tuple([(0, (*at, ("cells", named))) for named in enumerate(free)])
     places = bind_defaults(f, tuple(range(len(paths))), kwnames)
     if places is None:
-        return Unfolded(f, (*captured, *paths), kwnames, free, False, generated)
+        return Unfolded(f, (*captured, *paths), kwnames, len(free), False, generated)
     full = _with_defaults(f, at, paths, places[2], len(places[0]))
-    return Unfolded(f, (*captured, *full), places[1], free, True, generated)
+    return Unfolded(f, (*captured, *full), places[1], len(free), True, generated)
 
 
 def _with_defaults(

@@ -18,6 +18,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.programs.aliases import assume_copying
 from ctxdispatch_contexts.programs.containers import any_iterable
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, operand_type
@@ -69,12 +70,13 @@ def _iter(shapes: Shapes, run: Companions, op: Op) -> None:
 def _collect(shapes: Shapes, run: Companions, op: Op) -> None:
     """list(iterable), tuple(iterable)"""
     found = items_of(shapes, run, op.args[0])
-    _put(shapes, run, op, op.fn, run.call(as_many, found, op.result))
+    length = run.call(len, op.result, type=T.Exact(int))
+    _put(shapes, run, op, op.fn, run.call(as_many, found, length))
 
 
-def as_many(tangents: Any, made: Any) -> Any:
+def as_many(tangents: Any, n: int) -> Any:
     """As many as there are values: what gives None for ever must end."""
-    return [None] * len(made) if tangents is None else list(itertools.islice(tangents, len(made)))
+    return [None] * n if tangents is None else list(itertools.islice(tangents, n))
 
 
 def _enumerate(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -158,9 +160,9 @@ def like_unpacked(
     tangents: Any, values: tuple[Any, ...], before: int, after: int | None = None
 ) -> tuple[Any, ...]:
     """The tangents of the values of an unpacking, the starred one being a list."""
+    rest = itertools.repeat(None) if tangents is None else iter(tangents)
     if after is None:
-        return tuple(itertools.islice(tangents, len(values)))
-    rest = iter(tangents)
+        return tuple(itertools.islice(rest, len(values)))
     first = list(itertools.islice(rest, before))
     middle = list(itertools.islice(rest, len(values[before])))
     return (*first, middle, *itertools.islice(rest, after))
@@ -208,6 +210,8 @@ WALKED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     dict.values: (_values, _always),
     dict.items: (_items, _always),
 }
+
+assume_copying(as_many, values_of, items_of_mapping, like_unpacked)
 
 effects.assume_removable(
     rows_of_block,

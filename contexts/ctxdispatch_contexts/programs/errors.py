@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import ctxdispatch
+import ctxdispatch_contexts
 from ctxdispatch.ir.graph import Position
 
 
@@ -25,6 +29,9 @@ class MutationError(DerivativeError):
 
 
 _OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
+
+
+_OWN_FILES = tuple(str(Path(file).parent) for file in (ctxdispatch.__file__, ctxdispatch_contexts.__file__))
 
 
 def user_position() -> str | None:
@@ -54,6 +61,24 @@ class Opaque:
     """What stands in programs and is not looked into: contexts know what it means."""
 
 
+class RunTime(Opaque):
+    """A derivative whose program is found when it is called."""
+
+    def resolved(self, operands: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
+        """The function that does it, and the places of its arguments: `place.read(operands)` gives one, and
+        `place.keys` are those of its cotangent in that of the operand number `place.at`. None where there is
+        no such function."""
+        raise NotImplementedError
+
+
+def unresolved(call: Any) -> MissingRuleError:
+    return MissingRuleError(
+        f"the derivative of {call.__name__} was taken at run time by a rule, or by no function of Python's, "
+        "and cannot be differentiated again there; pass what varies as arguments of a function",
+        user_position(),
+    )
+
+
 class Refusal(Opaque):
     """Called where the op it stands for would have run."""
 
@@ -62,5 +87,7 @@ class Refusal(Opaque):
         self.__name__ = "refuse"
 
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
-        where = str(self.position) if self.position and self.position.line else user_position()
+        at = self.position
+        known = at is not None and at.line and not at.filename.startswith(_OWN_FILES)
+        where = str(at) if known else user_position()
         raise self.error(self.message.format(types=", ".join(type(o).__name__ for o in operands)), where)

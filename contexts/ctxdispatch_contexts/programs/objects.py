@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -170,8 +170,8 @@ def is_fresh(graph: Graph, op: Op) -> bool:
     """Whether the object that `op` stores an attribute of was made in this program and has not been given to
     anything else before: then nobody sees the store but through the same value."""
     target = op.args[0]
-    made = next(((b, o) for b, o in graph.ops() if target in o.results and o.fn is object.__new__), None)
-    if made is None or not _stores_plainly(op, made[1].args[0]):
+    made = next(((b, o) for b, o in graph.ops() if target in o.results), None)
+    if made is None or not _stores_plainly(op, _class_of_new(made[1])):
         return False
     maker = made[0]
     home = next(b for b, o in graph.ops() if o is op)
@@ -179,7 +179,14 @@ def is_fresh(graph: Graph, op: Op) -> bool:
     return not any(_gives_away(block, target, op if block is home else None) for block in reaching)
 
 
-def _stores_plainly(op: Op, made: Operand) -> bool:
+def _class_of_new(op: Op) -> Operand | None:
+    """The class, where `op` makes an object without attributes."""
+    if op.fn is object.__new__:
+        return op.args[0]
+    return op.callee if op.fn is SimpleNamespace and not op.args else None
+
+
+def _stores_plainly(op: Op, made: Operand | None) -> bool:
     """No code of the class takes part in the store."""
     if not isinstance(made, Const) or not isinstance(op.args[1], Const):
         return False

@@ -8,6 +8,7 @@ The first cotangent that `call_any`'s pullback gives is the callee's: a namespac
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
@@ -28,12 +29,12 @@ from ctxdispatch_contexts.programs.entry_table import (
     call_entry,
     function_of_class,
 )
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.errors import DerivativeError, RunTime, unresolved, user_position
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.ruled import Ruled
 from ctxdispatch_contexts.reverse.closures import call_closure
-from ctxdispatch_contexts.reverse.cotangents import Missing, entry_of
+from ctxdispatch_contexts.reverse.cotangents import Missing, accumulate, add_entry, entry_of
 from ctxdispatch_contexts.reverse.program import CALL
 from ctxdispatch_contexts.reverse.walking import from_items
 
@@ -65,6 +66,8 @@ def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[
     native = _METHOD if type(callee) is Method else _NATIVE.get(callee) if hashable(callee) else None
     if native is not None:
         return functools.partial(_natively, native, context, callee, template, kwnames)
+    if isinstance(callee, RunTime):
+        return functools.partial(_derivative, context, callee, template)
     if made_at_run_time(callee):
         return functools.partial(_without_callee, context, callee, template, kwnames)
     return call_entry(context, callee, template, kwnames, CALL).function
@@ -78,8 +81,13 @@ def is_by_rule(fn: Any) -> bool:
 
 
 def _filled(template: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    rest = iter(args)
-    return tuple([next(rest) if t is HOLE else t for t in template])
+    return tuple([t if i is None else args[i] for i, t in zip(_sources(template), template, strict=True)])
+
+
+def _sources(template: tuple[Any, ...]) -> tuple[int | None, ...]:
+    """Which argument fills each place of the template."""
+    holes_before = itertools.accumulate((t is HOLE for t in template), initial=0)
+    return tuple([n if t is HOLE else None for n, t in zip(holes_before, template, strict=False)])
 
 
 def _without_callee(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...], *args: Any) -> Any:
@@ -93,6 +101,27 @@ def _drop_callee(pullback: Any, template: tuple[Any, ...], g: Any) -> Any:
 
 def _at_holes(cotangents: Any, template: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([c for c, t in zip(cotangents, template, strict=True) if t is HOLE])
+
+
+def _derivative(context: Any, callee: RunTime, template: Any, *args: Any) -> Any:
+    """Of another mode's derivative: through the function that it comes to, which takes parts of `args`."""
+    operands = _filled(template, args)
+    found = callee.resolved(operands)
+    if found is None:
+        raise unresolved(callee)
+    function, places = found
+    y, pullback = call_any(context, function, tuple([place.read(operands) for place in places]))
+    return y, functools.partial(_to_places, pullback, places, template)
+
+
+def _to_places(pullback: Any, places: Any, template: tuple[Any, ...], g: Any) -> Any:
+    cotangents: list[Any] = [None] * len(template)
+    for place, cotangent in zip(places, pullback(g)[1:], strict=True):
+        if place.at is not None and cotangent is not None:
+            for key in reversed(place.keys):
+                cotangent = add_entry(None, key, cotangent)
+            cotangents[place.at] = accumulate(cotangents[place.at], cotangent)
+    return _at_holes(cotangents, template)
 
 
 def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...], *args: Any) -> Any:
@@ -281,6 +310,8 @@ def _read_attribute(context: Any, callee: Any, operands: tuple[Any, ...], kwname
     if len(operands) == 2 and isinstance(found, (FunctionType, *DESCRIPTORS, classmethod, staticmethod)):
         y = getattr(obj, name)
         return y, functools.partial(_of_receiver, getattr(y, "__self__", None) is obj)
+    if type(obj) is types.CellType and name == "cell_contents":
+        return obj.cell_contents, _of_cell
     if len(operands) == 3 and getattr(obj, name, _ABSENT) is _ABSENT:
         return operands[2], _of_default
     y, pullback = call_entry(context, getattr, (HOLE, name), (), CALL).function(obj)
@@ -288,6 +319,11 @@ def _read_attribute(context: Any, callee: Any, operands: tuple[Any, ...], kwname
 
 
 _ABSENT: Any = object()
+
+
+def _of_cell(g: Any) -> Any:
+    """The cotangent of a cell is that of what it holds."""
+    return g, None
 
 
 def _of_default(g: Any) -> Any:
@@ -305,4 +341,4 @@ def _of_receiver(bound: bool, g: Any) -> Any:
 _NATIVE = {primitives.call_ex: _call_ex, getattr: _read_attribute}
 _METHOD = _call_method
 
-ZERO_BY_RULE.update((static, dynamic))
+ZERO_BY_RULE.update((static, dynamic, _sources))

@@ -22,6 +22,7 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashab
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
+from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.errors import (
@@ -44,7 +45,6 @@ from ctxdispatch_contexts.programs.refusals import (
 )
 from ctxdispatch_contexts.programs.ruled import Ruled
 from ctxdispatch_contexts.reverse import containers, stores
-from ctxdispatch_contexts.reverse.aliases import Objects
 from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.structure import Shape

@@ -40,7 +40,7 @@ def _as_closure(pullback: Any, callee: FunctionType, places: tuple[int, ...], bo
         parts |= (
             _of_defaults(callee, given[n:], places) if bound else {DEFAULTS: UNKNOWN, KWDEFAULTS: UNKNOWN}
         )
-    mine = None if all(c is None for c in parts.values()) else SimpleNamespace(**parts)
+    mine = SimpleNamespace(**parts) if [c for c in parts.values() if c is not None] else None
     return (mine, *[given[n + place] for place in places])
 
 
@@ -53,8 +53,8 @@ def _of_defaults(callee: FunctionType, given: Any, places: tuple[int, ...]) -> d
     at = {name: i for i, name in enumerate(code.co_varnames)}
     named = {name: left[at[name]] for name in callee.__kwdefaults__ or ()}
     parts: dict[str, Any] = {}
-    if any(c is not None for c in positional):
+    if [c for c in positional if c is not None]:
         parts[DEFAULTS] = positional
-    if any(c is not None for c in named.values()):
+    if [c for c in named.values() if c is not None]:
         parts[KWDEFAULTS] = named
     return parts

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -154,6 +155,27 @@ def _new_tuple(adjoint: Adjoint, op: Op) -> None:
         adjoint.add(op.args[1], arrived(adjoint, op))
 
 
+def _namespace(adjoint: Adjoint, op: Op) -> None:
+    """SimpleNamespace(**fields)"""
+    g = arrived(adjoint, op)
+    if not is_zero(g):
+        for name, value in zip(op.kwnames, op.args, strict=True):
+            _entry(adjoint, g, Const(name), value)
+
+
+def _has_fields_only(op: Op) -> bool:
+    return len(op.args) == len(op.kwnames)
+
+
+def _reads_plainly(op: Op) -> bool:
+    """Also a namespace's attribute, or None."""
+    if len(op.args) == 2:
+        return plain_attribute_of(op)
+    default = op.args[2]
+    none = isinstance(default, Const) and default.value is None
+    return none and T.cls_of(operand_type(op.args[0])) is SimpleNamespace
+
+
 def _nothing(adjoint: Adjoint, op: Op) -> None:
     """A new object has no parts yet."""
 
@@ -255,10 +277,11 @@ REVERSED: dict[Any, Handler] = {
     primitives.make_function: Handler(_function),
     **WALKED,
     operator.getitem: Handler(_index, indexable),
-    builtins.getattr: Handler(_attribute, plain_attribute_of),
+    builtins.getattr: Handler(_attribute, _reads_plainly),
     builtins.setattr: Handler(_setattr),
     object.__setattr__: Handler(_setattr),
     object.__new__: Handler(_nothing),
+    SimpleNamespace: Handler(_namespace, _has_fields_only),
     tuple.__new__: Handler(_new_tuple),
     list.copy: Handler(_same),
     dict.copy: Handler(_same),

@@ -24,11 +24,11 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Return, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
+from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects, Sites, is_outside, runs_python
 from ctxdispatch_contexts.programs.assigned import assigned_globals
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
-from ctxdispatch_contexts.reverse.aliases import GLOBAL, Objects, Sites, is_outside, runs_python
 
 MUTATORS = frozenset({
     operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort,

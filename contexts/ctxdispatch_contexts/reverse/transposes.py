@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import vjp
-from ctxdispatch_contexts.reverse import cotangents, fitting, pullbacks, releasing, walking
-from ctxdispatch_contexts.reverse.cotangents import entry_of, project, rebuild
+from ctxdispatch_contexts.reverse import (
+    containers,
+    cotangents,
+    defaults,
+    fitting,
+    pullbacks,
+    releasing,
+    walking,
+)
+from ctxdispatch_contexts.reverse.cotangents import entries_of, entry_of, partial_of, project, rebuild
 
 
 @vjp(cotangents.accumulate, arrays=0)
@@ -93,6 +101,82 @@ def by_key_vjp(g, y, bars, mapping):
     return (None if bars is None else of_items([entry_of(g, key) for key in mapping], bars), None)
 
 
+@vjp(walking.entries_before, arrays=0)
+def entries_before_vjp(g, y, bar, length):
+    return (None if bar is None else partial_of(dict(entries_of(g))), None)
+
+
+@vjp(walking.entries_from, arrays=0)
+def entries_from_vjp(g, y, bar, length):
+    return (None if bar is None else partial_of({k + length: b for k, b in entries_of(g)}), None)
+
+
+@vjp(walking.entries_modulo, arrays=0)
+def entries_modulo_vjp(g, y, bar, length):
+    return (partial_of({k: entry_of(g, k % length) for k, _ in entries_of(bar)}), None)
+
+
+@vjp(walking.flat_items, arrays=0)
+def flat_items_vjp(g, y, bar, items, before, after):
+    return (None if bar is None else partial_of(unflattened(g, items, before, after)), None, None, None)
+
+
+@vjp(walking.flatten_star, arrays=0)
+def flatten_star_vjp(g, y, bars, before, starred):
+    return (list(unflattened(g, {before: starred}, before, 0).values()), None, None)
+
+
+@vjp(walking.add_present, arrays=0)
+def add_present_vjp(g, y, bar, mapping, key, cotangent):
+    taken = entry_of(g, key) if key in mapping and cotangent is not None else None
+    return (None if bar is None else g, None, None, taken)
+
+
+@vjp(walking.if_absent, arrays=0)
+def if_absent_vjp(g, y, mapping, key, cotangent):
+    return (None, None, None if key in mapping else g)
+
+
+# -- containers and functions --------------------------------------------------------------------------------
+
+
+@vjp(containers.take_keys, arrays=0)
+def take_keys_vjp(g, y, bar, other):
+    return (None if bar is None else partial_of(dict(entries_of(g))), None)
+
+
+@vjp(containers.take_from, arrays=0)
+def take_from_vjp(g, y, bar, first, items):
+    taken = [entry_of(g, key) for key in (items if isinstance(items, dict) else range(len(items)))]
+    return (None if bar is None else partial_of({first + i: b for i, b in enumerate(taken)}), None, None)
+
+
+@vjp(containers.by_position, arrays=0)
+def by_position_vjp(g, y, bar, names):
+    return (None if bar is None else partial_of({name: entry_of(g, i) for i, name in enumerate(names)}), None)
+
+
+@vjp(containers.of_pairs, arrays=0)
+def of_pairs_vjp(g, y, bar, made, source, others):
+    pairs = entries_of(g) if hasattr(source, "keys") else [(k, entry_of(b, 1)) for k, b in zip(made, g)]
+    return (None if bar is None else partial_of(dict(pairs)), None, None, None)
+
+
+@vjp(defaults.defaults_of, arrays=0)
+def defaults_of_vjp(g, y, bar, part):
+    return (None if y is None else one_entry(g, part, bar), None)
+
+
+def unflattened(g: Any, items: Any, before: int, after: int | None) -> dict[int, Any]:
+    """The cotangents of what a sequence was unpacked to, the starred one as a list."""
+    flat = list(g)
+    if after is None:
+        return dict(enumerate(flat))
+    n = len(items[before])
+    found = [*flat[:before], flat[before : before + n], *flat[before + n :]]
+    return dict(enumerate(found))
+
+
 def whole_items(g: Any, sequence: Any) -> list[Any]:
     return [entry_of(g, i) for i in range(len(sequence))]
 
@@ -130,9 +214,9 @@ def at_index(g: Any, sequence: Any, index: Any, cotangent: Any) -> Any:
     whole = releasing.finish(g, sequence)
     if isinstance(sequence, np.ndarray):
         return project(whole[index], cotangent)
-    if isinstance(index, slice):
-        return rebuild(cotangent, whole[index])
-    return whole[index]
+    if isinstance(index, (slice, range)):
+        return rebuild(cotangent, whole[index] if isinstance(index, slice) else [whole[i] for i in index])
+    return whole.get(index) if isinstance(whole, dict) else whole[index]
 
 
 def one_entry(g: Any, key: Any, bar: Any) -> Any:

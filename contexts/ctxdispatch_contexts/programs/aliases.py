@@ -59,6 +59,14 @@ NEW_ARRAYS = frozenset(
 ) | frozenset(getattr(np.ndarray, name) for name in "copy astype sum mean dot max min prod flatten".split())
 
 
+_copying: set[Any] = set()
+
+
+def assume_copying(*functions: Any) -> None:
+    """Each gives a new container that holds what its operands hold, or nothing."""
+    _copying.update(functions)
+
+
 class Objects:
     """The analysis of one graph. Within it a set of objects is an int, bit i for the object number i."""
 
@@ -174,7 +182,7 @@ class Objects:
         if fn in STORES or fn is operator.setitem:
             for operand in op.args[1:]:
                 self._hold(self._bits(op.args[0]), self._bits(operand) | self._items(operand))
-        elif fn in MAKES or fn in COPIES or fn in ITERATES:
+        elif fn in MAKES or fn in COPIES or fn in ITERATES or fn in _copying:
             self._make(op, fn)
         elif fn in READS:
             cls = T.cls_of(operand_type(op.args[0]))
@@ -261,4 +269,4 @@ def _immutable(operand: Operand) -> bool:
     return type_ is not T.Never and effects.immutable(type_)
 
 
-__all__ = ["GLOBAL", "Objects", "Sites", "is_outside", "runs_python"]
+__all__ = ["GLOBAL", "Objects", "Sites", "assume_copying", "is_outside", "runs_python"]
