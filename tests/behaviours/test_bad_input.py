@@ -102,9 +102,10 @@ def of_two(first, second):
 )
 def test_integer_and_other_input_names_the_argument(value, kind):
     if kind is None:
-        return refused(["real", "complex"], DerivativeError, grad(of_two, argnums=1), 2.0, value)
+        refused(["real", "complex"], DerivativeError, grad(of_two, argnums=1), 2.0, value)
+        return
     words = ["'second'", "argnums 1", kind, "float", f"{__file__}:", "of_two"]
-    return refused(words, DerivativeError, grad(of_two, argnums=1), 2.0, value)
+    refused(words, DerivativeError, grad(of_two, argnums=1), 2.0, value)
 
 
 def test_integer_array_names_the_argument_and_its_dtype():

@@ -20,6 +20,7 @@ from ctxdispatch_contexts.forward.elementwise import push_row
 from ctxdispatch_contexts.forward.structural import is_structural, push_structural
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import items
+from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
@@ -78,6 +79,11 @@ class Duals:
             self._unpack(run, op)
             return
         varying = [a for a in op.operands() if run.of(a) is not None]
+        if not varying and hashable(op.fn) and has_zero_derivative(op.fn):
+            run.emit(op)  # a new array: what is stored to it is refused there
+            for result in op.results:
+                run.put(result, self.shapes.zero(run, result))
+            return
         if op is self.own or not varying or isinstance(op.fn, Refusal):
             self._refuse(run, op)
             return

@@ -14,6 +14,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, returning
 
 
@@ -88,6 +89,16 @@ def arranged_tree(block: Any, x: Any, y: Any) -> Any:
     return arranged(np.asarray(block), np.asarray(x), y)
 
 
+def check_result(y: Any) -> None:
+    """A Jacobian is one of numbers."""
+    if isinstance(y, (str, bytes, int, np.integer, np.bool_, type(None))):
+        raise DerivativeError(
+            f"a Jacobian is that of a number, an array, or a container of them, and this function returned "
+            f"{y!r:.60}, of type {type(y).__name__}",
+            user_position(),
+        )
+
+
 def arranged_rows(block: Any, y: Any, at: int, *xs: Any) -> Any:
     """Those of the tangents that are along the unit vectors of argument `at`."""
     start = sum(np.size(x) for x in xs[:at])
@@ -120,7 +131,7 @@ def own(jacobian: Any) -> Any:
     return jacobian
 
 
-ZERO_BY_RULE.update((basis, size, sizes, bases))
+ZERO_BY_RULE.update((basis, size, sizes, bases, check_result))
 effects.assume_removable(basis, size, sizes, bases, arranged_tree, arranged_rows, own)
 registry.LINEAR[own] = registry.LINEAR[arranged_tree] = registry.LINEAR[arranged_rows] = Linear((0,), True)
 

@@ -24,7 +24,17 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.inline import inline_call
 from ctxdispatch_contexts.forward import DualContext, ForwardMode, numeric
-from ctxdispatch_contexts.higher.arranging import arranged, arranged_rows, bases, basis, own, size, sizes
+from ctxdispatch_contexts.higher.arranging import (
+    arranged,
+    arranged_rows,
+    bases,
+    basis,
+    check_result,
+    own,
+    size,
+    sizes,
+)
+from ctxdispatch_contexts.higher.pulling import COMPLEX, pulled_rows
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode, Program, left_out, unfit
@@ -178,6 +188,8 @@ def _jacobian(
     aux: Operand | None = None
     if mode.has_aux:
         aux, y, dy = _item(build, y, 1), _item(build, y, 0), _item(build, dy, 0)
+    if not numeric(operand_type(y)):
+        build.call(check_result, y)
     if alone:
         found = [_own(build, dy)]
     elif len(xs) == 1:
@@ -214,6 +226,8 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     y_type = prepared.return_type
     if mode.has_aux:
         y_type = y_type.items[0] if isinstance(y_type, T.TupleOf) and len(y_type.items) == 2 else T.Any
+    if y_type is T.Any and not mode.has_aux:
+        return _reverse_at_run_time(mode, source, types, cells)
     if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
         gradient = ReverseMode(
             wrt=mode.wrt, split=False, single=mode.single, has_aux=mode.has_aux, leading=mode.leading
@@ -222,10 +236,7 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     if mode.has_aux:
         raise DerivativeError("jacrev has no has_aux for arrays; use jacfwd", user_position())
     if y_type.dtype.kind == "c":
-        raise DerivativeError(
-            "jacrev needs a real result, and this function returned a complex array; use jacfwd",
-            user_position(),
-        )
+        raise DerivativeError(COMPLEX, user_position())
     swept = ReverseMode(wrt=mode.wrt, split=False, seeded=True, inner=True, leading=mode.leading)
     sweep = swept.differentiate(_with_parameter(source, "ybar"), (*types, y_type), cells, ADContext)
     pushed = ForwardMode((len(types),), block=True, inner=True)
@@ -235,6 +246,22 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     graph = prepared.graph
     _append_sweep(graph, block.graph, mode)
     return Program(graph, tuple(settled), [*primal_guards, *sweep.guards, *block.guards])
+
+
+def _reverse_at_run_time(
+    mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]
+) -> Program:
+    """Where only run time knows what the result is: one pullback for each of its elements."""
+    pulled = ReverseMode(wrt=mode.wrt, leading=mode.leading)
+    program = pulled.differentiate(source, types, cells, ADContext)
+    for block in program.graph.blocks:
+        if isinstance(block.terminator, Return):
+            build = Builder(program.graph)
+            build.enter(block)
+            xs = [program.graph.params[i] for i in mode.wrt]
+            found = build.call(pulled_rows, block.terminator.value, Const(mode.wrt), *xs)
+            block.terminator.value = _item(build, found, 0) if mode.single else found
+    return program
 
 
 def _with_parameter(source: Source, name: str) -> Source:

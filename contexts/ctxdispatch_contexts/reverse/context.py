@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import Any
+from typing import Any, SupportsIndex
 
 from ctxdispatch.dispatch import Context, overdub, rules
 from ctxdispatch_contexts.derivatives.table import elementwise, is_of_contexts, linearity, vjp_rule
@@ -118,7 +118,13 @@ def _stacked(
 def checked_indices(indices: Iterable[int], n: int, name: str) -> tuple[int, ...]:
     """Indices of n positional arguments; negative ones count from the end. DerivativeError where there is no
     such argument."""
+    indices = tuple(indices)
     for i in indices:
+        if not isinstance(i, SupportsIndex):
+            raise DerivativeError(
+                f"argnums is the index of a positional argument or a sequence of indices, and {i!r} is none",
+                user_position(),
+            )
         if not n:
             raise DerivativeError(
                 f"{name} has no positional arguments to differentiate with respect to", user_position()

@@ -211,9 +211,9 @@ def at_index(g: Any, sequence: Any, index: Any, cotangent: Any) -> Any:
     """What was added at `index`, of the cotangent of the sum."""
     if g is None or cotangent is None:
         return None
-    whole = releasing.finish(g, sequence)
     if isinstance(sequence, np.ndarray):
-        return project(whole[index], cotangent)
+        return project(releasing.finish(g, sequence)[index], cotangent)
+    whole = cotangents.whole(g, sequence)  # of a block, each entry is a block
     if isinstance(index, (slice, range)):
         return rebuild(cotangent, whole[index] if isinstance(index, slice) else [whole[i] for i in index])
     return whole.get(index) if isinstance(whole, dict) else whole[index]
