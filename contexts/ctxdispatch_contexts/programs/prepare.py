@@ -24,7 +24,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
-from ctxdispatch.passes.guards import AttrIs, Guard
+from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import GlobalName, infer
 from ctxdispatch.passes.inline import emit_before
@@ -185,10 +185,15 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     prepared.foreign = inference.foreign
 
 
+OURS = ("ctxdispatch.", "ctxdispatch_contexts.")
+
+
 def _ours(guard: Guard) -> bool:
-    """Names of the derivative tables do not change."""
+    """Names and code of this package do not change."""
+    if isinstance(guard, (CodeIs, DefaultsAre)):
+        return (guard.function.__module__ or "").startswith(OURS)
     space = getattr(guard, "namespace", None)
-    return space is not None and str(space.get("__name__", "")).startswith((PACKAGE, "derivatives of"))
+    return space is not None and str(space.get("__name__", "")).startswith((*OURS, "derivatives of"))
 
 
 def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: set[Op]) -> bool:
