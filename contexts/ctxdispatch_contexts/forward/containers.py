@@ -80,13 +80,17 @@ def _is_there(tangent: Operand) -> bool:
 
 def _extended(shapes: Shapes, run: Companions, op: Op) -> None:
     target, items = op.args
-    tangents = tangent_or_none(run, target)
-    more = tangent_or_none(run, items)
+    _extend_by(run, target, tangent_or_none(run, target), tangent_or_none(run, items))
+    for result in op.results:
+        run.put(result, NONE)
+
+
+def _extend_by(run: Companions, extended: Operand, tangents: Operand, more: Operand) -> None:
     if T.cls_of(operand_type(more)) not in (list, tuple):
         # the items may be gone with an iterator: what was extended says how many they were
-        lengths = [run.call(len, a, type=T.Exact(int)) for a in (target, tangents)]
+        lengths = [run.call(len, a, type=T.Exact(int)) for a in (extended, tangents)]
         more = run.call(added, more, run.call(operator.sub, *lengths, type=T.Exact(int)))
-    _result(shapes, run, op, op.fn, [tangents, more])
+    run.build.op(primitives.list_extend, [tangents, more], [], syntax=True)
 
 
 def added(tangents: Any, n: int) -> list[Any]:
@@ -108,6 +112,10 @@ def or_empty(tangents: Any) -> dict[Any, Any]:
 def _concatenated(shapes: Shapes, run: Companions, op: Op) -> None:
     a, b = op.args
     da, db = tangent_or_none(run, a), tangent_or_none(run, b)
+    if op.fn is operator.iadd and T.cls_of(operand_type(a)) is list:
+        _extend_by(run, op.result, da, db)
+        run.put(op.result, da)
+        return
     if _is_there(da) and _is_there(db):
         _result(shapes, run, op, op.fn, [da, db])
     else:

@@ -21,11 +21,11 @@ from ctxdispatch_contexts.forward.structural import is_structural, push_structur
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import items
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
+from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
 from ctxdispatch_contexts.programs.refusals import refusal_of
-from ctxdispatch_contexts.reverse.stores import changed
 
 
 def has_static_rule(op: Op, *, certain: bool = True) -> bool:

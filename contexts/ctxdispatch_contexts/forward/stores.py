@@ -19,9 +19,12 @@ from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
 from ctxdispatch_contexts.programs.aliases import GLOBAL, NOTHING, Sites, is_outside
+from ctxdispatch_contexts.programs.changes import changed, may_rebind
 from ctxdispatch_contexts.programs.methods import Method, join_methods
-from ctxdispatch_contexts.programs.operands import operand_type
-from ctxdispatch_contexts.reverse.stores import LostStores, changed, may_rebind
+from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
+from ctxdispatch_contexts.programs.prepare import OURS
+from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
+from ctxdispatch_contexts.reverse.stores import LostStores
 
 
 class Stores:
@@ -149,13 +152,20 @@ READ_ONCE = frozenset({
 """They give items of a list, or what a cell holds; the list itself has no other name then."""
 
 
+CALLS = SOURCES["__name__"]
+"""The module that the programs of single calls are said to stand in."""
+
+
 def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], bool]) -> bool:
     """Whether something may be changed by another name than that by which it is read. (The lists that sweeps
     keep have one name: to look at them all takes long.)"""
-    if str((graph.namespace or {}).get("__name__", "")).startswith("ctxdispatch_contexts"):
+    space = str((graph.namespace or {}).get("__name__", ""))
+    if space.startswith(OURS) and space != CALLS:
         return False  # the rules of this package have one name for what they change
     if any(op.fn is primitives.store_global for _, op in graph.ops()):
         return True
+    if any(op.fn in INPLACE for op in stores if hashable(op.fn)):
+        return True  # what it changes has no tangent yet, if only what is added varies
     shared = {
         a
         for block in graph.blocks

@@ -24,6 +24,7 @@ from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.derivatives.table import block_rule, linearity, vjp_rule
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
 from ctxdispatch_contexts.forward.transposed import transposed_terms
+from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.operands import applies, leaf_class, operand_type, rule_of
 from ctxdispatch_contexts.programs.rules import call_rule
 from ctxdispatch_contexts.programs.scaling import typed
@@ -71,7 +72,7 @@ def _is_default(operand: Operand, defaults: dict[str, Any], name: str) -> bool:
 
 def is_structural(op: Op, *, certain: bool = True) -> bool:
     """The table says how `op` is differentiated, given what is known of its arguments."""
-    if "out" in op.kwnames:
+    if out_of(op) is not None:
         return False
     if is_helper(op):
         return linearity(op.fn) is not None or rule_of(op) is not None

@@ -32,6 +32,7 @@ from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.assigned import assigned_globals
+from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import (
     SPELLED_OUT,
     chain_of,
@@ -308,7 +309,7 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
     if operator_method is not None:
         op.args = operator_method[1]
         return Target(operator_method[0])
-    other = None if _has_rule_for(op) else lowering(fn)
+    other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn)
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
     if isinstance(fn, FunctionType):

@@ -23,6 +23,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects
+from ctxdispatch_contexts.programs.changes import may_rebind
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.errors import (
@@ -189,7 +190,7 @@ def refuse_stale_stores(
     """Refuse stores into what the sweep reads later."""
     for store, reader in stores.stale_stores(graph, objects, primal, reads).items():
         refusal = Refusal(MutationError, stale_message(store, reader), store.pos)
-        if stores.may_rebind(store):
+        if may_rebind(store):
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
         else:
             store.callee, store.syntax = Const(refusal), False

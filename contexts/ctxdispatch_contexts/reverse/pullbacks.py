@@ -16,6 +16,7 @@ from typing import Any
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import STORES
+from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described, user_position
 from ctxdispatch_contexts.programs.operands import applies, operand_type, row_for, rule_of
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
@@ -44,7 +45,7 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
         return reverse_gradient
     if hashable(fn) and fn in SUMS and arguments(op) is not None:
         return reverse_sum
-    if rule_of(op) is not None and (applies(op) or not certain) and "out" not in op.kwnames:
+    if rule_of(op) is not None and (applies(op) or not certain) and out_of(op) is None:
         return reverse_structural
     return None
 

@@ -14,11 +14,8 @@ What neither the result nor the sweep reads (counters, logs, caches) may be stor
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
-
-import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Return, Value
@@ -26,68 +23,9 @@ from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
 from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects, Sites, is_outside, runs_python
 from ctxdispatch_contexts.programs.assigned import assigned_globals
-from ctxdispatch_contexts.programs.methods import Method
+from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind
 from ctxdispatch_contexts.programs.objects import is_fresh
-from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
-
-MUTATORS = frozenset({
-    operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort,
-    np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.ndarray.setfield,
-    np.ndarray.byteswap, np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
-    np.random.shuffle, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
-    list.__setitem__, list.__iadd__, dict.update, dict.pop, dict.popitem, dict.clear, dict.setdefault,
-    dict.__setitem__, set.add, set.update,
-})  # fmt: skip
-"""They change their first argument, and have no pullback."""
-
-NAMES = frozenset(f.__name__ for f in MUTATORS) | {"append", "extend", "shuffle", "appendleft"}
-"""Methods of objects of unknown class that change them."""
-
-_UFUNC_METHODS = ("at",)
-
-
-def changed(op: Op) -> Operand | None:
-    """The operand that `op` changes in place, if any."""
-    fn = op.fn
-    if not op.args or getattr(type(fn), "__hash__", None) is None:
-        return None
-    out = _out(op)
-    if out is not None:
-        return out
-    if fn in INPLACE:
-        return None if _rebinds(op) else op.args[0]
-    if fn in STORES or fn in MUTATORS:
-        return op.args[0]
-    if isinstance(fn, Method):
-        return op.args[0] if fn.name in NAMES else None
-    return op.args[0] if getattr(fn, "__name__", "") in ("at", "shuffle") and not runs_python(op) else None
-
-
-def _out(op: Op) -> Operand | None:
-    """The array that NumPy is told to write its result into."""
-    if "out" in op.kwnames:
-        out: Operand = op.args[len(op.args) - len(op.kwnames) + op.kwnames.index("out")]
-    elif isinstance(op.fn, np.ufunc) and len(op.args) - len(op.kwnames) > op.fn.nin:
-        out = op.args[op.fn.nin]
-    else:
-        return None
-    return None if isinstance(out, Const) and out.value is None else out
-
-
-def _rebinds(op: Op) -> bool:
-    """`a += b` on what cannot change gives a new value."""
-    type_ = operand_type(op.args[0])
-    cls = T.cls_of(type_)
-    numbers = isinstance(type_, T.OneOf)
-    return numbers or (
-        cls is not None and issubclass(cls, (int, float, complex, str, bytes, tuple, np.generic))
-    )
-
-
-def may_rebind(op: Op) -> bool:
-    """`a += b` with an `a` of unknown class: only run time can tell whether it changes."""
-    return op.fn in INPLACE and T.cls_of(operand_type(op.args[0])) is None
-
+from ctxdispatch_contexts.programs.operands import operand_type
 
 # -- order ---------------------------------------------------------------------------------------------------
 
@@ -287,7 +225,7 @@ class LostStores:
     def changes_callers_array(self, op: Op) -> bool:
         """The caller may have remembered it."""
         target = changed(op)
-        if target is None or op.fn in STORES or not _changes_data(op):
+        if target is None or op.fn in STORES or not changes_data(op):
             return False
         if not any(map(is_outside, self.objects.of(target))):
             return False
@@ -318,7 +256,7 @@ def stale_stores(
     """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when
     `reader` read it."""
     ops = [op for block in primal for op in block.ops]
-    stores = [(op, target) for op in ops if (target := changed(op)) is not None and _changes_data(op)]
+    stores = [(op, target) for op in ops if (target := changed(op)) is not None and changes_data(op)]
     if not stores or not reads:
         return {}
     order = Order(graph)
@@ -335,18 +273,4 @@ def stale_stores(
     return found
 
 
-def _changes_data(op: Op) -> bool:
-    """Of attributes, cells and dicts the sweep has remembered the entries themselves."""
-    if op.fn in (
-        setattr,
-        delattr,
-        object.__setattr__,
-        primitives.cell_set,
-        primitives.map_add,
-        primitives.dict_update,
-    ):
-        return False
-    return T.cls_of(operand_type(op.args[0])) is not dict
-
-
-__all__ = ["LostStores", "changed", "may_rebind", "stale_stores"]
+__all__ = ["LostStores", "stale_stores"]
