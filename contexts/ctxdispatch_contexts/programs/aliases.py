@@ -185,20 +185,19 @@ class Objects:
         elif fn in MAKES or fn in COPIES or fn in ITERATES or fn in _copying:
             self._make(op, fn)
         elif fn in READS:
-            cls = T.cls_of(operand_type(op.args[0]))
-            view = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
-            self._give(op, view | (0 if cls is np.ndarray else self._items(op.args[0])))
+            self._read(op, fn)
         elif fn in NEW_ARRAYS or elementwise(fn) is not None:
             self._make(op, list)  # of sequences, the sum holds their items
-        elif vjp_rule(fn) is not None or has_zero_derivative(fn):
+        elif (vjp_rule(fn) is not None or has_zero_derivative(fn)) and not _is_helper(fn):
             self._view(op)
         else:
             self._unknown(op)
 
     def _make(self, op: Op, fn: Any) -> None:
         made = self._bit(op)
-        for operand in op.args:
-            if fn in MAKES or T.cls_of(operand_type(operand)) not in (list, tuple, dict):
+        for i, operand in enumerate(op.args):
+            named = i >= len(op.args) - len(op.kwnames)
+            if fn in MAKES or named or T.cls_of(operand_type(operand)) not in (list, tuple, dict):
                 self._hold(made, self._bits(operand))
             if fn not in MAKES:
                 self._hold(made, self._items(operand))
@@ -206,6 +205,16 @@ class Objects:
                 self._looks_at[self._number[op]] |= self._bits(operand)
                 self._growth += 1
         self._give(op, made)
+
+    def _read(self, op: Op, fn: Any) -> None:
+        cls = T.cls_of(operand_type(op.args[0]))
+        given = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
+        if cls is not np.ndarray:
+            given |= self._items(op.args[0])
+        if fn is operator.getitem and T.cls_of(operand_type(op.args[1])) in (None, slice):
+            given |= self._bit(op)  # a part of a sequence
+            self._hold(self._bit(op), self._items(op.args[0]))
+        self._give(op, given)
 
     def _view(self, op: Op) -> None:
         """A function of NumPy: a new array or a view, or a list of such."""
@@ -221,6 +230,7 @@ class Objects:
         for operand in op.operands():
             seen |= self._bits(operand)
         seen = self._closure(seen)
+        self._hold(self._bit(op), seen)
         if runs_python(op):
             self._hold(seen, seen)
             self._give(op, self._global)
@@ -262,6 +272,11 @@ def runs_python(op: Op) -> bool:
     owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)  # list.append, tuple.__new__
     module = str(getattr(fn, "__module__", None) or getattr(owner, "__module__", ""))
     return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, np.ufunc)
+
+
+def _is_helper(fn: Any) -> bool:
+    """What programs of ours call may give an operand, or a part of one."""
+    return str(getattr(fn, "__module__", "")).startswith("ctxdispatch_contexts.")
 
 
 def _immutable(operand: Operand) -> bool:

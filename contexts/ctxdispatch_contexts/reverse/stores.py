@@ -202,7 +202,7 @@ class LostStores:
         for operand, places in self.uses.items():
             if operand is target or site not in self.objects.loose(self.objects.reach(operand)):
                 continue
-            if not self._independent(operand, here, site, made):
+            if not self._independent(operand, here, site, made) and not self._given_before(store, site):
                 continue
             if any(
                 user is not store and self.order.after(here, place, made, operand) for place, user in places
@@ -217,6 +217,23 @@ class LostStores:
         if site is GLOBAL and (maker is None or maker.fn in (primitives.load_global, primitives.cell_get)):
             return True
         return self.order.after(self.order.place.get(operand, (self.graph.entry, -1)), store, made)
+
+    def _given_before(self, store: Op, site: Any) -> bool:
+        """Something else may hold the object when it is stored to."""
+        here, made = self.order.place[store], site if site is not GLOBAL else None
+        return any(
+            self.order.after(self.order.place[op], here, made)
+            for _, op in self.graph.ops()
+            if op is not store and self._gives(op, site)
+        )
+
+    def _gives(self, op: Op, site: Any) -> bool:
+        """`op` puts the object into another, or has code out of sight keep it."""
+        target = op.args[0] if op.fn is primitives.cell_set else changed(op)
+        if target is None and not runs_python(op):
+            return False
+        given = op.operands() if target is None else [a for a in op.operands() if a is not target]
+        return any(site in self.objects.loose(self.objects.reach(a)) for a in given)
 
     def _maker(self, value: Value) -> Op | None:
         block, index = self.order.place.get(value, (self.graph.entry, -1))
