@@ -24,6 +24,7 @@ from ctxdispatch.passes.resolve import is_code
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES, has_zero_derivative, passed
 from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch_contexts.programs.stand_ins import call_behind
 
 GLOBAL = "global"
 Sites = frozenset[Any]
@@ -264,7 +265,7 @@ HARMLESS = {
 
 def runs_python(op: Op) -> bool:
     """May run code that we do not see, which may keep its operands or change them."""
-    fn = op.fn
+    fn = call_behind(op).fn
     if fn is None:
         return True
     if hashable(fn) and (elementwise(fn) or vjp_rule(fn) or has_zero_derivative(fn)):

@@ -33,6 +33,7 @@ from ctxdispatch_contexts.programs.errors import DerivativeError, RunTime, unres
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.ruled import Ruled
+from ctxdispatch_contexts.programs.stand_ins import stands_for
 from ctxdispatch_contexts.reverse.closures import call_closure
 from ctxdispatch_contexts.reverse.cotangents import Missing, accumulate, add_entry, entry_of
 from ctxdispatch_contexts.reverse.program import CALL
@@ -342,3 +343,9 @@ _NATIVE = {primitives.call_ex: _call_ex, getattr: _read_attribute}
 _METHOD = _call_method
 
 ZERO_BY_RULE.update((static, dynamic, _sources))
+
+stands_for(_dynamically, lambda args: (None, None, args[1]))
+stands_for(_by_rule, lambda args: (args[1], args[2], args[3]))
+stands_for(_without_callee, lambda args: (args[1], args[2], args[3]))
+stands_for(_natively, lambda args: (args[2], args[3], args[4]))
+stands_for(_derivative, lambda args: (args[1].callee, args[1].template if args[1].callee else None, ()))

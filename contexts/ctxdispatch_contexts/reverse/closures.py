@@ -9,6 +9,7 @@ from typing import Any
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.closures import bind_defaults, closure_entry, contents
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.reverse.cotangents import accumulate, entries_of
 from ctxdispatch_contexts.reverse.defaults import DEFAULTS, KWDEFAULTS, UNKNOWN
 from ctxdispatch_contexts.reverse.program import CALL
 
@@ -40,8 +41,23 @@ def _as_closure(pullback: Any, callee: FunctionType, places: tuple[int, ...], bo
         parts |= (
             _of_defaults(callee, given[n:], places) if bound else {DEFAULTS: UNKNOWN, KWDEFAULTS: UNKNOWN}
         )
+    parts = _with_inner(callee, parts)
     mine = SimpleNamespace(**parts) if [c for c in parts.values() if c is not None] else None
     return (mine, *[given[n + place] for place in places])
+
+
+def _with_inner(callee: FunctionType, parts: dict[str, Any]) -> dict[str, Any]:
+    """A function that has captured itself: what its own calls gave to what it captured is given to that."""
+    for name, cell in zip(callee.__code__.co_freevars, callee.__closure__ or ()):
+        if contents(cell) is callee and parts[name] is not None:
+            inner = dict(entries_of(parts[name]))
+            parts[name] = None
+            parts = {key: _sum(parts.get(key), inner.get(key)) for key in {**parts, **inner}}
+    return parts
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return UNKNOWN if a is UNKNOWN or b is UNKNOWN else accumulate(a, b)
 
 
 def _of_defaults(callee: FunctionType, given: Any, places: tuple[int, ...]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from ctxdispatch_contexts.programs.assigned import assigned_globals
 from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch_contexts.programs.stand_ins import stands_in
 
 # -- order ---------------------------------------------------------------------------------------------------
 
@@ -97,7 +98,7 @@ class Needed:
     def _stores(self, op: Op) -> bool:
         target = changed(op)
         if target is not None:
-            return self.any(self.objects.of(target))
+            return any(self.any(self.objects.of(a)) for a in (op.args if stands_in(op) else [target]))
         return runs_python(op) and any(
             not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands()
         )
@@ -170,6 +171,8 @@ class LostStores:
         if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
             return False
         sites = self.objects.loose(self.objects.of(target))
+        if stands_in(op):  # it changes tangents too
+            sites = sites.union(*[self.objects.loose(self.objects.of(a)) for a in op.args])
         if not self.needed.any(sites):
             return False
         if not self._reversed(op):
