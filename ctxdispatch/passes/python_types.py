@@ -153,6 +153,7 @@ row([frozenset], returns(Exact(frozenset)))
 row([prim.make_cell], returns(Exact(pytypes.CellType)))
 row([prim.make_function], returns(Exact(pytypes.FunctionType)))
 row([object], returns(Exact(object)))
+row([pytypes.SimpleNamespace], returns(Exact(pytypes.SimpleNamespace)))
 
 
 @rule(str, repr, ascii, prim.format_value)

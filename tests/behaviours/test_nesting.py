@@ -574,7 +574,10 @@ def test_068_stores_to_an_object_made_here(outer, inner):
 
 @pairs
 @pytest.mark.parametrize("f", [with_dict, with_object], ids=lambda f: f.__name__)
-def test_068_gradient_inside_a_function_with_containers(outer, inner, f):
+def test_068_gradient_inside_a_function_with_containers(outer, inner, f, request):
+    if (f, inner, outer) == (with_dict, forward, reverse):
+        why = "{**d, ...} of tangents that a gradient made, swept"
+        request.applymarker(pytest.mark.xfail(raises=DerivativeError, strict=True, reason=why))
     def total(x):
         state = {"sum": x}
         state = {**state, "sum": state["sum"] + grad(f)(x)}

@@ -26,7 +26,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import WALKED
-from ctxdispatch_contexts.programs.aliases import assume_copying
+from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving, assume_reading
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
     attribute_key,
@@ -392,6 +392,8 @@ MIRRORED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
 """handler, and which ops of the callee are its: what it does not accept is differentiated at run time."""
 
 assume_copying(added, concatenated, dict_of)
+assume_giving(or_empty)
+assume_reading(entry, content)
 
 effects.assume_removable(
     attribute_or_default,

@@ -18,7 +18,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
-from ctxdispatch_contexts.programs.aliases import assume_copying
+from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving
 from ctxdispatch_contexts.programs.containers import any_iterable
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, operand_type
@@ -211,6 +211,7 @@ WALKED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     dict.items: (_items, _always),
 }
 
+assume_giving(items, items_of_block)
 assume_copying(as_many, values_of, items_of_mapping, like_unpacked)
 
 effects.assume_removable(

@@ -68,6 +68,22 @@ def assume_copying(*functions: Any) -> None:
     _copying.update(functions)
 
 
+_giving: set[Any] = set()
+
+
+def assume_giving(*functions: Any) -> None:
+    """Each gives its first operand, or something new without parts."""
+    _giving.update(functions)
+
+
+_reading: set[Any] = set()
+
+
+def assume_reading(*functions: Any) -> None:
+    """Each gives something that its first operand holds, or nothing."""
+    _reading.update(functions)
+
+
 class Objects:
     """The analysis of one graph. Within it a set of objects is an int, bit i for the object number i."""
 
@@ -185,7 +201,9 @@ class Objects:
                 self._hold(self._bits(op.args[0]), self._bits(operand) | self._items(operand))
         elif fn in MAKES or fn in COPIES or fn in ITERATES or fn in _copying:
             self._make(op, fn)
-        elif fn in READS:
+        elif fn in _giving:
+            self._give(op, self._bits(op.args[0]) | self._bit(op))
+        elif fn in READS or fn in _reading:
             self._read(op, fn)
         elif fn in NEW_ARRAYS or elementwise(fn) is not None:
             self._make(op, list)  # of sequences, the sum holds their items
@@ -212,7 +230,8 @@ class Objects:
         given = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
         if cls is not np.ndarray:
             given |= self._items(op.args[0])
-        if fn is operator.getitem and T.cls_of(operand_type(op.args[1])) in (None, slice):
+        part = len(op.args) > 1 and (fn is operator.getitem or fn in _reading)
+        if part and T.cls_of(operand_type(op.args[1])) in (None, slice):
             given |= self._bit(op)  # a part of a sequence
             self._hold(self._bit(op), self._items(op.args[0]))
         self._give(op, given)
@@ -285,4 +304,7 @@ def _immutable(operand: Operand) -> bool:
     return type_ is not T.Never and effects.immutable(type_)
 
 
-__all__ = ["GLOBAL", "Objects", "Sites", "assume_copying", "is_outside", "runs_python"]
+__all__ = [
+    "GLOBAL", "Objects", "Sites", "assume_copying", "assume_giving", "assume_reading", "is_outside",
+    "runs_python",
+]  # fmt: skip

@@ -79,6 +79,7 @@ def _rebinds(op: Op) -> bool:
 
 def may_rebind(op: Op) -> bool:
     """`a += b` with an `a` of unknown class: only run time can tell whether it changes."""
+    op = call_behind(op)
     return op.fn in INPLACE and T.cls_of(operand_type(op.args[0])) is None
 
 

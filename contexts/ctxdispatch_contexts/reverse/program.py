@@ -37,6 +37,7 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
+from ctxdispatch_contexts.reverse.iterators import refuse_shared_iterators
 from ctxdispatch_contexts.reverse.last import skip_last
 from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
@@ -124,6 +125,7 @@ def _adjoint(
     if shape is None:
         return None  # it never returns
     active = active_values(graph, wrt)
+    refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = (
         LostStores(graph, varied_values(graph, wrt), inner=mode.within) if LostStores.any(graph) else None
