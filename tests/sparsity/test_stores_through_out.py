@@ -1,6 +1,8 @@
 """No store is missed: through `out`, by keyword or position, of whatever NumPy has; and by other ways into an
 array."""
 
+import array
+import functools
 import inspect
 import warnings
 
@@ -134,6 +136,10 @@ def test_every_function_with_out_is_known():
 
 
 FOLLOWED = [
+    "np.add.__call__(x, x, A)", "A.setfield(x, float)", "A.put([0], x[:1])", "np.ndarray(3, buffer=A)[:] = x",
+    "np.fft.irfft(x + 0j, 3, -1, None, A)", "np.matmul(np.eye(3), x, A)", "np.divmod(x, 0.3, B, A)",
+    "functools.partial(np.add, x, x)(A)", "list(map(A.__setitem__, [0, 1], x))",
+    "np.frombuffer(A)[:] = x", "np.vecdot(np.outer(x, x), x, A) if hasattr(np, 'vecdot') else 0",
     "np.clip(x, -1, 1, out=A)", "x.clip(-1, 1, A)", "np.add.reduce(np.outer(x, x), 0, None, A)",
     "np.add.accumulate(x, 0, None, A)", "np.mean(np.outer(x, x), 0, None, A)", "np.round(x * 3, 0, A)",
     "np.choose([0, 0, 0], [x, x], out=A)", "np.add(x, x, A)", "np.dot(np.eye(3), x, A)",
@@ -148,6 +154,8 @@ FOLLOWED = [
 ]  # fmt: skip
 """Stores into A."""
 REFUSED = [
+    "for i, v in np.ndenumerate(x): A[i] = v", "array.array('d').append(x[0])",
+    "a = array.array('d', [0.0]); a.__setitem__(0, x[0])", "a = array.array('d', [0.0]); a[0] = x[0]",
     "[v.__setitem__(..., x[0]) for v in np.nditer(A, op_flags=['readwrite'])]",
     "for v in np.nditer(A, op_flags=['readwrite']): v[...] = x[0]",
     "i = np.nditer(A); A[0] = x[0]; A[1] = next(i)", "i = A.flat; A[0] = x[0]; A[1] = next(i)",
@@ -163,7 +171,7 @@ REFUSED = [
 @pytest.mark.parametrize("result", ["A.sum()", "A * 2"])
 @pytest.mark.parametrize("body", [*FOLLOWED, *REFUSED])
 def test_stores(body, result):
-    scope = {"np": np}
+    scope = {"np": np, "array": array, "functools": functools}
     text = f"def f(x):\n    A = np.zeros(3); B = np.zeros(3)\n    {body}\n    return {result}\n"
     exec(compile(text, "test_stores_through_out.py", "exec"), scope)
     found = checked(scope["f"], X[:3])

@@ -9,6 +9,7 @@ C code                      opaque: what it returns depends on all that reached 
 
 from __future__ import annotations
 
+import array
 import collections
 import functools
 import operator
@@ -143,6 +144,8 @@ class Calls(Opaque):
         """A C method that is bound to its object: the descriptor's rule takes the object first."""
         owner = f.__self__
         if isinstance(owner, np.ufunc):
+            if f.__name__ == "__call__":
+                return self.call(owner, args, kwargs)
             method = UFUNC_METHODS.get(f.__name__)
             return self.native(f, args, kwargs) if method is None else method(self, f, args, kwargs)
         descriptor = getattr(type(owner), f.__name__, None)
@@ -150,6 +153,13 @@ class Calls(Opaque):
             return self.primitive(descriptor, [owner, *args], kwargs)
         if isinstance(owner, (np.ndarray, np.flatiter)) and hasattr(operator, f.__name__):
             return self.call(getattr(operator, f.__name__), [owner, *args], kwargs)  # a.__setitem__(i, v)
+        if isinstance(owner, np.ndarray) and descriptor is not None:
+            return self.native(descriptor, [owner, *args], kwargs)  # it may store into its owner
+        if isinstance(owner, BUFFERS) and self.touched(args, kwargs):
+            self.refuse(
+                f"a value that depends on the inputs is passed to {described(f)}, whose object holds plain "
+                "numbers only; use a list or an array"
+            )
         return self.native(f, args, kwargs)
 
     def general(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -262,6 +272,8 @@ def any_ufunc(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return UFUNC_METHODS["__call__"](run, f, args, kwargs)
 
 
+BUFFERS = (memoryview, bytearray, array.array, np.nditer)
+"""They hold plain numbers only."""
 FOREIGN_VIEWS = (np.nditer, np.nested_iters, memoryview)
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 LIBRARY_CALLABLES = (

@@ -6,7 +6,6 @@ knows.
 
 from __future__ import annotations
 
-import array
 import builtins
 import copy
 import itertools
@@ -19,7 +18,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.branches import Joiner, any_of
-from ctxdispatch_contexts.sparsity.calls import Bound
+from ctxdispatch_contexts.sparsity.calls import BUFFERS, Bound
 from ctxdispatch_contexts.sparsity.errors import REMEDY
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.values import Array, Either, Scalar, Tracked
@@ -88,9 +87,6 @@ def _taken(run: Any, v: Any) -> Any:
             return Cursor(items)
 
 
-BUFFERS = (memoryview, bytearray, array.array, np.nditer)
-"""They hold plain numbers only."""
-
 # -- attributes ----------------------------------------------------------------------------------------------
 
 
@@ -105,6 +101,10 @@ def getattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return getattr(*args)
     sample, name = owner.sample, args[1]
     if not hasattr(sample, name):
+        if isinstance(sample, np.ndarray) and name in ("coords", "index"):
+            run.refuse(
+                "places in `flat` (np.ndenumerate) of an array that depends on the inputs; use np.ndindex"
+            )
         return getattr(sample, *args[1:])
     if not hasattr(type(sample), name):
         run.refuse(f"a {type(sample).__name__} that depends on the inputs; use plain arrays")
