@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -89,7 +89,13 @@ def started(
 
 def indices(argnums: Argnums, n: int) -> list[int]:
     """Of n arguments. ValueError where there is no such argument."""
-    chosen = [argnums] if isinstance(argnums, (int, np.integer)) else list(argnums)
+    plain = isinstance(argnums, (int, np.integer))
+    if isinstance(argnums, str) or not (plain or isinstance(argnums, Iterable)):
+        raise ValueError(f"argnums is a position or a sequence of positions, not {argnums!r}")
+    chosen: list[Any] = [argnums] if plain else list(argnums)  # type: ignore[arg-type, list-item]
+    for i in chosen:
+        if not isinstance(i, (int, np.integer)) or isinstance(i, (bool, np.bool_)):
+            raise ValueError(f"argnums are positions of arguments, not {i!r}")
     for i in chosen:
         if not -n <= i < n:
             raise ValueError(f"argnums {i} is out of range: there are {n} arguments")

@@ -2,7 +2,7 @@
 
 moved         elements go elsewhere: the function itself, applied to row numbers
 elementwise   unions of the operands' sets; classified by the row in the table of derivatives
-getitem, setitem, in place, where, `out=`
+getitem, setitem, in place, where (`out=` is seen to before there is a rule: `Calls.into`)
 zero          piecewise constant: unknown values without sets
 """
 
@@ -82,18 +82,15 @@ def numeric(run: Any, args: Sequence[Any]) -> bool:
 def elementwise(row: Elementwise) -> Any:
     """The rule of a callee with this row."""
     active = [kind != "zero" for kind in row.kinds]
-    arity = len(row.params)
 
     def rule(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         args = [run.lifted(a) for a in args]
         if not any(isinstance(a, Tracked) for a in args):
             return without_tracked(run, f, args, kwargs)
         if kwargs:
-            return with_out(run, f, args, kwargs, lambda plain: rule(run, f, plain, {}))
+            return with_options(run, f, args, kwargs, lambda plain: rule(run, f, plain, {}))
         if not numeric(run, args):
             return mixed(run, f, args)
-        if len(args) == arity + 1 and isinstance(f, np.ufunc):
-            return with_out(run, f, args[:arity], {"out": args[arity]}, lambda plain: rule(run, f, plain, {}))
         out = run.on_samples(f, args, {})
         return united(run, row, out, args, active)
 
@@ -131,7 +128,7 @@ def without_tracked(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return run.run_natively(f, args, kwargs)
     plain = [run.call(np.array, [a], {}) if isinstance(a, (list, tuple)) else a for a in args]
     if kwargs:
-        return with_out(run, f, plain, kwargs, lambda plain: run.call(f, plain, {}))
+        return with_options(run, f, plain, kwargs, lambda plain: run.call(f, plain, {}))
     return run.call(f, plain, {})
 
 
@@ -163,27 +160,15 @@ def stays_mixed(args: Args) -> bool:
     return not known and all(a.memory.mixed for a in arrays)
 
 
-def with_out(run: Any, f: Any, args: Args, kwargs: Kwargs, compute: Callable[[Args], Any]) -> Any:
-    """f(*args, out=, where=, dtype=, casting=): what is computed, stored where `where` says."""
-    args = [run.lifted(a) for a in args]
-    kwargs = dict(kwargs)
-    out, where = kwargs.pop("out", None), run.lifted(kwargs.pop("where", True))
-    unknown = set(kwargs) - {"dtype", "casting", "order", "subok"}
-    if unknown or run.touched(kwargs):
+def with_options(run: Any, f: Any, args: Args, kwargs: Kwargs, compute: Callable[[Args], Any]) -> Any:
+    """f(*args, where=, dtype=, casting=): what is computed, wherever that is."""
+    unknown = set(kwargs) - {"dtype", "casting", "order", "subok", "where"}
+    if unknown or run.touched({k: v for k, v in kwargs.items() if k != "where"}):
         run.refuse(f"{described(f)} with {', '.join(sorted(unknown or kwargs))} is not supported here")
-    if isinstance(out, tuple):
-        (out,) = out
-    value = compute(args)
+    value = compute([run.lifted(a) for a in args])
     if kwargs.get("dtype") is not None:
         value = run.call(np.asarray, [value], {"dtype": kwargs["dtype"]})
-    if out is None:
-        return value
-    run.about_to_store(out)
-    partly = where is not True
-    masked = {"where": run.sampled(where)} if partly else {}
-    f(*run.sampled(args), out=run.sampled(out), **masked, **kwargs)
-    run.store(out, Ellipsis, value, weak=partly)
-    return run.lifted(out)
+    return value
 
 
 def inplace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -246,8 +231,6 @@ def zero(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return run.run_natively(f, args, kwargs) if kwargs else run.born(f(*args))
     if f in SHAPES or f in VALUE_SHAPED:
         refuse_shape(run, f)
-    if kwargs.get("out") is not None:
-        run.refuse(f"out= of {described(f)} is not supported here")
     if f in VALUE_FREE and args:
         run.check_mixed(run.lifted(args[0]))
     out = run.on_samples(f, args, kwargs)

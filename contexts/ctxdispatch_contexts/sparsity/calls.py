@@ -9,6 +9,7 @@ C code                      opaque: what it returns depends on all that reached 
 
 from __future__ import annotations
 
+import array
 import collections
 import functools
 import operator
@@ -20,7 +21,8 @@ import numpy as np
 
 from ctxdispatch.dispatch.protocols import HANDLERS as PROTOCOLS
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, special
-from ctxdispatch_contexts.sparsity.errors import REMEDY
+from ctxdispatch.passes.effects import out_by_name, takes_out
+from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.journal import Cursor
 from ctxdispatch_contexts.sparsity.opaque import Opaque, of_library
 from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked
@@ -83,6 +85,46 @@ class Calls(Opaque):
         return Scalar(out.sample, out.bits, out.also | also) if also else out
 
     def primitive(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if takes_out(f):
+            args, kwargs = out_by_name(f, args, kwargs)
+            if kwargs.get("overwrite_input") and self.touched(args[:1]):
+                self.refuse(f"overwrite_input of {described(f)} is not supported; leave it out")
+            if "out" in kwargs:
+                out = kwargs["out"]
+                named, kwargs = kwargs, {k: v for k, v in kwargs.items() if k != "out"}
+                if isinstance(f, np.ufunc) and f.signature is not None and self.rule(f) is None:
+                    return self.by_rule(f, args, named)  # opaque; the shape of `out` may be a parameter
+                if out is not None and (type(out) is not tuple or any(o is not None for o in out)):
+                    return self.into(out, f, args, kwargs)
+        return self.by_rule(f, args, kwargs)
+
+    def into(self, out: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """f(*args, out=out): what it computes, stored. So no rule has to look at `out`."""
+        targets = out if type(out) is tuple else (out,)
+        for o in targets:
+            if isinstance(o, Either):
+                self.refuse(o.what)
+            self.check_mixed(self.lifted(o))
+        if not self.touched(args, kwargs, targets):
+            for o in targets:
+                self.touch(o)
+            return self.run_natively(f, args, {**kwargs, "out": out})
+        made = self.by_rule(f, args, kwargs)
+        values = made if isinstance(made, tuple) and len(targets) > 1 else (made,)
+        for o in targets:
+            if isinstance(self.lifted(o), (Array, np.ndarray)):
+                self.about_to_store(o)
+        plain, named = self.samples(args, kwargs)
+        self.attempt(f, plain, {**named, "out": self.sampled(out)})
+        elementwise = isinstance(f, np.ufunc) or getattr(f, "__name__", "") == "outer"
+        partly = elementwise and kwargs.get("where", True) is not True
+        for o, value in zip(targets, values, strict=True):
+            if o is not None:
+                self.store(self.lifted(o), Ellipsis, value, weak=partly)
+        stored = tuple(value if o is None else o for o, value in zip(targets, values))
+        return stored if len(targets) > 1 else stored[0]
+
+    def by_rule(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         rule = self.rule(f)
         if rule is not None:
             return rule(self, f, args, kwargs)
@@ -102,11 +144,22 @@ class Calls(Opaque):
         """A C method that is bound to its object: the descriptor's rule takes the object first."""
         owner = f.__self__
         if isinstance(owner, np.ufunc):
-            return UFUNC_METHODS[f.__name__](self, f, args, kwargs)
+            if f.__name__ == "__call__":
+                return self.call(owner, args, kwargs)
+            method = UFUNC_METHODS.get(f.__name__)
+            return self.native(f, args, kwargs) if method is None else method(self, f, args, kwargs)
         descriptor = getattr(type(owner), f.__name__, None)
-        rule = self.rule(descriptor)
-        if rule is not None and not isinstance(owner, type):
-            return rule(self, descriptor, [owner, *args], kwargs)
+        if not isinstance(owner, type) and (self.rule(descriptor) is not None or takes_out(descriptor)):
+            return self.primitive(descriptor, [owner, *args], kwargs)
+        if isinstance(owner, (np.ndarray, np.flatiter)) and hasattr(operator, f.__name__):
+            return self.call(getattr(operator, f.__name__), [owner, *args], kwargs)  # a.__setitem__(i, v)
+        if isinstance(owner, np.ndarray) and descriptor is not None:
+            return self.native(descriptor, [owner, *args], kwargs)  # it may store into its owner
+        if isinstance(owner, BUFFERS) and self.touched(args, kwargs):
+            self.refuse(
+                f"a value that depends on the inputs is passed to {described(f)}, whose object holds plain "
+                "numbers only; use a list or an array"
+            )
         return self.native(f, args, kwargs)
 
     def general(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -129,6 +182,8 @@ class Calls(Opaque):
             return self.call(inner, args, kwargs)
         if isinstance(f, type) and issubclass(f, CONTAINERS) and not _has_python_constructor(f):
             return self.collected(f, args, kwargs)
+        if any(f is view for view in FOREIGN_VIEWS):
+            self.seen_elsewhere(f, args, kwargs)
         target = None if isinstance(f, LIBRARY_CALLABLES) else class_or_object(ENGINE, self, f)
         if target is not None and not (of_library(type(f), f) and not self.touched(f, args, kwargs)):
             return self.born(target(*args, **kwargs))
@@ -163,6 +218,13 @@ class Calls(Opaque):
             self.touch(thing)
         return self.born(f(*args, **kwargs))
 
+    def seen_elsewhere(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+        """What is made here reads and writes arrays without our seeing it."""
+        if self.touched(args, kwargs):
+            self.refuse(f"{described(f)} of an array that depends on the inputs; index the array itself")
+        for a in self.reachable(args, kwargs, arrays=True):
+            self.seal(a, described(f))
+
     # -- iteration -------------------------------------------------------------------------------------------
 
     def iterator(self, v: Any) -> Any:
@@ -188,6 +250,8 @@ class Calls(Opaque):
             return next(iterator)
         if isinstance(iterator, Either):
             self.refuse(iterator.what)
+        if isinstance(iterator, np.flatiter) and self.touched(iterator):
+            self.refuse("`flat` of an array that depends on the inputs is advanced; iterate over a.ravel()")
         if special(type(iterator), "__next__") is not None:
             return self.call(type(iterator).__next__, [iterator], {})
         if len(self.journal.levels) > 1 and self.journal.birth(iterator) < self.journal.levels[-1].clock:
@@ -208,6 +272,9 @@ def any_ufunc(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return UFUNC_METHODS["__call__"](run, f, args, kwargs)
 
 
+BUFFERS = (memoryview, bytearray, array.array, np.nditer)
+"""They hold plain numbers only."""
+FOREIGN_VIEWS = (np.nditer, np.nested_iters, memoryview)
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 LIBRARY_CALLABLES = (
     types.BuiltinFunctionType,

@@ -25,6 +25,7 @@ from ctxdispatch_contexts.sparsity.branches import Joiner, State
 from ctxdispatch_contexts.sparsity.calls import Calls
 from ctxdispatch_contexts.sparsity.errors import REMEDY, SparsityError
 from ctxdispatch_contexts.sparsity.journal import Cursor, Delta
+from ctxdispatch_contexts.sparsity.opaque import of_library
 from ctxdispatch_contexts.sparsity.programs import Program, bound, counted, program
 from ctxdispatch_contexts.sparsity.values import Either, Tracked
 
@@ -41,10 +42,11 @@ DEPTH = 12
 
 
 class Frame:
-    """One call. `values` are those of the path that is being run."""
+    """One call. `values` are those of the path that is being run. In code of a library the position stays at
+    the user's line."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, library: bool) -> None:
+        self.program, self.library = program, library
         self.values: dict[Any, Any] = {}
         self.converging: set[Loop] = set()
         self.bounded: set[Loop] = set()
@@ -77,7 +79,7 @@ class Executor(Calls):
         levels = self.active.setdefault(f.__code__, [])
         if len(set(levels)) > DEPTH:
             return self.opaque(f, args, kwargs, "it calls itself under branches that depend on the inputs")
-        frame = Frame(found)
+        frame = Frame(found, self.position is not None and of_library(f))
         frame.values.update(zip(found.graph.params, bound(f, args, kwargs), strict=True))
         frame.values.update(zip(found.graph.cells, f.__closure__ or ()))
         levels.append(len(self.journal.levels))
@@ -165,7 +167,8 @@ class Executor(Calls):
             self._note_bound(frame, block, end)
             return self.bind(frame, end.then if frame.get(end.cond) else end.orelse, [])
         assert isinstance(end, Iterate)
-        self.position = end.pos or self.position
+        if not frame.library:
+            self.position = end.pos or self.position
         try:
             item = self.advance(frame.get(end.iterator))
         except StopIteration:
@@ -186,7 +189,8 @@ class Executor(Calls):
         return edge.target
 
     def throw(self, frame: Frame, end: Raise) -> Any:
-        self.position = end.pos or self.position
+        if not frame.library:
+            self.position = end.pos or self.position
         exc: Any = None if end.exc is None else frame.get(end.exc)
         cause: Any = None if end.cause is None else frame.get(end.cause)
         if isinstance(exc, (Tracked, Either)):
@@ -201,7 +205,7 @@ class Executor(Calls):
 
     def op(self, frame: Frame, op: Any) -> None:
         get = frame.get
-        if op.pos is not None:
+        if op.pos is not None and not frame.library:
             self.position = op.pos
         args = [get(a) for a in op.args]
         if op.kwnames:

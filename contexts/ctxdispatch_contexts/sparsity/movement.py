@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, moved, refuse_shape, with_out
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, moved, refuse_shape
 from ctxdispatch_contexts.sparsity.calls import Rule
-from ctxdispatch_contexts.sparsity.operands import argument, dense, known, operand, without_out
+from ctxdispatch_contexts.sparsity.operands import argument, dense, known, operand
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked
 
 NO_IDS = frozenset({"dtype", "casting", "copy", "like", "subok", "constant_values"})
@@ -31,8 +31,6 @@ SEVERAL = frozenset("atleast_1d atleast_2d atleast_3d broadcast_arrays".split())
 
 def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     name = f.__name__
-    if kwargs.get("out") is not None:
-        return with_out(run, f, args, kwargs, lambda plain: move(run, f, plain, without_out(kwargs)))
     if name in LISTS:
         return join(run, f, args, kwargs)
     count = len(args) if name in SEVERAL else 2 if name == "append" else 1

@@ -54,9 +54,11 @@ class Opaque(Stores):
                 f"{described(f)} is not looked into ({why}), and changes an object or container that it can "
                 "reach; return what it computes instead"
             )
-        harmless = str(getattr(f, "__module__", "")).startswith(HARMLESS)
+        harmless = str(getattr(f, "__module__", "")).startswith(HARMLESS) and "out" not in kwargs
         for k, (a, old) in enumerate(zip((*direct, *others), before)):
             same = np.array_equal(old, self.sampled(a), equal_nan=old.dtype.kind in "fc")
+            if not same:
+                self.about_to_store(a)  # may it be stored into?
             if not same or (k < len(direct) and not harmless):
                 self.store(a, Ellipsis, self.dense(np.array(self.sampled(a)), bits), weak=True)
         if self.pairs is not None:
@@ -65,7 +67,9 @@ class Opaque(Stores):
 
     def _arrays(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """Writable arrays that a callee is given; and those that it reaches otherwise."""
-        direct = [self.lifted(a) for a in (*args, *kwargs.values())]
+        out = kwargs.get("out")
+        direct = [*args, *kwargs.values(), *(out if isinstance(out, tuple) else ())]
+        direct = [self.lifted(a) for a in direct]
         direct = [a for a in direct if isinstance(a, (Array, np.ndarray)) and self.sampled(a).flags.writeable]
         found = self.reachable(f, args, kwargs, _named_globals(f), arrays=True)
         known = {id(root_of(self.sampled(a))) for a in direct}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, same_memory, with_out
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, same_memory
 from ctxdispatch_contexts.sparsity.calls import Rule
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.linearity import bends
@@ -42,10 +42,6 @@ def argument(args: Args, kwargs: Kwargs, place: int, name: str, default: Any = N
     return args[place] if len(args) > place else kwargs.get(name, default)
 
 
-def without_out(kwargs: Kwargs) -> Kwargs:
-    return {k: v for k, v in kwargs.items() if k != "out"}
-
-
 def merged(t: Any, first: int) -> Any:
     """With the axes from `first` on as one."""
     return t.reshape(*t.shape[:first], math.prod(t.shape[first:]))
@@ -54,8 +50,6 @@ def merged(t: Any, first: int) -> Any:
 def dense(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if not run.local and any(_is_unknown_length(a) for a in (*args, *kwargs.values())):
         run.refuse(f"an integer argument of {described(f)} depends on the inputs' values; {REMEDY}")
-    if kwargs.get("out") is not None:
-        return with_out(run, f, args, kwargs, lambda plain: dense(run, f, plain, without_out(kwargs)))
     bits = run.union(args, kwargs)
     out = run.on_samples(f, args, kwargs)
     view = same_memory(run, out, args)

@@ -50,6 +50,11 @@ class SparsityPattern:
     @classmethod
     def from_scipy(cls, matrix: Any) -> SparsityPattern:
         """The stored entries of a SciPy sparse matrix or array."""
+        if not hasattr(matrix, "tocsr"):
+            raise SparsityError(
+                f"from_scipy takes a SciPy sparse matrix or array, not a {type(matrix).__name__}; of a dense "
+                "array make a pattern by from_dense"
+            )
         csr = matrix.tocsr().copy()
         csr.sum_duplicates()
         return cls.from_counts(csr.shape, np.diff(csr.indptr), csr.indices)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, with_out
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
 from ctxdispatch_contexts.sparsity.operands import argument, known, merged, operand, when_touched
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked, inexact
@@ -28,9 +28,6 @@ def contraction(labels: Callable[..., tuple[list[Labels], Labels]]) -> Rule:
     result."""
 
     def rule(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-        if kwargs.get("out") is not None:
-            rest = {k: v for k, v in kwargs.items() if k != "out"}
-            return with_out(run, f, args, kwargs, lambda plain: rule(run, f, plain, rest))
         a, b = operand(run, args[0]), operand(run, args[1])
         known(run, f, args[2:], kwargs)
         out = run.on_samples(f, [a, b, *args[2:]], kwargs)
@@ -199,9 +196,6 @@ def flattened(labels: Callable[..., Any]) -> Rule:
 
 
 def einsum(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    if kwargs.get("out") is not None:
-        rest = {k: v for k, v in kwargs.items() if k != "out"}
-        return with_out(run, f, args, kwargs, lambda plain: einsum(run, f, plain, rest))
     known(run, f, kwargs)
     if isinstance(args[0], str):
         text, operands = args[0], [operand(run, v) for v in args[1:]]

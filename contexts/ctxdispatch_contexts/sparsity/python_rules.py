@@ -18,7 +18,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.branches import Joiner, any_of
-from ctxdispatch_contexts.sparsity.calls import Bound
+from ctxdispatch_contexts.sparsity.calls import BUFFERS, Bound
 from ctxdispatch_contexts.sparsity.errors import REMEDY
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.values import Array, Either, Scalar, Tracked
@@ -96,10 +96,18 @@ def getattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         if isinstance(thing, Either):
             run.refuse(thing.what)
     if not isinstance(owner, Tracked):
+        if isinstance(owner, np.ndarray) and args[1] in ("data", "ctypes"):
+            run.seal(owner, f"its attribute {args[1]!r}")
         return getattr(*args)
     sample, name = owner.sample, args[1]
     if not hasattr(sample, name):
+        if isinstance(sample, np.ndarray) and name in ("coords", "index"):
+            run.refuse(
+                "places in `flat` (np.ndenumerate) of an array that depends on the inputs; use np.ndindex"
+            )
         return getattr(sample, *args[1:])
+    if not hasattr(type(sample), name):
+        run.refuse(f"a {type(sample).__name__} that depends on the inputs; use plain arrays")
     descriptor = getattr(type(sample), name)
     run.check_mixed(owner)
     if name in VALUE_FREE_ATTRIBUTES:
@@ -132,6 +140,11 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         run.refuse(
             f"attribute {args[1]!r} of an array that depends on the inputs is set; use reshape or a store"
         )
+    if isinstance(args[0], np.ndarray) and run.touched(args[2]):
+        run.refuse(
+            f"attribute {args[1]!r} of an array is set to values that depend on the inputs; store them by "
+            "index: a[...] = v, a.real[...] = v, a.reshape(-1)[...] = v"
+        )
     if not isinstance(args[0], (type, types.ModuleType)):
         run.touch(args[0])
     elif run.touched(args[2]) or len(run.journal.levels) > 1:
@@ -159,10 +172,17 @@ def getitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     owner, index, value = args
+    if isinstance(owner, np.flatiter) and run.touched(owner, index, value):
+        owner = run.flat(owner.base)
     if isinstance(run.lifted(owner), (Array, np.ndarray)):
         return arrays.setitem(run, owner, index, value)
     if isinstance(owner, Either):
         run.refuse(owner.what)
+    if isinstance(owner, BUFFERS) and run.touched(index, value):
+        run.refuse(
+            f"a value that depends on the inputs is stored into a {type(owner).__name__}, which holds none; "
+            "store into the array itself"
+        )
     run.touch(owner)
     if isinstance(index, Scalar) and isinstance(owner, list):
         joiner = Joiner(run, run.journal.clock)

@@ -60,12 +60,11 @@ def elementwise(f: Any, otherwise: Rule | None) -> Rule:
     row = table.elementwise(f)
     assert row is not None
     rule, arity = arrays.elementwise(row), len(row.params)
-    most = arity + isinstance(f, np.ufunc)
     if otherwise is None and f is not builtins.pow:
         return rule  # type: ignore[no-any-return]
 
     def run_rule(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        fits = arity <= len(args) <= most
+        fits = len(args) == arity
         other = otherwise or when_touched(dense)
         return (rule if fits else other)(run, f, args, kwargs)
 

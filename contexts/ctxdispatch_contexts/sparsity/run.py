@@ -60,7 +60,16 @@ class Run:
         if isinstance(v, np.ndarray) and self.journal.shadows:
             shadow = self.journal.shadows.get(id(root_of(v)))
             return v if shadow is None else Array(v, shadow)
+        if isinstance(v, np.flatiter) and self.journal.shadows:
+            shadow = self.journal.shadows.get(id(root_of(v.base)))
+            return v if shadow is None else self.lifted(self.flat(v.base))
         return v
+
+    def flat(self, array: Any) -> Any:
+        """array.flat as a view"""
+        if not array.flags.c_contiguous:
+            self.refuse("`flat` of an array that is not contiguous is not supported; use reshape(-1)")
+        return array.reshape(-1)
 
     def sampled(self, v: Any) -> Any:
         """A copy wherever something is replaced."""

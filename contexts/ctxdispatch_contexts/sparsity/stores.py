@@ -35,6 +35,12 @@ class Stores(Run):
         if found is not None and not only_containers:
             self.refuse(found[1])
 
+    def seal(self, array: Any, what: str) -> None:
+        """From now on nothing that is tracked is stored into it: `what` would not show it."""
+        owner = root_of(array)
+        message = f"a store into an array that {what} sees too cannot be followed; store into a copy of it"
+        self.frozen.setdefault(id(owner), (owner, message))
+
     def born(self, out: Any) -> Any:
         """`out`, which is new if nobody else refers to it."""
         if sys.getrefcount(out) <= FRESH and (is_mutable(out) or hasattr(out, "__next__")):

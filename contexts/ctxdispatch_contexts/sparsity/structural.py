@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.derivatives import table
-from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, refuse_shape, with_out
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, refuse_shape, with_options
 from ctxdispatch_contexts.sparsity.branches import any_of
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
 from ctxdispatch_contexts.sparsity.linearity import bends
@@ -25,7 +25,6 @@ from ctxdispatch_contexts.sparsity.operands import (
     merged,
     operand,
     when_touched,
-    without_out,
 )
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, inexact
 
@@ -41,8 +40,6 @@ def lanes(terms: Sequence[Any], axis: Any, ndim: int) -> tuple[list[Any], Any]:
 
 def reduction(default: Any) -> Rule:
     def rule(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-        if kwargs.get("out") is not None:
-            return with_out(run, f, args, kwargs, lambda plain: rule(run, f, plain, without_out(kwargs)))
         a, axis = operand(run, args[0]), argument(args, kwargs, 1, "axis", default)
         known(run, f, args[1:], axis, kwargs.get("keepdims"), kwargs.get("dtype"))
         out = run.on_samples(f, [a, *args[1:]], kwargs)
@@ -75,8 +72,6 @@ def accumulation(default: Any) -> Rule:
     """Element i of a lane depends on elements 0 .. i."""
 
     def rule(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-        if kwargs.get("out") is not None:
-            return with_out(run, f, args, kwargs, lambda plain: rule(run, f, plain, without_out(kwargs)))
         a, axis = operand(run, args[0]), argument(args, kwargs, 1, "axis", default)
         known(run, f, args[1:], kwargs)
         out = run.on_samples(f, [a, *args[1:]], kwargs)
@@ -157,8 +152,8 @@ def put(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def alike(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Elementwise, whatever it is: ufuncs without a row, with one result or several; np.choose and its
     like."""
-    if kwargs.get("out") is not None or not isinstance(kwargs.get("where", True), bool):
-        return with_out(run, f, args, kwargs, lambda plain: alike(run, f, plain, {}))
+    if not isinstance(kwargs.get("where", True), bool):
+        return with_options(run, f, args, kwargs, lambda plain: alike(run, f, plain, {}))
     operands = [operand(run, a) for a in args]
     out = run.on_samples(f, operands, kwargs)
     terms = [t for a in operands for t in run.terms(a)]

@@ -150,9 +150,18 @@ def _positions(view: Any, offset: int, size: int) -> Any:
 
 def root_of(array: Any) -> Any:
     """The array that owns the memory of `array`."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
+    base = _base(array)
+    while isinstance(base, np.ndarray):
+        array, base = base, _base(base)
     return array
+
+
+def _base(array: Any) -> Any:
+    """What an array is a view of, through a buffer or what `as_strided` puts in between."""
+    base = array.base
+    if base is None or isinstance(base, np.ndarray):
+        return base
+    return base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
 
 
 def inexact(sample: Any) -> bool:
