@@ -10,7 +10,15 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.blocks import level
 from ctxdispatch_contexts.derivatives.registry import Linear
-from ctxdispatch_contexts.forward import containers, duals, elementwise, releasing, structural, tangents, walking
+from ctxdispatch_contexts.forward import (
+    containers,
+    duals,
+    elementwise,
+    releasing,
+    structural,
+    tangents,
+    walking,
+)
 
 POSITIONS: dict[Any, tuple[int, ...]] = {
     tangents.or_zeros: (0,),

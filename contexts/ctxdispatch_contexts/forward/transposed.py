@@ -58,8 +58,8 @@ def transposed_terms(
         if tangent is not None and at in moving:
             if args[at] is not given[at] and T.cls_of(operand_type(given[at])) in (list, tuple):
                 tangent = run.call(blocked if shapes.block else np.asarray, filled(given[at]))
-                infer_type = shapes.type(operand_type(args[at]))
-                tangent.type = None if infer_type is T.Any else infer_type
+                like = shapes.type(operand_type(args[at]))
+                tangent.type = None if like is T.Any else like
             term = _term(shapes, run, op, rule, args, at, position, tangent)
             terms += [] if term is NONE else [term]
     return terms

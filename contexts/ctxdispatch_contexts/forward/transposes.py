@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import vjp
-from ctxdispatch_contexts.forward import containers, duals, elementwise, releasing, structural, tangents, walking
+from ctxdispatch_contexts.forward import (
+    containers,
+    duals,
+    elementwise,
+    releasing,
+    structural,
+    tangents,
+    walking,
+)
 from ctxdispatch_contexts.reverse import cotangents, fitting
 from ctxdispatch_contexts.reverse import walking as backward
 
