@@ -25,7 +25,15 @@ from ctxdispatch_contexts.derivatives.shapes import onto_diagonal
 def reshape(a, shape=None, order="C", *, copy=None, newshape=None):
     if order == "C":
         return a.reshape(shape_of(newshape if shape is None else shape, a))
+    if order == "F":
+        whole = shape_of(newshape if shape is None else shape, a)
+        return reverse(reverse(a).reshape((whole[0], *whole[:0:-1])))
     return each(np.reshape, (0,), (), a, newshape if shape is None else shape, order)
+
+
+def reverse(a):
+    """The axes of the arrays in opposite order."""
+    return a.transpose((0, *range(a.ndim - 1, 0, -1)))
 
 
 @block(np.ndarray.reshape, *of(np.generic, "reshape"))
@@ -39,6 +47,8 @@ def reshape_method(a, *shape, order="C", copy=None):
 def ravel(a, order="C"):
     if order == "C":
         return flat(a)
+    if order == "F":
+        return flat(reverse(a))
     return each(np.ravel, (0,), (), a, order)
 
 

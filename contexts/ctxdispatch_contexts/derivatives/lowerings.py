@@ -14,7 +14,7 @@ import operator
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.linear import unbroadcast
+from ctxdispatch_contexts.derivatives.linear import spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import lower, vjp
 
 MISSING = object()
@@ -48,6 +48,8 @@ def sum_of(items, start):
 def sum_vjp(g, y, items, start=0):
     """For sequences of numbers and arrays; what else there is to add is lowered."""
     if np.ndim(y) == 0:
+        if isinstance(items, np.ndarray):
+            return (spread(g, items.shape, items.dtype), g)
         return ([g] * len(items), g)
     return (shares(g, items), None if isinstance(start, int) else unbroadcast(g, np.shape(start)))
 

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.linear import scatter, unbroadcast
+from ctxdispatch_contexts.derivatives.linear import scatter, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 # -- constructors and conversions ----------------------------------------------------------------------------
@@ -87,22 +87,40 @@ def hypot(g, y, *coordinates):
 
 @vjp(math.dist, arrays=0)
 def dist(g, y, p, q):
-    towards = scaled(g / y if y else 0.0, [a - b for a, b in zip(p, q, strict=True)])
-    return (towards, scaled(-1.0, towards))
+    if isinstance(p, np.ndarray) and isinstance(q, np.ndarray):
+        towards = g * away(p, q, y)
+        return (towards, -towards)
+    factor = g / y if y else 0.0
+    towards = scaled(factor, [a - b for a, b in zip(p, q, strict=True)])
+    return (like(towards, p), like(scaled(-1.0, towards), q))
+
+
+def away(p, q, y):
+    """The unit vector from q to p."""
+    return (p - q) / (y if y else math.inf)
 
 
 def scaled(factor, items):
     return [factor * x for x in items]
 
 
+def like(items, x):
+    """The cotangent of an array is one."""
+    return np.array(items) if isinstance(x, np.ndarray) else items
+
+
 @vjp(math.fsum, arrays=0, linear=(0,))
 def fsum(g, y, seq):
+    if isinstance(seq, np.ndarray):
+        return (spread(g, seq.shape, seq.dtype),)
     return ([g] * len(seq),)
 
 
 @vjp(*of(math, "sumprod"), arrays=0, multilinear=(0, 1))
 def sumprod(g, y, p, q):
-    return (scaled(g, q), scaled(g, p))
+    first = g * q if isinstance(p, np.ndarray) and isinstance(q, np.ndarray) else like(scaled(g, q), p)
+    second = g * p if isinstance(p, np.ndarray) and isinstance(q, np.ndarray) else like(scaled(g, p), q)
+    return (first, second)
 
 
 # -- several results -----------------------------------------------------------------------------------------

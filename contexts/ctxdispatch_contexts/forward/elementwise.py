@@ -6,16 +6,17 @@ y = f(a, b)      dy = (partial a) * da + (partial b) * db
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.derivatives.table import Elementwise
-from ctxdispatch_contexts.forward.tangents import Shapes, same_shape
-from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
+from ctxdispatch_contexts.forward.tangents import Shapes, numeric, same_shape
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, operand_type
 from ctxdispatch_contexts.programs.scaling import known_number, partial_of, product, typed
 
 
@@ -51,8 +52,11 @@ def _term(shapes: Shapes, run: Companions, op: Op, row: Elementwise, i: int) -> 
     assert tangent is not None
     tangent = shapes.aligned(run, tangent, op.args[i], op.result)
     factor = partial_of(run.build, op, row, i)
-    if _steep(row, op, i) and operand_type(op.result) == T.Exact(float) and not shapes.block:
-        return run.call(times, factor, tangent, type=T.Exact(float))
+    if _steep(row, op, i) and numeric(operand_type(op.result)):
+        if operand_type(op.result) == T.Exact(float) and not shapes.block:
+            return run.call(times, factor, tangent, type=T.Exact(float))
+        like = infer_op(Op(Const(operator.mul), [tangent, factor], [Value()], syntax=True))
+        return run.call(steep_times, factor, tangent, type=like)
     return product(run.build, tangent, factor)
 
 
@@ -84,4 +88,13 @@ def times(slope: float, tangent: float) -> float:
     return slope * tangent if tangent else 0.0
 
 
-effects.assume_removable(times)
+def steep_times(slope: Any, tangent: Any) -> Any:
+    """`times` of arrays, and of what broadcasts."""
+    if np.isfinite(slope).all():
+        return slope * tangent
+    moving = np.not_equal(tangent, 0)
+    held = np.where(moving, slope, 0.0)
+    return (held if moving.ndim or np.ndim(held) else held[()]) * tangent
+
+
+effects.assume_removable(times, steep_times)

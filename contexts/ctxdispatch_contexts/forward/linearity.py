@@ -5,9 +5,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch_contexts.derivatives import registry
+from ctxdispatch_contexts.derivatives.blocks import level
 from ctxdispatch_contexts.derivatives.registry import Linear
-from ctxdispatch_contexts.forward import containers, duals, releasing, structural, tangents, walking
+from ctxdispatch_contexts.forward import (
+    containers,
+    duals,
+    elementwise,
+    releasing,
+    structural,
+    tangents,
+    walking,
+)
 
 POSITIONS: dict[Any, tuple[int, ...]] = {
     tangents.or_zeros: (0,),
@@ -56,3 +67,18 @@ def passed_on(block: Any, *values: Any) -> Any:
 
 for _function in (tangents.or_zeros, tangents.or_zeros_block, releasing.apart):
     registry.BLOCK[_function, None] = passed_on
+
+
+def steep_block_of_slope(slope: Any, tangent: Any) -> Any:
+    """A block of slopes: the tangent, of one or of k directions, is as it is."""
+    return elementwise.steep_times(level(slope, np.ndim(tangent)), tangent)
+
+
+def steep_block_of_tangent(slope: Any, tangent: Any) -> Any:
+    return elementwise.steep_times(slope, level(tangent, np.ndim(slope)))
+
+
+for _function in (elementwise.times, elementwise.steep_times):
+    registry.LINEAR[_function] = Linear((0, 1), False)
+    registry.BLOCK[_function, 0] = steep_block_of_slope
+    registry.BLOCK[_function, 1] = steep_block_of_tangent

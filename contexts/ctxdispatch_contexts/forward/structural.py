@@ -20,13 +20,14 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.derivatives.registry import Linear
-from ctxdispatch_contexts.derivatives.table import block_rule, linearity, vjp_rule
+from ctxdispatch_contexts.derivatives.table import array_arguments, block_rule, linearity, vjp_rule
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
 from ctxdispatch_contexts.forward.transposed import transposed_terms
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.operands import applies, leaf_class, operand_type, rule_of
-from ctxdispatch_contexts.programs.rules import call_rule
+from ctxdispatch_contexts.programs.rules import as_array, call_rule
 from ctxdispatch_contexts.programs.scaling import typed
 
 
@@ -67,6 +68,8 @@ def _is_default(operand: Operand, defaults: dict[str, Any], name: str) -> bool:
     if not isinstance(operand, Const):
         return False
     value = operand.value
+    if name == "order" and value == "F":  # which is linear; "A" and "K" go by the layout of what they get
+        return True
     return value is None or value is np._NoValue or (name in defaults and value is defaults[name])
 
 
@@ -95,7 +98,7 @@ def push_structural(shapes: Shapes, run: Companions, op: Op) -> None:
     if linear is not None and not moving.isdisjoint(at):
         terms += [_joint(shapes, run, op, at)] if linear.joint else _separate(shapes, run, op, at)
     if moving - set(at) and not is_helper(op):
-        terms += transposed_terms(shapes, run, op, moving - set(at))
+        terms += transposed_terms(shapes, run, op, moving - set(at), lambda a: filled(shapes, run, op, a))
     total = terms[0] if terms else shapes.zero(run, op.result)
     for term in terms[1:]:
         total = _sum(run, total, term)
@@ -153,6 +156,7 @@ def _call(shapes: Shapes, run: Companions, op: Op, args: list[Operand], of: int 
         value = run.call(op.callee, *args, kwnames=op.kwnames, syntax=op.syntax)
         value.type = shapes.type(op.result.type)
         return value
+    args = [as_one_block(run, op, i, a) for i, a in enumerate(args)]
     rule = block_rule(callee_of(op), of)
     if op.fn is getattr:
         args = args[:1]
@@ -160,6 +164,16 @@ def _call(shapes: Shapes, run: Companions, op: Op, args: list[Operand], of: int 
     if isinstance(found, Value) and numeric(op.result.type):
         _settle(found, shapes.type(op.result.type))
     return found
+
+
+def as_one_block(run: Companions, op: Op, i: int, arg: Operand) -> Operand:
+    """A list of blocks, of one that means an array, as one block; what is held fixed as an array."""
+    listed = T.cls_of(operand_type(op.args[i])) in (list, tuple)
+    if op.fn is getattr or is_helper(op) or not listed or i >= array_arguments(op.fn):
+        return arg
+    if arg is op.args[i]:
+        return as_array(run.build, op, i, arg)
+    return run.call(blocked, arg)
 
 
 def _settle(found: Value, want: T.Type) -> None:

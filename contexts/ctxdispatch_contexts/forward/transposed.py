@@ -10,10 +10,12 @@ transpose asks for g at all it asks for its shape, and gets y.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
+
+import numpy as np
 
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir.builder import Builder
@@ -22,6 +24,7 @@ from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 from ctxdispatch_contexts.programs.operands import operand_type, rule_of
@@ -39,8 +42,11 @@ from ctxdispatch_contexts.programs.sources import NAMESPACE
 from ctxdispatch_contexts.reverse import ADContext, ReverseMode
 
 
-def transposed_terms(shapes: Shapes, run: Companions, op: Op, moving: set[int]) -> list[Operand]:
-    """The tangent of the result of `op`: one term per argument of those at `moving`."""
+def transposed_terms(
+    shapes: Shapes, run: Companions, op: Op, moving: set[int], filled: Callable[[Operand], Operand]
+) -> list[Operand]:
+    """The tangent of the result of `op`: one term per argument of those at `moving`. `filled`: the tangent
+    of one, with zeros for None in it."""
     rule = rule_of(op)
     assert rule is not None
     given = op.args[:1] if op.fn is getattr else op.args
@@ -50,6 +56,10 @@ def transposed_terms(shapes: Shapes, run: Companions, op: Op, moving: set[int]) 
         tangent = run.of(arg)
         at = position if position < len(given) - len(op.kwnames) else _keyword_at(op, arg)
         if tangent is not None and at in moving:
+            if args[at] is not given[at] and T.cls_of(operand_type(given[at])) in (list, tuple):
+                tangent = run.call(blocked if shapes.block else np.asarray, filled(given[at]))
+                like = shapes.type(operand_type(args[at]))
+                tangent.type = None if like is T.Any else like
             term = _term(shapes, run, op, rule, args, at, position, tangent)
             terms += [] if term is NONE else [term]
     return terms

@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import vjp
-from ctxdispatch_contexts.forward import containers, duals, releasing, structural, tangents, walking
+from ctxdispatch_contexts.forward import (
+    containers,
+    duals,
+    elementwise,
+    releasing,
+    structural,
+    tangents,
+    walking,
+)
 from ctxdispatch_contexts.reverse import cotangents, fitting
 from ctxdispatch_contexts.reverse import walking as backward
 
@@ -31,6 +39,12 @@ def as_number_vjp(g, y, tangent, cls):
 @vjp(tangents.expand, arrays=0)
 def expand_vjp(g, y, tangent, value):
     return (None if tangent is None else fitting.unbroadcast(g, tangent, value), None)
+
+
+@vjp(elementwise.times, elementwise.steep_times, arrays=0)
+def steep_times_vjp(g, y, slope, tangent):
+    first = fitting.unbroadcast(elementwise.steep_times(g, tangent), slope, y)
+    return (first, fitting.unbroadcast(elementwise.steep_times(slope, g), tangent, y))
 
 
 @vjp(structural.plus, arrays=0)

@@ -110,6 +110,7 @@ def _is_complex(type_: T.Type) -> bool:
 
 def _forward(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]) -> Program:
     """(args) -> the block derivative along all unit vectors at once"""
+    given, mode = mode.wrt, replace(mode, wrt=tuple(dict.fromkeys(mode.wrt)))
     alone = len(mode.wrt) == 1 and not isinstance(types[mode.wrt[0]], T.ArrayOf)
     pushed = ForwardMode(mode.wrt, block=not alone, inner=True)
     tangents = [types[i] if alone else _block_type(types[i]) for i in mode.wrt]
@@ -132,7 +133,7 @@ def _forward(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
             build.enter(block)
             pair = block.terminator.value
             y, dy = (_item(build, pair, i) for i in (0, 1))
-            block.terminator.value = _jacobian(mode, build, y, dy, xs, alone)
+            block.terminator.value = _jacobian(mode, build, y, dy, xs, alone, given)
     return program
 
 
@@ -182,9 +183,11 @@ def _item(build: Builder, pair: Operand, i: int) -> Operand:
 
 
 def _jacobian(
-    mode: JacobianMode, build: Builder, y: Operand, dy: Operand, xs: Sequence[Operand], alone: bool
-) -> Operand:
-    """The block of tangents as Jacobians, each of the shape of y and then that of its argument."""
+    mode: JacobianMode, build: Builder, y: Operand, dy: Operand, xs: Sequence[Operand], alone: bool,
+    given: tuple[int, ...],
+) -> Operand:  # fmt: skip
+    """The block of tangents as Jacobians, each of the shape of y and then that of its argument; of those
+    that were `given`, among which an argument may be twice."""
     aux: Operand | None = None
     if mode.has_aux:
         aux, y, dy = _item(build, y, 1), _item(build, y, 0), _item(build, dy, 0)
@@ -196,6 +199,9 @@ def _jacobian(
         found = [_own(build, call_rule(build, arranged, [dy, xs[0], y]))]
     else:
         found = [_own(build, build.call(arranged_rows, dy, y, Const(i), *xs)) for i in range(len(xs))]
+    for at, i in enumerate(given):
+        if i in given[:at]:
+            found.insert(at, build.call(own, found[given.index(i)]))
     result: Operand = found[0] if mode.single else build.call(primitives.build_tuple, *found, syntax=True)
     return result if aux is None else build.call(primitives.build_tuple, result, aux, syntax=True)
 

@@ -147,7 +147,9 @@ def finish_block(block: Any, primal: Any) -> Any:
     if isinstance(primal, OwnedArray):
         primal = primal.array
     if isinstance(primal, (float, complex, np.inexact, np.ndarray)):
-        return project_block(np.asarray(block), primal)
+        return project_block(as_one_block(block, primal), primal)
+    if isinstance(block, np.ndarray):  # of an array, in the place of a sequence
+        block = [block[:, i] for i in range(block.shape[1])]
     entries = dict(entries_of(block))
     if isinstance(primal, dict):
         return {k: finish_block(entries[k], p) for k, p in primal.items() if k in entries}
@@ -162,6 +164,18 @@ def finish_block(block: Any, primal: Any) -> Any:
     return SimpleNamespace(
         **{str(k): finish_block(b, getattr(primal, str(k), None)) for k, b in entries.items()}
     )
+
+
+def as_one_block(block: Any, primal: Any) -> Any:
+    """What a rule gave for an array: a block, or a list of one for each row, None for zeros."""
+    if not isinstance(block, (list, tuple)):
+        return block
+    rows = [None if b is None else as_one_block(b, primal[i]) for i, b in enumerate(block)]
+    k = next(iter([len(row) for row in rows if row is not None]), None)
+    if k is None:
+        return np.zeros((0, *primal.shape), primal.dtype)
+    whole = [np.zeros((k, *primal.shape[1:])) if row is None else row for row in rows]
+    return np.stack([project_block(row, primal[i]) for i, row in enumerate(whole)], 1)
 
 
 for _function in (releasing.released, cotangents.whole, fitting.fitted):
@@ -203,9 +217,10 @@ def add_index_block(bar: Any, sequence: Any, index: Any, block: Any) -> Any:
 def from_items_block(bars: Any, iterable: Any) -> Any:
     if not isinstance(iterable, np.ndarray) or bars is None:
         return walking.from_items(bars, iterable)
-    k = next((len(b) for _, b in entries_of(bars) if b is not None), None)
-    if k is None:
+    lengths = [len(b) for _, b in entries_of(bars) if b is not None]
+    if not lengths:
         return None
+    k = lengths[0]
     out = np.zeros((k, *iterable.shape), iterable.dtype)
     for row, bar in entries_of(bars):
         if bar is not None:

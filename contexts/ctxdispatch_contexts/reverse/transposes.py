@@ -200,6 +200,11 @@ def spread_to(g: Any, cotangent: Any, result: Any) -> Any:
 def projected(g: Any, cotangent: Any, primal: Any) -> Any:
     if cotangent is None or g is None:
         return None
+    if isinstance(primal, np.ndarray) and isinstance(cotangent, (list, tuple)):
+        return [projected(g[i], c, primal[i]) for i, c in enumerate(cotangent)]
+    if isinstance(primal, (list, tuple)) and isinstance(cotangent, np.ndarray):
+        rows = [projected(entry_of(g, i), c, primal[i]) for i, c in enumerate(cotangent)]
+        return np.array([np.zeros_like(c) if r is None else r for r, c in zip(rows, cotangent, strict=True)])
     if isinstance(cotangent, np.ndarray) and np.ndim(primal) < cotangent.ndim:
         return np.full(cotangent.shape, g, cotangent.dtype)
     if isinstance(cotangent, (float, complex, np.inexact, np.ndarray)):
