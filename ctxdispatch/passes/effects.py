@@ -355,18 +355,6 @@ def op_is_pure(op: Op) -> bool:
     return pure(*call) and _result_known(op, call[0])
 
 
-def out_at(function: Anything) -> int | None:
-    """The positional argument, the array itself counted, that the result is written into."""
-    if isinstance(function, np.ufunc):
-        return function.nin
-    if isinstance(getattr(function, "__self__", None), np.ufunc):
-        return _OUT_OF_METHOD.get(function.__name__)
-    return OUT_AT.get(function) if hashable(function) else None
-
-
-_OUT_OF_METHOD = {"reduce": 3, "accumulate": 3, "reduceat": 4}
-
-
 def _writes_into(function: Anything, positional: int) -> bool:
     """np.add(a, b, out)"""
     at = out_at(function)

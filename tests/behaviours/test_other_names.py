@@ -1,5 +1,6 @@
 """Lists, dicts and objects that are changed by another name than that by which they are read, iterators that
-are shared, closures that call themselves: in every mix of modes right or refused by name, never silently wrong.
+are shared, closures that call themselves: in every mix of modes right or refused by name, never silently
+wrong.
 """
 
 import pytest
