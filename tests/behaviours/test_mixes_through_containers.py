@@ -147,9 +147,10 @@ def forward(f):
 pytestmark = pytest.mark.usefixtures("with_a_rule")
 
 REFUSED = {
-    walked_dict: "rr frf",
+    keyed: "rfr",
+    walked_dict: "rr rfr frf",
     with_namespace: "rfr frf",
-    with_partial: "rfr frf",
+    with_partial: "rr rfr frf",
     with_star_arguments: "rfr frf",
     of_functions_in_a_list: "rr rfr frf",
 }

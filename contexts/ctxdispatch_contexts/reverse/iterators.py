@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterator
 
 from ctxdispatch.ir.analysis import loops
-from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Value
+from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 
@@ -47,11 +47,17 @@ def _makes_iterator(op: Op) -> bool:
 def _users(graph: Graph, value: Value) -> Iterator[tuple[Block, object]]:
     for block in graph.blocks:
         for op in block.ops:
-            yield from ((block, op) for a in op.operands() if a is value)
+            yield from ((block, op) for a in _taken_from(op) if a is value)
         if isinstance(block.terminator, Iterate) and block.terminator.iterator is value:
             yield block, block.terminator
         for edge in block.edges():
             yield from ((block, edge) for a in edge.args if a is value)
+
+
+def _taken_from(op: Op) -> list[Operand]:
+    """Functions that programs call take items from the first operand only."""
+    helper = str(getattr(op.fn, "__module__", "")).startswith("ctxdispatch_contexts.")
+    return op.args[:1] if helper else list(op.operands())
 
 
 def _outside(loop: object, block: Block) -> object:

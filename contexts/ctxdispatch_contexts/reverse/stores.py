@@ -145,6 +145,7 @@ class LostStores:
         self.objects = Objects(graph)
         self.order = Order(graph)
         self.needed = Needed(graph, self.objects, all_outside=inner)
+        self._before: dict[tuple[Op, Any], bool] = {}
         self.uses: dict[Operand, list[tuple[tuple[Block, int], Any]]] = {}
         for operand, place, user in uses(graph):
             if self.objects.of(operand) and self._is_needed(user):
@@ -223,20 +224,24 @@ class LostStores:
 
     def _given_before(self, store: Op, site: Any) -> bool:
         """Something else may hold the object when it is stored to."""
-        here, made = self.order.place[store], site if site is not GLOBAL else None
-        return any(
-            self.order.after(self.order.place[op], here, made)
-            for _, op in self.graph.ops()
-            if op is not store and self._gives(op, site)
-        )
+        if (store, site) not in self._before:
+            here, made = self.order.place[store], site if site is not GLOBAL else None
+            self._before[store, site] = any(
+                site in given and op is not store and self.order.after(self.order.place[op], here, made)
+                for op, given in self._gifts
+            )
+        return self._before[store, site]
 
-    def _gives(self, op: Op, site: Any) -> bool:
-        """`op` puts the object into another, or has code out of sight keep it."""
-        target = op.args[0] if op.fn is primitives.cell_set else changed(op)
-        if target is None and not runs_python(op):
-            return False
-        given = op.operands() if target is None else [a for a in op.operands() if a is not target]
-        return any(site in self.objects.loose(self.objects.reach(a)) for a in given)
+    @functools.cached_property
+    def _gifts(self) -> list[tuple[Op, Sites]]:
+        """The ops that put objects into others, or have code out of sight keep them, and which objects."""
+        found = []
+        for _, op in self.graph.ops():
+            target = op.args[0] if op.fn is primitives.cell_set else changed(op)
+            if target is not None or runs_python(op):
+                given = [self.objects.reach(a) for a in op.operands() if a is not target]
+                found.append((op, self.objects.loose(frozenset().union(*given))))
+        return found
 
     def _maker(self, value: Value) -> Op | None:
         block, index = self.order.place.get(value, (self.graph.entry, -1))
