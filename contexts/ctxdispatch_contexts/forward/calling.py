@@ -19,6 +19,7 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.effects import takes_out
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.forward.containers import FUNCTION_PARTS, content
 from ctxdispatch_contexts.forward.places import tangent_at, value_at
@@ -27,7 +28,7 @@ from ctxdispatch_contexts.forward.unfold import Unfolded, refuse_defaults, unfol
 from ctxdispatch_contexts.programs.closures import code_entry, generated_entry
 from ctxdispatch_contexts.programs.entry_keys import HOLE, holes
 from ctxdispatch_contexts.programs.entry_table import BUILTIN_METHODS, DESCRIPTORS, call_entry
-from ctxdispatch_contexts.programs.errors import RunTime
+from ctxdispatch_contexts.programs.errors import MutationError, RunTime, described, user_position
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.ruled import Ruled
@@ -109,6 +110,12 @@ def call_any(
     if native is not None:
         return native(context, callee, args, tangents, kwnames, k)  # type: ignore[no-any-return]
     found = unfold(context.ad_has_rule, callee, len(args), kwnames)
+    if "out" in found.kwnames and takes_out(found.function):
+        raise MutationError(
+            f"{described(found.function)} (in place) writes into an array (out=) what depends on what is "
+            "differentiated, which is not supported yet; use its result instead",
+            user_position(),
+        )
     if found.captured is not None and not found.bound and _moves(moved):
         raise refuse_defaults(found.function)
     roots, moving = (callee, *args), (moved, *tangents)

@@ -160,7 +160,9 @@ def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], boo
     """Whether something may be changed by another name than that by which it is read. (The lists that sweeps
     keep have one name: to look at them all takes long.)"""
     space = str((graph.namespace or {}).get("__name__", ""))
-    if space.startswith(OURS) and space != CALLS:
+    if space == CALLS and any(_target(op) in graph.params for op in stores):
+        return True
+    if space.startswith(OURS):
         return False  # the rules of this package have one name for what they change
     if any(op.fn is primitives.store_global for _, op in graph.ops()):
         return True

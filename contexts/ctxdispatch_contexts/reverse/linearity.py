@@ -17,6 +17,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, like_argument, returning
 from ctxdispatch_contexts.programs.refusals import refuse_floats
 from ctxdispatch_contexts.reverse import (
@@ -149,6 +150,11 @@ def finish_block(block: Any, primal: Any) -> Any:
     if isinstance(primal, (float, complex, np.inexact, np.ndarray)):
         return project_block(as_one_block(block, primal), primal)
     if isinstance(block, np.ndarray):  # of an array, in the place of a sequence
+        if block.ndim < 2:
+            raise DerivativeError(
+                "a block of cotangents of a sequence came as numbers, which is not followed; use jacfwd",
+                user_position(),
+            )
         block = [block[:, i] for i in range(block.shape[1])]
     entries = dict(entries_of(block))
     if isinstance(primal, dict):
