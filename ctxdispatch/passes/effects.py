@@ -12,7 +12,6 @@ Two things are let go: warnings of NumPy (and errors that `np.errstate` makes of
 
 from __future__ import annotations
 
-import inspect
 import operator
 import types as pytypes
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ import numpy as np
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
-from ctxdispatch.passes import numpy_types, python_types
+from ctxdispatch.passes import numpy_types, outputs, python_types
 from ctxdispatch.passes.raising import may_raise
 from ctxdispatch.passes.types import (
     Any,
@@ -202,104 +201,6 @@ def reads_list(callee: Type, args: Sequence[Type]) -> bool:
     return isinstance(callee, Known) and callee.value in numpy_types.RULES and all(map(plain, args))
 
 
-_OUT_AT: dict[str, int] = {
-    **dict.fromkeys("sum prod mean std var cumsum cumprod clip take compress".split(), 3),
-    **dict.fromkeys("max min amax amin any all ptp argmax argmin median round around dot outer".split(), 2),
-    **dict.fromkeys("concatenate concat stack choose".split(), 2),
-    "trace": 5,
-}
-"""Where NumPy gives no signature, as older ones do for C functions and methods."""
-
-_AFTER_OUT: dict[str, tuple[str, ...]] = {"take": ("mode",), "choose": ("mode",)}
-_UFUNC_METHODS = {"reduce": 3, "accumulate": 3, "reduceat": 4}
-
-
-def _out_parameters() -> dict[Anything, tuple[int | None, tuple[str, ...]]]:
-    """By function: the position of `out` (None: by keyword only), and the parameters after it."""
-    found: dict[Anything, tuple[int | None, tuple[str, ...]]] = {}
-    for module in (np, np.linalg, np.fft):
-        for name, function in vars(module).items():
-            if name.startswith("_") or isinstance(function, (type, np.ufunc)) or not callable(function):
-                continue
-            entry = _signature_out(function)
-            if entry is None and module is np and name in _OUT_AT:
-                entry = (_OUT_AT[name], _AFTER_OUT.get(name, ()))
-            if entry is not None and hashable(function):
-                found[function] = entry
-    for owner in (np.ndarray, np.generic):
-        for name in dir(owner):
-            function = getattr(np, name, None)
-            if name in ("any", "all"):  # their methods have a dtype before `out`, which NumPy does not tell
-                found[getattr(owner, name)] = (3, ("keepdims",))
-            elif hashable(function) and function in found:
-                found[getattr(owner, name)] = found[function]
-    return found
-
-
-def _signature_out(function: Anything) -> tuple[int | None, tuple[str, ...]] | None:
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return None
-    for at, parameter in enumerate(parameters):
-        if parameter.name == "out":
-            after = [p.name for p in parameters[at + 1 :] if p.kind is p.POSITIONAL_OR_KEYWORD]
-            by_position = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-            return (at, tuple(after)) if by_position else (None, ())
-    return None
-
-
-_OUT = _out_parameters()
-OUT_AT: dict[Anything, int] = {f: at for f, (at, _) in _OUT.items() if at is not None}
-"""Which positional argument, the array itself counted, is one to write into."""
-
-
-def _ufunc_method(function: Anything) -> str | None:
-    """The name of a ufunc's bound method: np.add.reduce"""
-    bound = isinstance(function, pytypes.BuiltinMethodType)
-    return function.__name__ if bound and isinstance(function.__self__, np.ufunc) else None
-
-
-def out_at(function: Anything) -> int | None:
-    """Which positional argument of `function`, the array itself counted, is one to write into; of a ufunc,
-    the first such. None where there is none."""
-    if isinstance(function, np.ufunc):
-        return int(function.nin)
-    method = _ufunc_method(function)
-    if method is not None:
-        return _UFUNC_METHODS.get(method)
-    return OUT_AT.get(function) if hashable(function) else None
-
-
-def takes_out(function: Anything) -> bool:
-    """It is NumPy's, and has a parameter `out`, by keyword at least."""
-    if isinstance(function, np.ufunc):
-        return True
-    method = _ufunc_method(function)
-    if method is not None:
-        return method == "outer" or method in _UFUNC_METHODS
-    return hashable(function) and function in _OUT
-
-
-def out_by_name(
-    function: Anything, args: Sequence[Anything], kwargs: dict[str, Anything]
-) -> tuple[list[Anything], dict[str, Anything]]:
-    """The arguments of a call with `out` as a keyword, and the arguments after it too. Of a ufunc, all the
-    arrays to write into, as a tuple."""
-    at = out_at(function)
-    if at is None or len(args) <= at:
-        return list(args), kwargs
-    if isinstance(function, np.ufunc):
-        return list(args[:at]), {**kwargs, "out": tuple(args[at:])}
-    if _ufunc_method(function) == "reduce":
-        after: tuple[str, ...] = ("keepdims", "initial", "where")
-    else:
-        after = _OUT[function][1] if hashable(function) and function in _OUT else ()
-    if len(args) > at + 1 + len(after) or "out" in kwargs:
-        return list(args), kwargs  # NumPy's own error
-    return list(args[:at]), {**kwargs, "out": args[at], **dict(zip(after, args[at + 1 :]))}
-
-
 # -- purity --------------------------------------------------------------------------------------------------
 
 
@@ -357,7 +258,7 @@ def op_is_pure(op: Op) -> bool:
 
 def _writes_into(function: Anything, positional: int) -> bool:
     """np.add(a, b, out)"""
-    at = out_at(function)
+    at = outputs.out_at(function)
     return at is not None and positional > at
 
 

@@ -11,7 +11,7 @@ import pytest
 from sparsity_checks import jacobian_by_differences
 
 from ctxdispatch import jacobian_sparsity
-from ctxdispatch.passes.effects import out_at, takes_out
+from ctxdispatch.passes.outputs import out_at, takes_out
 from ctxdispatch_contexts.sparsity import SparsityError, SparsityPattern
 
 X = np.array([0.3, 0.7, 0.5, 0.2, 0.9, 0.4])

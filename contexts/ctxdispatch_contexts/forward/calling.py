@@ -19,7 +19,7 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.effects import takes_out
+from ctxdispatch.passes.outputs import takes_out
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.forward.containers import FUNCTION_PARTS, content
 from ctxdispatch_contexts.forward.places import tangent_at, value_at

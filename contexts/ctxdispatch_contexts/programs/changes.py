@@ -8,7 +8,7 @@ import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand
-from ctxdispatch.passes import effects
+from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.aliases import runs_python
@@ -57,7 +57,7 @@ def changed(op: Op) -> Operand | None:
 def out_of(op: Op) -> Operand | None:
     """The array that NumPy is told to write its result into, by name or by position."""
     positional = len(op.args) - len(op.kwnames)
-    at = effects.out_at(op.fn)
+    at = outputs.out_at(op.fn)
     if "out" in op.kwnames:
         out: Operand = op.args[positional + op.kwnames.index("out")]
     elif at is not None and positional > at:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.protocols import HANDLERS as PROTOCOLS
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, special
-from ctxdispatch.passes.effects import out_by_name, takes_out
+from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.journal import Cursor
 from ctxdispatch_contexts.sparsity.opaque import Opaque, of_library
