@@ -7,14 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch import Context, overdub
-from ctxdispatch_contexts.derivatives.table import elementwise, is_of_contexts, linearity, vjp_rule
+from ctxdispatch.ir.graph import hashable
+from ctxdispatch_contexts.derivatives.table import is_of_contexts
 from ctxdispatch_contexts.forward import calling, user_rules
 from ctxdispatch_contexts.forward.containers import MIRRORED
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.forward.entries import forward_function
 from ctxdispatch_contexts.forward.program import ForwardMode
 from ctxdispatch_contexts.forward.trees import check_tangent, is_block, length_of
-from ctxdispatch_contexts.programs.activity import has_zero_derivative
+from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.stacked import split, stacked_function
 from ctxdispatch_contexts.reverse import ADContext
 
@@ -39,16 +40,9 @@ class DualContext(Context):
     @classmethod
     def ad_has_rule(cls, callee: Any) -> bool:
         """Calls of `callee` are not looked into."""
-        try:
-            hash(callee)
-        except TypeError:
+        if not hashable(callee):
             return False
-        if cls.ad_ruled(callee):
-            return True
-        return bool(
-            elementwise(callee) or vjp_rule(callee) or linearity(callee) or has_zero_derivative(callee)
-            or callee in MIRRORED
-        )  # fmt: skip
+        return cls.ad_ruled(callee) or callee in MIRRORED or has_derivative(callee)
 
     @classmethod
     def ad_ruled(cls, callee: Any) -> bool:

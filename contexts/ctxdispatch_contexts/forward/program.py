@@ -24,9 +24,10 @@ from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
 from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.arguments import unfit
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.memory import retain_freed
-from ctxdispatch_contexts.programs.mode import Mode, Program, unfit
+from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.optimise import optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting

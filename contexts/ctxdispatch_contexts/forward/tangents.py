@@ -20,6 +20,7 @@ from ctxdispatch.ir.graph import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch_contexts.programs import operands
 from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
 from ctxdispatch_contexts.programs.scaling import typed
 
@@ -93,17 +94,10 @@ class Shapes:
 
 
 def numeric(type_: T.Type | None) -> bool:
-    """Of numbers and arrays that carry derivatives."""
-    match type_:
-        case T.ArrayOf():
-            return type_.dtype.kind in "fc"
-        case T.Exact(cls):
-            return issubclass(cls, (float, complex, np.inexact))
-        case T.OneOf(classes):
-            return any(numeric(T.Exact(cls)) for cls in classes)
-        case T.Known(value):
-            return isinstance(value, (float, complex))
-    return False
+    """Of numbers, literals too, and arrays that carry derivatives."""
+    if isinstance(type_, T.Known):
+        return isinstance(type_.value, (float, complex))
+    return operands.numeric(type_)
 
 
 def same_shape(now: T.ArrayOf, want: T.ArrayOf) -> bool:

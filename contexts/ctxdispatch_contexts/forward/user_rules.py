@@ -21,6 +21,7 @@ from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import ADContext
+from ctxdispatch_contexts.reverse.calling import by_rule
 
 Arguments = tuple[Any, ...]
 Pair = tuple[Any, Any]
@@ -44,14 +45,7 @@ def by_ad_rule(
 ) -> Pair:
     """(y, dy) by a rule that gives (y, pullback); `k` is the length of blocks, None for single tangents."""
     n = len(args) - len(kwnames)
-    result = rule(ADContext(), *args[:n], **dict(zip(kwnames, args[n:], strict=True)))
-    if not (isinstance(result, tuple) and len(result) == 2):
-        raise DerivativeError(
-            f"the rule for {context_rules.name_of(callee)} returned a {type(result).__name__}; "
-            "a rule returns (y, pullback)",
-            user_position(),
-        )
-    y, pullback = result
+    y, pullback = by_rule(rule, ADContext(), callee, args[:n], dict(zip(kwnames, args[n:], strict=True)))
     transpose = Transpose(callee, pullback, y, n, len(args))
     if k is None:
         return y, transpose(tangents)

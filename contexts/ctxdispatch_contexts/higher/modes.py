@@ -35,14 +35,13 @@ from ctxdispatch_contexts.higher.arranging import (
     sizes,
 )
 from ctxdispatch_contexts.higher.pulling import COMPLEX, pulled_rows
-from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
-from ctxdispatch_contexts.programs.mode import Mode, Program, left_out, unfit
+from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
 from ctxdispatch_contexts.programs.optimise import optimise
 from ctxdispatch_contexts.programs.prepare import prepare_trusting
 from ctxdispatch_contexts.programs.rules import call_rule, item_of
-from ctxdispatch_contexts.programs.sources import Default
 from ctxdispatch_contexts.reverse import ADContext, ReverseMode
 
 Source = Callable[[], Graph]
@@ -66,12 +65,7 @@ class JacobianMode(Mode):
 
     def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
         for i in self.wrt:
-            if types[i] == T.Known(Default):
-                raise left_out(names[i], i - self.leading)
-            if not carries(types[i]):
-                raise DerivativeError(
-                    f"argument {names[i]!r} (argnums {i - self.leading}) {unfit(types[i])}", user_position()
-                )
+            check_argument(names[i], i - self.leading, types[i])
             if leaf_class(types[i]) is not None and _is_complex(types[i]):
                 raise DerivativeError(
                     f"argument {names[i]!r} (argnums {i - self.leading}) is complex; a Jacobian is "

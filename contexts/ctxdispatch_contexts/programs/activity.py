@@ -22,7 +22,7 @@ from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.derivatives.table import elementwise, is_zero
+from ctxdispatch_contexts.derivatives.table import elementwise, is_zero, linearity, vjp_rule
 
 _DISCRETE = (
     int, bool, str, bytes, type(None), type(Ellipsis), slice, range, type,
@@ -58,6 +58,11 @@ def has_zero_derivative(fn: Any) -> bool:
     fn, _ = canonical(fn)  # a method of a literal is the function of its class
     row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed
     return fn in ZERO_BY_RULE or (set(row.kinds) == {"zero"} if row is not None else is_zero(fn))
+
+
+def has_derivative(fn: Any) -> bool:
+    """The derivative table says what the derivative of `fn` is, zero too."""
+    return bool(elementwise(fn) or vjp_rule(fn) or linearity(fn)) or has_zero_derivative(fn)
 
 
 def carries(type_: T.Type | None) -> bool:

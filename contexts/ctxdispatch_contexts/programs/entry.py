@@ -27,11 +27,12 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
+from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.guarding import add_guards, asking, guardable
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Default, Source
+from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 
 _compiling = threading.RLock()
 

@@ -24,6 +24,7 @@ from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.closures import closure_entry, code_entry, generated_entry
 from ctxdispatch_contexts.programs.derived import DerivedSource, entry_of
 from ctxdispatch_contexts.programs.entry import Entry
@@ -33,7 +34,7 @@ from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.owned import Bounded, Table, generated
 from ctxdispatch_contexts.programs.shared import cut, shared_function, takes_own
-from ctxdispatch_contexts.programs.sources import CallSource, Default, Source
+from ctxdispatch_contexts.programs.sources import CallSource, Source
 
 _others = Bounded(1024)
 

@@ -14,7 +14,6 @@ from ctxdispatch.ir.graph import Graph, Return
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import operand_type
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 
 
 @dataclass(eq=False)
@@ -64,21 +63,3 @@ class Mode:
     ) -> Program:
         """The program made of the graph that `source` gives (a fresh one each time)."""
         raise NotImplementedError
-
-
-def left_out(name: str, i: int) -> DerivativeError:
-    return DerivativeError(
-        f"argument {name!r} (argnums {i}) was left out of the call; pass it, or leave it out of argnums",
-        user_position(),
-    )
-
-
-def unfit(type_: T.Type) -> str:
-    """Why nothing can be differentiated with respect to an argument of this type, and what to do."""
-    if isinstance(type_, T.ArrayOf):
-        return f"is an array of dtype {type_.dtype}, which has no derivative; pass it `.astype(float)`"
-    cls = T.cls_of(type_)
-    return (
-        f"is of type {cls.__name__ if cls else type_}, which has no derivative; pass a float (or an array of "
-        "floats), or leave it out of argnums"
-    )

@@ -47,6 +47,18 @@ INPLACE = {
 """In-place operators and what they are on immutable operands."""
 
 
+def numeric(type_: T.Type | None) -> bool:
+    """Of numbers and arrays that carry derivatives: tangents and cotangents of such values add with `+`."""
+    match type_:
+        case T.ArrayOf():
+            return type_.dtype.kind in "fc"
+        case T.Exact(cls):
+            return issubclass(cls, (float, complex, np.inexact))
+        case T.OneOf(classes):
+            return any(numeric(T.Exact(cls)) for cls in classes)
+    return False
+
+
 def leaf_class(type_: T.Type) -> type | None:
     """The class of a number or array type, else None."""
     if isinstance(type_, T.OneOf):

@@ -21,14 +21,15 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Const, Graph, Operand, Signature, Value
 from ctxdispatch.passes.buffers import emit
+from ctxdispatch_contexts.programs.arguments import Default, left_out
 from ctxdispatch_contexts.programs.assigned import assigned_free, is_empty
 from ctxdispatch_contexts.programs.closures import closure_entry, contents
 from ctxdispatch_contexts.programs.entry import Entry, as_gradient
 from ctxdispatch_contexts.programs.entry_keys import ById
-from ctxdispatch_contexts.programs.mode import Mode, left_out
+from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.nesting import takes_derivatives
 from ctxdispatch_contexts.programs.owned import Bounded
-from ctxdispatch_contexts.programs.sources import Default, Source
+from ctxdispatch_contexts.programs.sources import Source
 
 OWN = 8
 """So many functions of one code object get programs of their own."""

@@ -26,10 +26,6 @@ NAMESPACE: dict[str, Any] = {"__name__": __name__, "__builtins__": builtins}
 """The globals of generated code that is nobody's. C code looks for `__builtins__` there when it imports."""
 
 
-class Default:
-    """Stands for an argument that the caller left out."""
-
-
 class Source:
     """What is differentiated: `graph()` gives a fresh copy of its IR, `guards` what that copy takes for
     granted."""

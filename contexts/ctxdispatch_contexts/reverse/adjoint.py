@@ -27,6 +27,7 @@ from ctxdispatch.ir.graph import UNREAD, Block, Const, Edge, Graph, Iterate, Op,
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import passed
+from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.bars import (
     NONE,
@@ -35,7 +36,6 @@ from ctxdispatch_contexts.reverse.bars import (
     is_none,
     is_zero,
     may_be_none,
-    numeric,
 )
 from ctxdispatch_contexts.reverse.merges import Merges
 from ctxdispatch_contexts.reverse.structure import Shape, argument

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ctxdispatch.ir.graph import Const, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse import cotangents
 
 ZERO = Const(cotangents.ZERO)
@@ -19,20 +20,6 @@ def is_none(operand: Operand) -> bool:
     if isinstance(operand, Const):
         return operand.value is None
     return operand.type is not None and T.cls_of(operand.type) is type(None)
-
-
-def numeric(type_: T.Type | None) -> bool:
-    """Cotangents of such values add with `+`."""
-    match type_:
-        case T.ArrayOf():
-            return type_.dtype.kind in "fc"
-        case T.Exact(cls):
-            import numpy as np
-
-            return issubclass(cls, (float, complex, np.inexact))
-        case T.OneOf(classes):
-            return any(numeric(T.Exact(cls)) for cls in classes)
-    return False
 
 
 def cotangent_type(value: Operand) -> T.Type:

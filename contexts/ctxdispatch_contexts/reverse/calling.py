@@ -131,16 +131,23 @@ def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...],
     rule = context.find_rule(callee, tuple(map(type, filled[:n])))
     if rule is None:
         return call_entry(unruled(context, callee), callee, template, kwnames, CALL).function(*args)
-    result = rule(context(), *filled[:n], **dict(zip(kwnames, filled[n:], strict=True)))
+    y, pullback = by_rule(rule, context(), callee, filled[:n], dict(zip(kwnames, filled[n:], strict=True)))
+    shapes = tuple([np.shape(a) if isinstance(a, NUMERIC) else None for a in filled])
+    return y, functools.partial(_pull_rule, callee, pullback, n, template, shapes)
+
+
+def by_rule(
+    rule: Any, context: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any]:
+    """(y, pullback) of `callee` as a rule of ADContext gives it."""
+    result = rule(context, *args, **kwargs)
     if not (isinstance(result, tuple) and len(result) == 2):
         raise DerivativeError(
             f"the rule for {context_rules.name_of(callee)} returned a {type(result).__name__}; "
             "a rule returns (y, pullback)",
             user_position(),
         )
-    y, pullback = result
-    shapes = tuple([np.shape(a) if isinstance(a, NUMERIC) else None for a in filled])
-    return y, functools.partial(_pull_rule, callee, pullback, n, template, shapes)
+    return result
 
 
 NUMERIC = (float, complex, np.inexact, np.ndarray)

@@ -7,8 +7,9 @@ from types import FunctionType
 from typing import Any, SupportsIndex
 
 from ctxdispatch.dispatch import Context, overdub, rules
-from ctxdispatch_contexts.derivatives.table import elementwise, is_of_contexts, linearity, vjp_rule
-from ctxdispatch_contexts.programs.activity import has_zero_derivative
+from ctxdispatch.ir.graph import hashable
+from ctxdispatch_contexts.derivatives.table import is_of_contexts
+from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.owned import generated
@@ -49,19 +50,9 @@ class ADContext(Context):
     @classmethod
     def ad_has_rule(cls, callee: Any) -> bool:
         """Calls of `callee` are not looked into."""
-        try:
-            hash(callee)
-        except TypeError:
+        if not hashable(callee):
             return False
-        if cls.has_rules(callee):
-            return True
-        return bool(
-            elementwise(callee)
-            or vjp_rule(callee)
-            or linearity(callee)
-            or has_zero_derivative(callee)
-            or callee in REVERSED
-        )
+        return cls.has_rules(callee) or callee in REVERSED or has_derivative(callee)
 
     @classmethod
     def ad_ruled(cls, callee: Any) -> bool:

@@ -26,15 +26,15 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.methods import join_methods
-from ctxdispatch_contexts.programs.mode import Mode, Program, left_out, unfit
+from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
-from ctxdispatch_contexts.programs.sources import Default
 from ctxdispatch_contexts.reverse import fitting, keeping, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
-from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
+from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.iterators import refuse_shared_iterators
@@ -79,12 +79,7 @@ class ReverseMode(Mode):
         if self.split or self.wrt is None:
             return
         for i in self.wrt:
-            if types[i] == T.Known(Default):
-                raise left_out(names[i], i - self.leading)
-            if not carries(types[i]):
-                raise DerivativeError(
-                    f"argument {names[i]!r} (argnums {i - self.leading}) {unfit(types[i])}", user_position()
-                )
+            check_argument(names[i], i - self.leading, types[i])
 
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any

@@ -24,9 +24,10 @@ from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.dce import dce
 from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import passed
+from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse import containers, cotangents, fitting, releasing, walking
 from ctxdispatch_contexts.reverse.adjoint import Adjoint, rewind, steps
-from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero, numeric
+from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 
 LINEAR = frozenset(
     {
