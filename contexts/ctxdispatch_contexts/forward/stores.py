@@ -45,6 +45,7 @@ class Stores:
         if any_:
             self.lost = LostStores(graph, self.varied, inner=inner)
             roots = self._follow()
+        roots += self._out_of_sight()
         useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)))
         self.active = (self.varied & useful) - (set(graph.params) - set(seeds))
         if any_:
@@ -85,6 +86,11 @@ class Stores:
         if any(is_outside(s) and s not in self.seeds for s in sites):
             return NOTHING
         return sites & frozenset(self.lost.needed.sites)
+
+    def _out_of_sight(self) -> list[Operand]:
+        """Results of calls whose callees only run time knows: they may be called for what they change, which
+        is found out when their derivatives are called."""
+        return [r for _, op in self.graph.ops() if op.fn is None and self._gives(op) for r in op.results]
 
     def _unseen_items(self) -> list[Value]:
         """Of containers that are empty as far as inference sees."""

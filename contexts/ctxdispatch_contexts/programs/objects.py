@@ -67,16 +67,34 @@ def _allocate(graph: Graph, block: Block, op: Op, cls: type, init: FunctionType)
     op.callee, op.args, op.results = Const(init), [made, *op.args], [Value()]
 
 
-def open_partial(op: Op) -> None:
-    """functools.partial(f, a, k=b)(*args, **kwargs) is f(a, *args, k=b, **kwargs)"""
-    while type(op.fn) is functools.partial:
-        bound = op.fn
+def open_partial(op: Op, maker: dict[Value, Op]) -> bool:
+    """functools.partial(f, a, k=b)(*args, **kwargs) is f(a, *args, k=b, **kwargs). True where something was
+    changed."""
+    changed = False
+    while (bound := _bound(op.callee, maker)) is not None:
+        function, first, keywords = bound
         n = len(op.args) - len(op.kwnames)
-        keywords = {k: Const(v) for k, v in bound.keywords.items()} | dict(
-            zip(op.kwnames, op.args[n:], strict=True)
-        )
-        op.args = [*map(Const, bound.args), *op.args[:n], *keywords.values()]
-        op.callee, op.kwnames = Const(bound.func), tuple(keywords)
+        keywords |= dict(zip(op.kwnames, op.args[n:], strict=True))
+        op.args = [*first, *op.args[:n], *keywords.values()]
+        op.callee, op.kwnames, changed = function, tuple(keywords), True
+    return changed
+
+
+def _bound(
+    callee: Operand, maker: dict[Value, Op]
+) -> tuple[Operand, list[Operand], dict[str, Operand]] | None:
+    """The function, arguments and keywords of a partial, that is given or that the program makes."""
+    if isinstance(callee, Const):
+        partial = callee.value
+        if type(partial) is not functools.partial:
+            return None
+        named: dict[str, Operand] = {name: Const(value) for name, value in partial.keywords.items()}
+        return Const(partial.func), [Const(a) for a in partial.args], named
+    made = maker.get(callee)
+    if made is None or made.fn is not functools.partial:
+        return None
+    n = len(made.args) - len(made.kwnames)
+    return made.args[0], made.args[1:n], dict(zip(made.kwnames, made.args[n:], strict=True))
 
 
 def set_by_code(prepared: Any, op: Op) -> bool:

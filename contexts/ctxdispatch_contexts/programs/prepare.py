@@ -227,7 +227,8 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
-    open_partial(op)
+    if open_partial(op, prepared.maker):
+        return block
     if wants_generator_as_list(op, made):
         return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
@@ -317,23 +318,11 @@ def _callee(op: Op, prepared: Prepared) -> Target | None:
         return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)
     if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
         return Target(fn.__func__, [Const(fn.__self__)])
-    if type(fn) is functools.partial:
-        return _of_partial(op, fn, prepared)
     call = class_attribute(type(fn), "__call__")
     if isinstance(call, FunctionType) and not isinstance(fn, (type, Opaque)):
         prepared.assume(AttrIs(type(fn), "__call__", call))
         return Target(call, [op.callee])
     return None
-
-
-def _of_partial(op: Op, partial: functools.partial[Any], prepared: Prepared) -> Target | None:
-    """The call of a partial is the call of its function."""
-    n = len(op.args) - len(op.kwnames)
-    extra = {k: Const(v) for k, v in partial.keywords.items() if k not in op.kwnames}
-    op.callee = Const(partial.func)
-    op.args = [*map(Const, partial.args), *op.args[:n], *op.args[n:], *extra.values()]
-    op.kwnames = (*op.kwnames, *extra)
-    return _callee(op, prepared)
 
 
 def _has_rule_for(op: Op) -> bool:

@@ -97,7 +97,8 @@ def missing_message(op: Op) -> str:
         return unknown_message(op.fn)
     if op.fn in (operator.getitem, getattr, iter, primitives.unpack, primitives.unpack_ex):
         return f"{described(op.fn)} of {types} has no derivative rule; {REMEDY}"
-    return f"{described(op.fn)} has no derivative rule for ({types}); {REMEDY}"
+    name = "this callee" if op.fn is None else described(op.fn)
+    return f"{name} has no derivative rule for ({types}); {REMEDY}"
 
 
 def unknown_message(fn: Any) -> str:
