@@ -81,9 +81,13 @@ class Adjoint:
         """The cotangent of `value` that has arrived so far."""
         found = self.build.read(("bar", value))
         if isinstance(found, Value) and found.type is None:
-            found.type = T.Any if value in self.pullbacks.indexed else cotangent_type(value)
+            found.type = self._type_of_bar(value)
             found.name = found.name or "d" + getattr(value, "name", "")
         return found
+
+    def _type_of_bar(self, value: Operand) -> T.Type:
+        """A cotangent that is collected entry by entry has a form of its own, until it is finished."""
+        return T.Any if value in self.pullbacks.indexed else cotangent_type(value)
 
     def set_bar(self, value: Value, cotangent: Operand) -> None:
         self.build.write(("bar", value), cotangent)
@@ -351,7 +355,7 @@ class Adjoint:
     def _carry(self, param: Value) -> Operand:
         found = self.build.read(("carry", param))
         if isinstance(found, Value) and found.type is None:
-            found.type = cotangent_type(param)
+            found.type = self._type_of_bar(param)
             found.name = "d" + param.name
         return found
 
