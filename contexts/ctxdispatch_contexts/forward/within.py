@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.forward.api import jvp, pushforward
 from ctxdispatch_contexts.forward.context import DualContext
@@ -19,8 +18,6 @@ from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.derived import is_known, overdub_of, spelled_out
 from ctxdispatch_contexts.programs.inlining import items_of
 from ctxdispatch_contexts.programs.operands import operand_type
-
-effects.assume_removable(pushforward)
 
 
 class Before:

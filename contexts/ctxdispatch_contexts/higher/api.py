@@ -11,6 +11,7 @@ import numpy as np
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
 from ctxdispatch_contexts.forward import DualContext, push_call, pushforward, tangent_along
 from ctxdispatch_contexts.higher.modes import JacobianMode
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.derived import maker, spelled_out
 from ctxdispatch_contexts.programs.entry_keys import ById
 from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct
@@ -21,7 +22,7 @@ from ctxdispatch_contexts.reverse import ADContext, checked_indices, grad
 Argnums = int | Sequence[int]
 
 
-def _mode(n: int, argnums: Argnums = 0, has_aux: bool = False, *, forward: bool) -> JacobianMode:
+def _mode(n: int, argnums: Argnums = 0, has_aux: bool = False, *, forward: bool | None) -> JacobianMode:
     single = isinstance(argnums, int)
     wrt = checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), n, "the function")
     return JacobianMode(wrt, single, has_aux, forward)
@@ -69,6 +70,7 @@ def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward:
     return jacobian
 
 
+@maker(DualContext, functools.partial(_mode, forward=None))
 def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of `f` by the mode that is cheaper: forward where the result has at least as many elements
     as the arguments `argnums`, else reverse. To know that, `f` runs once for every new shape of its
@@ -76,32 +78,52 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
 
     See `jacfwd` for what the result is.
     """
-    by_forward = jacfwd(f, argnums, has_aux)
-    by_reverse = jacrev(f, argnums, has_aux)
-    chosen: dict[Any, Callable[..., Any]] = {}
+    choice = _Choice(f, argnums, has_aux)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        shapes = (*map(np.shape, args), *((k, np.shape(v)) for k, v in kwargs.items()))
-        if shapes not in chosen:
-            y = f(*args, **kwargs)
-            y = y[0] if has_aux else y
-            wrt = checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), len(args), "f")
-            inputs = sum(np.size(args[i]) for i in wrt)
-            real = isinstance(y, (float, np.floating, np.ndarray)) and np.isrealobj(y)
-            if real and not (has_aux and np.ndim(y)) and np.size(y) < inputs:
-                try:
-                    found = by_reverse(*args, **kwargs)
-                except DerivativeError:  # forward mode may know what to do; else it says what is wrong
-                    chosen[shapes] = by_forward
-                else:
-                    chosen[shapes] = by_reverse
-                    return found
-            else:
-                chosen[shapes] = by_forward
-        return chosen[shapes](*args, **kwargs)
+        return _chosen(choice, args, kwargs)(*args, **kwargs)
 
+    def function_for(n: int, kwnames: tuple[str, ...] = ()) -> Callable[..., Any]:
+        """Within a program, where shapes are not known."""
+        return entry_function(f, _mode(n, argnums, has_aux, forward=None), DualContext, n, kwnames)
+
+    function.__entry_function__ = function_for  # type: ignore[attr-defined]
     functools.update_wrapper(function, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
     return function
+
+
+class _Choice:
+    """The cheaper of `jacfwd` and `jacrev`, by the shapes of the arguments."""
+
+    def __init__(self, f: Callable[..., Any], argnums: Argnums, has_aux: bool) -> None:
+        self.f, self.argnums, self.has_aux = f, argnums, has_aux
+        self.by_forward, self.by_reverse = jacfwd(f, argnums, has_aux), jacrev(f, argnums, has_aux)
+        self.made: dict[Any, Callable[..., Any]] = {}
+
+    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        y = self.f(*args, **kwargs)
+        y = y[0] if self.has_aux else y
+        argnums = (self.argnums,) if isinstance(self.argnums, int) else tuple(self.argnums)
+        inputs = sum(np.size(args[i]) for i in checked_indices(argnums, len(args), "f"))
+        real = isinstance(y, (float, np.floating, np.ndarray)) and np.isrealobj(y)
+        if not real or (self.has_aux and np.ndim(y)) or np.size(y) >= inputs:
+            return self.by_forward
+        try:
+            self.by_reverse(*args, **kwargs)
+        except DerivativeError:  # forward mode may know what to do; else it says what is wrong
+            return self.by_forward
+        return self.by_reverse
+
+
+def _chosen(choice: _Choice, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+    shapes = (*map(np.shape, args), *((k, np.shape(v)) for k, v in kwargs.items()))
+    found = choice.made.get(shapes)
+    if found is None:
+        found = choice.made[shapes] = choice.find(args, kwargs)
+    return found
+
+
+ZERO_BY_RULE.add(_chosen)
 
 
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:

@@ -40,7 +40,7 @@ from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
 from ctxdispatch_contexts.programs.optimise import optimise
-from ctxdispatch_contexts.programs.prepare import prepare_trusting
+from ctxdispatch_contexts.programs.prepare import Prepared, prepare_trusting
 from ctxdispatch_contexts.programs.rules import call_rule, item_of
 from ctxdispatch_contexts.reverse import ADContext, ReverseMode
 
@@ -49,12 +49,13 @@ Source = Callable[[], Graph]
 
 @dataclass(frozen=True)
 class JacobianMode(Mode):
-    """With respect to the arguments `wrt`; `single`: one Jacobian, not a tuple of them."""
+    """With respect to the arguments `wrt`; `single`: one Jacobian, not a tuple of them. `forward` None: what
+    is cheaper, as far as the types say."""
 
     wrt: tuple[int, ...]
     single: bool = False
     has_aux: bool = False
-    forward: bool = True
+    forward: bool | None = True
     leading: int = 0
 
     def after(self, k: int, n: int) -> JacobianMode:
@@ -62,6 +63,9 @@ class JacobianMode(Mode):
 
     def needs(self, i: int) -> bool:
         return i in self.wrt
+
+    def open_to(self, types: Sequence[T.Type]) -> bool:
+        return all(types[i] is not T.Any for i in self.wrt)
 
     def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
         for i in self.wrt:
@@ -85,8 +89,8 @@ class JacobianMode(Mode):
     def differentiate(
         self, source: Source, types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:
-        make = _forward if self.forward else _reverse
-        program = make(self, source, types, cells)
+        forward = _is_forward(self, source, types, cells) if self.forward is None else self.forward
+        program = (_forward if forward else _reverse)(self, source, types, cells)
         graph = program.graph
         guards = optimise(graph, types, cells, frozenset())
         return Program(graph, program.types[: len(types)], [*program.guards, *guards])
@@ -192,12 +196,26 @@ def _jacobian(
     elif len(xs) == 1:
         found = [_own(build, call_rule(build, arranged, [dy, xs[0], y]))]
     else:
-        found = [_own(build, build.call(arranged_rows, dy, y, Const(i), *xs)) for i in range(len(xs))]
+        found = [_own(build, _part(build, dy, y, i, xs)) for i in range(len(xs))]
     for at, i in enumerate(given):
         if i in given[:at]:
             found.insert(at, build.call(own, found[given.index(i)]))
     result: Operand = found[0] if mode.single else build.call(primitives.build_tuple, *found, syntax=True)
     return result if aux is None else build.call(primitives.build_tuple, result, aux, syntax=True)
+
+
+def _part(build: Builder, dy: Operand, y: Operand, i: int, xs: Sequence[Operand]) -> Operand:
+    """The Jacobian with respect to argument i of several, whose tangents come one after another."""
+    if not isinstance(operand_type(dy), T.ArrayOf) or not isinstance(operand_type(y), T.ArrayOf):
+        return build.call(arranged_rows, dy, y, Const(i), *xs)
+    before = build.call(sizes, *xs[:i], type=T.Exact(int))
+    count = build.call(size, xs[i], type=T.Exact(int))
+    return call_rule(build, arranged_slice, [dy, xs[i], y, before, count])
+
+
+def arranged_slice(block: Any, x: Any, y: Any, before: int, count: int) -> Any:
+    """`arranged`, of `count` of the tangents, `before` others come first."""
+    return np.moveaxis(block[before : before + count], 0, -1).reshape(y.shape + np.shape(x))
 
 
 def _own(build: Builder, jacobian: Operand) -> Operand:
@@ -217,15 +235,31 @@ def _is_view(op: Op) -> bool:
     return op.fn in (np.moveaxis, np.reshape, np.ndarray.reshape)
 
 
+# -- which mode ----------------------------------------------------------------------------------------------
+
+
+def _is_forward(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]) -> bool:
+    """Unless it is the gradient of a number with respect to arrays."""
+    prepared, _, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
+    many = any(isinstance(types[i], T.ArrayOf) for i in mode.wrt)
+    return not many or leaf_class(_result_type(mode, prepared)) in (None, np.ndarray)
+
+
+def _result_type(mode: JacobianMode, prepared: Prepared) -> T.Type:
+    """What is known of the function's result, without what comes with it."""
+    found = prepared.return_type
+    if not mode.has_aux:
+        return found
+    return found.items[0] if isinstance(found, T.TupleOf) and len(found.items) == 2 else T.Any
+
+
 # -- reverse -------------------------------------------------------------------------------------------------
 
 
 def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]) -> Program:
     """A gradient, where the result is a number; else the sweep over all unit vectors at once."""
     prepared, settled, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
-    y_type = prepared.return_type
-    if mode.has_aux:
-        y_type = y_type.items[0] if isinstance(y_type, T.TupleOf) and len(y_type.items) == 2 else T.Any
+    y_type = _result_type(mode, prepared)
     if y_type is T.Any and not mode.has_aux:
         return _reverse_at_run_time(mode, source, types, cells)
     if not isinstance(y_type, T.ArrayOf) or not y_type.dims:

@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.dispatch import Context, overdub, recurse
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Signature, Value, hashable
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch_contexts.programs.mode import Mode
@@ -91,6 +92,7 @@ def maker(context: Any, mode: Callable[..., Mode]) -> Callable[[Any], Any]:
     """Decorator: the function below makes an entry's function of its first argument."""
 
     def register(function: Any) -> Any:
+        effects.assume_removable(function)
         MAKERS[function] = Maker(context, mode)
         return function
 
@@ -149,12 +151,15 @@ def _any_context(prepared: Any, block: Block, op: Op, f: Operand, args: list[Ope
 
 
 def is_known(f: Operand, prepared: Any) -> bool:
-    """A function that the program knows or makes itself."""
+    """A function that the program knows or makes itself, or a method of an object of known class."""
     if isinstance(f, Const):
         return callable(f.value)
     making = prepared.maker.get(f)
-    made_here = making is not None and making.fn is primitives.make_function
-    return made_here or chain_of(f, prepared.maker) is not None
+    if making is None:
+        return False
+    if making.fn is primitives.make_function or (reads_attribute(making) and prepared.method(making)):
+        return True
+    return chain_of(f, prepared.maker) is not None
 
 
 def is_maker(fn: Any) -> bool:
@@ -181,7 +186,8 @@ def make_known(op: Op) -> Any:
 
 @dataclass
 class Chain:
-    """maker(maker(... function)), the function being made in this program by `making`."""
+    """maker(maker(... function)), the function being made in this program by `making`, or read off an object
+    by it."""
 
     making: Op
     makers: list[Op]
@@ -192,7 +198,7 @@ def chain_of(callee: Operand, makers: dict[Value, Op]) -> Chain | None:
     found: list[Op] = []
     while isinstance(callee, Value) and callee in makers:
         op = makers[callee]
-        if op.fn is primitives.make_function and found:
+        if (op.fn is primitives.make_function or reads_attribute(op)) and found:
             return Chain(op, found[::-1])
         if not is_maker(op.fn) or not all(isinstance(a, Const) for a in op.args[1:]):
             return None
@@ -201,33 +207,45 @@ def chain_of(callee: Operand, makers: dict[Value, Op]) -> Chain | None:
     return None
 
 
-def apply_makers(entry_function: Callable[..., Any], chain: Chain, k: int, n: int) -> Any:
-    """The function of the outermost entry, for a function of n arguments, captured variables before them.
-    `entry_function(maker, mode, inner)` makes an entry of the inner one (None: of the function)."""
-    function: Any = None
+def reads_attribute(op: Op) -> bool:
+    return op.fn is getattr and len(op.args) == 2
+
+
+class Made(NamedTuple):
+    """What makers make of a function of n arguments: it takes `after` more after them."""
+
+    function: Any
+    n: int
+    after: int
+
+
+def apply_makers(entry_function: Callable[..., Any], chain: Chain, k: int, n: int, given: int) -> Made:
+    """The function of the outermost entry, for a function of n arguments, k others before them; `given`: so
+    many it is called with. `entry_function(maker, mode, inner)` makes an entry of the inner one (None: of the
+    function)."""
+    function, count = None, n
     for op in chain.makers:
         made = MAKERS[op.fn]
         positional = len(op.args) - len(op.kwnames)
         values = [a.value for a in op.args[1:]]  # type: ignore[union-attr]
         options = dict(zip(op.kwnames, values[positional - 1 :], strict=True))
-        mode = made.mode(n, *values[: positional - 1], **options).after(k, n)
+        mode = made.mode(count, *values[: positional - 1], **options).after(k, count)
+        if op is chain.makers[-1]:
+            mode = mode.pulling(k, given)
         function = entry_function(made, mode, function)
-        n = len(mode.parameters(("",) * (k + n))) - k
-    return function
+        count = len(mode.parameters(("",) * (k + count))) - k
+    return Made(function, n, count - n)
 
 
-def call_made(block: Block, op: Op, function: Any, cells: Sequence[Operand], names: Sequence[str]) -> None:
-    """Call `function` in place of what the makers made: what the cells hold comes first."""
-    at = next(i for i, other in enumerate(block.ops) if other is op)
-    contents: list[Operand] = []
-    for cell, name in zip(cells, names, strict=True):
-        content = Value(name)
-        block.ops.insert(
-            at, Op(Const(primitives.cell_get), [cell, Const(name), Const(True)], [content], (), op.pos, True)
-        )
-        at += 1
-        contents.append(content)
-    op.callee, op.args = Const(function), [*contents, *op.args]
+def with_defaults(
+    args: Sequence[Operand], made: Made, defaults: Sequence[Operand]
+) -> list[Operand] | None:
+    """The arguments, and those that were left out, for which `defaults` are. None where they do not fit."""
+    given = len(args) - made.after
+    missing = made.n - given
+    if not 0 <= missing <= len(defaults):
+        return None
+    return [*args[:given], *defaults[len(defaults) - missing :], *args[given:]]
 
 
 # -- along a direction ---------------------------------------------------------------------------------------

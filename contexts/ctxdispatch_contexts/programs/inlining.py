@@ -20,7 +20,7 @@ from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.closures import code_entry
-from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, call_made
+from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.errors import Refusal
@@ -31,7 +31,8 @@ from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 if TYPE_CHECKING:
-    from ctxdispatch_contexts.programs.prepare import Prepared, Target
+    from ctxdispatch_contexts.programs.prepare import Prepared
+    from ctxdispatch_contexts.programs.targets import Target
 
 EAGER = frozenset({builtins.sum, builtins.list, builtins.tuple, builtins.max, builtins.min, builtins.set,
                    builtins.dict, builtins.sorted})  # fmt: skip
@@ -107,7 +108,7 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
     except BindError:
         return None
     types = tuple([guardable(_widened(operand_type(a))) for a in args])
-    if entry.mode.stub and T.Any in types:
+    if not entry.mode.open_to(types):
         return None  # run time knows more
     program = entry.derivative(types)
     if not prepared.opens(entry, program) or (entry.mode.stub and _refuses(program)):
@@ -131,9 +132,9 @@ def _widened(type_: T.Type) -> T.Type:
 def call_closure_made(graph: Graph, block: Block, op: Op, chain: Chain) -> bool:
     """grad(f)(x) with a function f that is made right here: the entry of f's code, what f has captured
     going first."""
-    namespace, code, *_, closure = _made_parts(chain.making)
-    cells = items_of(closure, graph)
-    if cells is None or assigned_free(code) is not None:
+    namespace, code, defaults, kwdefaults, _, closure = _made_parts(chain.making)
+    cells, given = items_of(closure, graph), items_of(defaults, graph)
+    if cells is None or given is None or not _is_none(kwdefaults) or assigned_free(code) is not None:
         return False
 
     def function_of(maker: Maker, mode: Mode, inner: Any) -> Any:
@@ -141,8 +142,34 @@ def call_closure_made(graph: Graph, block: Block, op: Op, chain: Chain) -> bool:
             return code_entry(maker.context, mode, code, namespace, code.co_argcount).function
         return entry_function(inner, mode, maker.context, inner.__code__.co_argcount, ())
 
-    names = code.co_freevars
-    call_made(block, op, apply_makers(function_of, chain, len(cells), code.co_argcount), cells, names)
+    made = apply_makers(function_of, chain, len(cells), code.co_argcount, len(op.args))
+    args = with_defaults(op.args, made, given)
+    if args is None:
+        return False
+    emit = emit_before(block, op)
+    contents = [
+        emit(primitives.cell_get, cell, Const(name), Const(True))
+        for cell, name in zip(cells, code.co_freevars, strict=True)
+    ]
+    op.callee, op.args, op.syntax = Const(made.function), [*contents, *args], False
+    return True
+
+
+def call_method_made(prepared: Prepared, op: Op, chain: Chain, method: Target) -> bool:
+    """grad(obj.name)(x): the entry of the class's function, `obj` going first."""
+    function, first = method.function, method.first
+    count = function.__code__.co_argcount
+
+    def function_of(maker: Maker, mode: Mode, inner: Any) -> Any:
+        return entry_function(function if inner is None else inner, mode, maker.context, count, ())
+
+    made = apply_makers(function_of, chain, len(first), count - len(first), len(op.args))
+    args = with_defaults(op.args, made, [Const(d) for d in function.__defaults__ or ()])
+    if args is None or function.__kwdefaults__:
+        return False
+    if function.__defaults__:
+        prepared.assume(DefaultsAre(function, function.__defaults__, {}))
+    op.callee, op.args, op.syntax = Const(made.function), [*first, *args], False
     return True
 
 

@@ -47,6 +47,10 @@ class Mode:
         """The same for the last n of k + n parameters."""
         raise NotImplementedError
 
+    def pulling(self, first: int, n: int) -> Mode:
+        """Where a pullback is returned: one that gives the cotangents of n parameters from `first` on."""
+        return self
+
     def needs(self, i: int) -> bool:
         """Parameter i may not be left to its default."""
         return False
@@ -54,6 +58,10 @@ class Mode:
     def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The parameters of the program, given those of what it is made of."""
         return names
+
+    def open_to(self, types: Sequence[T.Type]) -> bool:
+        """Within a program: enough is known of the arguments; else the program is made at run time."""
+        return not self.stub or T.Any not in types
 
     def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
         """DerivativeError where nothing can be made for arguments of these types."""

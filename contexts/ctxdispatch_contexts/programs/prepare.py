@@ -12,37 +12,31 @@ import functools
 import operator
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
-from types import FunctionType, MethodType
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.ir.prune import prune
-from ctxdispatch.ir.rewrite import substitute, uses
-from ctxdispatch.passes import effects
+from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
-from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import GlobalName, infer
 from ctxdispatch.passes.inline import emit_before
-from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.assigned import assigned_globals
-from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import (
     SPELLED_OUT,
     chain_of,
-    entry_of,
     make_known,
-    makes_derivatives,
 )
-from ctxdispatch_contexts.programs.errors import DerivativeError, Opaque, user_position
 from ctxdispatch_contexts.programs.inlining import (
     call_closure_made,
+    call_method_made,
     inline,
     inline_entry,
     inline_generator,
@@ -54,14 +48,14 @@ from ctxdispatch_contexts.programs.objects import (
     construct,
     is_neighbour,
     iterate_by_code,
-    method_of_operator,
     open_partial,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.operands import INPLACE, applies, operand_type, row_for, rule_of
+from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
+from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
 
 MAX_OPS = 4000
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
@@ -88,6 +82,10 @@ class Prepared:
         """Whether the program of an entry is inlined: the context may know better."""
         opens = getattr(self.ruled, "ad_opens", None)
         return opens is None or bool(opens(entry, program))
+
+    def method(self, reading: Op) -> Target | None:
+        """The function, and the object that goes before its arguments, of a method that `reading` reads."""
+        return method_of(reading, self)
 
     def waits(self, op: Op) -> bool:
         """A lowering waits while types of the arguments may still be found out: there may be a rule for
@@ -241,7 +239,7 @@ def _rewrite(
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block
-    target = _callee(op, prepared)
+    target = callee_of(op, prepared)
     if target is None or not _worth_it(op, target):
         return None
     if has_rule(target.function):
@@ -267,7 +265,12 @@ def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
         op.callee = Const(find(len(op.args)))
         return True
     chain = chain_of(op.callee, prepared.maker)
-    return chain is not None and not op.kwnames and call_closure_made(prepared.graph, block, op, chain)
+    if chain is None or op.kwnames:
+        return False
+    if chain.making.fn is primitives.make_function:
+        return call_closure_made(prepared.graph, block, op, chain)
+    method = prepared.method(chain.making)
+    return method is not None and call_method_made(prepared, op, chain, method)
 
 
 def _plain_operator(op: Op) -> None:
@@ -289,118 +292,7 @@ def _scalars() -> tuple[type, ...]:
     return (np.generic,)
 
 
-# -- what is called ------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Target:
-    """A Python function, and the arguments that go before those of the call."""
-
-    function: FunctionType
-    first: list[Operand] = field(default_factory=list)
-    entry: Any = None
-    """The function is this entry's."""
-
-
-def _callee(op: Op, prepared: Prepared) -> Target | None:
-    fn = op.fn
-    if fn is None:
-        return _object(op, prepared) if isinstance(op.callee, Value) else None
-    operator_method = method_of_operator(prepared, op)
-    if operator_method is not None:
-        op.args = operator_method[1]
-        return Target(operator_method[0])
-    other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn)
-    if isinstance(other, FunctionType):
-        return None if prepared.waits(op) else Target(other)
-    if isinstance(fn, FunctionType):
-        entry = entry_of(fn)
-        return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)
-    if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
-        return Target(fn.__func__, [Const(fn.__self__)])
-    call = class_attribute(type(fn), "__call__")
-    if isinstance(call, FunctionType) and not isinstance(fn, (type, Opaque)):
-        prepared.assume(AttrIs(type(fn), "__call__", call))
-        return Target(call, [op.callee])
-    return None
-
-
-def _has_rule_for(op: Op) -> bool:
-    """A row or a vjp rule fits these arguments: better than reading what the callee is lowered to."""
-    return row_for(op) is not None or (rule_of(op) is not None and applies(op))
-
-
-def _object(op: Op, prepared: Prepared) -> Target | None:
-    """A call of an instance whose class has a Python __call__, or of a method read off an instance."""
-    reading = prepared.maker.get(op.callee)  # type: ignore[arg-type]
-    if reading is not None and reading.fn in (getattr, read_method):
-        return _method(reading, prepared)
-    cls = T.cls_of(operand_type(op.callee))
-    call = class_attribute(cls, "__call__") if isinstance(cls, type) else None
-    if isinstance(cls, type) and isinstance(call, FunctionType):
-        prepared.assume(AttrIs(cls, "__call__", call))
-        return Target(call, [op.callee])
-    return None
-
-
-def _method(reading: Op, prepared: Prepared) -> Target | None:
-    """obj.name(...), `name` a function of obj's class. That no attribute of the instance hides it is checked
-    when the method is read."""
-    obj, name = reading.args[0], reading.args[1]
-    parent = prepared.maker.get(obj)  # type: ignore[arg-type]
-    if parent is not None and parent.fn is super:
-        return _of_super(parent, reading, prepared)
-    cls = T.cls_of(operand_type(obj))
-    if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
-        return None
-    found = class_attribute(cls, name.value)
-    if not isinstance(found, FunctionType) or "__getattribute__" in _own_names(cls):
-        return None
-    prepared.assume(AttrIs(cls, name.value, found))
-    if reading.fn is getattr and cls.__dictoffset__:
-        reading.callee, reading.syntax = Const(read_method), False
-    return Target(found, [obj])
-
-
-def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
-    """super(C, obj).name: the next function of that name along the MRO of obj's class."""
-    name = reading.args[1]
-    if len(parent.args) != 2 or not isinstance(name, Const):
-        return None
-    start, cls = operand_type(parent.args[0]), T.cls_of(operand_type(parent.args[1]))
-    if not isinstance(start, T.Known) or cls is None or start.value not in cls.__mro__:
-        return None
-    after = cls.__mro__[cls.__mro__.index(start.value) + 1 :]
-    owner = next((base for base in after if name.value in vars(base)), None)
-    found = vars(owner)[name.value] if owner is not None else None
-    if owner is None or not isinstance(found, FunctionType):
-        return None
-    prepared.assume(AttrIs(owner, name.value, found))
-    if len(uses(prepared.graph)[reading.result]) == 1:  # found already: nobody need look at the object for it
-        reading.callee, reading.args, reading.syntax = Const(primitives.build_tuple), [], True
-    return Target(found, [parent.args[1]])
-
-
-def _own_names(cls: type) -> set[str]:
-    return {name for base in cls.__mro__[:-1] for name in vars(base)}
-
-
-def read_method(obj: Any, name: str) -> Any:
-    """The method `name` of `obj`, of which it is known that its class has it."""
-    if name in obj.__dict__:
-        raise DerivativeError(
-            f"attribute {name!r} of this {type(obj).__name__} hides the method of its class; "
-            "give the attribute another name, or put the function on the class",
-            user_position(),
-        )
-    return getattr(obj, name)
-
-
-effects.assume_harmless(read_method)
-effects.assume_removable(super)
-
-STAY = (primitives.store_global, primitives.delete_global)
-"""They are not inlined: inference knows what they do, and would not know it of what they consist of."""
+# -- what is worth it ----------------------------------------------------------------------------------------
 
 
 def _worth_it(op: Op, target: Target) -> bool:

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
-from ctxdispatch.passes import effects
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.derived import maker
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
@@ -152,7 +151,6 @@ def stop_gradient(x: Any) -> Any:
 
 
 ZERO_BY_RULE.add(stop_gradient)
-effects.assume_removable(grad, value_and_grad)
 
 
 def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

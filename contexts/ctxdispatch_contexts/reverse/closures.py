@@ -6,12 +6,13 @@ import functools
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
+from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch_contexts.programs.assigned import assigned_free
-from ctxdispatch_contexts.programs.closures import bind_defaults, closure_entry, contents
+from ctxdispatch_contexts.programs.closures import bind_defaults, closure_entry, contents, generated_entry
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.cotangents import accumulate, entries_of
 from ctxdispatch_contexts.reverse.defaults import DEFAULTS, KWDEFAULTS, UNKNOWN
-from ctxdispatch_contexts.reverse.program import CALL
+from ctxdispatch_contexts.reverse.program import CALL, WITHIN
 
 
 def call_closure(context: Any, callee: FunctionType, args: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
@@ -22,11 +23,14 @@ def call_closure(context: Any, callee: FunctionType, args: tuple[Any, ...], kwna
             "return the new value instead",
             user_position(),
         )
-    captured = tuple(map(contents, callee.__closure__ or ()))
     found = bind_defaults(callee, args, kwnames)
     values, names, places = found or (args, kwnames, tuple(range(len(args))))
-    entry = closure_entry(context, CALL, callee, len(values) - len(names), names, bound=found is not None)
-    y, pullback = entry.function(*captured, *values)
+    if is_generated(callee.__code__):
+        y, pullback = generated_entry(context, WITHIN, callee).function(*values)
+    else:
+        captured = tuple(map(contents, callee.__closure__ or ()))
+        entry = closure_entry(context, CALL, callee, len(values) - len(names), names, bound=found is not None)
+        y, pullback = entry.function(*captured, *values)
     return y, functools.partial(_as_closure, pullback, callee, places, found is not None)
 
 
@@ -34,7 +38,7 @@ def _as_closure(pullback: Any, callee: FunctionType, places: tuple[int, ...], bo
     """The function's own cotangent is a namespace: what it captured, and its defaults where the call was left
     to them."""
     given = pullback(g)
-    names = callee.__code__.co_freevars
+    names = () if is_generated(callee.__code__) else callee.__code__.co_freevars
     n = len(names)
     parts = dict(zip(names, given[:n], strict=True))
     if callee.__defaults__ or callee.__kwdefaults__:
@@ -49,7 +53,7 @@ def _as_closure(pullback: Any, callee: FunctionType, places: tuple[int, ...], bo
 def _with_inner(callee: FunctionType, parts: dict[str, Any]) -> dict[str, Any]:
     """A function that has captured itself: what its own calls gave to what it captured is given to that."""
     for name, cell in zip(callee.__code__.co_freevars, callee.__closure__ or ()):
-        if contents(cell) is callee and parts[name] is not None:
+        if parts.get(name) is not None and contents(cell) is callee:
             inner = dict(entries_of(parts[name]))
             parts[name] = None
             parts = {key: _sum(parts.get(key), inner.get(key)) for key in {**parts, **inner}}

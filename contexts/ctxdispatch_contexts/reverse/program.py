@@ -62,11 +62,15 @@ class ReverseMode(Mode):
     inner: bool = False  # the caller is a program, which changes nothing
     seeded: bool = False  # the cotangent of the result is the last parameter
     leading: int = 0  # so many parameters come before the caller's own arguments
+    pulled: tuple[int, int] | None = None  # the pullback gives cotangents of so many parameters from the i-th
 
     def after(self, k: int, n: int) -> ReverseMode:
         """The same with respect to the last n of k + n parameters."""
         wrt = tuple(i + k for i in (range(n) if self.wrt is None else self.wrt))
         return replace(self, wrt=wrt, leading=self.leading + k)
+
+    def pulling(self, first: int, n: int) -> ReverseMode:
+        return replace(self, pulled=(first, n)) if self.split else self
 
     @property
     def within(self) -> bool:
@@ -88,6 +92,7 @@ class ReverseMode(Mode):
 
 
 CALL = ReverseMode(stub=True)
+WITHIN = ReverseMode(inner=True)
 
 
 def differentiate(
@@ -205,7 +210,7 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
 
 def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, shape: Shape, y: Operand) -> None:
     build = adjoint.build
-    params = adjoint.graph.params if mode.split else wrt
+    params = _pulled(adjoint.graph, mode) if mode.split else wrt
     out = [_finished(adjoint, p, inner=mode.within) if p in wrt else NONE for p in params]
     if mode.single and not mode.split:
         result: Operand = out[0]
@@ -214,6 +219,14 @@ def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, shape: S
     if mode.value or mode.has_aux:
         result = _with_value(adjoint, y, result, mode)
     build.ret(result)
+
+
+def _pulled(graph: Graph, mode: ReverseMode) -> list[Value]:
+    """The parameters that the pullback gives cotangents for."""
+    if mode.pulled is None:
+        return graph.params
+    first, n = mode.pulled
+    return graph.params[first : first + n]
 
 
 def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: ReverseMode) -> Operand:

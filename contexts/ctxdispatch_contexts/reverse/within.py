@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch_contexts.programs.derived import is_known, maker, overdub_of, spelled_out
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.reverse.api import vjp
@@ -26,9 +25,6 @@ def _mode(n: int, argnums: Any = None, count: int | None = None) -> ReverseMode:
 def pulled(f: Any, argnums: Any, n: int) -> Any:
     """(*args) -> (f(*args), pullback), for n positional arguments. For programs."""
     return entry_function(f, _mode(n, argnums), ADContext, n, ())
-
-
-effects.assume_removable(pulled)
 
 
 @spelled_out(vjp)

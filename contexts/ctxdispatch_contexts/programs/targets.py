@@ -1,0 +1,136 @@
+"""What a call in a program calls: a Python function, and the arguments that go before those of the call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import AttrIs
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.derivatives.table import lowering
+from ctxdispatch_contexts.programs.changes import out_of
+from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
+from ctxdispatch_contexts.programs.errors import DerivativeError, Opaque, user_position
+from ctxdispatch_contexts.programs.objects import method_of_operator
+from ctxdispatch_contexts.programs.operands import applies, operand_type, row_for, rule_of
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.prepare import Prepared
+
+STAY = (primitives.store_global, primitives.delete_global)
+"""They are not inlined: inference knows what they do, and would not know it of what they consist of."""
+
+
+@dataclass
+class Target:
+    """A Python function, and the arguments that go before those of the call."""
+
+    function: FunctionType
+    first: list[Operand] = field(default_factory=list)
+    entry: Any = None
+    """The function is this entry's."""
+
+
+def callee_of(op: Op, prepared: Prepared) -> Target | None:
+    fn = op.fn
+    if fn is None:
+        return _object(op, prepared) if isinstance(op.callee, Value) else None
+    operator_method = method_of_operator(prepared, op)
+    if operator_method is not None:
+        op.args = operator_method[1]
+        return Target(operator_method[0])
+    other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn)
+    if isinstance(other, FunctionType):
+        return None if prepared.waits(op) else Target(other)
+    if isinstance(fn, FunctionType):
+        entry = entry_of(fn)
+        return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)
+    if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
+        return Target(fn.__func__, [Const(fn.__self__)])
+    call = class_attribute(type(fn), "__call__")
+    if isinstance(call, FunctionType) and not isinstance(fn, (type, Opaque)):
+        prepared.assume(AttrIs(type(fn), "__call__", call))
+        return Target(call, [op.callee])
+    return None
+
+
+def _has_rule_for(op: Op) -> bool:
+    """A row or a vjp rule fits these arguments: better than reading what the callee is lowered to."""
+    return row_for(op) is not None or (rule_of(op) is not None and applies(op))
+
+
+def _object(op: Op, prepared: Prepared) -> Target | None:
+    """A call of an instance whose class has a Python __call__, or of a method read off an instance."""
+    reading = prepared.maker.get(op.callee)  # type: ignore[arg-type]
+    if reading is not None and reading.fn in (getattr, read_method):
+        return method_of(reading, prepared)
+    cls = T.cls_of(operand_type(op.callee))
+    call = class_attribute(cls, "__call__") if isinstance(cls, type) else None
+    if isinstance(cls, type) and isinstance(call, FunctionType):
+        prepared.assume(AttrIs(cls, "__call__", call))
+        return Target(call, [op.callee])
+    return None
+
+
+def method_of(reading: Op, prepared: Prepared) -> Target | None:
+    """obj.name(...), `name` a function of obj's class. That no attribute of the instance hides it is checked
+    when the method is read."""
+    obj, name = reading.args[0], reading.args[1]
+    parent = prepared.maker.get(obj)  # type: ignore[arg-type]
+    if parent is not None and parent.fn is super:
+        return _of_super(parent, reading, prepared)
+    cls = T.cls_of(operand_type(obj))
+    if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
+        return None
+    found = class_attribute(cls, name.value)
+    function = found.__func__ if isinstance(found, staticmethod) else found
+    if not isinstance(function, FunctionType) or "__getattribute__" in _own_names(cls):
+        return None
+    prepared.assume(AttrIs(cls, name.value, function))
+    if reading.fn is getattr and cls.__dictoffset__:
+        reading.callee, reading.syntax = Const(read_method), False
+    return Target(function, [] if isinstance(found, staticmethod) else [obj])
+
+
+def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
+    """super(C, obj).name: the next function of that name along the MRO of obj's class."""
+    name = reading.args[1]
+    if len(parent.args) != 2 or not isinstance(name, Const):
+        return None
+    start, cls = operand_type(parent.args[0]), T.cls_of(operand_type(parent.args[1]))
+    if not isinstance(start, T.Known) or cls is None or start.value not in cls.__mro__:
+        return None
+    after = cls.__mro__[cls.__mro__.index(start.value) + 1 :]
+    owner = next((base for base in after if name.value in vars(base)), None)
+    found = vars(owner)[name.value] if owner is not None else None
+    if owner is None or not isinstance(found, FunctionType):
+        return None
+    prepared.assume(AttrIs(owner, name.value, found))
+    if len(uses(prepared.graph)[reading.result]) == 1:  # found already: nobody need look at the object for it
+        reading.callee, reading.args, reading.syntax = Const(primitives.build_tuple), [], True
+    return Target(found, [parent.args[1]])
+
+
+def _own_names(cls: type) -> set[str]:
+    return {name for base in cls.__mro__[:-1] for name in vars(base)}
+
+
+def read_method(obj: Any, name: str) -> Any:
+    """The method `name` of `obj`, of which it is known that its class has it."""
+    if name in obj.__dict__:
+        raise DerivativeError(
+            f"attribute {name!r} of this {type(obj).__name__} hides the method of its class; "
+            "give the attribute another name, or put the function on the class",
+            user_position(),
+        )
+    return getattr(obj, name)
+
+
+effects.assume_harmless(read_method)
+effects.assume_removable(super)

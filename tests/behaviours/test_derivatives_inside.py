@@ -1,0 +1,182 @@
+"""Derivatives taken inside a function that is differentiated itself: of closures, methods and partial
+knowledge, by every function that makes one. They agree with differences of the function in both modes.
+"""
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, value_and_grad, vjp
+
+
+def jacfwd_of_a_closure(x):
+    return (jacfwd(lambda y: y * y * x)(x) ** 2).sum()
+
+
+def jacrev_of_a_closure(x):
+    return (jacrev(lambda y: y * y * x)(x) ** 2).sum()
+
+
+def jacrev_of_a_number(x):
+    return (jacrev(lambda y: (y * y * x).sum())(x) ** 2).sum()
+
+
+def jacobian_of_a_closure(x):
+    return (jacobian(lambda y: y**3 * x)(x) ** 2).sum()
+
+
+def jacobian_of_a_number(x):
+    return (jacobian(lambda y: (y**3 * x).sum())(x) ** 2).sum()
+
+
+def jacobian_by_two_arguments(x):
+    by_a, by_b = jacobian(lambda a, b: a * b * x, argnums=(0, 1))(x, x * x)
+    return (by_a**2 + by_b).sum()
+
+
+def jacfwd_with_aux(x):
+    found, aux = jacfwd(lambda y: (y**3, y * x), has_aux=True)(x)
+    return (found * aux).sum()
+
+
+def hessian_of_a_closure(x):
+    return (hessian(lambda y: (y**3 * x).sum())(x) * x).sum()
+
+
+def hvp_of_a_closure(x):
+    return (hvp(lambda y: (y**3 * x).sum(), (x,), (x,)) ** 2).sum()
+
+
+def jvp_of_a_closure(x):
+    return jvp(lambda y: (y**3 * x).sum(), (x,), (x * x,))[1]
+
+
+def vjp_of_a_closure(x):
+    value, pullback = vjp(lambda y: (y**3 * x).sum(), x)
+    (cotangent,) = pullback(value)
+    return cotangent.sum()
+
+
+def value_and_grad_of_a_closure(x):
+    value, gradient = value_and_grad(lambda y: (y**3 * x).sum())(x)
+    return value * gradient.sum()
+
+
+def defaults(x):
+    def f(y, scale=2.0, shift=1.0):
+        return (y**3 * x).sum() * scale + shift
+
+    value, pullback = vjp(f, x)
+    (cotangent,) = pullback(value)
+    along = hvp(f, (x,), (x,)).sum() + jvp(f, (x,), (x,))[1]
+    return (grad(f)(x, 3.0) + jacfwd(f)(x) + cotangent).sum() + along
+
+
+def newton(x):
+    y = x * 0.5
+    for _ in range(3):
+        f = lambda z: z**3 + z - x  # noqa: E731
+        y = y - np.linalg.solve(jacfwd(f)(y), f(y))
+    return y.sum()
+
+
+def of_unknown_functions(x):
+    total = 0.0
+    for g in [np.sin, lambda t: t * t]:
+        total = total + (jacobian(g)(x) ** 2).sum() + jacfwd(lambda t: t * t * x)(g(x)).sum()
+    return total
+
+
+def out_of_a_dict(x):
+    parts = {"x": x}
+    return (jacrev(lambda t: t**3)(parts["x"]) ** 2).sum()
+
+
+class Energy:
+    def __init__(self, weights):
+        self.weights = weights
+
+    def of(self, y):
+        return np.sin(self.weights * y).sum()
+
+
+class Model(Energy):
+    def loss(self, y, scale=2.0):
+        return (self.weights * y**3).sum() * scale
+
+    def field(self, y):
+        return np.tanh(self.weights * y)
+
+    @staticmethod
+    def cube(y):
+        return (y**3).sum()
+
+    def step(self, y):
+        return y - 0.1 * grad(self.loss)(y) - 0.1 * grad(self.loss)(y, 3.0)
+
+    def jacobians(self, y):
+        return jacfwd(self.field)(y) @ jacrev(self.field)(y) + jacobian(self.field)(y)
+
+    def second(self, y):
+        return hvp(self.loss, (y,), (y * y,))
+    def products(self, y):
+        value, pullback = vjp(self.loss, y)
+        (cotangent,) = pullback(value)
+        return cotangent * jvp(self.loss, (y,), (y * y,))[1]
+
+    def static(self, y):
+        return grad(self.cube)(y)
+
+    def inherited(self, y):
+        return grad(super().of)(y)
+
+
+def stepping(x):
+    return (Model(x).step(1.1 * x) ** 2).sum()
+
+
+def jacobians(x):
+    return (Model(x).jacobians(1.1 * x) ** 2).sum()
+
+
+def second(x):
+    return (MODEL.second(x * x) ** 2).sum()
+
+
+def products(x):
+    return (Model(x).products(1.1 * x) ** 2).sum()
+
+
+def static(x):
+    return (Model(x).static(1.1 * x) ** 2).sum()
+
+
+def inherited(x):
+    return (Model(x).inherited(1.1 * x) ** 2).sum()
+
+
+FUNCTIONS = (
+    jacfwd_of_a_closure, jacrev_of_a_closure, jacrev_of_a_number, jacobian_of_a_closure,
+    jacobian_of_a_number, jacobian_by_two_arguments, jacfwd_with_aux, hessian_of_a_closure, hvp_of_a_closure,
+    jvp_of_a_closure, vjp_of_a_closure, value_and_grad_of_a_closure, defaults, newton, of_unknown_functions,
+    out_of_a_dict, stepping, jacobians, second, products, static, inherited,
+)  # fmt: skip
+
+X = np.array([0.6, 1.1, 0.8])
+MODEL = Model(np.array([0.5, -0.3, 0.2]))
+
+
+def differences(f):
+    return np.array([(f(X + 1e-5 * e) - f(X - 1e-5 * e)) / 2e-5 for e in np.eye(3)])
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_in_both_modes(f):
+    expected = differences(f)
+    assert grad(f)(X) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+    assert [jvp(f, (X,), (e,))[1] for e in np.eye(3)] == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS[:13], ids=lambda f: f.__name__)
+def test_once_more(f):
+    expected = differences(lambda x: grad(f)(x) @ np.array([1.0, -2.0, 0.5]))
+    assert hessian(f)(X) @ np.array([1.0, -2.0, 0.5]) == pytest.approx(expected, rel=1e-5, abs=1e-6)
