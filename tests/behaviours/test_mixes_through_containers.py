@@ -150,7 +150,6 @@ REFUSED = {
     keyed: "rfr",
     walked_dict: "rr rfr frf",
     with_namespace: "rfr frf",
-    with_partial: "rr rfr frf",
     with_star_arguments: "rfr frf",
     of_functions_in_a_list: "rr rfr frf",
 }

@@ -29,6 +29,7 @@ ARRAY_EXPRESSIONS = (
     "np.select([{A} > 0, {A} < {S}], [{A}, {B}], default={T})", "np.nan_to_num({A})", "np.flip({A})",
     "np.tensordot(np.outer({A}, {B}), {A}, 1)", "np.vstack([{A}, {B}])[{J}]",
     "np.broadcast_to({S}, (N,)) + 0",
+    "{A} * {B}[:1]", "np.append(({A}[:4].reshape(2, 2) * {B}[:4].reshape(2, 2)[:1]).ravel(), {S})",
     "np.var(np.outer({A}, {B}), axis=1)", "np.gradient({A})", "np.correlate({A}, K, 'same')",
 )  # fmt: skip
 

@@ -195,3 +195,21 @@ def test_the_context():
     found = overdub(SparsityContext(), f, 2, np.ones(3), 1.0)
     assert found == rows("x..x", ".x.x")
     assert overdub(SparsityContext(mode="local"), lambda x: x if x > 0 else 1.0, -1.0).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda u: u * u[:1], lambda u: u[:1] * u, lambda u: u + u[:, :1] * u, lambda u: u[0] * u,
+        lambda u: u * u[:1, :1], lambda u: u - u.T[:1].T, lambda u: np.where(u > 0.0, u, u[:1]),
+        lambda u: np.maximum(u[:1], u) * u[1:2],
+    ],
+)  # fmt: skip
+def test_operands_of_other_shapes_that_begin_at_the_same_element(f):
+    def flat(x):
+        return f(x.reshape(3, 4)).ravel()
+
+    x = np.linspace(-1.0, 1.7, 12)
+    found = jacobian_sparsity(flat, x).toarray().astype(bool)
+    for point in (x, -x[::-1]):
+        assert not (jacobian_by_differences(flat, point) != 0)[~found].any()

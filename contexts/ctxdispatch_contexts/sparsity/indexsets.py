@@ -181,7 +181,7 @@ def distinct_terms(terms: Sequence[Ids]) -> Terms:
     """Without those that are one piece of memory."""
     found: dict[Any, Ids] = {}
     for t in terms:
-        found.setdefault((t.__array_interface__["data"][0], t.strides), t)
+        found.setdefault((t.__array_interface__["data"][0], t.strides, t.shape), t)
     return tuple(found.values())
 
 
