@@ -87,16 +87,18 @@ def infer(
     call_type: CallType | None = None,
     trust: bool = False,
     untrusted: Set[GlobalName] = frozenset(),
+    frozen: bool = False,
 ) -> Inference:
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
     contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so
     looks at `Inference.foreign` himself, once he has inlined what he can. Nothing is taken for granted about
-    `untrusted` globals: such code may assign to them."""
-    run = Run(graph, argtypes, cells, call_type, untrusted).run()
+    `untrusted` globals: such code may assign to them. `frozen`: the numbers that variables of the module and
+    of functions around hold are taken for constants, too."""
+    run = Run(graph, argtypes, cells, call_type, untrusted, frozen).run()
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
-        run = Run(graph, [without_held(t) for t in argtypes], cells, call_type, untrusted).run()
+        run = Run(graph, [without_held(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
     if run.lists.foreign and any(map(_has_list, argtypes)):
-        run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type, untrusted).run()
+        run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
     for value in run.all_values():
         value.type = run.types.get(value, Never)
     return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound())
@@ -117,9 +119,10 @@ class Run:
 
     def __init__(
         self, graph: Graph, argtypes: Sequence[Type], cells: Sequence[Type | Cell],
-        call_type: CallType | None, untrusted: Set[GlobalName],
+        call_type: CallType | None, untrusted: Set[GlobalName], frozen: bool,
     ) -> None:  # fmt: skip
         self.graph = graph
+        self.frozen = frozen
         self.call_type = call_type
         self.types: dict[Value, Type] = dict(zip(graph.params, argtypes, strict=True))
         self.types.update(dict.fromkeys(graph.cells, Exact(Cell)))

@@ -40,7 +40,8 @@ def cell_key(operand: Operand) -> Anything:
 def _load_global(run: Run, op: Op, args: Sequence[Type]) -> None:
     namespace, name = (python_types.known(a) for a in args)
     unknown = name is python_types.UNKNOWN or (id(namespace), name) in run.stored
-    run.note(op, resolve.UNKNOWN if unknown else resolve.global_name(namespace, name))
+    found = resolve.UNKNOWN if unknown else resolve.global_name(namespace, name, constant=run.frozen)
+    run.note(op, found)
 
 
 def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
@@ -62,7 +63,7 @@ def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:
     if cell_key(op.args[0]) in run.shared_cells or (isinstance(cell, Cell) and id(cell) in run.shared_cells):
         run.note(op, resolve.UNKNOWN)
     elif isinstance(cell, Cell):
-        run.note(op, resolve.cell_contents(cell))
+        run.note(op, resolve.cell_contents(cell, constant=run.frozen))
     elif isinstance(cell, Value):
         run.raise_type(
             op.result, run.contents.get(cell, Never) if run.maker_is(cell, prim.make_cell) else Any

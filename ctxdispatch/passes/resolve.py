@@ -1,7 +1,8 @@
 """What names and attributes mean: the objects behind globals, cells, modules, classes and methods.
 
 Whatever is found out about something that the program might rebind comes with a guard. Of data only the type
-is taken, never the value: a global number may change between two calls.
+is taken, not the value, for a global number may change between two calls; unless the caller asks for it
+(`constant`: it will look at the guards).
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ CONSTANT_MODULES = (math, cmath, np)
 # -- globals and cells ---------------------------------------------------------------------------------------
 
 
-def global_name(namespace: dict[str, Anything], name: str) -> Found:
+def global_name(namespace: dict[str, Anything], name: str, *, constant: bool = False) -> Found:
     try:
         value = prim.load_global(namespace, name)
     except NameError:
         return UNKNOWN
-    return _at_path(value, (namespace, (name,)))
+    return _at_path(value, (namespace, (name,)), constant=constant)
 
 
 def _at_path(value: Anything, path: Path, *, constant: bool = False) -> Found:
@@ -80,12 +81,12 @@ def is_code(value: Anything) -> bool:
     return callable(value) and not isinstance(class_attribute(type(value), "__call__"), pytypes.FunctionType)
 
 
-def cell_contents(cell: pytypes.CellType) -> Found:
+def cell_contents(cell: pytypes.CellType, *, constant: bool = False) -> Found:
     try:
         value = cell.cell_contents
     except ValueError:
         return UNKNOWN
-    type_ = stored_type(value)
+    type_ = stored_type(value, constant=constant)
     return Found(type_, CellIs(cell, value) if isinstance(type_, Known) else CellType(cell, type_))
 
 

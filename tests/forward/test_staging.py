@@ -13,9 +13,7 @@ scale = 3.0
 
 
 def agrees(block, f, x=X):
-    y, dy = block(x)
-    np.testing.assert_allclose(y, f(x), rtol=1e-14)
-    np.testing.assert_allclose(dy, [jvp(f, (x,), (seed,))[1] for seed in SEEDS], rtol=1e-14)
+    np.testing.assert_allclose(block(x), [jvp(f, (x,), (seed,))[1] for seed in SEEDS], rtol=1e-14)
     return True
 
 
@@ -75,7 +73,7 @@ def test_a_number_that_the_function_changes_itself():
 
     block = BlockDerivative(f, 0, SEEDS)
     for n in (1, 2, 3):
-        _, dy = block(X)
+        dy = block(X)
         assert calls == n
         np.testing.assert_array_equal(dy, n * np.roll(SEEDS, 1, axis=1))
 
@@ -104,9 +102,7 @@ def test_other_arguments_of_other_types():
 
     block = BlockDerivative(f, 0, SEEDS)
     for a in (2.0, 2, np.float64(3.0), np.arange(4.0)):
-        y, dy = block(X, a)
-        np.testing.assert_allclose(y, f(X, a), rtol=1e-14)
-        np.testing.assert_allclose(dy, np.roll(SEEDS, 1, axis=1) * a, rtol=1e-14)
+        np.testing.assert_allclose(block(X, a), np.roll(SEEDS, 1, axis=1) * a, rtol=1e-14)
 
 
 def test_what_is_kept_is_not_changed():

@@ -13,20 +13,20 @@ from ctxdispatch_contexts.sparsity import SparsityError, SparsityPattern, compre
 sparse = pytest.importorskip("scipy.sparse")
 
 
-def differences(f, argnum, seeds):
+def differences(f, argnum, seeds, unpack):
     def block(args):
         x, h = args[argnum], 1e-6
 
         def at(step):
             return np.asarray(f(*args[:argnum], x + step, *args[argnum + 1 :]))
 
-        return np.stack([(at(h * s) - at(-h * s)) / (2 * h) for s in seeds])
+        return unpack(np.stack([(at(h * s) - at(-h * s)) / (2 * h) for s in seeds]))
 
     return block
 
 
-def gradient_differences(f, argnum, seeds):
-    return differences(grad(f, argnums=argnum), argnum, seeds)
+def gradient_differences(f, argnum, seeds, unpack):
+    return differences(grad(f, argnums=argnum), argnum, seeds, unpack)
 
 
 @pytest.fixture(params=["differences", "forward"], autouse=True)
@@ -34,8 +34,8 @@ def blocks(request, monkeypatch):
     if request.param == "forward":
         pytest.importorskip("ctxdispatch_contexts.forward")
     else:
-        monkeypatch.setitem(compressed.BLOCKS, "column", differences)
-        monkeypatch.setitem(compressed.BLOCKS, "symmetric", gradient_differences)
+        monkeypatch.setitem(compressed.ENTRIES, "column", differences)
+        monkeypatch.setitem(compressed.ENTRIES, "symmetric", gradient_differences)
 
 
 def chain(x):

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.entries import forward_function
 from ctxdispatch_contexts.programs.derived import entry_of
-from ctxdispatch_contexts.programs.staging import Staged
+from ctxdispatch_contexts.programs.staging import Online, Staged
 
 
 class BlockDerivative:
-    """(*args) -> (f(*args), its tangents (k, *shape)) along `seeds` (k, *shape of argument `argnum`), which
+    """(*args) -> the tangents (k, *shape of the result) along `seeds` (k, *shape of argument `argnum`), which
     must not change: what depends on them alone is computed once. The tangents may share memory with what is
-    kept: they are to be read."""
+    kept: they are to be read. `finish`: see `Staged`."""
 
-    def __init__(self, f: Any, argnum: int, seeds: Any) -> None:
-        self.function, self.argnum, self.seeds = f, argnum, seeds
+    def __init__(
+        self, f: Any, argnum: int, seeds: Any, finish: Callable[[Online], Any] = attrgetter("run")
+    ) -> None:
+        self.function, self.argnum, self.seeds, self.finish = f, argnum, seeds, finish
         self._staged: dict[int, Staged] = {}
 
     def __call__(self, *args: Any) -> Any:
         staged = self._staged.get(len(args))
         if staged is None:
             function = forward_function(
-                DualContext, self.function, len(args), (), (self.argnum,), True, inner=True
-            )
+                DualContext, self.function, len(args), (), (self.argnum,), True,
+                inner=True, alone=True, frozen=True,
+            )  # fmt: skip
             entry = entry_of(function)
             assert entry is not None
-            staged = self._staged[len(args)] = Staged(entry, (self.seeds, len(self.seeds)), args)
+            staged = self._staged[len(args)] = Staged(entry, (self.seeds, len(self.seeds)), args, self.finish)
         return staged(*args)

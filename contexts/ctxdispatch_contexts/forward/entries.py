@@ -12,11 +12,12 @@ from ctxdispatch_contexts.programs.entry_table import call_entry, entry_function
 
 def forward_function(
     context: Any, f: Any, n: int, kwnames: tuple[str, ...], wrt: tuple[int, ...], block: bool, *,
-    inner: bool = False, alone: bool = False,
+    inner: bool = False, alone: bool = False, frozen: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
     """(*args, *tangents) -> (f(*args), its tangent), or the tangent `alone`: n positional arguments, then
-    those by keyword, then the tangents of those in `wrt`. `inner`: for who changes nothing."""
-    mode = ForwardMode(wrt, block, inner=inner, alone=alone)
+    those by keyword, then the tangents of those in `wrt`. `inner`: for who changes nothing. `frozen`: see
+    `ForwardMode`."""
+    mode = ForwardMode(wrt, block, inner=inner, alone=alone, frozen=frozen)
     if is_direct(f, context) and not kwnames and n == f.__code__.co_argcount:
         return entry_function(f, mode, context, n, ())
     return call_entry(context, f, holes(n + len(kwnames)), kwnames, mode).function

@@ -37,7 +37,8 @@ from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
 class ForwardMode(Mode):
     """`wrt`: indices of the parameters that have tangents. `block`: tangents have one axis more, the first,
     along which there are several. `inner`: the caller is a program, which changes nothing. `alone`: the
-    result's tangent is returned, and nothing computed for the result's sake."""
+    result's tangent is returned, and nothing computed for the result's sake. `frozen`: the numbers that
+    variables hold are constants."""
 
     wrt: tuple[int, ...]
     block: bool = False
@@ -45,6 +46,7 @@ class ForwardMode(Mode):
     inner: bool = False
     leading: int = 0
     alone: bool = False
+    frozen: bool = False
 
     def after(self, k: int, n: int) -> ForwardMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
@@ -67,7 +69,7 @@ class ForwardMode(Mode):
             retain_freed()
         n = len(types) - len(self.wrt) - self.block
         prepared, own_types, own = prepare_trusting(
-            source, types[:n], cells, context.ad_has_rule, stub=self.stub
+            source, types[:n], cells, context.ad_has_rule, stub=self.stub, frozen=self.frozen
         )
         graph = prepared.graph
         names = held_names(graph)

@@ -21,6 +21,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.programs import operands
+from ctxdispatch_contexts.programs.helper_types import block_like, like_argument, returning
 from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
 from ctxdispatch_contexts.programs.scaling import typed
 
@@ -189,3 +190,6 @@ def as_number(tangent: Any, cls: type) -> Any:
 effects.assume_removable(
     zeros_block, or_zeros, or_zeros_block, align, expand, expand_block, as_number, np.zeros_like
 )
+returning(like_argument(1), expand)
+returning(block_like(1), expand_block)
+returning(block_like(0), zeros_block)

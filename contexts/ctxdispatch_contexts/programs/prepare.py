@@ -72,6 +72,8 @@ class Prepared:
     foreign: bool = False
     """Code that is not in the graph may change what the arguments hold."""
     untrusted: Set[GlobalName] = frozenset()
+    frozen: bool = False
+    """Numbers that variables hold are constants: `infer`."""
     maker: dict[Value, Op] = field(default_factory=dict)
     ruled: Any = None
     """The context whose rules come before everything."""
@@ -105,12 +107,12 @@ class Prepared:
 
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
-    untrusted: Set[GlobalName] = frozenset(),
+    untrusted: Set[GlobalName] = frozenset(), frozen: bool = False,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
     `untrusted`: globals that code out of sight may assign to."""
     prepared = Prepared(graph)
-    prepared.untrusted = untrusted
+    prepared.untrusted, prepared.frozen = untrusted, frozen
     prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
     for _ in range(200):
@@ -131,7 +133,7 @@ def prepare(
 
 def prepare_trusting(
     source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any],
-    has_rule: Callable[[Any], bool], *, stub: bool = False,
+    has_rule: Callable[[Any], bool], *, stub: bool = False, frozen: bool = False,
 ) -> tuple[Prepared, Sequence[T.Type], Op | None]:  # fmt: skip
     """Prepare the graph that `source` gives; once more, taking less for granted, where code out of sight may
     change what its arguments hold. `stub`: the graph is one call, which is the third result."""
@@ -139,7 +141,7 @@ def prepare_trusting(
     def prepared(types: Sequence[T.Type], untrusted: Set[GlobalName]) -> tuple[Prepared, Op | None]:
         graph = source()
         own = graph.entry.ops[-1] if stub else None
-        return prepare(graph, types, cells, has_rule, untrusted), own
+        return prepare(graph, types, cells, has_rule, untrusted, frozen), own
 
     found, own = prepared(types, frozenset())
     if found.foreign:
@@ -172,8 +174,9 @@ def held_names(graph: Graph) -> set[Any]:
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
     inference = infer(
-        graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted
-    )
+        graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
+        frozen=prepared.frozen,
+    )  # fmt: skip
     if prepared.ruled is not None:
         hide_ruled(graph, prepared.ruled.ad_ruled)
     fold(graph, inference)

@@ -4,12 +4,15 @@
 
 A compressed Jacobian is computed along the same seeds at every point. What the program does to the seeds
 alone (shifts, slices, products with constants) is the larger part of a linear right-hand side.
-Numbers read from globals and from captured variables count as constants, and are compared at each call.
+Numbers read from globals and from captured variables are constants of such a program (`frozen`), and are
+compared at each call.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
@@ -20,22 +23,40 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value, hashable, positional
 from ctxdispatch.ir.rewrite import clone, substitute, uses
 from ctxdispatch.passes import effects
-from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.guarding import asking
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
-NUMBERS = (int, float, bool, complex)
-CONSTANTS = (*NUMBERS, str, bytes, slice, np.generic, np.dtype)
+CONSTANTS = (int, float, bool, complex, str, bytes, slice, np.generic, np.dtype)
+
+
+@dataclass
+class Online:
+    """The program that is left: (*args, *kept). `made` of those kept are made of what is static. `run` is it
+    as a function, `function(graph)` makes one of any such graph."""
+
+    graph: Graph
+    args: tuple[Any, ...]
+    kept: tuple[Any, ...]
+    made: tuple[bool, ...]
+    cells: Sequence[CellType]
+    function: Callable[[Graph], Any]
+
+    @functools.cached_property
+    def run(self) -> Any:
+        return self.function(self.graph)
 
 
 class Staged:
-    """Calls of an entry's function whose last arguments, `static`, are given once and never change."""
+    """Calls of an entry's function whose last arguments, `static`, are given once and never change.
+    `finish(online)` makes of the rest what is called, (*args, *kept)."""
 
-    def __init__(self, entry: Entry, static: tuple[Any, ...], args: tuple[Any, ...]) -> None:
-        self.entry, self.static = entry, static
+    def __init__(
+        self, entry: Entry, static: tuple[Any, ...], args: tuple[Any, ...], finish: Callable[[Online], Any]
+    ) -> None:
+        self.entry, self.static, self.finish = entry, static, finish
         self._prepare(args)
 
     def _prepare(self, args: tuple[Any, ...]) -> None:
@@ -43,49 +64,36 @@ class Staged:
         self._types = self.entry.types_of(operands)
         program = self.entry.derivative(self._types)
         self._holds = asking(program.guards)
-        setup, online = split(clone(program.graph), len(self.static))
+        setup, online, made = split(clone(program.graph), len(self.static))
         space, cells = self.entry.namespace, self.entry.source.cells
-        self._numbers = [_where(op, setup, cells) for op in setup.entry.ops if _reads_variable(op)]
-        self._values = [read(*path) for read, path in self._numbers]
-        self._kept = make_function(setup, space, cells, Pool())(*self.static)
-        self._online = make_function(online, space, cells, Pool())
+
+        def function(graph: Graph) -> Any:
+            return make_function(graph, space, cells, Pool())
+
+        self._kept = function(setup)(*self.static)
+        self._online = self.finish(Online(online, args, self._kept, made, cells, function))
 
     def __call__(self, *args: Any) -> Any:
-        if not self._fits(args):
+        if not (self._holds() and self.entry.types_of((*args, *self.static)) == self._types):
             self._prepare(args)
         return self._online(*args, *self._kept)
 
-    def _fits(self, args: tuple[Any, ...]) -> bool:
-        same = all(
-            read(*path) is value for (read, path), value in zip(self._numbers, self._values, strict=True)
-        )
-        return same and self._holds() and self.entry.types_of((*args, *self.static)) == self._types
 
-
-Read = tuple[Callable[..., Any], tuple[Any, ...]]
-
-
-def _where(op: Op, graph: Graph, cells: Sequence[CellType]) -> Read:
-    """How the variable is read that `op` reads."""
-    where, name = op.args[:2]
-    assert isinstance(name, Const)
-    if isinstance(where, Const):
-        return primitives.load_global, (where.value, name.value)
-    return primitives.cell_get, (cells[graph.cells.index(where)], name.value, True)
-
-
-def split(graph: Graph, n: int) -> tuple[Graph, Graph]:
-    """(setup, online) of a graph whose last n parameters are static; `graph` becomes the second."""
+def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
+    """(setup, online, made) of a graph whose last n parameters are static; `graph` becomes the second.
+    `made`: which of the values kept are made of these parameters, not of constants alone."""
     entry = graph.entry
     params, given = entry.params[: len(entry.params) - n], entry.params[len(entry.params) - n :]
     static: set[Value] = set(given)
+    made: set[Value] = set(given)
     once: list[Op] = []
     again: list[Op] = []
     stores = _may_change(graph, set(given))
-    variables = all(_is_quiet(op) or _reads_variable(op) for _, op in graph.ops())
     for op in entry.ops:
-        if _is_static(op, static, variables) and not (stores and effects.makes_mutable(op)):
+        if _is_static(op, static) and not (stores and effects.makes_mutable(op)):
             static.update(op.results)
+            if not made.isdisjoint(op.operands()):  # type: ignore[arg-type]
+                made.update(op.results)
             once.append(op)
         else:
             again.append(op)
@@ -99,7 +107,7 @@ def split(graph: Graph, n: int) -> tuple[Graph, Graph]:
     substitute(setup, dict(zip(graph.cells, setup.cells)))
     entry.params = [*params, *kept]
     graph.signature = _signature(entry.params)
-    return setup, graph
+    return setup, graph, tuple([v in made for v in kept])
 
 
 def _may_change(graph: Graph, arrays: set[Value]) -> bool:
@@ -108,20 +116,21 @@ def _may_change(graph: Graph, arrays: set[Value]) -> bool:
     for _, op in graph.ops():
         if reached.isdisjoint(op.operands()):  # type: ignore[arg-type]
             continue
-        if not _is_quiet(op):
+        if not is_quiet(op):
             return True
         reached.update(op.results)
     return False
 
 
-def _is_static(op: Op, static: set[Value], variables: bool) -> bool:
-    """`variables`: nothing changes any while the program runs."""
-    if _reads_variable(op):
-        return variables and T.cls_of(op.result.type or T.Any) in NUMBERS
-    if any(isinstance(a, Const) and not _is_constant(a.value) for a in op.args):
+def _is_static(op: Op, static: set[Value]) -> bool:
+    if op.fn in READS or any(isinstance(a, Const) and not _is_constant(a.value) for a in op.args):
         return False
     values = [a for a in op.operands() if isinstance(a, Value)]
-    return _is_quiet(op) and all(v in static for v in values)
+    return is_quiet(op) and all(v in static for v in values)
+
+
+READS = (primitives.load_global, primitives.cell_get)
+"""What they read may be another thing at the next call; the entry takes numbers for constants."""
 
 
 def _is_constant(value: Any) -> bool:
@@ -131,16 +140,12 @@ def _is_constant(value: Any) -> bool:
     return value is None or value is Ellipsis or callable(value) or isinstance(value, CONSTANTS)
 
 
-def _is_quiet(op: Op) -> bool:
+def is_quiet(op: Op) -> bool:
     """It changes nothing: neither its operands nor anything else."""
     if not hashable(op.fn) or op.fn is None or op.fn in STORES:
         return False
     ours = str(getattr(op.fn, "__module__", "")).startswith(PACKAGE)
     return ours or effects.op_is_pure(op) or effects.removable(op)
-
-
-def _reads_variable(op: Op) -> bool:
-    return op.fn in (primitives.load_global, primitives.cell_get)
 
 
 def _graph(like: Graph, name: str, params: Sequence[Value]) -> Graph:

@@ -5,7 +5,7 @@
     symmetric  H @ seeds             one forward pass through the gradient
 
 Pattern, coloring and the place of every entry in the compressed block are found once. A call is the block,
-one `take`, one matrix around it.
+one `take`, one matrix around it; or, where `nonzeros.py` knows how, the entries without the block.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ctxdispatch_contexts.sparsity.errors import SparsityError, described
 from ctxdispatch_contexts.sparsity.pattern import SparsityPattern
 
 Mode = Literal["auto", "forward", "reverse"]
-Block = Callable[[Callable[..., Any], int, Any], Callable[[Sequence[Any]], Any]]
-"""block(f, argnum, seeds)(args): the compressed derivative, (number of seeds, ...), seeds in the arguments'
+Make = Callable[[Callable[..., Any], int, Any, "Unpack"], Callable[[Sequence[Any]], Any]]
+"""make(f, argnum, seeds, unpack)(args): the entries of the derivative, row by row; seeds in the argument's
 shape"""
 
 
@@ -119,8 +119,8 @@ class SparseDerivative:
         self.function, self.pattern, self.coloring = f, pattern, coloring
         self.__wrapped__ = f
         self._argnum, self._shape, self._count = argnum, x.shape, len(args)
-        self._blocks: dict[Any, Callable[[Sequence[Any]], Any]] = {}
-        self._gather = gather(pattern, coloring)
+        self._made: dict[Any, Callable[[Sequence[Any]], Any]] = {}
+        self._unpack = Unpack(f, pattern, coloring)
         self._template: Any = None
         self._others = [(i, _frozen(a)) for i, a in enumerate(args) if i != argnum and not _is_smooth(a)]
 
@@ -147,23 +147,14 @@ class SparseDerivative:
             return self._matrix(np.zeros(self.pattern.nnz, x.dtype))
         if x is not args[self._argnum]:
             args = (*args[: self._argnum], x, *args[self._argnum + 1 :])
-        block = self._block(x)(args)
-        height = self.pattern.shape[1 if self.coloring.mode == "row" else 0]
-        if block.size != self.coloring.number * height:
-            raise SparsityError(
-                f"{described(self.function)} gave a derivative of shape {block.shape} for a pattern of shape "
-                f"{self.pattern.shape}, with {self.coloring.number} colors; its result must have the size "
-                "it had "
-                "when the pattern was made"
-            )
-        return self._matrix(block.reshape(-1).take(self._gather))
+        return self._matrix(self._entries(x)(args))
 
-    def _block(self, x: Any) -> Callable[[Sequence[Any]], Any]:
-        """The compressed derivative for arguments like x: made once per dtype."""
-        found = self._blocks.get(x.dtype)
+    def _entries(self, x: Any) -> Callable[[Sequence[Any]], Any]:
+        """(args) -> the entries, row by row, for arguments like x: made once per dtype."""
+        found = self._made.get(x.dtype)
         if found is None:
-            make = BLOCKS[self.coloring.mode]
-            found = self._blocks[x.dtype] = make(self.function, self._argnum, self._seed(x))
+            make = ENTRIES[self.coloring.mode]
+            found = self._made[x.dtype] = make(self.function, self._argnum, self._seed(x), self._unpack)
         return found
 
     def _seed(self, x: Any) -> Any:
@@ -210,29 +201,62 @@ def _same_value(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(a == b)
 
 
-# -- compressed blocks ---------------------------------------------------------------------------------------
+# -- entries -------------------------------------------------------------------------------------------------
 
 
-def jvps(f: Any, argnum: int, seeds: Any) -> Callable[[Sequence[Any]], Any]:
-    """dy of all tangents at once, (k, *y.shape)."""
+class Unpack:
+    """The entries of a derivative out of its compressed block, (number of seeds, ...)."""
+
+    def __init__(self, f: Any, pattern: SparsityPattern, coloring: Coloring) -> None:
+        self.function, self.pattern, self.number = f, pattern, coloring.number
+        self.height = pattern.shape[1 if coloring.mode == "row" else 0]
+        self.places = gather(pattern, coloring)
+
+    def __call__(self, block: Any) -> Any:
+        if block.size != self.number * self.height:
+            raise SparsityError(
+                f"{described(self.function)} gave a derivative of shape {block.shape} for a pattern of shape "
+                f"{self.pattern.shape}, with {self.number} colors; its result must have the size it had when "
+                "the pattern was made"
+            )
+        return block.reshape(-1).take(self.places)
+
+
+def jvps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[Any]], Any]:
+    """All tangents at once, where the program allows it at their nonzeros alone."""
     from ctxdispatch_contexts.forward import BlockDerivative
+    from ctxdispatch_contexts.sparsity.nonzeros import ShapesChanged, at_nonzeros
 
-    push = BlockDerivative(f, argnum, seeds)
+    def finish(online: Any) -> Callable[..., Any]:
+        n, shapes = len(online.args), tuple(map(np.shape, online.args))
 
-    def block(args: Sequence[Any]) -> Any:
-        y, dy = push(*args)
-        if dy is None:
-            return np.zeros((len(seeds), *np.shape(_array(f, y, np.asarray(y)))), seeds.dtype)
-        return _array(f, y, dy)
+        def densely(*operands: Any) -> Any:
+            dy = online.run(*operands)
+            if isinstance(dy, np.ndarray):
+                return unpack(dy)
+            y = f(*operands[:n])
+            return unpack(np.zeros((len(seeds), *np.shape(_array(f, y, y))), seeds.dtype))
 
-    return block
+        def sparsely(*operands: Any) -> Any:
+            if tuple(map(np.shape, operands[:n])) != shapes:
+                return densely(*operands)
+            try:
+                return entries(*operands)
+            except ShapesChanged:  # of what is no argument
+                return densely(*operands)
+
+        entries = at_nonzeros(online, unpack.number * unpack.height, unpack.places)
+        return densely if entries is None else sparsely
+
+    push = BlockDerivative(f, argnum, seeds, finish)
+    return lambda args: push(*args)
 
 
-def vjps(f: Any, argnum: int, seeds: Any) -> Callable[[Sequence[Any]], Any]:
-    """Cotangents of the argument, (k, *x.shape), one pullback per seed."""
+def vjps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[Any]], Any]:
+    """By cotangents of the argument, (k, *x.shape), one pullback per seed."""
     from ctxdispatch import ADContext, overdub
 
-    def block(args: Sequence[Any]) -> Any:
+    def entries(args: Sequence[Any]) -> Any:
         y, pullback = overdub(ADContext(argnums=argnum), f, *args)
         shape = np.shape(_array(f, y, np.asarray(y)))
         out = np.zeros((len(seeds), *args[argnum].shape), args[argnum].dtype)
@@ -244,19 +268,19 @@ def vjps(f: Any, argnum: int, seeds: Any) -> Callable[[Sequence[Any]], Any]:
             found = pullback(seed.reshape(shape) if shape else float(seed[0]))[argnum]
             if found is not None:
                 out[k] = found
-        return out
+        return unpack(out)
 
-    return block
+    return entries
 
 
-def hvps(f: Any, argnum: int, seeds: Any) -> Callable[[Sequence[Any]], Any]:
+def hvps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[Any]], Any]:
     """H @ seeds: tangents of the gradient."""
     from ctxdispatch import grad
 
-    return jvps(grad(f, argnums=argnum), argnum, seeds)
+    return jvps(grad(f, argnums=argnum), argnum, seeds, unpack)
 
 
-BLOCKS: dict[str, Block] = {"column": jvps, "row": vjps, "symmetric": hvps}
+ENTRIES: dict[str, Make] = {"column": jvps, "row": vjps, "symmetric": hvps}
 
 
 def _array(f: Any, y: Any, out: Any) -> Any:
