@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from ctxdispatch_contexts.sparsity import (
         SparsityContext,
+        SparsityPattern,
         color,
         hessian_sparsity,
         jacobian_sparsity,
@@ -46,7 +47,7 @@ __all__ = [
     "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "custom_rule", "check_grads",
     "jvp", "linearize", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
     "jacobian_sparsity", "hessian_sparsity", "sparse_jacobian", "sparse_hessian", "color",
-    "ADContext", "DualContext", "Dual", "SparsityContext", "UnsupportedSyntax",
+    "ADContext", "DualContext", "Dual", "SparsityContext", "SparsityPattern", "UnsupportedSyntax",
 ]  # fmt: skip
 
 _NAMES = {
@@ -59,7 +60,8 @@ _NAMES = {
         "code_adjoint grad value_and_grad vjp checkpoint stop_gradient custom_rule check_grads ADContext"
     ),
     "ctxdispatch_contexts.sparsity": (
-        "jacobian_sparsity hessian_sparsity sparse_jacobian sparse_hessian color SparsityContext"
+        "jacobian_sparsity hessian_sparsity sparse_jacobian sparse_hessian color SparsityContext "
+        "SparsityPattern"
     ),
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -180,3 +180,17 @@ def test_minimize_with_a_constraint():
         "fun": lambda x: 1.5 - constraint(x)},
     ])  # fmt: skip
     assert found.fun == pytest.approx(plain.fun, abs=1e-4)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_pattern_that_lacks_entries_is_refused(mode):
+    full = SparsityPattern.from_dense(np.ones((11, 12)))
+    assert (sparse_jacobian(chain, X, pattern=full, mode=mode)(X).toarray() != 0).sum() == 22
+    lacking = SparsityPattern.from_dense(np.eye(11, 12))
+    with pytest.raises(SparsityError, match="lacks entries"):
+        sparse_jacobian(chain, X, pattern=lacking, mode=mode)(X)
+
+
+def test_a_hessian_pattern_that_lacks_entries_is_refused():
+    with pytest.raises(SparsityError, match="lacks entries"):
+        sparse_hessian(energy, X, pattern=SparsityPattern.from_dense(np.eye(12)))(X)

@@ -45,6 +45,11 @@ class DualContext(Context):
         return cls.ad_ruled(callee) or callee in MIRRORED or has_derivative(callee)
 
     @classmethod
+    def ad_version(cls) -> tuple[int, int]:
+        """It is another one when there are other rules."""
+        return cls._version, ADContext._version
+
+    @classmethod
     def ad_ruled(cls, callee: Any) -> bool:
         """The user has given `callee` a rule. (The bundled ones, such as checkpoint's, are for sweeps.)"""
         return bool(cls.has_rules(callee) or (ADContext.has_rules(callee) and not is_of_contexts(callee)))

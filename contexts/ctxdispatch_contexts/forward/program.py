@@ -31,6 +31,7 @@ from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.optimise import optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
+from ctxdispatch_contexts.programs.signs import carry_signs
 
 
 @dataclass(frozen=True)
@@ -73,9 +74,11 @@ class ForwardMode(Mode):
         )
         graph = prepared.graph
         names = held_names(graph)
+        primal = {op for _, op in graph.ops()}
         push(graph, self, types, context, own)
         for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted):
             prepared.assume(guard)
+        carry_signs(graph, primal)
         used = (*(only_used(t, names) for t in own_types), *types[n:])
         return Program(graph, used, list(prepared.guards.values()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,9 @@ from ctxdispatch_contexts.forward import DualContext, push_call, pushforward, ta
 from ctxdispatch_contexts.higher.modes import JacobianMode
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.derived import maker, spelled_out
-from ctxdispatch_contexts.programs.entry_keys import ById
 from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
-from ctxdispatch_contexts.programs.owned import generated
+from ctxdispatch_contexts.programs.owned import for_code
 from ctxdispatch_contexts.reverse import ADContext, checked_indices, grad
 
 Argnums = int | Sequence[int]
@@ -151,10 +151,9 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
 def _gradient(f: Any, moving: tuple[int, ...]) -> Callable[..., Any]:
     """grad(f), found again faster than made: that is as long as the product of a short vector."""
-    if not is_direct(f, ADContext):
+    if type(f) is not FunctionType:
         return grad(f, _argnums(moving))
-    key = (hvp, moving, ById(f.__code__), len(f.__defaults__ or ()))
-    return generated(f).get_or_make(key, lambda: grad(f, _argnums(moving)))
+    return for_code(f, (hvp, moving, ADContext._version), lambda: grad(f, _argnums(moving)))
 
 
 def _argnums(moving: tuple[int, ...]) -> Argnums:

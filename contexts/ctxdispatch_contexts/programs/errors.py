@@ -31,7 +31,7 @@ class MutationError(DerivativeError):
 _OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
 
 
-OWN_FILES = tuple(str(Path(file).parent) for file in (ctxdispatch.__file__, ctxdispatch_contexts.__file__))
+_OWN_FILES = tuple(str(Path(file).parent) for file in (ctxdispatch.__file__, ctxdispatch_contexts.__file__))
 
 
 def user_position() -> str | None:
@@ -88,6 +88,6 @@ class Refusal(Opaque):
 
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         at = self.position
-        known = at is not None and at.line and not at.filename.startswith(OWN_FILES)
+        known = at is not None and at.line and not at.filename.startswith(_OWN_FILES)
         where = str(at) if known else user_position()
         raise self.error(self.message.format(types=", ".join(type(o).__name__ for o in operands)), where)

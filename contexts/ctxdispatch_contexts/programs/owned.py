@@ -80,3 +80,13 @@ def generated(function: FunctionType) -> Generated:
         if type(found) is not Generated or found.owner is not function:
             found = function.__dict__[ATTRIBUTE] = Generated(function)
         return found
+
+
+def for_code(f: FunctionType, key: Hashable, make: Callable[[], T]) -> T:
+    """What is made for `f`, found again as long as its code, and the number of its defaults, stay what they
+    are. Not of closures for their code: of this very function."""
+    table, code, defaults = generated(f), f.__code__, len(f.__defaults__ or ())
+    found = table.get((for_code, key))
+    if found is None or found[0] is not code or found[1] != defaults:
+        found = table[for_code, key] = (code, defaults, make())
+    return found[2]  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from ctxdispatch_contexts.derivatives.table import is_of_contexts
 from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
-from ctxdispatch_contexts.programs.owned import generated
+from ctxdispatch_contexts.programs.owned import for_code
 from ctxdispatch_contexts.programs.stacked import split, stacked_function
 from ctxdispatch_contexts.reverse import calling, symmetric
 from ctxdispatch_contexts.reverse.calling import call_any
@@ -40,12 +40,8 @@ class ADContext(Context):
             return _stacked(type(self), first, self.argnums, len(rest), tuple(kwargs))
         if type(f) is not FunctionType:
             return _program(type(self), f, self.argnums, len(args), tuple(kwargs))
-        context, code = type(self), f.__code__
-        key = (context, context._version, self.argnums, len(args), tuple(kwargs))
-        found: tuple[Any, Callable[..., Any]] | None = generated(f).get(key)
-        if found is None or found[0] is not code:
-            found = generated(f)[key] = (code, _program(context, f, self.argnums, len(args), tuple(kwargs)))
-        return found[1]
+        context, what = type(self), (self.argnums, len(args), tuple(kwargs))
+        return for_code(f, (context, context._version, *what), lambda: _program(context, f, *what))
 
     @classmethod
     def ad_has_rule(cls, callee: Any) -> bool:

@@ -56,6 +56,8 @@ def _shown(y: Any) -> str:
 
 
 class ArrayLike(NamedTuple):
+    """An array or NumPy number: what a cotangent of it has to be like."""
+
     shape: tuple[int, ...]
     dtype: Any
 

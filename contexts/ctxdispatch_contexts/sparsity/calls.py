@@ -66,6 +66,8 @@ OWN = (Tracked, Either, Cursor, Bound, Rows, Memory)
 
 
 class Calls(Opaque):
+    """Calls of anything: see above."""
+
     def call(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         protocol = _get(PROTOCOLS, f)
         if protocol is not None and len(args) == 2 and _is_sparse_product(f, args):

@@ -35,7 +35,8 @@ def sparse_jacobian(
     argument `argnums`, an array of n floats of any shape; `f` returns a float or an array of m.
 
     `args` are arguments to start from: shapes and dtypes count, and what is no float. A `pattern` (a
-    SparsityPattern, or a sparse matrix) spares the detection, a `coloring` of it the coloring.
+    SparsityPattern, or a sparse matrix) spares the detection, a `coloring` of it the coloring; a pattern that
+    lacks entries is refused at the first call, by the product with a random vector.
     mode="forward": columns by jvps; "reverse": rows by vjps; "auto": whichever takes fewer passes.
 
     SciPy takes it as it is: `least_squares(jac=)`, `solve_ivp(jac=)` with argnums=1, `NonlinearConstraint`;
@@ -51,7 +52,7 @@ def sparse_jacobian(
             "have as "
             "many columns"
         )
-    return SparseDerivative(f, args, argnum, given, coloring or _coloring(given, mode))
+    return SparseDerivative(f, args, argnum, given, coloring or _coloring(given, mode), pattern is None)
 
 
 def sparse_hessian(
@@ -67,7 +68,7 @@ def sparse_hessian(
         raise SparsityError(
             f"a pattern of shape {given.shape} for the Hessian in an argument of {n} elements"
         )
-    return SparseDerivative(f, args, argnum, given, coloring or color(given, "symmetric"))
+    return SparseDerivative(f, args, argnum, given, coloring or color(given, "symmetric"), pattern is None)
 
 
 def _checked(args: Sequence[Any], argnums: int) -> int:
@@ -108,8 +109,9 @@ class SparseDerivative:
     pattern."""
 
     def __init__(
-        self, f: Any, args: Sequence[Any], argnum: int, pattern: SparsityPattern, coloring: Coloring
-    ) -> None:
+        self, f: Any, args: Sequence[Any], argnum: int, pattern: SparsityPattern, coloring: Coloring,
+        detected: bool = True,
+    ) -> None:  # fmt: skip
         vertices = pattern.shape[0 if coloring.mode == "row" else 1]
         if len(coloring.colors) != vertices:
             raise SparsityError(
@@ -122,6 +124,7 @@ class SparseDerivative:
         self._made: dict[Any, Callable[[Sequence[Any]], Any]] = {}
         self._unpack = Unpack(f, pattern, coloring)
         self._template: Any = None
+        self._checked = detected
         self._others = [(i, _frozen(a)) for i, a in enumerate(args) if i != argnum and not _is_smooth(a)]
 
     def __call__(self, *args: Any) -> Any:
@@ -147,7 +150,11 @@ class SparseDerivative:
             return self._matrix(np.zeros(self.pattern.nnz, x.dtype))
         if x is not args[self._argnum]:
             args = (*args[: self._argnum], x, *args[self._argnum + 1 :])
-        return self._matrix(self._entries(x)(args))
+        found = self._matrix(self._entries(x)(args))
+        if not self._checked:
+            self._checked = True
+            check_pattern(self.function, self.coloring.mode, args, self._argnum, found)
+        return found
 
     def _entries(self, x: Any) -> Callable[[Sequence[Any]], Any]:
         """(args) -> the entries, row by row, for arguments like x: made once per dtype."""
@@ -281,6 +288,30 @@ def hvps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[
 
 
 ENTRIES: dict[str, Make] = {"column": jvps, "row": vjps, "symmetric": hvps}
+
+
+def check_pattern(f: Any, mode: str, args: Sequence[Any], argnum: int, found: Any) -> None:
+    """SparsityError where a pattern that the user gave has less than the derivative has at `args`: its
+    product with a random vector is another one than that of `found`."""
+    from ctxdispatch import hvp, jvp, vjp
+
+    x = args[argnum]
+    v = np.random.default_rng(0).normal(size=found.shape[0 if mode == "row" else 1]).astype(x.dtype)
+    tangents: list[Any] = [None] * len(args)
+    if mode == "row":
+        y, pullback = vjp(f, *args)
+        found, product = found.T, pullback(v.reshape(np.shape(y)))[argnum]
+    else:
+        tangents[argnum] = v.reshape(x.shape)
+        product = hvp(f, args, tangents) if mode == "symmetric" else jvp(f, args, tangents)[1]
+    scale = abs(found) @ abs(v) + np.abs(np.ravel(product))
+    error = np.abs(found @ v - np.ravel(product))
+    wrong = np.count_nonzero(error > np.finfo(x.dtype).eps ** 0.4 * scale.max(initial=0.0))
+    if wrong:
+        raise SparsityError(
+            f"the pattern given for {described(f)} lacks entries that its derivative has, in {wrong} of "
+            f"{found.shape[0]} {'columns' if mode == 'row' else 'rows'}; leave it out, so that it is detected"
+        )
 
 
 def _array(f: Any, y: Any, out: Any) -> Any:

@@ -50,11 +50,15 @@ class Cursor:
 
 
 class Level(NamedTuple):
+    """One arm that is being run: when it began, and what was saved in it."""
+
     clock: int
     saved: Delta
 
 
 class Journal:
+    """The arms that are being run, the innermost last."""
+
     def __init__(self) -> None:
         self.levels: list[Level] = []
         self.clock = 0

@@ -18,6 +18,8 @@ from ctxdispatch_contexts.derivatives import registry
 
 
 class Linearity(NamedTuple):
+    """The arguments in which a function is linear, together or each."""
+
     positions: tuple[int, ...]
     joint: bool
 

@@ -28,6 +28,8 @@ not known."""
 
 
 class Opaque(Stores):
+    """Calls that are not followed."""
+
     def outside(self) -> list[Any]:
         """What was changed of objects older than the run: code that is not followed may read it."""
         return [thing for thing, _ in self.journal.levels[0].saved.values()]

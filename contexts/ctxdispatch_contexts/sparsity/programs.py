@@ -14,6 +14,8 @@ from ctxdispatch.ir.graph import Block, Graph, Iterate, Return
 
 
 class Program:
+    """A graph, with what is asked of its shape; `eager`: it stands for a generator expression."""
+
     def __init__(self, graph: Graph, eager: bool = False) -> None:
         self.graph, self.eager = graph, eager
 

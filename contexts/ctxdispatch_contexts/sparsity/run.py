@@ -31,6 +31,8 @@ LEAVES = (
 
 
 class Run:
+    """One abstract run over n inputs; `pairs` collects the pairs of inputs of a Hessian."""
+
     def __init__(self, n: int, local: bool, pairs: Any = None) -> None:
         self.arena = Arena(n)
         self.local = local

@@ -22,6 +22,8 @@ FRESH = _references([])
 
 
 class Stores(Run):
+    """Changes in place."""
+
     def touch(self, thing: Any) -> None:
         """`thing` may be about to change."""
         if isinstance(thing, np.ndarray):

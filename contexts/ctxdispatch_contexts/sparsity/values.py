@@ -57,6 +57,8 @@ class Scalar(Tracked):
 
 
 class Array(Tracked):
+    """An ndarray of which the sets are known."""
+
     __slots__ = ("memory",)
 
     def __init__(self, sample: Any, memory: Memory) -> None:
