@@ -1,6 +1,8 @@
 """Compressed derivatives at their nonzeros alone: which programs have that form, and that they agree with
 dense derivatives, at other points and after changes of what they read."""
 
+import random
+
 import numpy as np
 import pytest
 from sparsity_checks import brusselator
@@ -193,3 +195,33 @@ def test_zeros_stay_zeros_where_factors_are_infinite():
     with np.errstate(divide="ignore"):
         found = sparse_jacobian(f, X)(x).toarray()
     assert np.isinf(found[2, 2]) and np.isfinite(np.delete(found.ravel(), 2 * N + 2)).all()
+
+
+EXPRESSIONS = (
+    "np.roll({a}, 1)", "{a}[::-1]", "{a} * {b}", "{a} + {b}", "{a} - {b}", "{a} / (2.0 + {b} * {b})", "-{a}",
+    "np.sin({a})", "{a} * 3.0", "np.concatenate([{a}[:3], {b}[3:]])", "np.where({b} > 0.4, {a}, 0.0)",
+    "np.where(W > 1.0, {a}, {b})", "{a} * {b}[:1]", "{a}.reshape(2, 3).T.ravel()", "np.repeat({a}[:3], 2)",
+    "({a}.reshape(2, 3) * {b}.reshape(2, 3)[:, :1]).ravel()", "np.stack([{a}[:3], {b}[:3]], 1).ravel()",
+    "np.pad({a}[1:], (0, 1))", "np.take({a}, [0, 0, 1, 2, 3, 4])", "{a} * W", "{a} ** 2", "np.flip({a})",
+    "{a}[[0, 0, 1, 5, 4, 3]]", "np.abs({a}) * {b}", "{a} * ({b} > 0.2)", "np.tile({a}[:2], 3)",
+    "np.outer({a}[:2], {b}[:3]).ravel()", "np.broadcast_to({a}[:1], (6,)) * {b}", "np.minimum({a}, {b})",
+    "np.swapaxes({a}.reshape(3, 2), 0, 1).ravel()", "np.hstack([{a}[3:], {b}[:3]])",
+    "np.clip({a}, -0.3, 0.6)",
+)  # fmt: skip
+
+
+def expression(pick, depth):
+    if depth == 0:
+        start = pick(range(7))
+        return f"x[{start}:{start + 6}]"
+    a, b = expression(pick, depth - 1), expression(pick, depth - 1)
+    return f"({pick(EXPRESSIONS).format(a=a, b=b)})"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    source = expression(random.Random(seed).choice, 3)
+    f = eval(f"lambda x: {source}", {"np": np, "W": np.linspace(0.5, 2.0, 6)})
+    points = [np.random.default_rng(7 * seed + k).normal(size=N) for k in range(3)]
+    jac = sparse_jacobian(f, points[0], mode="forward")
+    assert all(agrees(jac, f, x) for x in points), source
