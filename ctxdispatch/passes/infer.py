@@ -172,7 +172,7 @@ class Run:
         if op.fn is prim.cell_set:
             quiet = [*op.args[1:], *(a for a in op.args[:1] if self.maker_is(a, prim.make_cell) is False)]
         self.shared_cells.update(
-            a.value if isinstance(a, Const) and isinstance(a.value, Cell) else a for a in quiet
+            id(a.value) if isinstance(a, Const) and isinstance(a.value, Cell) else a for a in quiet
         )
 
     def maker_is(self, operand: Operand, function: Anything) -> bool:

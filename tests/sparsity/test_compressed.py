@@ -194,3 +194,39 @@ def test_a_pattern_that_lacks_entries_is_refused(mode):
 def test_a_hessian_pattern_that_lacks_entries_is_refused():
     with pytest.raises(SparsityError, match="lacks entries"):
         sparse_hessian(energy, X, pattern=SparsityPattern.from_dense(np.eye(12)))(X)
+
+
+shift, matrix = 0, np.diag([1.0, 2.0, 3.0])
+
+
+class Settings:
+    shift = 0
+
+
+def test_what_the_function_reads_changes(monkeypatch, request):
+    """The pattern is one of other values: refused, not summed up in the wrong places."""
+    if "differences" in request.node.name:
+        pytest.skip("differences do not know what is read")
+    x = np.array([0.3, 0.7, 1.1])
+
+    def rolled(x):
+        return np.roll(x, shift) * x
+
+    def multiplied(x):
+        return matrix @ x
+
+    def by_attribute(x):
+        return np.roll(x, Settings.shift) * x
+
+    def energy(x):
+        return (np.roll(x, shift) * x).sum()
+
+    made = [sparse_jacobian(f, x) for f in (rolled, multiplied, by_attribute)] + [sparse_hessian(energy, x)]
+    for derivative in made:
+        derivative(x)
+    monkeypatch.setitem(globals(), "shift", 1)
+    monkeypatch.setitem(globals(), "matrix", np.ones((3, 3)))
+    monkeypatch.setattr(Settings, "shift", 1)
+    for derivative in made:
+        with pytest.raises(SparsityError, match="make a new sparse derivative"):
+            derivative(x)

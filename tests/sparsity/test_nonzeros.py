@@ -8,7 +8,7 @@ import pytest
 from sparsity_checks import brusselator
 
 from ctxdispatch import hessian, jacfwd, sparse_hessian, sparse_jacobian
-from ctxdispatch_contexts.sparsity import nonzeros
+from ctxdispatch_contexts.sparsity import SparsityError, nonzeros
 
 pytest.importorskip("scipy.sparse")
 
@@ -17,6 +17,7 @@ X = np.linspace(0.3, 1.7, N)
 OTHER = np.cos(3.0 * np.arange(N)) + 0.1
 weights = np.linspace(1.0, 2.0, N)
 steps = 2
+offsets = np.ones((2, N))
 
 
 @pytest.fixture
@@ -184,6 +185,91 @@ def test_effects_happen_once(forms):
         jac(X)
         assert len(seen) == n
     assert forms == [None]
+
+
+def stored_into(x):
+    w = np.zeros(N)
+    w[1:] = 3.0
+    return x * w
+
+
+def filled(x):
+    a = np.zeros(N)
+    a.fill(3.0)
+    return x * a * x
+
+
+def copied_to(x):
+    a = np.arange(1.0 * N)
+    np.copyto(a, 2.0)
+    return x * a
+
+
+def multiplied_in_place(x):
+    a = np.array([1.0, 2.0, 3.0, 4.0] * 3)
+    a *= 2.0
+    return x * a
+
+
+def resized(x):
+    y = weights.copy()
+    y.resize((3, 4))
+    return x.reshape(3, 4) * y
+
+
+@pytest.mark.parametrize(
+    "f", [stored_into, filled, copied_to, multiplied_in_place, resized], ids=lambda f: f.__name__
+)
+def test_arrays_that_are_filled_in_place(f):
+    jac = sparse_jacobian(f, X)
+    assert all(agrees(jac, f, x) for x in (X, OTHER, X))
+
+
+def test_out():
+    def f(x, a):
+        y = np.zeros_like(a)
+        np.multiply(a, 3.0, out=y)
+        z = a.copy()
+        np.multiply(z, a, z)
+        return x * y + x * z
+
+    jac = sparse_jacobian(f, X, X)
+    for a in (np.zeros(N), np.ones(N), OTHER):
+        np.testing.assert_allclose(jac(X, a).toarray(), jacfwd(f)(X, a), rtol=1e-12)
+
+
+class Weights:
+    values = np.linspace(1.0, 2.0, N)
+
+
+def test_arrays_of_classes_and_defaults_may_change(monkeypatch):
+    own = np.ones(N)
+
+    def by_class(x):
+        return x * (2.0 * Weights.values)
+
+    def by_default(x, w=own):
+        return x * (2.0 * w)
+
+    jacs = [(sparse_jacobian(f, X), f) for f in (by_class, by_default)]
+    assert all(agrees(jac, f, X) for jac, f in jacs)
+    own[:] = 5.0
+    monkeypatch.setattr(Weights, "values", np.full(N, 7.0))
+    assert all(agrees(jac, f, X) for jac, f in jacs)
+    Weights.values[:] = 2.0
+    assert all(agrees(jac, f, X) for jac, f in jacs)
+
+
+def test_a_global_of_another_shape(monkeypatch):
+    def f(x):
+        return (x * x).reshape(1, N) + offsets
+
+    monkeypatch.setitem(globals(), "offsets", np.ones((2, N)))
+    jac = sparse_jacobian(f, X)
+    assert jac(X).shape == (2 * N, N)
+    monkeypatch.setitem(globals(), "offsets", np.ones((5, N)))
+    with pytest.raises(SparsityError, match="must have the size"):
+        jac(X)
 
 
 def test_zeros_stay_zeros_where_factors_are_infinite():

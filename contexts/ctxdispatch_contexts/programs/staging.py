@@ -11,8 +11,9 @@ compared at each call.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from types import CellType
 from typing import Any
 
@@ -20,13 +21,19 @@ import numpy as np
 
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value, hashable, positional
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, hashable, positional
 from ctxdispatch.ir.rewrite import clone, substitute, uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes.buffers import make_function
+from ctxdispatch.passes.conform import conform
+from ctxdispatch.passes.types import ArrayOf
 from ctxdispatch_contexts.programs.activity import STORES
+from ctxdispatch_contexts.programs.aliases import runs_python
+from ctxdispatch_contexts.programs.changes import changed, out_of
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.guarding import asking
+from ctxdispatch_contexts.programs.mode import Program
+from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 CONSTANTS = (int, float, bool, complex, str, bytes, slice, np.generic, np.dtype)
@@ -43,6 +50,14 @@ class Online:
     made: tuple[bool, ...]
     cells: Sequence[CellType]
     function: Callable[[Graph], Any]
+
+    @property
+    def reads_state(self) -> bool:
+        """What it computes depends on more than numbers: on arrays that variables hold, on attributes, on
+        arguments that are objects."""
+        values = {*self.graph.entry.params, *(r for _, op in self.graph.ops() for r in op.results)}
+        plain = all(isinstance(a, (*CONSTANTS, np.ndarray, type(None))) for a in self.args)
+        return not plain or not all(is_static(op, values) for _, op in self.graph.ops())
 
     @functools.cached_property
     def run(self) -> Any:
@@ -62,7 +77,7 @@ class Staged:
     def _prepare(self, args: tuple[Any, ...]) -> None:
         operands = (*args, *self.static)
         self._types = self.entry.types_of(operands)
-        program = self.entry.derivative(self._types)
+        program = self._program()
         self._holds = asking(program.guards)
         setup, online, made = split(clone(program.graph), len(self.static))
         space, cells = self.entry.namespace, self.entry.source.cells
@@ -72,6 +87,15 @@ class Staged:
 
         self._kept = function(setup)(*self.static)
         self._online = self.finish(Online(online, args, self._kept, made, cells, function))
+
+    def _program(self) -> Program:
+        """Variables are constants of it where nothing can change them while it runs."""
+        program = self.entry.derivative(self._types)
+        graph = program.graph
+        if not has_effects(graph) and not any(_is_foreign(op) for _, op in graph.ops()):
+            return program
+        mode: Any = self.entry.mode
+        return self.entry.sibling(replace(mode, frozen=False)).derivative(self._types)
 
     def __call__(self, *args: Any) -> Any:
         if not (self._holds() and self.entry.types_of((*args, *self.static)) == self._types):
@@ -88,9 +112,9 @@ def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
     made: set[Value] = set(given)
     once: list[Op] = []
     again: list[Op] = []
-    stores = _may_change(graph, set(given))
+    stores = _may_change(graph, {*given, *_made_of_constants(graph)})
     for op in entry.ops:
-        if _is_static(op, static) and not (stores and effects.makes_mutable(op)):
+        if is_static(op, static) and not (stores and effects.makes_mutable(op)):
             static.update(op.results)
             if not made.isdisjoint(op.operands()):  # type: ignore[arg-type]
                 made.update(op.results)
@@ -122,11 +146,54 @@ def _may_change(graph: Graph, arrays: set[Value]) -> bool:
     return False
 
 
-def _is_static(op: Op, static: set[Value]) -> bool:
-    if op.fn in READS or any(isinstance(a, Const) and not _is_constant(a.value) for a in op.args):
+def _is_foreign(op: Op) -> bool:
+    """Code out of sight runs."""
+    return not is_quiet(op) and op.fn not in READS and runs_python(op)
+
+
+def has_effects(graph: Graph) -> bool:
+    """It is known to change a variable, or an object from outside that is no array, or to show something."""
+    maker = {r: op for _, op in graph.ops() for r in op.results}
+    return any(_has_effect(op, maker) for _, op in graph.ops())
+
+
+def _has_effect(op: Op, maker: dict[Value, Op]) -> bool:
+    if is_quiet(op) or op.fn in READS:
         return False
-    values = [a for a in op.operands() if isinstance(a, Value)]
-    return is_quiet(op) and all(v in static for v in values)
+    target = changed(op)
+    if target is not None and _is_outside(target, maker):
+        return not isinstance(operand_type(target), ArrayOf)
+    if op.fn is next:
+        return isinstance(op.args[0], Value) and _is_outside(op.args[0], maker)
+    return op.fn in (exec, eval, globals, vars, locals, print, input, primitives.store_global)
+
+
+def _is_outside(operand: Operand, maker: dict[Value, Op]) -> bool:
+    while isinstance(operand, Value) and operand in maker:
+        op = maker[operand]
+        if op.fn not in (getattr, operator.getitem):
+            return op.fn in READS
+        operand = op.args[0]
+    return True
+
+
+def _made_of_constants(graph: Graph) -> set[Value]:
+    return {r for _, op in graph.ops() if not any(isinstance(a, Value) for a in op.args) for r in op.results}
+
+
+def is_static(op: Op, static: set[Value]) -> bool:
+    """It computes the same at each call, from these values and constants."""
+    return is_quiet(op) and has_static_operands(op, static)
+
+
+def has_static_operands(op: Op, static: set[Value]) -> bool:
+    if op.fn in READS or (op.fn is getattr and isinstance(op.args[0], Const)):
+        return False
+    return are_static(op.operands(), static)
+
+
+def are_static(operands: Iterable[Operand], static: Container[Value]) -> bool:
+    return all(a in static if isinstance(a, Value) else _is_constant(a.value) for a in operands)
 
 
 READS = (primitives.load_global, primitives.cell_get)
@@ -142,10 +209,10 @@ def _is_constant(value: Any) -> bool:
 
 def is_quiet(op: Op) -> bool:
     """It changes nothing: neither its operands nor anything else."""
-    if not hashable(op.fn) or op.fn is None or op.fn in STORES:
+    if not hashable(op.fn) or op.fn is None or op.fn in STORES or out_of(op) is not None:
         return False
     ours = str(getattr(op.fn, "__module__", "")).startswith(PACKAGE)
-    return ours or effects.op_is_pure(op) or effects.removable(op)
+    return ours or op.fn is conform or effects.op_is_pure(op) or effects.removable(op)
 
 
 def _graph(like: Graph, name: str, params: Sequence[Value]) -> Graph:

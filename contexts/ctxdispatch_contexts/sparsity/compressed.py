@@ -52,7 +52,7 @@ def sparse_jacobian(
             "have as "
             "many columns"
         )
-    return SparseDerivative(f, args, argnum, given, coloring or _coloring(given, mode), pattern is None)
+    return SparseDerivative(f, args, argnum, given, coloring or _coloring(given, mode))
 
 
 def sparse_hessian(
@@ -68,7 +68,7 @@ def sparse_hessian(
         raise SparsityError(
             f"a pattern of shape {given.shape} for the Hessian in an argument of {n} elements"
         )
-    return SparseDerivative(f, args, argnum, given, coloring or color(given, "symmetric"), pattern is None)
+    return SparseDerivative(f, args, argnum, given, coloring or color(given, "symmetric"))
 
 
 def _checked(args: Sequence[Any], argnums: int) -> int:
@@ -109,9 +109,8 @@ class SparseDerivative:
     pattern."""
 
     def __init__(
-        self, f: Any, args: Sequence[Any], argnum: int, pattern: SparsityPattern, coloring: Coloring,
-        detected: bool = True,
-    ) -> None:  # fmt: skip
+        self, f: Any, args: Sequence[Any], argnum: int, pattern: SparsityPattern, coloring: Coloring
+    ) -> None:
         vertices = pattern.shape[0 if coloring.mode == "row" else 1]
         if len(coloring.colors) != vertices:
             raise SparsityError(
@@ -124,7 +123,6 @@ class SparseDerivative:
         self._made: dict[Any, Callable[[Sequence[Any]], Any]] = {}
         self._unpack = Unpack(f, pattern, coloring)
         self._template: Any = None
-        self._checked = detected
         self._others = [(i, _frozen(a)) for i, a in enumerate(args) if i != argnum and not _is_smooth(a)]
 
     def __call__(self, *args: Any) -> Any:
@@ -151,8 +149,8 @@ class SparseDerivative:
         if x is not args[self._argnum]:
             args = (*args[: self._argnum], x, *args[self._argnum + 1 :])
         found = self._matrix(self._entries(x)(args))
-        if not self._checked:
-            self._checked = True
+        if self._unpack.unverified or self._unpack.depends_on_state:
+            self._unpack.unverified = False
             check_pattern(self.function, self.coloring.mode, args, self._argnum, found)
         return found
 
@@ -218,6 +216,7 @@ class Unpack:
         self.function, self.pattern, self.number = f, pattern, coloring.number
         self.height = pattern.shape[1 if coloring.mode == "row" else 0]
         self.places = gather(pattern, coloring)
+        self.unverified, self.depends_on_state = True, coloring.mode == "row"
 
     def __call__(self, block: Any) -> Any:
         if block.size != self.number * self.height:
@@ -232,9 +231,12 @@ class Unpack:
 def jvps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[Any]], Any]:
     """All tangents at once, where the program allows it at their nonzeros alone."""
     from ctxdispatch_contexts.forward import BlockDerivative
+    from ctxdispatch_contexts.programs.staging import has_effects
     from ctxdispatch_contexts.sparsity.nonzeros import ShapesChanged, at_nonzeros
 
     def finish(online: Any) -> Callable[..., Any]:
+        again = not has_effects(online.graph)  # else something would change again
+        unpack.unverified, unpack.depends_on_state = again, again and online.reads_state
         n, shapes = len(online.args), tuple(map(np.shape, online.args))
 
         def densely(*operands: Any) -> Any:
@@ -291,8 +293,9 @@ ENTRIES: dict[str, Make] = {"column": jvps, "row": vjps, "symmetric": hvps}
 
 
 def check_pattern(f: Any, mode: str, args: Sequence[Any], argnum: int, found: Any) -> None:
-    """SparsityError where a pattern that the user gave has less than the derivative has at `args`: its
-    product with a random vector is another one than that of `found`."""
+    """SparsityError where the pattern has less than the derivative has at `args`: its product with a random
+    vector is another one than that of `found`. So it is where the user gave too small a pattern, or where
+    what the function reads, besides numbers and its arguments, has changed."""
     from ctxdispatch import hvp, jvp, vjp
 
     x = args[argnum]
@@ -309,8 +312,9 @@ def check_pattern(f: Any, mode: str, args: Sequence[Any], argnum: int, found: An
     wrong = np.count_nonzero(error > np.finfo(x.dtype).eps ** 0.4 * scale.max(initial=0.0))
     if wrong:
         raise SparsityError(
-            f"the pattern given for {described(f)} lacks entries that its derivative has, in {wrong} of "
-            f"{found.shape[0]} {'columns' if mode == 'row' else 'rows'}; leave it out, so that it is detected"
+            f"the pattern of the derivative of {described(f)} lacks entries in {wrong} of {found.shape[0]} "
+            f"{'columns' if mode == 'row' else 'rows'}: it was given, or made when what the function reads "
+            "(globals, attributes, arrays that it captured) was something else; make a new sparse derivative"
         )
 
 

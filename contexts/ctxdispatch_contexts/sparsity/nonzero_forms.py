@@ -20,7 +20,7 @@ from ctxdispatch.passes.conform import conform
 from ctxdispatch_contexts.derivatives.blocks import blocks_in, shape_of
 from ctxdispatch_contexts.derivatives.table import block_rule
 from ctxdispatch_contexts.forward.tangents import expand_block
-from ctxdispatch_contexts.sparsity.movement import MOVES, of
+from ctxdispatch_contexts.sparsity.movement import METHOD_MOVES, MOVES, of
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.sparsity.nonzeros import Rewriting
@@ -197,7 +197,7 @@ def _where(run: Rewriting, op: Op) -> Any:
 QUOTIENTS = frozenset({operator.truediv, np.true_divide})
 MINUS = frozenset({operator.sub, np.subtract})
 
-MOVERS = [operator.getitem, *of(np, MOVES), *of(np.ndarray, MOVES)]
+MOVERS = [operator.getitem, *of(np, MOVES), *of(np.ndarray, METHOD_MOVES)]
 MOVERS += [form for f in MOVERS if (form := block_rule(f)) is not None]
 """And what does the same with blocks."""
 

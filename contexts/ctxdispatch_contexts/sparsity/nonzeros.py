@@ -22,10 +22,19 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, hashable
 from ctxdispatch.ir.rewrite import clone, substitute, uses
-from ctxdispatch_contexts.programs.staging import READS, Online, is_quiet
-from ctxdispatch_contexts.sparsity.nonzero_forms import COMPUTE, DATA, FORMS, Dense, Nonzeros, nonzeros_of
+from ctxdispatch_contexts.programs.changes import out_of
+from ctxdispatch_contexts.programs.staging import READS, Online, are_static, has_static_operands, is_quiet
+from ctxdispatch_contexts.sparsity.nonzero_forms import (
+    COMPUTE,
+    DATA,
+    FORMS,
+    MOVERS,
+    Dense,
+    Nonzeros,
+    nonzeros_of,
+)
 
-KEYWORDS = frozenset({"axis", "dtype", "casting", "out"})
+KEYWORDS = frozenset({"axis", "dtype", "casting"})
 """Of functions that move elements: these do not say what else there is in the result."""
 
 MOST_TERMS = 32
@@ -40,9 +49,13 @@ class ShapesChanged(Exception):
 
 
 def flat(array: Any, shape: tuple[int, ...]) -> Any:
+    check_shape(array, shape)
+    return array.reshape(-1)
+
+
+def check_shape(array: Any, shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise ShapesChanged
-    return array.reshape(-1)
 
 
 # -- the rewriting -------------------------------------------------------------------------------------------
@@ -66,7 +79,11 @@ def at_nonzeros(online: Online, size: int, places: Any) -> Any:
         return None
     found = online.function(graph)
     expected = block.reshape(-1)[places]
-    return found if np.allclose(found(*online.args, *online.kept), expected, 1e-9, equal_nan=True) else None
+    try:
+        same = np.allclose(found(*online.args, *online.kept), expected, 1e-9, equal_nan=True)
+    except ShapesChanged:
+        return None
+    return found if same else None
 
 
 class Rewriting:
@@ -92,13 +109,11 @@ class Rewriting:
     def run(self) -> None:
         for op in self.graph.entry.ops:
             self._evaluate(op)
-            if not any(a in self.sparse for a in op.args):
-                if op.result not in self.fixed:
-                    self.ops.append(op)
-                continue
-            if not KEYWORDS.issuperset(op.kwnames):
-                raise Dense
-            self._reform(op)
+            if any(a in self.sparse for a in op.args):
+                self._reform(op)
+            elif op.result not in self.fixed:
+                self.ops.append(op)
+                self._check_shape(op)
 
     def _evaluate(self, op: Op) -> None:
         n = len(op.args) - len(op.kwnames)
@@ -106,8 +121,15 @@ class Rewriting:
         if len(op.results) != 1 or not (is_quiet(op) or _only_computes(op, args)):
             raise Dense  # nothing may be done twice
         self.env[op.result] = op.fn(*args[:n], **dict(zip(op.kwnames, args[n:], strict=True)))
-        if op.fn not in READS and all(isinstance(a, Const) or a in self.fixed for a in op.args):
+        if has_static_operands(op, self.fixed):
             self.fixed.add(op.result)
+
+    def _check_shape(self, op: Op) -> None:
+        """Where an array comes from that is no argument: another may be there at the next call."""
+        found = self.env[op.result]
+        given = op.fn in READS or not all(_is_plain(self.concrete(a)) for a in op.args)
+        if isinstance(found, np.ndarray) and given:
+            self.emit(check_shape, op.result, found.shape)
 
     def concrete(self, operand: Operand) -> Any:
         return operand.value if isinstance(operand, Const) else self.env[operand]
@@ -124,7 +146,7 @@ class Rewriting:
 
     def _reform(self, op: Op) -> None:
         form = FORMS.get(op.fn) if hashable(op.fn) else None
-        if form is None:
+        if form is None or (op.kwnames and not (op.fn in MOVERS and KEYWORDS.issuperset(op.kwnames))):
             raise Dense
         found = form(self, op)
         if isinstance(found, Nonzeros):
@@ -143,7 +165,7 @@ class Rewriting:
     def others(self, op: Op, first: int) -> list[Any]:
         """The arguments from the first-th on, which must be the same at each call."""
         args = op.args[first:]
-        if not all(isinstance(a, Const) or (a in self.fixed and a not in self.sparse) for a in args):
+        if not are_static(args, self.fixed) or any(a in self.sparse for a in args):
             raise Dense
         return [self.concrete(a) for a in args]
 
@@ -208,18 +230,24 @@ class Rewriting:
 
 
 def _only_computes(op: Op, args: list[Any]) -> bool:
-    """Of these arguments, whatever is known of them beforehand. (`conform` raises, but not for the same
-    shapes again.)"""
-    items = [x for a in args for x in (a if type(a) in (list, tuple) else (a,))]
-    return hashable(op.fn) and op.fn in COMPUTE and all(type(x) in DATA or callable(x) for x in items)
+    """A function that has no effect on arguments like these, whatever is known of them beforehand."""
+    if out_of(op) is not None:
+        return False
+    return hashable(op.fn) and op.fn in COMPUTE and all(_is_plain(a) or callable(a) for a in args)
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in DATA or (type(value) in (list, tuple) and all(map(_is_plain, value)))
 
 
 def _needed(ops: list[Op], data: Value) -> list[Op]:
-    """The ops that `data` is made with. The others change nothing, and have not raised for these shapes."""
+    """The ops that `data` is made with, and the checks of shapes. The others change nothing; what they raise
+    for arrays of these shapes they have raised before."""
     needed: set[Operand] = {data}
     found = []
     for op in reversed(ops):
-        if op.result in needed or (op.fn is operator.setitem and op.args[0] is data):
+        stores = op.fn is operator.setitem and op.args[0] is data
+        if op.result in needed or stores or op.fn is check_shape:
             needed.update(op.operands())
             found.append(op)
     return found[::-1]
