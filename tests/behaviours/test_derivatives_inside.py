@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp, value_and_grad, vjp
+from ctxdispatch_contexts.reverse import DerivativeError
 
 
 def jacfwd_of_a_closure(x):
@@ -180,3 +181,79 @@ def test_in_both_modes(f):
 def test_once_more(f):
     expected = differences(lambda x: grad(f)(x) @ np.array([1.0, -2.0, 0.5]))
     assert hessian(f)(X) @ np.array([1.0, -2.0, 0.5]) == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def keyword_default(x):
+    def g(t, *, k=x):
+        return (k * t**3).sum()
+
+    return grad(g)(x).sum()
+
+
+def pushed_keyword_default(x):
+    def g(t, *, k=x):
+        return (k * t**3).sum()
+
+    return jvp(g, (x,), (x,))[1] + hvp(g, (x,), (x,)).sum()
+
+
+def default_in_a_dict(x):
+    def g(t, k=x):
+        return (k * t**3).sum()
+
+    return {"a": grad(g)}["a"](x).sum()
+
+
+def new_defaults(x):
+    def g(t, k=x):
+        return (k * t**3).sum()
+
+    g.__defaults__ = (x * x,)
+    return grad(g)(x).sum() + g(x)
+
+
+def only_new_defaults(x):
+    def g(t, k=x):
+        return (k * t**3).sum()
+
+    g.__defaults__ = (x * x,)
+    return g(x)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize(
+    "f",
+    [keyword_default, pushed_keyword_default, default_in_a_dict, new_defaults, only_new_defaults],
+    ids=lambda f: f.__name__,
+)
+def test_defaults_that_vary_are_right_or_refused(f, mode):
+    expected = differences(f)
+    try:
+        found = grad(f)(X) if mode == "reverse" else [jvp(f, (X,), (e,))[1] for e in np.eye(3)]
+    except DerivativeError as refusal:
+        assert f"{__file__}:" in str(refusal)
+    else:
+        assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_captured_by_functions_made_within_functions():
+    def main():
+        k = 3.0
+
+        def u(p):
+            return sum(k * p * s for s in (1.0, 2.0))
+
+        def loss(p):
+            return u(p) ** 2
+
+        return grad(loss)(0.7), jvp(loss, (0.7,), (1.0,))[1], hessian(loss)(0.7)
+
+    assert main() == pytest.approx((2 * 81 * 0.7, 2 * 81 * 0.7, 2 * 81))
+
+
+def test_floats_by_two_arguments():
+    def f(x):
+        by_u, by_v = jacfwd(lambda u, v: u * u * v * x, (0, 1))(x, x)
+        return by_u * by_v
+
+    assert grad(f)(1.3) == pytest.approx(12 * 1.3**5) == jvp(f, (1.3,), (1.0,))[1]

@@ -94,3 +94,20 @@ def test_second_derivatives(f):
     y = np.array([0.7, 1.3])
     expected = [(grad(f)(y + 1e-6 * e) - grad(f)(y - 1e-6 * e)) / 2e-6 for e in np.eye(2)]
     assert hessian(f)(y) == pytest.approx(np.array(expected), rel=1e-5, abs=1e-7)
+
+
+def test_rows_read_within_rows():
+    def total(m):
+        s = 0.0
+        for i in range(2):
+            row = m[i]
+            for j in range(2):
+                s = s + row[j] ** 2 * row[1 - j]
+        return s
+
+    m = np.array([[1.0, 2.0], [3.0, 4.0]])
+    units = np.eye(4).reshape(4, 2, 2)
+    expected = [(total(m + 1e-6 * e) - total(m - 1e-6 * e)) / 2e-6 for e in units]
+    assert grad(total)(m).ravel() == pytest.approx(expected, rel=1e-7)
+    second = [(grad(total)(m + 1e-6 * e) - grad(total)(m - 1e-6 * e)).ravel() / 2e-6 for e in units]
+    assert hessian(total)(m).reshape(4, 4) == pytest.approx(np.array(second), rel=1e-6, abs=1e-7)

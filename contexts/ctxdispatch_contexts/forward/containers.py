@@ -225,6 +225,10 @@ FUNCTION_PARTS = {"__defaults__": "defaults", "__kwdefaults__": "kwdefaults", "_
 """What tangents of functions call them."""
 
 
+def _names_function_part(op: Op) -> bool:
+    return isinstance(op.args[1], Const) and op.args[1].value in FUNCTION_PARTS
+
+
 def part_of(cls: type | None, name: Operand) -> Operand:
     """What the tangent of an object calls its attribute."""
     if cls is FunctionType and isinstance(name, Const):
@@ -383,7 +387,7 @@ MIRRORED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     operator.mul: (_repeated, sequence_and_int),
     builtins.getattr: (_attribute, _reads_plainly),
     SimpleNamespace: (_namespace, _is_namespace),
-    builtins.setattr: (_keyed, always),
+    builtins.setattr: (_keyed, lambda op: not _names_function_part(op)),
     object.__setattr__: (_keyed, always),
     object.__new__: (_new_object, always),
     tuple.__new__: (_new_tuple, always),

@@ -206,7 +206,7 @@ def _jacobian(
 
 def _part(build: Builder, dy: Operand, y: Operand, i: int, xs: Sequence[Operand]) -> Operand:
     """The Jacobian with respect to argument i of several, whose tangents come one after another."""
-    if not isinstance(operand_type(dy), T.ArrayOf) or not isinstance(operand_type(y), T.ArrayOf):
+    if not isinstance(operand_type(dy), T.ArrayOf) or not numeric(operand_type(y)):
         return build.call(arranged_rows, dy, y, Const(i), *xs)
     before = build.call(sizes, *xs[:i], type=T.Exact(int))
     count = build.call(size, xs[i], type=T.Exact(int))
@@ -215,7 +215,7 @@ def _part(build: Builder, dy: Operand, y: Operand, i: int, xs: Sequence[Operand]
 
 def arranged_slice(block: Any, x: Any, y: Any, before: int, count: int) -> Any:
     """`arranged`, of `count` of the tangents, `before` others come first."""
-    return np.moveaxis(block[before : before + count], 0, -1).reshape(y.shape + np.shape(x))
+    return np.moveaxis(block[before : before + count], 0, -1).reshape(np.shape(y) + np.shape(x))
 
 
 def _own(build: Builder, jacobian: Operand) -> Operand:

@@ -166,11 +166,16 @@ def is_maker(fn: Any) -> bool:
     return hashable(fn) and fn in MAKERS
 
 
+def takes_function(fn: Any) -> bool:
+    """`grad` and its like, `jvp` and its like."""
+    return hashable(fn) and (fn in MAKERS or fn in SPELLED_OUT)
+
+
 def makes_derivatives(fn: Any) -> bool:
     """A gradient, or what makes one: no part of a program."""
     if type(fn) is not FunctionType:
         return False
-    return "__overdub__" in fn.__dict__ or fn in (overdub, recurse) or is_maker(fn) or fn in SPELLED_OUT
+    return "__overdub__" in fn.__dict__ or fn in (overdub, recurse) or takes_function(fn)
 
 
 def make_known(op: Op) -> Any:

@@ -201,7 +201,9 @@ def _ours(guard: Guard) -> bool:
 def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: set[Op]) -> bool:
     graph, changed = prepared.graph, False
     made = _made_functions(graph)
-    prepared.maker = {r: op for _, op in graph.ops() for r in op.results}
+    changed_functions = {op.args[0] for _, op in graph.ops() if _changes_function(op)}
+    made = {f: op for f, op in made.items() if f not in changed_functions}
+    prepared.maker = {r: op for _, op in graph.ops() for r in op.results if r not in changed_functions}
     size = _size(graph)
     for block in list(graph.blocks):
         at: Block = block
@@ -221,6 +223,13 @@ def _size(graph: Graph) -> int:
 def _made_functions(graph: Graph) -> dict[Value, Op]:
     """Functions that the program makes itself, by the value of the function."""
     return {op.result: op for _, op in graph.ops() if op.fn is primitives.make_function}
+
+
+def _changes_function(op: Op) -> bool:
+    """It gives a function other defaults, or other code."""
+    if op.fn not in (setattr, delattr) or not isinstance(op.args[1], Const):
+        return False
+    return op.args[1].value in ("__defaults__", "__kwdefaults__", "__code__")
 
 
 def _rewrite(

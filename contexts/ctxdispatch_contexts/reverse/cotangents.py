@@ -189,6 +189,8 @@ def add_array_index(bar: Any, array: Any, index: Any, cotangent: Any) -> Any:
         if bar is not None and not (isinstance(bar, float) and bar == 0.0):
             fresh.array += bar
         bar = fresh
+    if isinstance(cotangent, OwnedArray):
+        cotangent = cotangent.array
     if _unique_index(index):
         bar.array[index] += cotangent
     else:

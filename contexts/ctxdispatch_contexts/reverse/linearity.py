@@ -202,6 +202,7 @@ registry.BLOCK[pullbacks.or_zero, None] = number_block
 def add_array_index_block(bar: Any, array: Any, index: Any, block: Any) -> Any:
     if block is None:
         return bar
+    block = block.array if isinstance(block, OwnedArray) else block
     if not isinstance(bar, OwnedArray):
         fresh = OwnedArray(np.zeros((len(block), *array.shape), array.dtype))
         if bar is not None:
