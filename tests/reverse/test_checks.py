@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from ctxdispatch import ADContext, check_grads, custom_rule, grad, stop_gradient, vjp
+from ctxdispatch import ADContext, check_grads, custom_rule, grad, overdub, stop_gradient, vjp
 
 
 def cube(x):
@@ -123,3 +123,14 @@ def test_a_rule_that_gives_another_shape(cotangent):
             grad(lambda x: wrong_square(x).sum())(np.ones(3))
     finally:
         ADContext.unrule(wrong_square)
+
+
+@pytest.mark.parametrize("more", [(7.0,), (None, 7.0), (7.0, 8.0)])
+def test_a_pullback_takes_one_cotangent(more):
+    _, pullback = overdub(ADContext(), lambda a, b: a * b, 2.0, 3.0)
+    assert pullback(1.0) == (3.0, 2.0)
+    with pytest.raises(TypeError):
+        pullback(1.0, *more)
+    _, pullback = vjp(lambda a: (a * a).sum(), np.arange(3.0))
+    with pytest.raises(TypeError):
+        pullback(1.0, *more)

@@ -42,7 +42,13 @@ from ctxdispatch_contexts.reverse.iterators import refuse_shared_iterators
 from ctxdispatch_contexts.reverse.last import skip_last
 from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
-from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of, value_of_pair
+from ctxdispatch_contexts.reverse.seeds import (
+    check_cotangent,
+    no_more,
+    scalar_seed,
+    signature_of,
+    value_of_pair,
+)
 from ctxdispatch_contexts.reverse.stores import LostStores
 from ctxdispatch_contexts.reverse.structure import Shape, normalise
 from ctxdispatch_contexts.reverse.tidy import tidy
@@ -278,10 +284,10 @@ def split(graph: Graph, mode: ReverseMode) -> None:
     residuals = [v for v in _defined_in_order(graph) if v in live]
     rest = split_block(graph, block, index + 1)
     block.ops.pop()
-    sweep = _sweep(graph, rest, residuals, op.result)
+    sweep = _sweep(graph, rest, residuals, op.result, mode.checked)
     build = Builder(graph)
     build.block, build.pos = block, op.pos
-    y, kept = op.args[0], _kept(build, residuals)
+    y, kept = op.args[0], _kept(build, [Const(...), *residuals] if mode.checked else residuals)
     if mode.checked and residuals and not (isinstance(y, Const) or T.number_classes(y.type or T.Any)):
         both = build.call(keeping.apart, y, kept)
         y, kept = (build.call(operator.getitem, both, Const(i), syntax=True) for i in (0, 1))
@@ -291,7 +297,7 @@ def split(graph: Graph, mode: ReverseMode) -> None:
     graph.blocks = [b for b in graph.blocks if b not in swept]
 
 
-def _kept(build: Builder, residuals: list[Value]) -> Operand:
+def _kept(build: Builder, residuals: Sequence[Operand]) -> Operand:
     return build.call(primitives.build_tuple, *residuals, syntax=True) if residuals else Const(None)
 
 
@@ -305,13 +311,17 @@ def _make_pullback(build: Builder, sweep: Graph, kept: Operand) -> Value:
     return build.call(primitives.make_function, *args, syntax=True, name="pullback")
 
 
-def _sweep(graph: Graph, rest: Block, residuals: list[Value], g: Value) -> Graph:
-    names = ["ybar", *(f"r{i}" for i in range(len(residuals)))]
+def _sweep(graph: Graph, rest: Block, residuals: list[Value], g: Value, checked: bool) -> Graph:
+    """(ybar, *residuals). What the caller gives after `ybar` would take the place of residuals: `checked`, a
+    parameter between them is looked at."""
+    more = [Value("more")] if checked else []
+    names = ["ybar", *(v.name for v in more), *(f"r{i}" for i in range(len(residuals)))]
     sweep = Graph(
         graph.name + ".pullback", positional(len(names), tuple(names)), namespace=graph.namespace,
         filename=graph.filename, line=graph.line,
     )  # fmt: skip
-    sweep.entry.params = [g, *residuals]
+    sweep.entry.params = [g, *more, *residuals]
+    sweep.entry.ops = [Op(Const(no_more), [v], [Value()], (), None, False) for v in more]
     sweep.entry.terminator = Jump(Edge(rest))
     sweep.blocks += [b for b in graph.blocks if b in _reachable(rest)]
     return sweep

@@ -88,6 +88,12 @@ def signature_of(y: Any) -> Any:
 
 
 @natively
+def no_more(given: Any) -> None:
+    """Of what stands between the cotangent and the residuals: an ellipsis where the caller gave nothing."""
+    if given is not Ellipsis:
+        raise TypeError("a pullback takes one argument: the cotangent of the result")
+
+
 def check_cotangent(g: Any, signature: Any) -> Any:
     """`g` as the cotangent of a result of that signature; an error where it does not fit."""
     if isinstance(signature, ArrayLike):
