@@ -257,3 +257,21 @@ def test_floats_by_two_arguments():
         return by_u * by_v
 
     assert grad(f)(1.3) == pytest.approx(12 * 1.3**5) == jvp(f, (1.3,), (1.0,))[1]
+
+
+class Spring:
+    stiffness = 1.2
+
+
+SPRING = Spring()
+SPRING.stiffness = 1.2
+
+
+def test_jacrev_of_a_gradient_that_reads_an_attribute():
+    def energy(spring, q):
+        return np.sum(spring.stiffness * q**4)
+
+    q = np.array([1.0, 2.0])
+    expected = np.diag(12 * 1.2 * q**2)
+    for jac in (jacrev, jacfwd, jacobian):
+        assert jac(lambda q: grad(energy, argnums=1)(SPRING, q))(q) == pytest.approx(expected)

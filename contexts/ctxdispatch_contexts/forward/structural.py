@@ -23,7 +23,7 @@ from ctxdispatch.passes.companion import Companions
 from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.derivatives.table import array_arguments, block_rule, linearity, vjp_rule
-from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, or_zeros_block
 from ctxdispatch_contexts.forward.transposed import transposed_terms
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.operands import applies, leaf_class, operand_type, rule_of
@@ -162,7 +162,10 @@ def _call(shapes: Shapes, run: Companions, op: Op, args: list[Operand], of: int 
         args = args[:1]
     found = call_rule(run.build, rule, args, op.kwnames)
     if isinstance(found, Value) and numeric(op.result.type):
-        _settle(found, shapes.type(op.result.type))
+        want = shapes.type(op.result.type)
+        if is_helper(op) and any(operand_type(a) is T.Any for a in args):  # it gives None for None
+            return run.call(or_zeros_block, found, op.result, shapes.count, type=want)
+        _settle(found, want)
     return found
 
 

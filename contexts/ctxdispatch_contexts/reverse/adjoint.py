@@ -375,12 +375,12 @@ class Adjoint:
         lists = [(self._save(loop, value), twin) for value, twin in saved.items()]
         if not lists:
             start.params.insert(0, Value("_", T.Exact(int)))
-            return self.call(steps, self._count(loop), type=T.IterOf(T.Exact(int)))
+            return self.call(cotangents.steps, self._count(loop), type=T.IterOf(T.Exact(int)))
         item = Value("saved")
         start.params.insert(0, item)
         twins = [twin for _, twin in lists]
         start.ops.insert(0, Op(Const(primitives.unpack), [item, Const(len(twins))], twins, syntax=True))
-        return self.call(rewind, *[self.recall(kept) for kept, _ in lists], type=T.IterOf(T.Any))
+        return self.call(cotangents.rewind, *[self.recall(kept) for kept, _ in lists], type=T.IterOf(T.Any))
 
     def _save(self, loop: Loop, value: Value) -> Value:
         """Keep `value` of every whole iteration on a list."""
@@ -404,13 +404,3 @@ class Adjoint:
         self._define(count, header)
         self._define(more, latch)
         return self.recall(self._exit_value(count, loop))
-
-
-def rewind(*lists: list[Any]) -> Any:
-    """From the last entries of lists of one length to the first. Lowered by `tidy`."""
-    return zip(*map(reversed, lists))
-
-
-def steps(count: int) -> Any:
-    """So many iterations. Lowered by `tidy`."""
-    return iter(range(count))

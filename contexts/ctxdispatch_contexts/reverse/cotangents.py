@@ -330,3 +330,13 @@ def reversed_items(bars: list[Any]) -> Any:
     """Item cotangents collected by a reversed loop, as the cotangent of the iterator."""
     bars.reverse()
     return bars
+
+
+def rewind(*lists: list[Any]) -> Any:
+    """From the last entries of lists of one length to the first. Lowered by `tidy`."""
+    return zip(*map(reversed, lists))
+
+
+def steps(count: int) -> Any:
+    """So many iterations. Lowered by `tidy`."""
+    return iter(range(count))

@@ -26,7 +26,7 @@ from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse import containers, cotangents, fitting, releasing, walking
-from ctxdispatch_contexts.reverse.adjoint import Adjoint, rewind, steps
+from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 
 LINEAR = frozenset(
@@ -48,7 +48,7 @@ DELIVERS = frozenset({releasing.finish, releasing.released, releasing.own, relea
 FULLS = (fitting.full, fitting.full_result)
 
 effects.assume_removable(
-    rewind, steps, *FULLS, fitting.expand, fitting.unbroadcast, cotangents.project,
+    cotangents.rewind, cotangents.steps, *FULLS, fitting.expand, fitting.unbroadcast, cotangents.project,
     releasing.finish, releasing.released, releasing.own, releasing.number, cotangents.whole,
     cotangents.entry_of, walking.from_items, walking.unzip, walking.backwards, walking.by_key,
     containers.by_position,
@@ -166,7 +166,7 @@ def _maybe_scalar(graph: Graph) -> set[Operand]:
 
 def _rewinds(graph: Graph) -> Iterator[tuple[Block, Iterate, Op, Op]]:
     """Each reversed loop: (its header, the terminator, the call of `rewind`, the unpacking of the items)."""
-    makers = {op.result: op for _, op in graph.ops() if op.fn is rewind}
+    makers = {op.result: op for _, op in graph.ops() if op.fn is cotangents.rewind}
     for block in graph.blocks:
         terminator = block.terminator
         if isinstance(terminator, Iterate) and terminator.iterator in makers:
@@ -192,7 +192,7 @@ def _narrow(graph: Graph) -> bool:
 def _lower_steps(graph: Graph) -> None:
     for block in graph.blocks:
         for at, op in reversed(list(enumerate(block.ops))):
-            if op.fn is steps:
+            if op.fn is cotangents.steps:
                 count = Value("steps")
                 block.ops.insert(at, Op(Const(range), op.args, [count], (), op.pos))
                 op.callee, op.args, op.syntax = Const(iter), [count], True
