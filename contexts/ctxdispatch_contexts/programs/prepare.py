@@ -200,10 +200,9 @@ def _ours(guard: Guard) -> bool:
 
 def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: set[Op]) -> bool:
     graph, changed = prepared.graph, False
-    made = _made_functions(graph)
     changed_functions = {op.args[0] for _, op in graph.ops() if _changes_function(op)}
-    made = {f: op for f, op in made.items() if f not in changed_functions}
     prepared.maker = {r: op for _, op in graph.ops() for r in op.results if r not in changed_functions}
+    made = {r: op for r, op in prepared.maker.items() if op.fn is primitives.make_function}
     size = _size(graph)
     for block in list(graph.blocks):
         at: Block = block
@@ -218,11 +217,6 @@ def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: s
 
 def _size(graph: Graph) -> int:
     return sum(len(block.ops) for block in graph.blocks)
-
-
-def _made_functions(graph: Graph) -> dict[Value, Op]:
-    """Functions that the program makes itself, by the value of the function."""
-    return {op.result: op for _, op in graph.ops() if op.fn is primitives.make_function}
 
 
 def _changes_function(op: Op) -> bool:

@@ -22,25 +22,25 @@ from ctxdispatch.passes.strength import REAL
 from ctxdispatch_contexts.programs.operands import operand_type
 
 PRODUCTS = (operator.mul, operator.truediv)
-SUMS = (operator.add, operator.sub)
+SIGNED = (operator.neg, operator.add, operator.sub, *PRODUCTS)
 
 
 def carry_signs(graph: Graph, primal: Container[Op]) -> None:
     """Rewrite, in place, the ops that are none of `primal`, the user's own, block by block where that makes a
     block shorter."""
+    blocks = [b for b in graph.blocks if any(op.fn is operator.neg for op in b.ops)]
+    if not blocks:
+        return
     used = uses(graph)
-    same: dict[Value, Operand] = {}
-    for block in graph.blocks:
-        if any(op.fn is operator.neg for op in block.ops):
-            same |= _carry(block, primal, used)
-    if same:
-        substitute(graph, same)
-    cse(graph)
-    dce(graph)
+    found = [same for block in blocks if (same := _carry(block, primal, used)) is not None]
+    if found:
+        substitute(graph, {value: other for same in found for value, other in same.items()})
+        cse(graph)
+        dce(graph)
 
 
-def _carry(block: Block, primal: Container[Op], used: dict[Value, list[Use]]) -> dict[Value, Operand]:
-    """What values of the block turn out to be."""
+def _carry(block: Block, primal: Container[Op], used: dict[Value, list[Use]]) -> dict[Value, Operand] | None:
+    """What values of the block turn out to be; None where it is left as it is."""
     carried = _Carried(primal)
     for op in block.ops:
         carried.op(op)
@@ -48,7 +48,7 @@ def _carry(block: Block, primal: Container[Op], used: dict[Value, list[Use]]) ->
     carried.close(outside)
     read = outside.union(*(op.operands() for op in carried.ops))  # type: ignore[arg-type]
     if sum(not read.isdisjoint(op.results) for op in carried.ops) >= len(block.ops):
-        return {}
+        return None
     block.ops = carried.ops
     return carried.same
 
@@ -118,10 +118,6 @@ class _Carried:
         for value in list(self.minus):
             if value in outside:
                 self._write_out(value)
-
-
-PRODUCTS = (operator.mul, operator.truediv)
-SIGNED = (operator.neg, operator.add, operator.sub, *PRODUCTS)
 
 
 def _is_real(operand: Operand) -> bool:

@@ -126,7 +126,7 @@ def _same(run: Rewriting, op: Op) -> Any:
 def _attribute(run: Rewriting, op: Op) -> Any:
     block, (name,) = run.block(op.args[0]), run.others(op, 1)
     if name == "T":
-        return _moved(run, [block], lambda numbers: numbers.T)
+        return moved(run, [block], lambda numbers: numbers.T)
     if name not in ("shape", "ndim", "size", "dtype") and run.used.get(op.result):
         raise Dense
     return _shape(run, op)
@@ -151,31 +151,30 @@ def _move(run: Rewriting, op: Op) -> Any:
     n = len(rest) - len(op.kwnames)
     named = {k: v for k, v in zip(op.kwnames, rest[n:], strict=True) if k not in ("dtype", "casting")}
     if isinstance(first, tuple):
-        return _moved(run, list(first), lambda *numbers: op.fn(numbers, *rest[:n], **named))
-    return _moved(run, [first], lambda numbers: op.fn(numbers, *rest[:n], **named))
+        return moved(run, list(first), lambda *numbers: op.fn(numbers, *rest[:n], **named))
+    return moved(run, [first], lambda numbers: op.fn(numbers, *rest[:n], **named))
 
 
 def _broadcast(run: Rewriting, block: Nonzeros, shape: tuple[int, ...]) -> Nonzeros:
     if block.shape == shape:
         return block
-    return _moved(run, [block], lambda numbers: np.broadcast_to(numbers, shape))
+    return moved(run, [block], lambda numbers: np.broadcast_to(numbers, shape))
 
 
-def _moved(run: Rewriting, blocks: list[Nonzeros], function: Callable[..., Any]) -> Nonzeros:
+def moved(run: Rewriting, blocks: list[Nonzeros], function: Callable[..., Any]) -> Nonzeros:
     """Places are numbered from 1, block after block; 0 is where nothing comes from."""
     first = np.cumsum([1, *(b.size for b in blocks)])
     numbers = [np.arange(s, s + b.size).reshape(b.shape) for s, b in zip(first, blocks, strict=False)]
-    moved = np.asarray(function(*numbers))
-    source = moved.reshape(-1)
+    sources = np.asarray(function(*numbers))
     terms = []
     for start, block in zip(first, blocks, strict=False):
         for term in block.terms:
             of_term = np.full(int(first[-1]), -1)
             of_term[start + term.at] = np.arange(len(term.at))
-            which = of_term[source]
+            which = of_term[sources.reshape(-1)]
             at = np.flatnonzero(which >= 0)
             terms.append(Term(at, run.taken(term.values, which[at], len(term.at))))
-    return Nonzeros(moved.shape, terms)
+    return Nonzeros(sources.shape, terms)
 
 
 def _where(run: Rewriting, op: Op) -> Any:

@@ -31,6 +31,7 @@ from ctxdispatch_contexts.sparsity.nonzero_forms import (
     MOVERS,
     Dense,
     Nonzeros,
+    moved,
     nonzeros_of,
 )
 
@@ -202,27 +203,22 @@ class Rewriting:
 
     def close(self, places: Any) -> None:
         """Return a vector of the entries at `places`."""
-        block = self.block(self._returned())
-        dtype = np.result_type(self.result)
-        constant, stores = np.zeros(len(places), dtype), []
-        for term in block.terms:
-            of_term = np.full(block.size, -1)
-            of_term[term.at] = np.arange(len(term.at))
-            which = of_term[places]
-            to = np.flatnonzero(which >= 0)
+        entries = moved(self, [self.block(self._returned())], lambda numbers: numbers.reshape(-1)[places])
+        constant, stores = np.zeros(len(places), np.result_type(self.result)), []
+        for term in entries.terms:
             if term.is_constant:
-                constant[to] += term.values[which[to]]
-            elif len(to):
-                stores.append((to, self.taken(term.values, which[to], len(term.at))))
-        times = sum((np.bincount(to, minlength=len(places)) for to, _ in stores), start=np.zeros(1))
+                constant[term.at] += term.values
+            elif len(term.at):
+                stores.append(term)
+        times = sum((np.bincount(t.at, minlength=len(places)) for t in stores), start=np.zeros(1))
         data = self.emit(np.ndarray.copy, constant)
-        for to, values in stores:
-            before: Any = constant[to]
-            if (times[to] > 1).any():
-                before = self.emit(operator.getitem, data, to)
+        for term in stores:
+            values, before = term.values, constant[term.at]
+            if (times[term.at] > 1).any():
+                before = self.emit(operator.getitem, data, term.at)
             if isinstance(before, Value) or before.any():
                 values = self.emit(operator.add, values, before)
-            self.emit(operator.setitem, data, to, values)
+            self.emit(operator.setitem, data, term.at, values)
         self.graph.entry.ops = _needed(self.ops, data)
         self.graph.entry.terminator = Return(data)
         params = self.graph.entry.params
