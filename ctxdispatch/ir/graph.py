@@ -98,10 +98,12 @@ class Op:
     """results = callee(*args), the last len(kwnames) of args being keyword arguments.
 
     `syntax` marks a call that the source spells without parentheses (`a + b`, `a.b`, a display, ...): `emit`
-    turns it back into its own instruction.
+    turns it back into its own instruction. `reassoc`, which transforms set for what they add: the result may
+    be computed in another way, within rounding, and the sign of a zero is nobody's (LLVM's fast-math flags
+    reassoc and nsz).
     """
 
-    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax")
+    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax", "reassoc")
 
     def __init__(
         self,
@@ -111,6 +113,7 @@ class Op:
         kwnames: tuple[str, ...] = (),
         pos: Position | None = None,
         syntax: bool = False,
+        reassoc: bool = False,
     ) -> None:
         self.callee = callee
         self.args = args
@@ -118,6 +121,7 @@ class Op:
         self.kwnames = kwnames
         self.pos = pos
         self.syntax = syntax
+        self.reassoc = reassoc
 
     @property
     def result(self) -> Value:

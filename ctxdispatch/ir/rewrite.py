@@ -130,7 +130,7 @@ def _copy_op(op: Op, copy: Copy) -> Op:
     values = copy.values
     args = [values.get(a, a) if isinstance(a, Value) else a for a in op.args]
     results = [values[r] for r in op.results]
-    return Op(copy.operand(op.callee), args, results, op.kwnames, op.pos, op.syntax)  # type: ignore[arg-type]
+    return Op(copy.operand(op.callee), args, results, op.kwnames, op.pos, op.syntax, op.reassoc)  # type: ignore[arg-type]
 
 
 def map_terminator(

@@ -29,9 +29,8 @@ from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import operand_type
-from ctxdispatch_contexts.programs.optimise import optimise
+from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
-from ctxdispatch_contexts.programs.signs import carry_signs
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class ForwardMode(Mode):
         push(graph, self, types, context, own)
         for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted):
             prepared.assume(guard)
-        carry_signs(graph, primal)
+        loosen(graph, primal)
         used = (*(only_used(t, names) for t in own_types), *types[n:])
         return Program(graph, used, list(prepared.guards.values()))
 

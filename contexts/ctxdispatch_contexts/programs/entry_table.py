@@ -78,11 +78,17 @@ def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
 
     def make() -> Callable[..., Any]:
         if own:
-            return Entry(Source(f) if inner is None else DerivedSource(inner), mode, context, _again).function
+            return Entry(direct_source(f), mode, context, _again).function
         return shared_function(f, mode, context, _again)
 
     code = None if inner is not None else ById(f.__code__)  # an entry's changes all the time
     return table.get_or_make((context, mode, code, len(f.__defaults__ or ())), make)
+
+
+def direct_source(f: FunctionType) -> Source | DerivedSource:
+    """Where the graph of `f` comes from: its code, or the program that `f` runs where it is a derivative."""
+    inner = entry_of(f)
+    return Source(f) if inner is None else DerivedSource(inner)
 
 
 def _again(f: FunctionType, mode: Mode, context: Any, *args: Any) -> Any:

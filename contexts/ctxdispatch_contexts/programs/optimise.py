@@ -3,10 +3,10 @@ pays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Container, Sequence, Set
 from typing import Any
 
-from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cse import cse
@@ -14,6 +14,23 @@ from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.infer import GlobalName, infer
+from ctxdispatch_contexts.programs.signs import carry_signs
+from ctxdispatch_contexts.programs.sums import collect_terms
+
+MAX_ROUNDS = 3
+"""Terms are collected so often: what is taken out of sums makes other sums."""
+
+
+def loosen(graph: Graph, primal: Container[Op]) -> None:
+    """Write what is not of `primal`, the user's own program, with fewer operations, in place. That may change
+    its last bits."""
+    for _, op in graph.ops():
+        op.reassoc |= op not in primal
+    carry_signs(graph)
+    for _ in range(MAX_ROUNDS):
+        if not collect_terms(graph):
+            return
+        carry_signs(graph)
 
 
 def optimise(

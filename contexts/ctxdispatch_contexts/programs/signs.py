@@ -11,7 +11,6 @@ A value that is minus another one stays away until something else than these rea
 from __future__ import annotations
 
 import operator
-from collections.abc import Container
 
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import Use, substitute, uses
@@ -25,23 +24,22 @@ PRODUCTS = (operator.mul, operator.truediv)
 SIGNED = (operator.neg, operator.add, operator.sub, *PRODUCTS)
 
 
-def carry_signs(graph: Graph, primal: Container[Op]) -> None:
-    """Rewrite, in place, the ops that are none of `primal`, the user's own, block by block where that makes a
-    block shorter."""
+def carry_signs(graph: Graph) -> None:
+    """Rewrite, in place, what is not the user's own, block by block where that makes a block shorter."""
     blocks = [b for b in graph.blocks if any(op.fn is operator.neg for op in b.ops)]
     if not blocks:
         return
     used = uses(graph)
-    found = [same for block in blocks if (same := _carry(block, primal, used)) is not None]
+    found = [same for block in blocks if (same := _carry(block, used)) is not None]
     if found:
         substitute(graph, {value: other for same in found for value, other in same.items()})
         cse(graph)
         dce(graph)
 
 
-def _carry(block: Block, primal: Container[Op], used: dict[Value, list[Use]]) -> dict[Value, Operand] | None:
+def _carry(block: Block, used: dict[Value, list[Use]]) -> dict[Value, Operand] | None:
     """What values of the block turn out to be; None where it is left as it is."""
-    carried = _Carried(primal)
+    carried = _Carried()
     for op in block.ops:
         carried.op(op)
     outside = {v for v, places in used.items() if any(_is_elsewhere(use, block) for use in places)}
@@ -61,8 +59,7 @@ class _Carried:
     """The ops of a block, written anew. `minus`: values that are minus another one, which stands for them;
     `same`: values that are another one."""
 
-    def __init__(self, primal: Container[Op]) -> None:
-        self.primal = primal
+    def __init__(self) -> None:
         self.ops: list[Op] = []
         self.minus: dict[Operand, Operand] = {}
         self.same: dict[Value, Operand] = {}
@@ -73,14 +70,14 @@ class _Carried:
             self._as_it_is(op)
         elif op.fn is operator.neg:
             self._negation(op)
-        elif op in self.primal or not any(a in self.minus for a in op.args):
+        elif not op.reassoc or not any(a in self.minus for a in op.args):
             self._as_it_is(op)
         else:
             self._binary(op, *(a in self.minus for a in op.args))
 
     def _negation(self, op: Op) -> None:
         (operand,) = op.args
-        if op in self.primal:
+        if not op.reassoc:
             self._as_it_is(op)
             self.written.add(op.result)
         if operand in self.minus:
@@ -99,7 +96,7 @@ class _Carried:
 
     def _write(self, op: Op, callee: object, args: list[Operand], negative: bool) -> None:
         result = Value(op.result.name, op.result.type) if negative else op.result
-        self.ops.append(Op(Const(callee), args, [result], (), op.pos, op.syntax))
+        self.ops.append(Op(Const(callee), args, [result], (), op.pos, op.syntax, op.reassoc))
         if negative:
             self.minus[op.result] = result
 
@@ -111,7 +108,7 @@ class _Carried:
     def _write_out(self, operand: Operand) -> None:
         if operand in self.minus and operand not in self.written and isinstance(operand, Value):
             self.written.add(operand)
-            self.ops.append(Op(Const(operator.neg), [self.minus[operand]], [operand], (), None, True))
+            self.ops.append(Op(Const(operator.neg), [self.minus[operand]], [operand], (), None, True, True))
 
     def close(self, outside: set[Value]) -> None:
         """`outside`: what other blocks, and the block's end, read."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -28,18 +27,17 @@ PARAMETERS = ("axis", "dtype", "out", "keepdims")
 DEFAULTS: dict[str, Any] = {"axis": 0, "dtype": None, "out": None, "keepdims": False}
 
 
-def improve(graph: Graph, primal: Container[Op]) -> None:
-    """`primal` are the ops of the user's own program."""
+def improve(graph: Graph) -> None:
     used = uses(graph)
     for block in graph.blocks:
         block.ops = [op for op in block.ops if not _fails_with_its_partial(op, block.ops, used)]
     makers = {r: op for _, op in graph.ops() for r in op.results}
     for block in graph.blocks:
         for op in list(block.ops):
-            if op not in primal:
+            if op.reassoc:
                 _as_dot(op)
                 _negate_late(block.ops, op, makers, used)
-                _as_share(block.ops, op, makers, used, primal)
+                _as_share(block.ops, op, makers, used)
             _positional(op)
 
 
@@ -70,16 +68,16 @@ def _negate_late(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any) -> N
     ops.remove(maker)
     op.args[0] = maker.args[0]
     total, op.results = op.results[0], [Value(op.result.name, op.result.type)]
-    ops.insert(ops.index(op) + 1, Op(Const(operator.neg), [op.result], [total], (), op.pos, True))
+    ops.insert(ops.index(op) + 1, Op(Const(operator.neg), [op.result], [total], (), op.pos, True, True))
 
 
-def _as_share(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any, primal: Container[Op]) -> None:
+def _as_share(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any) -> None:
     """1.0 / s * e for a vector `e` and a NumPy number `s` of its dtype. A Python number raises at 0."""
     if op.fn is not operator.mul:
         return
     for inverse, e in (op.args, reversed(op.args)):
         maker = makers.get(inverse) if isinstance(inverse, Value) else None
-        if maker is None or maker in primal or maker not in ops or maker.fn is not operator.truediv:
+        if maker is None or not maker.reassoc or maker not in ops or maker.fn is not operator.truediv:
             continue
         one, s = maker.args
         vector, number = operand_type(e), operand_type(s)

@@ -30,9 +30,8 @@ from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import numeric
-from ctxdispatch_contexts.programs.optimise import optimise
+from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
-from ctxdispatch_contexts.programs.signs import carry_signs
 from ctxdispatch_contexts.reverse import fitting, keeping, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
@@ -117,8 +116,8 @@ def differentiate(
         tidy(adjoint)
     for guard in optimise(graph, types, cells, prepared.untrusted):
         prepared.assume(guard)
-    carry_signs(graph, primal)
-    improve(graph, primal)
+    loosen(graph, primal)
+    improve(graph)
     skip_last(graph)
     if mode.split and adjoint is not None:
         split(graph, mode)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +9,11 @@ from ctxdispatch.ir.source import to_python
 from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import holes
+from ctxdispatch_contexts.programs.entry_table import direct_source, is_direct
 from ctxdispatch_contexts.programs.guarding import guardable
-from ctxdispatch_contexts.programs.sources import CallSource, Source
+from ctxdispatch_contexts.programs.sources import CallSource
 from ctxdispatch_contexts.reverse.api import Argnums
-from ctxdispatch_contexts.reverse.context import ADContext, is_direct
+from ctxdispatch_contexts.reverse.context import ADContext
 from ctxdispatch_contexts.reverse.program import ReverseMode
 
 
@@ -34,8 +34,8 @@ def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., A
         single = isinstance(argnums, int)
         wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         mode = ReverseMode(wrt=wrt, split=False, single=single)
-        source = Source(f) if is_direct(f, ADContext) else CallSource(f, holes(len(args)))  # type: ignore[arg-type]
-        entry = Entry(source, dataclasses.replace(mode), ADContext)
+        source = direct_source(f) if is_direct(f, ADContext) else CallSource(f, holes(len(args)))  # type: ignore[arg-type]
+        entry = Entry(source, mode, ADContext)
         program = entry.program(tuple(guardable(held_type(a)) for a in args))
         return AdjointCode(to_python(program.graph))
 
