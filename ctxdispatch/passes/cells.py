@@ -1,47 +1,123 @@
-"""A cell that nobody else has, and that is never set again, is what it holds.
+"""A cell that is set once is what it holds, wherever that has been set.
 
-    %c = make_cell(%x); %v = cell_get(%c, 'x')      ->      %v is %x
+    %c = make_cell(%x); %v = cell_get(%c, 'x')                      ->      %v is %x
+    %c = make_cell(); cell_set(%c, %f); ... %v = cell_get(%c, 'f')  ->      %v is %f
 
-Such cells are left where a function that captured them has been inlined.
+Functions that are made here may have the cell as well, as long as their code does not assign to the variable.
+A cell that nobody reads any more goes; so nothing is left of one whose functions have been inlined.
 """
 
 from __future__ import annotations
 
+import dis
+import functools
+from collections.abc import Iterator
+from types import CodeType
+
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import UNDEF, Graph, Op, Operand, Value
+from ctxdispatch.ir.analysis import dominators
+from ctxdispatch.ir.graph import UNDEF, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute, uses
 
 
 def open_cells(graph: Graph) -> None:
     """In place."""
-    held = _held(graph)
-    if not held:
-        return
+    contents = CellContents(graph)
     replaced: dict[Value, Operand] = {}
-    for block in graph.blocks:
-        kept = []
-        for op in block.ops:
-            if op.fn is prim.cell_get and op.args[0] in held:
-                replaced[op.result] = held[op.args[0]]
-            elif not held.keys() & set(op.results):
-                kept.append(op)
-        block.ops = kept
+    gone: set[Op] = set()
+    for cell in contents.cells:
+        found = contents.of(cell)
+        if found is None:
+            continue
+        content, setter = found
+        users = contents.users(cell)
+        reads = [op for op in users if op.fn is prim.cell_get and contents.before(setter, op)]
+        replaced.update((op.result, content) for op in reads)
+        gone.update(reads)
+        if all(op in gone or op is setter for op in users):
+            gone.update((contents.makers[cell], setter))
+    for block in graph.blocks if gone else ():
+        block.ops = [op for op in block.ops if op not in gone]
     substitute(graph, {value: _last(content, replaced) for value, content in replaced.items()})
 
 
-def _held(graph: Graph) -> dict[Value, Operand]:
-    """What the cells hold that are read, and nothing else."""
-    used = uses(graph)
-    return {
-        op.result: op.args[0]
-        for _, op in graph.ops()
-        if op.fn is prim.make_cell and op.args and op.args[0] is not UNDEF
-        and all(isinstance(use.user, Op) and _reads(use.user, op.result) for use in used[op.result])
-    }  # fmt: skip
+class CellContents:
+    """What the cells hold that a graph makes, as far as it is the same at all times. `makers`: what makes
+    each value."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.cells = [op.result for _, op in graph.ops() if op.fn is prim.make_cell]
+        self.makers = {r: op for _, op in graph.ops() for r in op.results}
+        self._used = uses(graph) if self.cells else {}
+        self._tree = dominators(graph) if self.cells else None
+        self._at = {op: (block, i) for block in graph.blocks for i, op in enumerate(block.ops)}
+
+    def users(self, cell: Value) -> list[Op]:
+        return [use.user for use in self._used[cell] if isinstance(use.user, Op)]
+
+    def of(self, cell: Operand) -> tuple[Operand, Op] | None:
+        """What a cell holds, and the op that sets it to that: the only one. None where there are others, or
+        where somebody else may set it."""
+        maker = self.makers.get(cell)  # type: ignore[arg-type]
+        if not isinstance(cell, Value) or maker is None or maker.fn is not prim.make_cell:
+            return None
+        if not all(self._is_known(use.user, cell) for use in self._used[cell]):
+            return None
+        sets = [(op.args[1], op) for op in self.users(cell) if op.fn is prim.cell_set]
+        if maker.args and maker.args[0] is not UNDEF:
+            sets.append((maker.args[0], maker))
+        return sets[0] if len(sets) == 1 else None
+
+    def at(self, op: Op, cell: Operand) -> Operand | None:
+        """What the cell holds whenever `op` runs; None where that is not known."""
+        found = self.of(cell)
+        return found[0] if found is not None and self.before(found[1], op) else None
+
+    def before(self, first: Op, then: Op) -> bool:
+        """`first` has run whenever `then` does."""
+        (block, i), (other, j) = self._at[first], self._at[then]
+        if block is other:
+            return i < j
+        tree = self._tree
+        return tree is not None and block in tree and other in tree and tree.dominates(block, other)
+
+    def _is_known(self, op: object, cell: Value) -> bool:
+        """A use that reads the cell, sets it, or gives it to a function that reads it."""
+        if not isinstance(op, Op):
+            return False
+        if op.fn is prim.cell_get or op.fn is prim.cell_set:
+            return op.args[0] is cell and cell not in op.args[1:]
+        if op.fn is not prim.build_tuple:
+            return False
+        readers = self._used[op.result]
+        return bool(readers) and all(_only_reads(reader.user, op, cell) for reader in readers)
 
 
-def _reads(op: Op, cell: Value) -> bool:
-    return op.fn is prim.cell_get and op.args[0] is cell and cell not in op.args[1:]
+CLOSURE = 5
+"""Which argument of `make_function` the closure is: the last."""
+
+
+def _only_reads(maker: object, closure: Op, cell: Value) -> bool:
+    """A function that is made with this closure, and does not assign to the variable."""
+    if not isinstance(maker, Op) or maker.fn is not prim.make_function or closure.result in maker.args[:-1]:
+        return False
+    code = maker.args[1]
+    if len(maker.args) < CLOSURE + 1 or not isinstance(code, Const):
+        return False
+    names = zip(closure.args, code.value.co_freevars, strict=True)
+    return not any(c is cell and name in free_stores(code.value) for c, name in names)
+
+
+@functools.lru_cache(maxsize=1024)
+def free_stores(code: CodeType) -> frozenset[str]:
+    """The variables of enclosing functions that this code, or a function in it, assigns to."""
+    inner = [name for c in code.co_consts if isinstance(c, CodeType) for name in free_stores(c)]
+    return frozenset((*_stored(code), *inner)) & frozenset(code.co_freevars)
+
+
+def _stored(code: CodeType) -> Iterator[str]:
+    stores = ("STORE_DEREF", "DELETE_DEREF")
+    return (str(i.argval) for i in dis.get_instructions(code) if i.opname in stores)
 
 
 def _last(content: Operand, replaced: dict[Value, Operand]) -> Operand:

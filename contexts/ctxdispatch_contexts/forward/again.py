@@ -26,6 +26,7 @@ from ctxdispatch_contexts.forward.calling import (
 from ctxdispatch_contexts.forward.places import NOWHERE, Place
 from ctxdispatch_contexts.forward.program import ForwardMode
 from ctxdispatch_contexts.forward.unfold import unfold
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.entry_keys import HOLE, holes
 from ctxdispatch_contexts.programs.entry_table import DESCRIPTORS, call_entry
 from ctxdispatch_contexts.programs.errors import unresolved
@@ -151,4 +152,6 @@ class _Site:
 
 
 RunTimeCall.resolved = resolved  # type: ignore[method-assign]
+ZERO_BY_RULE.add(resolved)
+"""Which function a call comes to, and where its operands are, are no numbers of the program's."""
 BY_TYPE[RunTimeCall] = again

@@ -4,24 +4,19 @@ which are bound."""
 from __future__ import annotations
 
 import dis
-import functools
 from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph
+from ctxdispatch.passes.cells import free_stores
 from ctxdispatch.passes.infer import GlobalName
 
 
-@functools.lru_cache(maxsize=1024)
 def assigned_free(code: CodeType) -> str | None:
     """A variable of an enclosing function that this code, or a function in it, assigns to."""
-    for name in _arguments(code, ("STORE_DEREF", "DELETE_DEREF")):
-        if name in code.co_freevars:
-            return name
-    inner = (assigned_free(c) for c in code.co_consts if isinstance(c, CodeType))
-    return next((name for name in inner if name in code.co_freevars), None)
+    return min(free_stores(code), default=None)
 
 
 def assigned_globals(graph: Graph) -> frozenset[GlobalName]:

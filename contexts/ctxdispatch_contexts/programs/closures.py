@@ -13,6 +13,7 @@ from ctxdispatch_contexts.programs.entry_keys import ById
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.owned import Bounded
+from ctxdispatch_contexts.programs.recipes import Recipe
 from ctxdispatch_contexts.programs.sources import ClosureSource, Source
 
 _entries = Bounded(1024)
@@ -30,11 +31,12 @@ def closure_entry(
 def code_entry(
     context: Any, mode: Mode, code: CodeType, namespace: dict[str, Any], n: int,
     kwnames: tuple[str, ...] = (), defaults: tuple[Any, Any] = (None, None),
+    captured: tuple[Recipe | None, ...] = (),
 ) -> Entry:  # fmt: skip
     own: Any = ById(code) if is_generated(code) else code  # its constants may be slices
-    key = (context, mode, own, ById(namespace), n, kwnames, *map(ById, defaults))
+    key = (context, mode, own, ById(namespace), n, kwnames, captured, *map(ById, defaults))
     return _entries.get_or_make(
-        key, lambda: Entry(ClosureSource(code, namespace, n, kwnames, *defaults), mode, context)
+        key, lambda: Entry(ClosureSource(code, namespace, n, kwnames, *defaults, captured), mode, context)
     )
 
 

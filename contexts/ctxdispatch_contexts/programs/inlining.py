@@ -28,6 +28,7 @@ from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch_contexts.programs.recipes import captured
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 if TYPE_CHECKING:
@@ -129,29 +130,28 @@ def _widened(type_: T.Type) -> T.Type:
     return type_ if type_ == T.Known(None) else T.widen(type_)
 
 
-def call_closure_made(graph: Graph, block: Block, op: Op, chain: Chain) -> bool:
+def call_closure_made(prepared: Prepared, block: Block, op: Op, chain: Chain) -> bool:
     """grad(f)(x) with a function f that is made right here: the entry of f's code, what f has captured
     going first."""
-    namespace, code, defaults, kwdefaults, _, closure = _made_parts(chain.making)
-    cells, given = items_of(closure, graph), items_of(defaults, graph)
-    if cells is None or given is None or not _is_none(kwdefaults) or assigned_free(code) is not None:
+    namespace, code, defaults, kwdefaults, *_ = _made_parts(chain.making)
+    given = items_of(defaults, prepared.graph)
+    if given is None or not _is_none(kwdefaults) or assigned_free(code) is not None:
+        return False
+    found = captured(prepared, op, chain.making, emit_before(block, op))
+    if found is None:
         return False
 
     def function_of(maker: Maker, mode: Mode, inner: Any) -> Any:
         if inner is None:
-            return code_entry(maker.context, mode, code, namespace, code.co_argcount).function
+            n, recipes = code.co_argcount, found.recipes
+            return code_entry(maker.context, mode, code, namespace, n, captured=recipes).function
         return entry_function(inner, mode, maker.context, inner.__code__.co_argcount, ())
 
-    made = apply_makers(function_of, chain, len(cells), code.co_argcount, len(op.args))
+    made = apply_makers(function_of, chain, len(found.arguments), code.co_argcount, len(op.args))
     args = with_defaults(op.args, made, given)
     if args is None:
         return False
-    emit = emit_before(block, op)
-    contents = [
-        emit(primitives.cell_get, cell, Const(name), Const(True))
-        for cell, name in zip(cells, code.co_freevars, strict=True)
-    ]
-    op.callee, op.args, op.syntax = Const(made.function), [*contents, *args], False
+    op.callee, op.args, op.syntax = Const(made.function), [*found.arguments, *args], False
     return True
 
 

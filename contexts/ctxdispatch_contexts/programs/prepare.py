@@ -115,6 +115,7 @@ def prepare(
     prepared.untrusted, prepared.frozen = untrusted, frozen
     prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
+    open_cells(graph)
     for _ in range(200):
         _infer(prepared, types, cells)
         prepared.postponed = False
@@ -274,7 +275,7 @@ def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
     if chain is None or op.kwnames:
         return False
     if chain.making.fn is primitives.make_function:
-        return call_closure_made(prepared.graph, block, op, chain)
+        return call_closure_made(prepared, block, op, chain)
     method = prepared.method(chain.making)
     return method is not None and call_method_made(prepared, op, chain, method)
 

@@ -21,6 +21,7 @@ from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.lifting import lifted, lifted_code
+from ctxdispatch_contexts.programs.recipes import Recipe, argument_names, make, write
 
 NAMESPACE: dict[str, Any] = {"__name__": __name__, "__builtins__": builtins}
 """The globals of generated code that is nobody's. C code looks for `__builtins__` there when it imports."""
@@ -125,37 +126,43 @@ class ClosureSource:
 
     def __init__(
         self, code: CodeType, namespace: dict[str, Any], n: int, kwnames: tuple[str, ...],
-        defaults: Any = None, kwdefaults: Any = None,
+        defaults: Any = None, kwdefaults: Any = None, captured: tuple[Recipe | None, ...] = (),
     ) -> None:  # fmt: skip
+        """`captured`: how what the closure captured is made, where it is no argument."""
         self.code, self.namespace = code, namespace
+        self.captured = captured or (None,) * len(code.co_freevars)
         self.n, self.kwnames = n, kwnames
         self.defaults, self.kwdefaults = defaults, kwdefaults
 
     def signature(self) -> Signature:
         own = self.code.co_varnames[: min(self.n, self.code.co_argcount)]
         names = (
-            *(f"captured {name}" for name in self.code.co_freevars),
+            *(f"captured {name}" for name in self._captured_names()),
             *own,
             *(f"a{i}" for i in range(len(own), self.n)),
             *self.kwnames,
         )
         return Signature(names, len(names))
 
+    def _captured_names(self) -> list[str]:
+        pairs = zip(self.code.co_freevars, self.captured, strict=True)
+        return [name for free, each in pairs for name in argument_names(free, each)]
+
     def bare(self) -> Graph:
         return Graph(self.code.co_qualname, self.signature(), namespace=self.namespace)
 
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         graph = self.bare()
-        free = len(self.code.co_freevars)
+        params = iter(graph.params)
         ops = graph.entry.ops
-        cells: list[Operand] = [_op(ops, primitives.make_cell, p) for p in graph.params[:free]]
-        closure = _op(ops, primitives.build_tuple, *cells)
-        made = _op(
+        cells = [write(ops, primitives.make_cell, make(ops, each, params)) for each in self.captured]
+        closure = write(ops, primitives.build_tuple, *cells)
+        made = write(
             ops, primitives.make_function, Const(self.namespace), Const(self.code),
             Const(self.defaults), Const(self.kwdefaults), Const(None), closure,
         )  # fmt: skip
         y = Value("y")
-        ops.append(Op(made, list(graph.params[free:]), [y], self.kwnames))
+        ops.append(Op(made, list(params), [y], self.kwnames))
         graph.entry.terminator = Return(y)
         return graph
 
@@ -165,9 +172,3 @@ class ClosureSource:
 
 
 AnySource = Source | CallSource | ClosureSource | DerivedSource
-
-
-def _op(ops: list[Op], fn: object, *args: Operand) -> Value:
-    result = Value()
-    ops.append(Op(Const(fn), list(args), [result], syntax=True))
-    return result

@@ -1,0 +1,170 @@
+"""How a program makes a function, for another program to make it again.
+
+    def loss(p):
+        def u(x): return net(p, x)
+        def residual(x): return grad(u)(x) + u(x)
+        return grad(residual)(0.2)
+
+The program of `grad(residual)` has what `residual` captured for arguments. A function that is made right here
+is none of them: the program would not know what it calls. It makes the function itself, after its recipe, and
+what that captured, `p`, is the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
+from ctxdispatch.passes.cells import CellContents
+from ctxdispatch_contexts.programs.assigned import assigned_free
+from ctxdispatch_contexts.programs.derived import is_maker
+from ctxdispatch_contexts.programs.entry_keys import ById
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.prepare import Prepared
+
+
+class Closure(NamedTuple):
+    """A function of this code; per variable that it captured, how that is made, or None for an argument."""
+
+    code: CodeType | ById
+    namespace: ById
+    captured: tuple[Recipe | None, ...]
+
+
+class Derivative(NamedTuple):
+    """maker(function, *options, **options), the last being those in `kwnames`."""
+
+    maker: Any
+    function: Recipe
+    options: tuple[Any, ...]
+    kwnames: tuple[str, ...]
+
+
+Recipe = Closure | Derivative
+
+
+def closure(code: CodeType, namespace: dict[str, Any], captured: tuple[Recipe | None, ...]) -> Closure:
+    return Closure(ById(code) if is_generated(code) else code, ById(namespace), captured)
+
+
+# -- finding -------------------------------------------------------------------------------------------------
+
+
+def captured(prepared: Prepared, op: Op, making: Op, emit: Callable[..., Value]) -> Captured | None:
+    """What the function that `making` makes has captured, as `op` finds it; None where its closure is not
+    known. `emit` puts an op before `op`."""
+    finder = _Finder(prepared, op, emit)
+    cells = finder.cells(making)
+    return None if cells is None else finder.together(making, cells)
+
+
+class Captured(NamedTuple):
+    """Per variable the recipe, and the arguments of all of them, one after the other."""
+
+    recipes: tuple[Recipe | None, ...]
+    arguments: list[Operand]
+
+
+class _Finder:
+    def __init__(self, prepared: Prepared, op: Op, emit: Callable[..., Value]) -> None:
+        self.makers, self.op, self.emit = prepared.maker, op, emit
+        self.contents = CellContents(prepared.graph)
+        self.open: list[Op] = []
+        """The functions whose variables are looked at: one that captured itself is an argument."""
+
+    def cells(self, making: Op) -> Sequence[Operand] | None:
+        """What the function was given for its variables."""
+        given = making.args[5] if len(making.args) > 5 else Const(None)
+        if isinstance(given, Const):
+            return [Const(cell) for cell in given.value or ()]
+        tuple_ = self.makers.get(given)
+        return tuple_.args if tuple_ is not None and tuple_.fn is primitives.build_tuple else None
+
+    def together(self, making: Op, cells: Sequence[Operand]) -> Captured:
+        self.open.append(making)
+        recipes, arguments = [], []
+        for cell, name in zip(cells, _code(making).co_freevars, strict=True):
+            content = self.contents.at(self.op, cell)
+            if content is None:
+                content = self.emit(primitives.cell_get, cell, Const(name), Const(True))
+            recipe, leaves = self._content(content)
+            recipes.append(recipe)
+            arguments += leaves
+        self.open.pop()
+        return Captured(tuple(recipes), arguments)
+
+    def _content(self, content: Operand) -> tuple[Recipe | None, list[Operand]]:
+        making = self.makers.get(content)  # type: ignore[arg-type]
+        found = None
+        if making is not None and making.fn is primitives.make_function:
+            found = self._closure(making)
+        elif making is not None and is_maker(making.fn):
+            found = self._derivative(making)
+        return found or (None, [content])
+
+    def _closure(self, making: Op) -> tuple[Recipe, list[Operand]] | None:
+        plain = all(isinstance(a, Const) and a.value is None for a in making.args[2:4])
+        cells = self.cells(making) if plain and making not in self.open else None
+        if cells is None or assigned_free(_code(making)) is not None:
+            return None
+        recipes, arguments = self.together(making, cells)
+        return closure(_code(making), making.args[0].value, recipes), arguments  # type: ignore[union-attr]
+
+    def _derivative(self, making: Op) -> tuple[Recipe, list[Operand]] | None:
+        if not all(isinstance(a, Const) and hashable(a.value) for a in making.args[1:]):
+            return None
+        function, arguments = self._content(making.args[0])
+        if function is None:
+            return None
+        options = tuple(a.value for a in making.args[1:])  # type: ignore[union-attr]
+        return Derivative(making.fn, function, options, making.kwnames), arguments
+
+
+def _code(making: Op) -> CodeType:
+    return making.args[1].value  # type: ignore[union-attr, no-any-return]
+
+
+# -- following -----------------------------------------------------------------------------------------------
+
+
+def make(ops: list[Op], recipe: Recipe | None, arguments: Iterator[Operand]) -> Operand:
+    """Append what makes a captured value, of the next of the arguments."""
+    match recipe:
+        case None:
+            return next(arguments)
+        case Closure(code, namespace, inner):
+            cells = [write(ops, primitives.make_cell, make(ops, each, arguments)) for each in inner]
+            code = code.value if isinstance(code, ById) else code
+            none = Const(None)
+            return write(
+                ops, primitives.make_function, Const(namespace.value), Const(code), none, none, none,
+                write(ops, primitives.build_tuple, *cells),
+            )  # fmt: skip
+        case Derivative(maker, function, options, kwnames):
+            made = write(ops, maker, make(ops, function, arguments), *map(Const, options))
+            ops[-1].kwnames, ops[-1].syntax = kwnames, False
+            return made
+
+
+def write(ops: list[Op], fn: object, *args: Operand) -> Value:
+    result = Value()
+    ops.append(Op(Const(fn), list(args), [result], syntax=True))
+    return result
+
+
+def argument_names(name: str, recipe: Recipe | None) -> Iterator[str]:
+    """Of the arguments that a captured variable comes to."""
+    match recipe:
+        case None:
+            yield name
+        case Derivative(_, function, _, _):
+            yield from argument_names(name, function)
+        case Closure(code, _, inner):
+            code = code.value if isinstance(code, ById) else code
+            for free, each in zip(code.co_freevars, inner, strict=True):
+                yield from argument_names(f"{name}.{free}", each)
