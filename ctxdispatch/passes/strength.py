@@ -166,6 +166,17 @@ def _is_number(operand: Operand) -> bool:
     return numeric(operand_type(operand))
 
 
+def attribute(name: str) -> Rewrite:
+    """np.shape(x) is x.shape of an array."""
+
+    def apply(op: Op, makers: Makers) -> Operand | None:
+        if len(op.args) == 1 and not op.kwnames and isinstance(operand_type(op.args[0]), ArrayOf):
+            op.callee, op.args, op.syntax = Const(getattr), [op.args[0], Const(name)], True
+        return None
+
+    return apply
+
+
 # -- reductions ----------------------------------------------------------------------------------------------
 
 
@@ -229,6 +240,7 @@ REWRITES: dict[Anything, Rewrite] = {
     np.subtract: negated(operator.add, np.add),
     operator.pow: either(units(operator.pow), square),
     operator.neg: involution,
+    np.shape: attribute("shape"),
     **{
         getattr(owner, name): reduction(ufunc, kinds=kinds)
         for name, (ufunc, kinds) in _REDUCTIONS.items()

@@ -67,6 +67,8 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
             return cast(adjoint, cotangent, mine, now)
         if _shape_known(mine) and _shape_known(full):
             return _reduce(adjoint, cotangent, mine, full, now, result)
+    if _is_number(mine) and isinstance(full, T.ArrayOf) and full.dims and now is not T.Any:
+        return _reduce_all(adjoint, cotangent, mine, full, now, result)  # type: ignore[arg-type]
     typed = mine if isinstance(mine, (T.ArrayOf, T.Exact)) else T.Any
     return adjoint.call(  # type: ignore[no-any-return]
         fitting.unbroadcast, cotangent, adjoint.shaped(arg), adjoint.shaped(result), type=typed
@@ -149,6 +151,21 @@ def _reduce(
     elif lead:
         cotangent = add_reduce(adjoint, cotangent, 0 if lead == 1 else tuple(range(lead)), summed)
     return cast(adjoint, cotangent, mine, summed)
+
+
+def _is_number(type_: T.Type) -> bool:
+    return isinstance(type_, T.Exact) and issubclass(type_.cls, (float, complex, np.inexact))
+
+
+def _reduce_all(
+    adjoint: Any, cotangent: Operand, mine: T.Exact, full: T.ArrayOf, now: T.Type, result: Operand
+) -> Operand:
+    """The sum, for a number."""
+    dtype = now.dtype if isinstance(now, T.ArrayOf) and _same_shape(now, full) else full.dtype
+    total = T.Exact(dtype.type)
+    axes = None if len(full.dims) > 1 else 0
+    summed = add_reduce(adjoint, strict(adjoint, cotangent, result), axes, total)
+    return _fit_scalar(adjoint, summed, mine, total)
 
 
 def add_reduce(adjoint: Any, array: Operand, axes: Any, type_: T.Type, keepdims: bool = False) -> Value:
