@@ -31,10 +31,13 @@ from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.guarding import add_guards, asking, guardable
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 
 _compiling = threading.RLock()
+
+_making = Making()
 
 MAX_CHAIN = 8
 """So many programs are asked one after the other whether a call is theirs; more are looked up by the
@@ -145,13 +148,19 @@ class Entry:
         )  # fmt: skip
 
     def derivative(self, types: tuple[T.Type, ...]) -> Program:
-        """The program for arguments of these types, for another one to be made of it."""
-        found = self._find(types)
-        return Program(found._plain, found.types, found.guards) if found else self.program(types)
+        """The program for arguments of these types, for another one to be made of it, which clones it."""
+        with _compiling:
+            found = self._find(types)
+            if found is not None:
+                return Program(found._plain, found.types, found.guards)
+            return _making.get_or_make((self, types), lambda: self.program(types))
 
     def result(self, types: tuple[T.Type, ...]) -> T.Type:
         """What calls with arguments of these types return."""
-        if self.mode.stub or T.Any in types or T.Never in types or types in self._asked:
+        if self.mode.stub or T.Any in types or T.Never in types:
+            return T.Any
+        if types in self._asked:
+            _making.cut()
             return T.Any
         self._asked.add(types)  # a recursive function is asked for its own
         try:
@@ -191,7 +200,8 @@ class Entry:
                 return found
             version = context_rules.version()
             stale = any(not each.holds() for same in self.specialised.values() for each in same)
-            found = Specialised(self, self.program(types), self._otherwise(stale))
+            with _making:
+                found = Specialised(self, self.program(types), self._otherwise(stale))
             _count(self)
             if version == context_rules.version():
                 self.specialised[types] = [found, *self.specialised.get(types, ())][:MAX_STATES]
