@@ -1,13 +1,14 @@
 """Jacobians and Hessians: by either mode, of any form, against each other and central differences."""
 
 import random
+from collections import namedtuple
 
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from ctxdispatch import grad, hessian, hvp, jacfwd, jacobian, jacrev
+from ctxdispatch import grad, hessian, hvp, jacfwd, jacobian, jacrev, jvp
 from ctxdispatch_contexts.reverse import DerivativeError
 
 W = np.arange(6.0).reshape(2, 3) / 7.0
@@ -260,3 +261,53 @@ def test_an_argument_that_is_not_read_has_zeros(jac):
 @BOTH
 def test_with_respect_to_a_number(jac):
     np.testing.assert_array_equal(jac(lambda x: x * np.arange(3.0))(2.0), np.arange(3.0))
+
+
+Both = namedtuple("Both", "first second")
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x * x, x[0]),
+        lambda x: {"a": x * x, "b": [x[1], np.sin(x)]},
+        lambda x: [x * 2.0],
+        lambda x: Both(x * x, 3),
+        lambda x: (x, (x[0] * x[1], x[::2])),
+        lambda x: (),
+    ],
+)
+def test_results_in_containers(f):
+    """By reverse mode as by forward mode: containers of Jacobians."""
+    x = np.array([0.3, 0.5, 0.7])
+    by_rows, by_columns = jacrev(f)(x), jacfwd(f)(x)
+    assert_alike(by_rows, by_columns)
+    assert_alike(jacobian(f)(x), by_columns)
+
+
+def assert_alike(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, dict):
+        assert list(a) == list(b)
+        a, b = list(a.values()), list(b.values())
+    if isinstance(a, (tuple, list)):
+        assert len(a) == len(b)
+        for x, y in zip(a, b, strict=True):
+            assert_alike(x, y)
+    elif a is not None:
+        assert a.shape == b.shape and a == pytest.approx(b)
+
+
+def test_results_in_containers_by_several_arguments():
+    f = lambda x, s: (x * s, s * s)
+    x = np.array([0.3, 0.5])
+    assert_alike(jacrev(f, (0, 1))(x, 2.0)[0], jacfwd(f, (0, 1))(x, 2.0)[0])
+    assert jacrev(f, (0, 1))(x, 2.0)[1][0] == pytest.approx(x)
+    loss = lambda x: sum(np.sum(j) for j in jacrev(lambda z: (z * z, z[0]))(x))
+    assert grad(loss)(x) == pytest.approx([2.0, 2.0])
+
+
+def test_more_primals_than_the_function_takes():
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        jvp(lambda x: x * x, (1.0, 2.0), (1.0, 1.0))
+    assert jvp(lambda *a: a[0] * a[1], (2.0, 3.0), (1.0, 0.0))[1] == 3.0

@@ -230,3 +230,8 @@ def test_what_the_function_reads_changes(monkeypatch, request):
     for derivative in made:
         with pytest.raises(SparsityError, match="make a new sparse derivative"):
             derivative(x)
+
+
+def test_a_coloring_that_is_none():
+    with pytest.raises(SparsityError, match="as `color\\(pattern\\)` gives it, not a int"):
+        sparse_jacobian(chain, X, coloring=3)

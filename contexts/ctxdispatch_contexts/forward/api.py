@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch_contexts.forward.context import DualContext
@@ -62,6 +64,13 @@ def _check_arguments(f: Any, primals: Any, tangents: Any) -> None:
             f"there are {len(primals)} primals and {len(tangents)} tangents; give one tangent per primal",
             user_position(),
         )
+    if type(f) is FunctionType and len(primals) > f.__code__.co_argcount and not takes_any(f):
+        inspect.signature(f).bind(*primals)  # says what the call would say
+
+
+def takes_any(f: FunctionType) -> bool:
+    """f(*args)"""
+    return bool(f.__code__.co_flags & inspect.CO_VARARGS)
 
 
 @maker(DualContext, lambda n, wrt, count=None, alone=False: ForwardMode(tuple(wrt), alone=alone))

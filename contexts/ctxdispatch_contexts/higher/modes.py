@@ -260,7 +260,7 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     """A gradient, where the result is a number; else the sweep over all unit vectors at once."""
     prepared, settled, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
     y_type = _result_type(mode, prepared)
-    if y_type is T.Any and not mode.has_aux:
+    if not mode.has_aux and (y_type is T.Any or T.cls_of(y_type) in (tuple, list, dict)):
         return _reverse_at_run_time(mode, source, types, cells)
     if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
         gradient = ReverseMode(

@@ -15,8 +15,11 @@ COMPLEX = "jacrev needs a real result, and this function returned a complex arra
 
 def pulled_rows(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
     """Of (y, pullback), the Jacobians with respect to the arguments `xs`, which are at `wrt`: of y's shape
-    and then theirs; the gradients where y is a number."""
+    and then theirs; the gradients where y is a number; containers of them, where y is one."""
     y, pullback = pair
+    if isinstance(y, (tuple, list, dict)):
+        tree = pulled_tree(y, pullback, wrt, xs)
+        return tuple([_picked(y, tree, j) for j in range(len(wrt))])
     if not isinstance(y, np.ndarray) or y.ndim == 0:
         cotangents = pullback(scalar_seed(y))
         return tuple([cotangents[i] for i in wrt])
@@ -24,6 +27,39 @@ def pulled_rows(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
         raise DerivativeError(COMPLEX, user_position())
     every = [pullback(unit) for unit in basis(y)]
     return tuple([stacked([row[i] for row in every], y, x) for i, x in zip(wrt, xs, strict=True)])
+
+
+def pulled_tree(y: Any, pullback: Any, wrt: tuple[int, ...], xs: tuple[Any, ...]) -> Any:
+    """For each number or array in `y`, the Jacobians with respect to all of `xs`; None for what has none."""
+    if isinstance(y, dict):
+        return {k: pulled_tree(v, _through(pullback, y, k), wrt, xs) for k, v in y.items()}
+    if isinstance(y, (tuple, list)):
+        return [pulled_tree(v, _through(pullback, y, i), wrt, xs) for i, v in enumerate(y)]
+    if not isinstance(y, (float, complex, np.inexact, np.ndarray)) or np.result_type(y).kind not in "fc":
+        return None
+    return pulled_rows((y, pullback), wrt, *xs)
+
+
+def _through(pullback: Any, whole: Any, key: Any) -> Any:
+    """The pullback of one entry of what a function returned."""
+
+    def pull(cotangent: Any) -> Any:
+        if isinstance(whole, dict):
+            return pullback({k: cotangent if k == key else None for k in whole})
+        items = [cotangent if i == key else None for i in range(len(whole))]
+        return pullback(type(whole)(*items) if hasattr(type(whole), "_fields") else type(whole)(items))
+
+    return pull
+
+
+def _picked(y: Any, tree: Any, j: int) -> Any:
+    """The Jacobians with respect to the j-th of the arguments, in containers as in `y`."""
+    if isinstance(y, dict):
+        return {k: _picked(v, tree[k], j) for k, v in y.items()}
+    if isinstance(y, (tuple, list)):
+        items = [_picked(v, t, j) for v, t in zip(y, tree, strict=True)]
+        return type(y)(*items) if hasattr(type(y), "_fields") else type(y)(items)
+    return None if tree is None else tree[j]
 
 
 def stacked(rows: list[Any], y: Any, x: Any) -> Any:

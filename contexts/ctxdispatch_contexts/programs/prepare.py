@@ -74,6 +74,8 @@ class Prepared:
     untrusted: Set[GlobalName] = frozenset()
     frozen: bool = False
     """Numbers that variables hold are constants: `infer`."""
+    cells: dict[Value, Any] = field(default_factory=dict)
+    """The function's own, by what stands for them in the graph."""
     maker: dict[Value, Op] = field(default_factory=dict)
     ruled: Any = None
     """The context whose rules come before everything."""
@@ -113,6 +115,7 @@ def prepare(
     `untrusted`: globals that code out of sight may assign to."""
     prepared = Prepared(graph)
     prepared.untrusted, prepared.frozen = untrusted, frozen
+    prepared.cells = dict(zip(graph.cells, cells, strict=False))
     prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
     open_cells(graph)

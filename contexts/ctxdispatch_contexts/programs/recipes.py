@@ -13,16 +13,19 @@ what that captured, `p`, is the argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
-from ctxdispatch.passes.cells import CellContents
+from ctxdispatch.passes import resolve
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.cells import CellContents, free_stores
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.derived import is_maker
 from ctxdispatch_contexts.programs.entry_keys import ById
+from ctxdispatch_contexts.programs.lifting import made_at_run_time
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -45,7 +48,13 @@ class Derivative(NamedTuple):
     kwnames: tuple[str, ...]
 
 
-Recipe = Closure | Derivative
+class Constant(NamedTuple):
+    """A function of a module."""
+
+    value: ById
+
+
+Recipe = Closure | Derivative | Constant
 
 
 def closure(code: CodeType, namespace: dict[str, Any], captured: tuple[Recipe | None, ...]) -> Closure:
@@ -72,7 +81,7 @@ class Captured(NamedTuple):
 
 class _Finder:
     def __init__(self, prepared: Prepared, op: Op, emit: Callable[..., Value]) -> None:
-        self.makers, self.op, self.emit = prepared.maker, op, emit
+        self.prepared, self.makers, self.op, self.emit = prepared, prepared.maker, op, emit
         self.contents = CellContents(prepared.graph)
         self.open: list[Op] = []
         """The functions whose variables are looked at: one that captured itself is an argument."""
@@ -89,7 +98,7 @@ class _Finder:
         self.open.append(making)
         recipes, arguments = [], []
         for cell, name in zip(cells, _code(making).co_freevars, strict=True):
-            content = self.contents.at(self.op, cell)
+            content = self._function(cell) or self.contents.at(self.op, cell)
             if content is None:
                 content = self.emit(primitives.cell_get, cell, Const(name), Const(True))
             recipe, leaves = self._content(content)
@@ -98,18 +107,65 @@ class _Finder:
         self.open.pop()
         return Captured(tuple(recipes), arguments)
 
+    def _function(self, cell: Operand) -> Const | None:
+        """The function that a cell of the differentiated function's own holds."""
+        own = self._cell(cell)
+        found = resolve.cell_contents(own) if own is not None else resolve.UNKNOWN
+        if not isinstance(found.type, T.Known) or type(found.type.value) is not FunctionType:
+            return None
+        if any(self._assigns(op, own) for _, op in self.prepared.graph.ops()):
+            return None
+        assert found.guard is not None
+        self.prepared.assume(found.guard)
+        return Const(found.type.value)
+
+    def _cell(self, operand: Operand) -> CellType | None:
+        return operand.value if isinstance(operand, Const) else self.prepared.cells.get(operand)
+
+    def _assigns(self, op: Op, cell: CellType | None) -> bool:
+        """It sets the cell, or makes a function that does."""
+        if op.fn in (primitives.cell_set, primitives.cell_delete):
+            return self._cell(op.args[0]) is cell
+        if op.fn is not primitives.make_function:
+            return False
+        cells, stored = self.cells(op), free_stores(_code(op))
+        if cells is None:
+            return bool(stored)
+        names = zip(cells, _code(op).co_freevars, strict=True)
+        return any(name in stored and self._cell(each) is cell for each, name in names)
+
     def _content(self, content: Operand) -> tuple[Recipe | None, list[Operand]]:
         making = self.makers.get(content)  # type: ignore[arg-type]
         found = None
-        if making is not None and making.fn is primitives.make_function:
+        if isinstance(content, Const):
+            found = self._known(content.value)
+        elif making is not None and making.fn is primitives.make_function:
             found = self._closure(making)
         elif making is not None and is_maker(making.fn):
             found = self._derivative(making)
         return found or (None, [content])
 
-    def _closure(self, making: Op) -> tuple[Recipe, list[Operand]] | None:
-        plain = all(isinstance(a, Const) and a.value is None for a in making.args[2:4])
-        cells = self.cells(making) if plain and making not in self.open else None
+    def _known(self, function: Any) -> tuple[Recipe, list[Operand]] | None:
+        """A function that was made before: one that lasts as it is, else what it captured are arguments."""
+        if type(function) is not FunctionType or "__overdub__" in function.__dict__:
+            return None
+        if not made_at_run_time(function):
+            return Constant(ById(function)), []
+        ruled = self.prepared.ruled is not None and self.prepared.ruled.ad_ruled(function)
+        cells = [Const(cell) for cell in function.__closure__ or ()]
+        none = Const(None)
+        given = (function.__defaults__ or None, function.__kwdefaults__ or None)
+        parts = [Const(function.__globals__), Const(function.__code__), *map(Const, given), none, none]
+        making = Op(Const(primitives.make_function), list(parts), [])
+        nested = any(_code(each) is function.__code__ for each in self.open)
+        return None if ruled or nested else self._closure(making, cells)
+
+    def _closure(
+        self, making: Op, cells: Sequence[Operand] | None = None
+    ) -> tuple[Recipe, list[Operand]] | None:
+        if making in self.open or not all(isinstance(a, Const) and a.value is None for a in making.args[2:4]):
+            return None
+        cells = self.cells(making) if cells is None else cells
         if cells is None or assigned_free(_code(making)) is not None:
             return None
         recipes, arguments = self.together(making, cells)
@@ -145,6 +201,8 @@ def make(ops: list[Op], recipe: Recipe | None, arguments: Iterator[Operand]) -> 
                 ops, primitives.make_function, Const(namespace.value), Const(code), none, none, none,
                 write(ops, primitives.build_tuple, *cells),
             )  # fmt: skip
+        case Constant(value):
+            return Const(value.value)
         case Derivative(maker, function, options, kwnames):
             made = write(ops, maker, make(ops, function, arguments), *map(Const, options))
             ops[-1].kwnames, ops[-1].syntax = kwnames, False
@@ -162,6 +220,8 @@ def argument_names(name: str, recipe: Recipe | None) -> Iterator[str]:
     match recipe:
         case None:
             yield name
+        case Constant(_):
+            return
         case Derivative(_, function, _, _):
             yield from argument_names(name, function)
         case Closure(code, _, inner):

@@ -111,6 +111,10 @@ class SparseDerivative:
     def __init__(
         self, f: Any, args: Sequence[Any], argnum: int, pattern: SparsityPattern, coloring: Coloring
     ) -> None:
+        if not isinstance(coloring, Coloring):
+            raise SparsityError(
+                f"`coloring` is a Coloring, as `color(pattern)` gives it, not a {type(coloring).__name__}"
+            )
         vertices = pattern.shape[0 if coloring.mode == "row" else 1]
         if len(coloring.colors) != vertices:
             raise SparsityError(
