@@ -130,10 +130,48 @@ def shared_by_value_and_grad(p):
     return value * slope
 
 
+def with_a_default(p):
+    u = lambda x, k=2.0: net(p, x * k)
+    v = lambda x: u(x) * x
+    return grad(v)(0.3)
+
+
+def made_by_a_function(p):
+    def scaled(k):
+        def u(x):
+            return net(p, k * x)
+
+        return u
+
+    u, v = scaled(p[0]), scaled(2.0)
+    return grad(lambda x: u(x) + v(x))(0.3)
+
+
+def late_binding(p):
+    total = 0.0
+    for k in range(3):
+        u = lambda x: net(p, x) * k
+        total = total + grad(u)(0.3)
+    return total
+
+
+def set_in_either_branch(p):
+    if p[0] > 0:
+        k = p[1]
+    else:
+        k = 2.0 * p[1]
+
+    def u(x):
+        return net(p, x) * k
+
+    return grad(u)(0.3)
+
+
 CASES = [
     lambda_and_its_derivatives, generator_expression, list_comprehension, function_that_calls_another,
     derivative_of_one_that_takes_a_derivative, local_network, lambdas_of_derivatives, two_arguments,
-    made_in_a_loop, along_a_direction, a_pullback, shared_by_value_and_grad,
+    with_a_default, made_by_a_function, late_binding, set_in_either_branch, made_in_a_loop,
+    along_a_direction, a_pullback, shared_by_value_and_grad,
 ]  # fmt: skip
 
 

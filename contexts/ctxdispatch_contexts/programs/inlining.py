@@ -28,7 +28,7 @@ from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import operand_type
-from ctxdispatch_contexts.programs.recipes import captured
+from ctxdispatch_contexts.programs.recipes import captured, is_none
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
     if code in chain:
         return None
     items = items_of(defaults, prepared.graph)
-    if items is None or not _is_none(kwdefaults):
+    if items is None or not is_none(kwdefaults):
         return None
     cells = items_of(closure, prepared.graph)
     if cells is None:
@@ -135,7 +135,7 @@ def call_closure_made(prepared: Prepared, block: Block, op: Op, chain: Chain) ->
     going first."""
     namespace, code, defaults, kwdefaults, *_ = _made_parts(chain.making)
     given = items_of(defaults, prepared.graph)
-    if given is None or not _is_none(kwdefaults) or assigned_free(code) is not None:
+    if given is None or not is_none(kwdefaults) or assigned_free(code) is not None:
         return False
     found = captured(prepared, op, chain.making, emit_before(block, op))
     if found is None:
@@ -177,10 +177,6 @@ def _made_parts(making: Op) -> list[Any]:
     parts: list[Any] = [*making.args, *[Const(None)] * (6 - len(making.args))]
     parts[0], parts[1] = parts[0].value, parts[1].value
     return parts
-
-
-def _is_none(operand: Operand) -> bool:
-    return isinstance(operand, Const) and operand.value is None
 
 
 def items_of(operand: Operand, graph: Graph) -> list[Operand] | None:

@@ -79,6 +79,8 @@ class Prepared:
     maker: dict[Value, Op] = field(default_factory=dict)
     ruled: Any = None
     """The context whose rules come before everything."""
+    whole: bool = True
+    """Nothing has been inlined since the last round: what values are is seen, not hidden behind jumps."""
     patient: bool = True
     postponed: bool = False
 
@@ -207,6 +209,7 @@ def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: s
     changed_functions = {op.args[0] for _, op in graph.ops() if _changes_function(op)}
     prepared.maker = {r: op for _, op in graph.ops() for r in op.results if r not in changed_functions}
     made = {r: op for r, op in prepared.maker.items() if op.fn is primitives.make_function}
+    prepared.whole = True
     size = _size(graph)
     for block in list(graph.blocks):
         at: Block = block
@@ -215,6 +218,7 @@ def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: s
             if op not in stuck and size <= MAX_OPS:
                 rest = _rewrite(prepared, at, op, made, has_rule)
             if rest is not None:
+                prepared.whole &= rest is at
                 changed, at, size = True, rest, _size(graph)
     return changed
 
@@ -275,7 +279,7 @@ def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
         op.callee = Const(find(len(op.args)))
         return True
     chain = chain_of(op.callee, prepared.maker)
-    if chain is None or op.kwnames:
+    if chain is None or op.kwnames or not prepared.whole:
         return False
     if chain.making.fn is primitives.make_function:
         return call_closure_made(prepared, block, op, chain)

@@ -36,6 +36,7 @@ class Closure(NamedTuple):
 
     code: CodeType | ById
     namespace: ById
+    defaults: ById
     captured: tuple[Recipe | None, ...]
 
 
@@ -55,10 +56,6 @@ class Constant(NamedTuple):
 
 
 Recipe = Closure | Derivative | Constant
-
-
-def closure(code: CodeType, namespace: dict[str, Any], captured: tuple[Recipe | None, ...]) -> Closure:
-    return Closure(ById(code) if is_generated(code) else code, ById(namespace), captured)
 
 
 # -- finding -------------------------------------------------------------------------------------------------
@@ -163,13 +160,16 @@ class _Finder:
     def _closure(
         self, making: Op, cells: Sequence[Operand] | None = None
     ) -> tuple[Recipe, list[Operand]] | None:
-        if making in self.open or not all(isinstance(a, Const) and a.value is None for a in making.args[2:4]):
+        none = Const(None)
+        namespace, code, defaults, kwdefaults, *_ = (*making.args, none, none)
+        if making in self.open or not isinstance(defaults, Const) or not is_none(kwdefaults):
             return None
         cells = self.cells(making) if cells is None else cells
         if cells is None or assigned_free(_code(making)) is not None:
             return None
         recipes, arguments = self.together(making, cells)
-        return closure(_code(making), making.args[0].value, recipes), arguments  # type: ignore[union-attr]
+        own = ById(code.value) if is_generated(code.value) else code.value  # type: ignore[union-attr]
+        return Closure(own, ById(namespace.value), ById(defaults.value), recipes), arguments  # type: ignore[union-attr]
 
     def _derivative(self, making: Op) -> tuple[Recipe, list[Operand]] | None:
         if not all(isinstance(a, Const) and hashable(a.value) for a in making.args[1:]):
@@ -179,6 +179,10 @@ class _Finder:
             return None
         options = tuple(a.value for a in making.args[1:])  # type: ignore[union-attr]
         return Derivative(making.fn, function, options, making.kwnames), arguments
+
+
+def is_none(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value is None
 
 
 def _code(making: Op) -> CodeType:
@@ -193,14 +197,12 @@ def make(ops: list[Op], recipe: Recipe | None, arguments: Iterator[Operand]) -> 
     match recipe:
         case None:
             return next(arguments)
-        case Closure(code, namespace, inner):
+        case Closure(code, namespace, defaults, inner):
             cells = [write(ops, primitives.make_cell, make(ops, each, arguments)) for each in inner]
             code = code.value if isinstance(code, ById) else code
-            none = Const(None)
-            return write(
-                ops, primitives.make_function, Const(namespace.value), Const(code), none, none, none,
-                write(ops, primitives.build_tuple, *cells),
-            )  # fmt: skip
+            given = map(Const, (namespace.value, code, defaults.value, None, None))
+            closure = write(ops, primitives.build_tuple, *cells)
+            return write(ops, primitives.make_function, *given, closure)
         case Constant(value):
             return Const(value.value)
         case Derivative(maker, function, options, kwnames):
@@ -224,7 +226,7 @@ def argument_names(name: str, recipe: Recipe | None) -> Iterator[str]:
             return
         case Derivative(_, function, _, _):
             yield from argument_names(name, function)
-        case Closure(code, _, inner):
+        case Closure(code, _, _, inner):
             code = code.value if isinstance(code, ById) else code
             for free, each in zip(code.co_freevars, inner, strict=True):
                 yield from argument_names(f"{name}.{free}", each)
