@@ -45,7 +45,7 @@ def _through(pullback: Any, whole: Any, key: Any) -> Any:
 
     def pull(cotangent: Any) -> Any:
         if isinstance(whole, dict):
-            return pullback({k: cotangent if k == key else None for k in whole})
+            return pullback({k: cotangent if k is key else None for k in whole})
         items = [cotangent if i == key else None for i in range(len(whole))]
         return pullback(type(whole)(*items) if hasattr(type(whole), "_fields") else type(whole)(items))
 

@@ -28,7 +28,7 @@ from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import operand_type
-from ctxdispatch_contexts.programs.recipes import captured, is_none
+from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _splice(
 
 def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:
     """A call of a function made right here: its cells are values of this program."""
-    namespace, code, defaults, kwdefaults, _, closure = _made_parts(making)
+    namespace, code, defaults, kwdefaults, _, closure = parts_of(making)
     chain = prepared.chain.get(op, ())
     if code in chain:
         return None
@@ -133,7 +133,7 @@ def _widened(type_: T.Type) -> T.Type:
 def call_closure_made(prepared: Prepared, block: Block, op: Op, chain: Chain) -> bool:
     """grad(f)(x) with a function f that is made right here: the entry of f's code, what f has captured
     going first."""
-    namespace, code, defaults, kwdefaults, *_ = _made_parts(chain.making)
+    namespace, code, defaults, kwdefaults, *_ = parts_of(chain.making)
     given = items_of(defaults, prepared.graph)
     if given is None or not is_none(kwdefaults) or assigned_free(code) is not None:
         return False
@@ -173,12 +173,6 @@ def call_method_made(prepared: Prepared, op: Op, chain: Chain, method: Target) -
     return True
 
 
-def _made_parts(making: Op) -> list[Any]:
-    parts: list[Any] = [*making.args, *[Const(None)] * (6 - len(making.args))]
-    parts[0], parts[1] = parts[0].value, parts[1].value
-    return parts
-
-
 def items_of(operand: Operand, graph: Graph) -> list[Operand] | None:
     """The items of a tuple operand (or of None, which is none), where it is constant or made in this
     graph."""
@@ -197,7 +191,7 @@ def wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
 def inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value, Op]) -> Block | None:
     """Inline a generator expression whose consumer takes all of it at once, as a list."""
     making = made[op.callee]  # type: ignore[index]
-    namespace, code, *_, closure = _made_parts(making)
+    namespace, code, *_, closure = parts_of(making)
     if not _consumer_is_eager(op, prepared.graph):
         return None
     cells = items_of(closure, prepared.graph)

@@ -76,6 +76,9 @@ class Prepared:
     """Numbers that variables hold are constants: `infer`."""
     cells: dict[Value, Any] = field(default_factory=dict)
     """The function's own, by what stands for them in the graph."""
+    trusts_cells: bool = True
+    """The functions that these hold are what they hold while the program runs."""
+    relies_on_cells: bool = False
     maker: dict[Value, Op] = field(default_factory=dict)
     ruled: Any = None
     """The context whose rules come before everything."""
@@ -111,13 +114,14 @@ class Prepared:
 
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
-    untrusted: Set[GlobalName] = frozenset(), frozen: bool = False,
+    untrusted: Set[GlobalName] = frozenset(), frozen: bool = False, trusts_cells: bool = True,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
     `untrusted`: globals that code out of sight may assign to."""
     prepared = Prepared(graph)
     prepared.untrusted, prepared.frozen = untrusted, frozen
     prepared.cells = dict(zip(graph.cells, cells, strict=False))
+    prepared.trusts_cells = trusts_cells
     prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
     open_cells(graph)
@@ -144,17 +148,19 @@ def prepare_trusting(
     """Prepare the graph that `source` gives; once more, taking less for granted, where code out of sight may
     change what its arguments hold. `stub`: the graph is one call, which is the third result."""
 
-    def prepared(types: Sequence[T.Type], untrusted: Set[GlobalName]) -> tuple[Prepared, Op | None]:
+    def prepared(
+        types: Sequence[T.Type], untrusted: Set[GlobalName], trusts_cells: bool = True
+    ) -> tuple[Prepared, Op | None]:
         graph = source()
         own = graph.entry.ops[-1] if stub else None
-        return prepare(graph, types, cells, has_rule, untrusted, frozen), own
+        return prepare(graph, types, cells, has_rule, untrusted, frozen, trusts_cells), own
 
     found, own = prepared(types, frozenset())
     if found.foreign:
         untrusted = assigned_globals(found.graph)
-        if untrusted or any(map(has_held, types)):
+        if untrusted or found.relies_on_cells or any(map(has_held, types)):
             types = [without_held(t) for t in types]
-            found, own = prepared(types, untrusted)
+            found, own = prepared(types, untrusted, trusts_cells=False)
     return found, types, own
 
 

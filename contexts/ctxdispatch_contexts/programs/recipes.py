@@ -22,6 +22,7 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import resolve
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import CellContents, free_stores
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.derived import is_maker
 from ctxdispatch_contexts.programs.entry_keys import ById
@@ -64,9 +65,9 @@ Recipe = Closure | Derivative | Constant
 def captured(prepared: Prepared, op: Op, making: Op, emit: Callable[..., Value]) -> Captured | None:
     """What the function that `making` makes has captured, as `op` finds it; None where its closure is not
     known. `emit` puts an op before `op`."""
-    finder = _Finder(prepared, op, emit)
-    cells = finder.cells(making)
-    return None if cells is None else finder.together(making, cells)
+    finder, parts = _Finder(prepared, op, emit), parts_of(making)
+    cells = finder.cells(parts.closure)
+    return None if cells is None else finder.together(making, parts.code, cells)
 
 
 class Captured(NamedTuple):
@@ -80,21 +81,20 @@ class _Finder:
     def __init__(self, prepared: Prepared, op: Op, emit: Callable[..., Value]) -> None:
         self.prepared, self.makers, self.op, self.emit = prepared, prepared.maker, op, emit
         self.contents = CellContents(prepared.graph)
-        self.open: list[Op] = []
+        self.open: list[Op | FunctionType] = []
         """The functions whose variables are looked at: one that captured itself is an argument."""
 
-    def cells(self, making: Op) -> Sequence[Operand] | None:
-        """What the function was given for its variables."""
-        given = making.args[5] if len(making.args) > 5 else Const(None)
-        if isinstance(given, Const):
-            return [Const(cell) for cell in given.value or ()]
-        tuple_ = self.makers.get(given)
-        return tuple_.args if tuple_ is not None and tuple_.fn is primitives.build_tuple else None
+    def cells(self, closure: Operand) -> Sequence[Operand] | None:
+        """What a function was given for its variables."""
+        if isinstance(closure, Const):
+            return [Const(cell) for cell in closure.value or ()]
+        making = self.makers.get(closure)
+        return making.args if making is not None and making.fn is primitives.build_tuple else None
 
-    def together(self, making: Op, cells: Sequence[Operand]) -> Captured:
-        self.open.append(making)
+    def together(self, of: Op | FunctionType, code: CodeType, cells: Sequence[Operand]) -> Captured:
+        self.open.append(of)
         recipes, arguments = [], []
-        for cell, name in zip(cells, _code(making).co_freevars, strict=True):
+        for cell, name in zip(cells, code.co_freevars, strict=True):
             content = self._function(cell) or self.contents.at(self.op, cell)
             if content is None:
                 content = self.emit(primitives.cell_get, cell, Const(name), Const(True))
@@ -104,72 +104,27 @@ class _Finder:
         self.open.pop()
         return Captured(tuple(recipes), arguments)
 
-    def _function(self, cell: Operand) -> Const | None:
-        """The function that a cell of the differentiated function's own holds."""
-        own = self._cell(cell)
-        found = resolve.cell_contents(own) if own is not None else resolve.UNKNOWN
-        if not isinstance(found.type, T.Known) or type(found.type.value) is not FunctionType:
-            return None
-        if any(self._assigns(op, own) for _, op in self.prepared.graph.ops()):
-            return None
-        assert found.guard is not None
-        self.prepared.assume(found.guard)
-        return Const(found.type.value)
-
-    def _cell(self, operand: Operand) -> CellType | None:
-        return operand.value if isinstance(operand, Const) else self.prepared.cells.get(operand)
-
-    def _assigns(self, op: Op, cell: CellType | None) -> bool:
-        """It sets the cell, or makes a function that does."""
-        if op.fn in (primitives.cell_set, primitives.cell_delete):
-            return self._cell(op.args[0]) is cell
-        if op.fn is not primitives.make_function:
-            return False
-        cells, stored = self.cells(op), free_stores(_code(op))
-        if cells is None:
-            return bool(stored)
-        names = zip(cells, _code(op).co_freevars, strict=True)
-        return any(name in stored and self._cell(each) is cell for each, name in names)
-
     def _content(self, content: Operand) -> tuple[Recipe | None, list[Operand]]:
         making = self.makers.get(content)  # type: ignore[arg-type]
         found = None
         if isinstance(content, Const):
             found = self._known(content.value)
         elif making is not None and making.fn is primitives.make_function:
-            found = self._closure(making)
+            found = self._closure(making, parts_of(making))
         elif making is not None and is_maker(making.fn):
             found = self._derivative(making)
         return found or (None, [content])
 
-    def _known(self, function: Any) -> tuple[Recipe, list[Operand]] | None:
-        """A function that was made before: one that lasts as it is, else what it captured are arguments."""
-        if type(function) is not FunctionType or "__overdub__" in function.__dict__:
+    def _closure(self, of: Op | FunctionType, parts: Parts) -> tuple[Recipe, list[Operand]] | None:
+        code, cells = parts.code, self.cells(parts.closure)
+        plain = isinstance(parts.defaults, Const) and is_none(parts.kwdefaults)
+        if of in self.open or len(self.open) > MAX_DEPTH or not plain or cells is None:
             return None
-        if not made_at_run_time(function):
-            return Constant(ById(function)), []
-        ruled = self.prepared.ruled is not None and self.prepared.ruled.ad_ruled(function)
-        cells = [Const(cell) for cell in function.__closure__ or ()]
-        none = Const(None)
-        given = (function.__defaults__ or None, function.__kwdefaults__ or None)
-        parts = [Const(function.__globals__), Const(function.__code__), *map(Const, given), none, none]
-        making = Op(Const(primitives.make_function), list(parts), [])
-        nested = any(_code(each) is function.__code__ for each in self.open)
-        return None if ruled or nested else self._closure(making, cells)
-
-    def _closure(
-        self, making: Op, cells: Sequence[Operand] | None = None
-    ) -> tuple[Recipe, list[Operand]] | None:
-        none = Const(None)
-        namespace, code, defaults, kwdefaults, *_ = (*making.args, none, none)
-        if making in self.open or not isinstance(defaults, Const) or not is_none(kwdefaults):
+        if assigned_free(code) is not None:
             return None
-        cells = self.cells(making) if cells is None else cells
-        if cells is None or assigned_free(_code(making)) is not None:
-            return None
-        recipes, arguments = self.together(making, cells)
-        own = ById(code.value) if is_generated(code.value) else code.value  # type: ignore[union-attr]
-        return Closure(own, ById(namespace.value), ById(defaults.value), recipes), arguments  # type: ignore[union-attr]
+        recipes, arguments = self.together(of, code, cells)
+        own = ById(code) if is_generated(code) else code
+        return Closure(own, ById(parts.namespace), ById(parts.defaults.value), recipes), arguments  # type: ignore[union-attr]
 
     def _derivative(self, making: Op) -> tuple[Recipe, list[Operand]] | None:
         if not all(isinstance(a, Const) and hashable(a.value) for a in making.args[1:]):
@@ -180,13 +135,77 @@ class _Finder:
         options = tuple(a.value for a in making.args[1:])  # type: ignore[union-attr]
         return Derivative(making.fn, function, options, making.kwnames), arguments
 
+    # -- what was made before
+
+    def _function(self, cell: Operand) -> Const | None:
+        """The function that a cell of the differentiated function's own holds. Not where code out of sight
+        runs, which may assign another one."""
+        own = self._cell(cell)
+        if own is None or not self.prepared.trusts_cells:
+            return None
+        found = resolve.cell_contents(own)
+        if not isinstance(found.type, T.Known) or type(found.type.value) is not FunctionType:
+            return None
+        if found.guard is None or any(self._assigns(op, own) for _, op in self.prepared.graph.ops()):
+            return None
+        self.prepared.assume(found.guard)
+        self.prepared.relies_on_cells = True
+        return Const(found.type.value)
+
+    def _cell(self, operand: Operand) -> CellType | None:
+        return operand.value if isinstance(operand, Const) else self.prepared.cells.get(operand)
+
+    def _assigns(self, op: Op, cell: CellType) -> bool:
+        """It sets the cell, or makes a function that does."""
+        if op.fn in (primitives.cell_set, primitives.cell_delete):
+            return self._cell(op.args[0]) is cell
+        if op.fn is not primitives.make_function:
+            return False
+        parts = parts_of(op)
+        cells, stored = self.cells(parts.closure), free_stores(parts.code)
+        if cells is None:
+            return bool(stored)
+        names = zip(cells, parts.code.co_freevars, strict=True)
+        return any(name in stored and self._cell(each) is cell for each, name in names)
+
+    def _known(self, function: Any) -> tuple[Recipe, list[Operand]] | None:
+        """One that lasts as it is; of another one, what it captured are arguments."""
+        if type(function) is not FunctionType or "__overdub__" in function.__dict__:
+            return None
+        if not made_at_run_time(function):
+            return Constant(ById(function)), []
+        if self.prepared.ruled is not None and self.prepared.ruled.ad_ruled(function):
+            return None
+        code, defaults, kwdefaults = function.__code__, function.__defaults__, function.__kwdefaults__
+        self.prepared.assume(CodeIs(function, code))
+        self.prepared.assume(DefaultsAre(function, defaults, dict(kwdefaults or {})))
+        given = map(Const, (defaults, kwdefaults or None, None, function.__closure__))
+        return self._closure(function, Parts(function.__globals__, code, *given))
+
+
+MAX_DEPTH = 16
+"""Functions that captured functions that captured functions, and so on."""
+
+
+class Parts(NamedTuple):
+    """What `primitives.make_function` makes a function of."""
+
+    namespace: dict[str, Any]
+    code: CodeType
+    defaults: Operand
+    kwdefaults: Operand
+    annotations: Operand
+    closure: Operand
+
+
+def parts_of(making: Op) -> Parts:
+    namespace, code, *rest = making.args
+    rest += [Const(None)] * (4 - len(rest))
+    return Parts(namespace.value, code.value, *rest)  # type: ignore[union-attr]
+
 
 def is_none(operand: Operand) -> bool:
     return isinstance(operand, Const) and operand.value is None
-
-
-def _code(making: Op) -> CodeType:
-    return making.args[1].value  # type: ignore[union-attr, no-any-return]
 
 
 # -- following -----------------------------------------------------------------------------------------------

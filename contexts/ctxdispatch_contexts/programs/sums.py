@@ -6,8 +6,9 @@
     a + b + c, later a + b + d      a + b once
 
 What the chain rule makes of a formula says most things several times, in another order each time. Products
-are never multiplied out, and like terms are joined where their signs are alike: no new cancellation comes in.
-A product is only ever replaced by one that the program computes as well: what overflows now did so before.
+are never multiplied out, and like terms are joined where their signs are alike. A product is only replaced by
+one that the program computes as well: where that overflows it did so before. Sums are added in another order,
+which is as good within rounding of their largest term; terms beyond 1e307 may overflow in it.
 
 Common factors and common pairs of terms are chosen greedily, as in Hosangadi, Fallah and Kastner (2006),
 *Optimizing polynomial expressions by algebraic factorization and common subexpression elimination*.
@@ -61,21 +62,26 @@ def _may_pay(block: Block) -> bool:
 
 # -- products ------------------------------------------------------------------------------------------------
 
-Factors = frozenset[tuple["Operand | float", int]]
+Factors = frozenset[tuple["Operand | float | str", int]]
 """How often each factor occurs; numbers that the program writes out, as numbers."""
 
 
-def _factors(op: Op, known: Mapping[Value, Counter[Operand | float]]) -> Counter[Operand | float]:
+def _factors(op: Op, known: Mapping[Value, Counter[Operand | float | str]]) -> Counter[Operand | float | str]:
     """Of a product, those of its operands that are products, too."""
-    found: Counter[Operand | float] = Counter()
+    found: Counter[Operand | float | str] = Counter()
     for a in op.args:
-        found.update([float(a.value)] if isinstance(a, Const) else known.get(a, [a]))
+        found.update([_number(a.value)] if isinstance(a, Const) else known.get(a, [a]))
     return found if found.total() <= MAX_FACTORS else Counter(op.args)
+
+
+def _number(value: float) -> float | str:
+    """A number as a factor: 0.0 and -0.0 are two."""
+    return float(value) or str(float(value))
 
 
 def _equal_products(block: Block) -> Iterator[tuple[Value, Operand]]:
     """Each product that has the factors of an earlier one, and that one."""
-    known: dict[Value, Counter[Operand | float]] = {}
+    known: dict[Value, Counter[Operand | float | str]] = {}
     first: dict[Factors, Value] = {}
     for op in block.ops:
         if op.fn is operator.mul and _is_float(op):
@@ -116,7 +122,7 @@ class _Collector:
         self.index = {r: i for i, op in enumerate(block.ops) for r in op.results}
         floats = [op for op in block.ops if op.fn in (*SUMS, operator.mul) and _is_float(op)]
         self.makers = {op.result: op for op in floats if op.reassoc}
-        self.factors: dict[Value, Counter[Operand | float]] = {}
+        self.factors: dict[Value, Counter[Operand | float | str]] = {}
         self.products: dict[Factors, Value] = {}
         for op in floats:
             if op.fn is operator.mul:
@@ -222,15 +228,15 @@ class _Collector:
     def _share_pairs(self) -> None:
         """What two sums have in common is computed once, the pair that saves most first."""
         while sum(math.comb(len(each.terms), 2) for each in self.sums) <= MAX_PAIRS:
-            places: dict[Pair, list[Sum]] = {}
+            places: dict[Pair, dict[Sum, None]] = {}
             for each in self.sums:
                 for pair in self._pairs(each):
-                    places.setdefault(pair, []).append(each)
+                    places.setdefault(pair, {})[each] = None
             gains = {p: gain(p, sums) for p, sums in places.items() if len(sums) > 1}
             best = max(gains, key=lambda p: gains[p], default=None)
             if best is None or gains[best] <= 0:
                 return
-            self._share(best, places[best])
+            self._share(best, list(places[best]))
 
     def _pairs(self, each: Sum) -> Iterator[Pair]:
         for first, second in combinations(each.terms, 2):

@@ -91,7 +91,7 @@ class Writer:
             if n == 1:
                 terms += alike
                 continue
-            positive = alike[0][1]
+            positive = any(plus for _, plus in alike)
             one = yield from self._chain([(a, s == positive) for a, s in alike], each, None)
             times = [one, one] if n == 2 else [Const(float(n)), one]
             fn = operator.add if n == 2 else operator.mul
