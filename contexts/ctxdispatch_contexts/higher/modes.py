@@ -34,7 +34,7 @@ from ctxdispatch_contexts.higher.arranging import (
     size,
     sizes,
 )
-from ctxdispatch_contexts.higher.pulling import COMPLEX, pulled_rows
+from ctxdispatch_contexts.higher.pulling import COMPLEX, pulled_containers, pulled_rows
 from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode, Program
@@ -260,8 +260,10 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     """A gradient, where the result is a number; else the sweep over all unit vectors at once."""
     prepared, settled, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
     y_type = _result_type(mode, prepared)
-    if not mode.has_aux and (y_type is T.Any or T.cls_of(y_type) in (tuple, list, dict)):
-        return _reverse_at_run_time(mode, source, types, cells)
+    contained = issubclass(T.cls_of(y_type) or object, (tuple, list, dict))
+    if not mode.has_aux and (contained or y_type is T.Any):
+        rows = pulled_containers if contained else pulled_rows
+        return _reverse_at_run_time(mode, source, types, cells, rows)
     if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
         gradient = ReverseMode(
             wrt=mode.wrt, split=False, single=mode.single, has_aux=mode.has_aux, leading=mode.leading
@@ -283,9 +285,10 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
 
 
 def _reverse_at_run_time(
-    mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]
-) -> Program:
-    """Where only run time knows what the result is: one pullback for each of its elements."""
+    mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any],
+    rows: Callable[..., Any],
+) -> Program:  # fmt: skip
+    """Where only run time knows what the result is, or what is in it: one pullback for each element."""
     pulled = ReverseMode(wrt=mode.wrt, leading=mode.leading)
     program = pulled.differentiate(source, types, cells, ADContext)
     for block in program.graph.blocks:
@@ -293,7 +296,7 @@ def _reverse_at_run_time(
             build = Builder(program.graph)
             build.enter(block)
             xs = [program.graph.params[i] for i in mode.wrt]
-            found = build.call(pulled_rows, block.terminator.value, Const(mode.wrt), *xs)
+            found = build.call(rows, block.terminator.value, Const(mode.wrt), *xs)
             block.terminator.value = _item(build, found, 0) if mode.single else found
     return program
 

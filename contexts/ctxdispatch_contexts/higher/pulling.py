@@ -15,11 +15,8 @@ COMPLEX = "jacrev needs a real result, and this function returned a complex arra
 
 def pulled_rows(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
     """Of (y, pullback), the Jacobians with respect to the arguments `xs`, which are at `wrt`: of y's shape
-    and then theirs; the gradients where y is a number; containers of them, where y is one."""
+    and then theirs; the gradients where y is a number."""
     y, pullback = pair
-    if isinstance(y, (tuple, list, dict)):
-        tree = pulled_tree(y, pullback, wrt, xs)
-        return tuple([_picked(y, tree, j) for j in range(len(wrt))])
     if not isinstance(y, np.ndarray) or y.ndim == 0:
         cotangents = pullback(scalar_seed(y))
         return tuple([cotangents[i] for i in wrt])
@@ -27,6 +24,13 @@ def pulled_rows(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
         raise DerivativeError(COMPLEX, user_position())
     every = [pullback(unit) for unit in basis(y)]
     return tuple([stacked([row[i] for row in every], y, x) for i, x in zip(wrt, xs, strict=True)])
+
+
+def pulled_containers(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
+    """The same for a container y: containers of Jacobians."""
+    y, pullback = pair
+    tree = pulled_tree(y, pullback, wrt, xs)
+    return tuple([_picked(y, tree, j) for j in range(len(wrt))])
 
 
 def pulled_tree(y: Any, pullback: Any, wrt: tuple[int, ...], xs: tuple[Any, ...]) -> Any:
@@ -67,4 +71,4 @@ def stacked(rows: list[Any], y: Any, x: Any) -> Any:
     return np.stack(rows).reshape(shape) if rows else np.zeros(shape, np.result_type(x))
 
 
-__all__ = ["COMPLEX", "pulled_rows"]
+__all__ = ["COMPLEX", "pulled_containers", "pulled_rows"]
