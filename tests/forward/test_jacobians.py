@@ -303,6 +303,6 @@ def test_results_in_containers_by_several_arguments():
 
 
 def test_more_primals_than_the_function_takes():
-    with pytest.raises(TypeError, match="too many positional arguments"):
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
         jvp(lambda x: x * x, (1.0, 2.0), (1.0, 1.0))
     assert jvp(lambda *a: a[0] * a[1], (2.0, 3.0), (1.0, 0.0))[1] == 3.0

@@ -64,13 +64,15 @@ def _check_arguments(f: Any, primals: Any, tangents: Any) -> None:
             f"there are {len(primals)} primals and {len(tangents)} tangents; give one tangent per primal",
             user_position(),
         )
-    if type(f) is FunctionType and len(primals) > f.__code__.co_argcount and not takes_any(f):
-        inspect.signature(f).bind(*primals)  # says what the call would say
+    if type(f) is FunctionType and not _takes(f, len(primals)):
+        f(*primals)  # raises the function's own error
 
 
-def takes_any(f: FunctionType) -> bool:
-    """f(*args)"""
-    return bool(f.__code__.co_flags & inspect.CO_VARARGS)
+def _takes(f: FunctionType, n: int) -> bool:
+    """So many positional arguments."""
+    code = f.__code__
+    least = code.co_argcount - len(f.__defaults__ or ())
+    return least <= n and (n <= code.co_argcount or bool(code.co_flags & inspect.CO_VARARGS))
 
 
 @maker(DualContext, lambda n, wrt, count=None, alone=False: ForwardMode(tuple(wrt), alone=alone))
