@@ -56,8 +56,29 @@ class CellContents:
         return [use.user for use in self._used[cell] if isinstance(use.user, Op)]
 
     def of(self, cell: Operand) -> tuple[Operand, Op] | None:
-        """What a cell holds, and the op that sets it to that: the only one. None where there are others, or
-        where somebody else may set it."""
+        """What a cell holds, and the op that sets it to that: the only one. None where there are others,
+        where somebody else may set it, and where it holds a function that reads it, which calls itself."""
+        found = self._set_once(cell)
+        return None if found is None or cell in self._captured(found[0]) else found
+
+    def _captured(self, content: Operand) -> set[Operand]:
+        """The cells of a function that is made here, and of the functions in them."""
+        found: set[Operand] = set()
+        work = [content]
+        while work:
+            maker = self.makers.get(work.pop())  # type: ignore[arg-type]
+            closure = maker.args[CLOSURE] if maker is not None and _has_closure(maker) else None
+            for cell in self._items(closure) - found:
+                found.add(cell)
+                held = self._set_once(cell)
+                work += [held[0]] if held is not None else []
+        return found
+
+    def _items(self, closure: Operand | None) -> set[Operand]:
+        maker = self.makers.get(closure)  # type: ignore[arg-type]
+        return set(maker.args) if maker is not None and maker.fn is prim.build_tuple else set()
+
+    def _set_once(self, cell: Operand) -> tuple[Operand, Op] | None:
         maker = self.makers.get(cell)  # type: ignore[arg-type]
         if not isinstance(cell, Value) or maker is None or maker.fn is not prim.make_cell:
             return None
@@ -97,12 +118,16 @@ CLOSURE = 5
 """Which argument of `make_function` the closure is: the last."""
 
 
+def _has_closure(maker: Op) -> bool:
+    return maker.fn is prim.make_function and len(maker.args) > CLOSURE
+
+
 def _only_reads(maker: object, closure: Op, cell: Value) -> bool:
     """A function that is made with this closure, and does not assign to the variable."""
     if not isinstance(maker, Op) or maker.fn is not prim.make_function or closure.result in maker.args[:-1]:
         return False
     code = maker.args[1]
-    if len(maker.args) < CLOSURE + 1 or not isinstance(code, Const):
+    if not _has_closure(maker) or not isinstance(code, Const):
         return False
     names = zip(closure.args, code.value.co_freevars, strict=True)
     return not any(c is cell and name in free_stores(code.value) for c, name in names)

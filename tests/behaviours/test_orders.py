@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from ctxdispatch import grad, jvp
-from ctxdispatch_contexts.reverse import DerivativeError
 
 pytestmark = pytest.mark.usefixtures("with_a_rule")
 
@@ -79,10 +78,7 @@ def capturing(x):
     return times(x) * times(1.0)  # 2 x^3 2 x
 
 
-AT_RUN_TIME = pytest.mark.xfail(raises=DerivativeError, strict=True, reason="calls at run time, swept")
-
-
-@pytest.mark.parametrize("mix", [pytest.param(m, marks=AT_RUN_TIME if m == "frfrf" else ()) for m in MIXES])
+@pytest.mark.parametrize("mix", MIXES)
 def test_function_that_captures(mix):
     k = len(mix)
     expected = 4.0 * falling(4, k) * 1.5 ** max(4 - k, 0)
