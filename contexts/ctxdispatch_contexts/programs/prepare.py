@@ -20,7 +20,7 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashab
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.cells import open_cells
+from ctxdispatch.passes.cells import free_stores, open_cells
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
@@ -52,6 +52,7 @@ from ctxdispatch_contexts.programs.objects import (
     set_by_code,
 )
 from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
+from ctxdispatch_contexts.programs.recipes import parts_of
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -156,12 +157,23 @@ def prepare_trusting(
         return prepare(graph, types, cells, has_rule, untrusted, frozen, trusts_cells), own
 
     found, own = prepared(types, frozenset())
+    if found.relies_on_cells and _sets_cells(found.graph):
+        found, own = prepared(types, frozenset(), trusts_cells=False)
     if found.foreign:
         untrusted = assigned_globals(found.graph)
         if untrusted or found.relies_on_cells or any(map(has_held, types)):
             types = [without_held(t) for t in types]
             found, own = prepared(types, untrusted, trusts_cells=False)
     return found, types, own
+
+
+def _sets_cells(graph: Graph) -> bool:
+    """The program, with all that was inlined, assigns to a captured variable, or makes what does."""
+    return any(
+        op.fn in (primitives.cell_set, primitives.cell_delete)
+        or (op.fn is primitives.make_function and free_stores(parts_of(op).code))
+        for _, op in graph.ops()
+    )
 
 
 def held_names(graph: Graph) -> set[Any]:
