@@ -326,7 +326,7 @@ def bend_that_assigns(how):
 )  # fmt: skip
 @pytest.mark.xfail(
     raises=AssertionError, strict=False,
-    reason="a captured variable that code out of sight assigns is taken to be what it was at first (3.12, 3.13)",
+    reason="a captured variable that code out of sight assigns is taken to be what it was (3.12, 3.13)",
 )  # fmt: skip
 @pytest.mark.parametrize("mode", [grad, lambda f: lambda p: jvp(f, (p,), (1.0,))[1]], ids=["grad", "jvp"])
 def test_a_captured_function_that_is_replaced_meanwhile(how, mode):
