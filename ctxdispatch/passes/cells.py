@@ -10,7 +10,6 @@ A cell that nobody reads any more goes; so nothing is left of one whose function
 from __future__ import annotations
 
 import dis
-import functools
 from collections.abc import Iterator
 from types import CodeType
 
@@ -133,16 +132,27 @@ def _only_reads(maker: object, closure: Op, cell: Value) -> bool:
     return not any(c is cell and name in free_stores(code.value) for c, name in names)
 
 
-@functools.lru_cache(maxsize=1024)
 def free_stores(code: CodeType) -> frozenset[str]:
     """The variables of enclosing functions that this code, or a function in it, assigns to."""
-    inner = [name for c in code.co_consts if isinstance(c, CodeType) for name in free_stores(c)]
-    return frozenset((*_stored(code), *inner)) & frozenset(code.co_freevars)
+    inner = [name for c in inner_codes(code) for name in free_stores(c)]
+    return frozenset((*_arguments(code, "STORE_DEREF", "DELETE_DEREF"), *inner)) & frozenset(code.co_freevars)
 
 
-def _stored(code: CodeType) -> Iterator[str]:
-    stores = ("STORE_DEREF", "DELETE_DEREF")
-    return (str(i.argval) for i in dis.get_instructions(code) if i.opname in stores)
+def global_stores(code: CodeType) -> frozenset[str]:
+    """The global variables that this code, or a function in it, assigns to."""
+    inner = [name for c in inner_codes(code) for name in global_stores(c)]
+    return frozenset((*_arguments(code, "STORE_GLOBAL", "DELETE_GLOBAL"), *inner))
+
+
+def inner_codes(code: CodeType) -> Iterator[CodeType]:
+    """Of the functions and classes in it."""
+    return (c for c in code.co_consts if isinstance(c, CodeType))
+
+
+def _arguments(code: CodeType, *opnames: str) -> Iterator[str]:
+    if {dis.opmap[name] for name in opnames}.isdisjoint(code.co_code[::2]):
+        return iter(())
+    return (str(i.argval) for i in dis.get_instructions(code) if i.opname in opnames)
 
 
 def _last(content: Operand, replaced: dict[Value, Operand]) -> Operand:

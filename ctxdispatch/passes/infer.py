@@ -78,6 +78,9 @@ class Inference:
 GlobalName = tuple[int, str]
 """The identity of a namespace, and a name in it."""
 
+Variable = GlobalName | int
+"""A global name, or the identity of a cell."""
+
 
 def infer(
     graph: Graph,
@@ -86,13 +89,13 @@ def infer(
     cells: Sequence[Type | Cell] = (),
     call_type: CallType | None = None,
     trust: bool = False,
-    untrusted: Set[GlobalName] = frozenset(),
+    untrusted: Set[Variable] = frozenset(),
     frozen: bool = False,
 ) -> Inference:
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
     contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so
     looks at `Inference.foreign` himself, once he has inlined what he can. Nothing is taken for granted about
-    `untrusted` globals: such code may assign to them. `frozen`: the numbers that variables of the module and
+    `untrusted` variables: they change meanwhile. `frozen`: the numbers that variables of the module and
     of functions around hold are taken for constants, too."""
     run = Run(graph, argtypes, cells, call_type, untrusted, frozen).run()
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
@@ -119,7 +122,7 @@ class Run:
 
     def __init__(
         self, graph: Graph, argtypes: Sequence[Type], cells: Sequence[Type | Cell],
-        call_type: CallType | None, untrusted: Set[GlobalName], frozen: bool,
+        call_type: CallType | None, untrusted: Set[Variable], frozen: bool,
     ) -> None:  # fmt: skip
         self.graph = graph
         self.frozen = frozen
@@ -138,8 +141,8 @@ class Run:
         self.readers: dict[Value, list[Block]] = {}
         self.lists = Lists(self)
         self.contents: dict[Value, Type] = {}  # of cells made here
-        self.stored: set[GlobalName] = set(untrusted)
-        self.shared_cells: set[Anything] = set()
+        self.stored: set[Variable] = set(untrusted)
+        self.shared_cells: set[Anything] = set(untrusted)
         self._scan()
 
     # -- the graph as it is ----------------------------------------------------------------------------------

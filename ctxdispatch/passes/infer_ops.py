@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import CellType as Cell
+from types import ModuleType
 from typing import TYPE_CHECKING
 from typing import Any as Anything
 
@@ -50,12 +51,21 @@ def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
         run.lists.keep_all(op.args, args)
         run.raise_type(op.result, Any)
         return
+    if _changes(run, args[0], name):
+        run.note(op, resolve.UNKNOWN)
+        return
     found = resolve.attribute(args[0], name, run.path(op.args[0]))
     if found is resolve.UNKNOWN and not isinstance(args[0], Known):
         run.lists.foreign = True
     if found.type is Any:
         run.lists.keep(op.args[0], args[0])
     run.note(op, found)
+
+
+def _changes(run: Run, owner: Type, name: str) -> bool:
+    """A variable of a module that is not trusted."""
+    module = owner.value if isinstance(owner, Known) else None
+    return isinstance(module, ModuleType) and (id(vars(module)), name) in run.stored
 
 
 def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:

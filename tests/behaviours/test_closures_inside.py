@@ -236,7 +236,7 @@ def test_a_local_function_that_calls_itself():
 
         return grad(lambda x: power(x, 3))(0.5) * 2.0
 
-    with pytest.raises(MutationError, match="a function that calls itself"):
+    with pytest.raises(DerivativeError, match="calls? (itself|themselves)"):
         grad(f)(np.array([2.0]))
 
 
@@ -272,71 +272,6 @@ def test_functions_that_the_differentiated_function_captured(mode):
     assert mode(bend)(p) == pytest.approx(3 * before)
     local = cubic
     assert mode(bend)(p) == pytest.approx([1.2, 1.2])
-
-
-def bend_that_assigns(how):
-    """A function that captured another one, and has it replaced half way."""
-
-    def first(q, x):
-        return q * x * x
-
-    def second(q, x):
-        return q * q * x * x * x
-
-    local = first
-
-    def replace(*_):
-        nonlocal local
-        local = second
-        return 1
-
-    class Replacing:
-        def __len__(self):
-            return replace()
-
-        @property
-        def length(self):
-            return replace()
-
-    steps = {
-        "a direct call": replace,
-        "through another function": lambda: replace(),
-        "from a table": lambda: {"r": replace}["r"](),
-        "as a key": lambda: sorted([1, 2], key=replace),
-        "by map": lambda: list(map(replace, [1])),
-        "by a special method": lambda: len(Replacing()),
-        "by a property": lambda: Replacing().length,
-    }
-    step = steps[how]
-
-    def bend(p):
-        before = grad(lambda x: local(p, x))(0.2)
-        step()
-        return before + 10 * grad(lambda x: local(p, x))(0.2)
-
-    return bend
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        "a direct call", "through another function", "from a table", "as a key", "by map",
-        "by a special method", "by a property",
-    ],
-)  # fmt: skip
-@pytest.mark.xfail(
-    raises=AssertionError, strict=False,
-    reason="a captured variable that code out of sight assigns is taken to be what it was (3.12, 3.13)",
-)  # fmt: skip
-@pytest.mark.parametrize("mode", [grad, lambda f: lambda p: jvp(f, (p,), (1.0,))[1]], ids=["grad", "jvp"])
-def test_a_captured_function_that_is_replaced_meanwhile(how, mode):
-    """Which one is called, only run time knows: right or refused, and never the one that was there at first
-    (that would give 4.4)."""
-    try:
-        found = mode(bend_that_assigns(how))(0.7)
-    except DerivativeError:
-        return
-    assert found == pytest.approx(2.08)
 
 
 def test_a_captured_function_of_other_code():

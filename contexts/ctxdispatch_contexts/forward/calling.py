@@ -25,7 +25,7 @@ from ctxdispatch_contexts.forward.containers import FUNCTION_PARTS, content
 from ctxdispatch_contexts.forward.places import tangent_at, value_at
 from ctxdispatch_contexts.forward.program import ForwardMode
 from ctxdispatch_contexts.forward.unfold import Unfolded, refuse_defaults, unfold
-from ctxdispatch_contexts.programs.closures import code_entry, generated_entry
+from ctxdispatch_contexts.programs.closures import closure_entry, generated_entry
 from ctxdispatch_contexts.programs.entry_keys import HOLE, holes
 from ctxdispatch_contexts.programs.entry_table import BUILTIN_METHODS, DESCRIPTORS, call_entry
 from ctxdispatch_contexts.programs.errors import MutationError, RunTime, described, user_position
@@ -144,8 +144,7 @@ def entry_of_unfolded(context: Any, found: Unfolded, wrt: tuple[int, ...], block
     if found.captured is None:
         return call_entry(context, function, holes(len(found.paths)), names, mode).function
     n = len(found.paths) - found.captured - len(names)
-    defaults = (None, None) if found.bound else (function.__defaults__, function.__kwdefaults__)
-    return code_entry(context, mode, function.__code__, function.__globals__, n, names, defaults).function
+    return closure_entry(context, mode, function, n, names, bound=found.bound).function
 
 
 # -- what has no entry ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Graph, Op, Operand, Return, Value, hashable
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, hashable
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.forward.dual import Dual
@@ -108,9 +108,9 @@ class Stores:
         return not sites.isdisjoint(self.lost.objects.reach(value))
 
     def _is_refused(self, op: Op) -> bool:
-        if op.fn is primitives.store_global:
-            return op.args[2] in self.varied and self.lost.lost(op)
         target = changed(op)
+        if op.fn is primitives.store_global or isinstance(target, Const):
+            return self.lost.lost(op)
         if target is None or may_rebind(op) or not self._concerns(op, target):
             return False
         if not self._follows(op):
@@ -166,12 +166,10 @@ def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], boo
     """Whether something may be changed by another name than that by which it is read. (The lists that sweeps
     keep have one name: to look at them all takes long.)"""
     space = str((graph.namespace or {}).get("__name__", ""))
-    if space == CALLS and any(_target(op) in graph.params for op in stores):
-        return True
-    if space.startswith(OURS):
-        return False  # the rules of this package have one name for what they change
     if any(op.fn is primitives.store_global for _, op in graph.ops()):
         return True
+    if space.startswith(OURS) and space != CALLS:
+        return False  # the rules of this package have one name for what they change
     if any(op.fn in INPLACE for op in stores if hashable(op.fn)):
         return True  # what it changes has no tangent yet, if only what is added varies
     shared = {

@@ -1,17 +1,20 @@
-"""Variables that functions share: which ones code assigns to, of the functions around it or of its module;
-which are bound."""
+"""Variables that functions share, of a module or of a function around them: which ones change while a program
+runs, because it assigns to them, or because code out of sight may; which are bound."""
 
 from __future__ import annotations
 
-import dis
-from collections.abc import Iterator
-from types import CellType, CodeType, FunctionType
+import builtins
+import gc
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph
-from ctxdispatch.passes.cells import free_stores
-from ctxdispatch.passes.infer import GlobalName
+from ctxdispatch.ir.graph import Const, Graph, Value
+from ctxdispatch.passes import guards as g
+from ctxdispatch.passes.cells import free_stores, global_stores, inner_codes
+from ctxdispatch.passes.infer import Variable
 
 
 def assigned_free(code: CodeType) -> str | None:
@@ -19,26 +22,83 @@ def assigned_free(code: CodeType) -> str | None:
     return min(free_stores(code), default=None)
 
 
-def assigned_globals(graph: Graph) -> frozenset[GlobalName]:
-    """The global variables that `graph` reads and that functions of their modules assign to."""
+def relied_on(guards: Iterable[g.Guard]) -> dict[Variable, Any]:
+    """The variables whose contents a program takes for granted, each with its namespace or cell."""
+    found: dict[Variable, Any] = {}
+    for guard in guards:
+        match guard:
+            case g.CellIs(cell=cell) | g.CellType(cell=cell):
+                found[id(cell)] = cell
+            case g.PathIs() | g.PathType():
+                found.update(_along(guard.namespace, guard.path))
+            case g.AttrIs(owner=ModuleType() as module):
+                found[id(vars(module)), guard.name] = vars(module)
+    return found
+
+
+def _along(namespace: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Variable, dict[str, Any]]]:
+    """The variables that `a.b.c` reads, as far as modules go."""
+    for name in path:
+        yield (id(namespace), name), namespace
+        owner = namespace.get(name)
+        if not isinstance(owner, ModuleType):
+            return
+        namespace = vars(owner)
+
+
+def assigned_in(graph: Graph, cells: Mapping[Value, CellType]) -> Iterator[Variable]:
+    """The variables that a program itself assigns to. `cells`: its own."""
+    for _, op in graph.ops():
+        if op.fn in (primitives.cell_set, primitives.cell_delete):
+            target = op.args[0]
+            cell = target.value if isinstance(target, Const) else cells.get(target)
+            if cell is not None:
+                yield id(cell)
+        elif op.fn in (primitives.store_global, primitives.delete_global):
+            namespace, name = op.args[:2]
+            if isinstance(namespace, Const) and isinstance(name, Const):
+                yield id(namespace.value), name.value
+
+
+def assigned_out_of_sight(variables: Mapping[Variable, Any]) -> set[Variable]:
+    """Those of the variables to which a function assigns that there is, or that a running one may make."""
+    spaces = {key[0] for key in variables if isinstance(key, tuple)} - {id(vars(builtins))}
+    running = list(_running_codes())
+    found: set[Variable] = set()
+    for f in _functions() if variables else ():
+        space, code = id(f.__globals__), f.__code__
+        if space in spaces:
+            found.update((space, name) for name in global_stores(code))
+        for cell, name in zip(f.__closure__ or (), code.co_freevars, strict=False):
+            if id(cell) in variables and id(cell) not in found and _may_assign(code, name, running):
+                found.add(id(cell))
+    return found & variables.keys()
+
+
+def _functions() -> Iterator[FunctionType]:
+    return (each for each in gc.get_objects() if type(each) is FunctionType)
+
+
+def _may_assign(code: CodeType, name: str, running: Iterable[CodeType]) -> bool:
+    """This code, or other code in the running function that has the variable."""
+    if name in free_stores(code):
+        return True
+    owners = (c for c in running if name in c.co_cellvars and any(code is i for i in inner_codes(c)))
+    return any(name in free_stores(inner) for owner in owners for inner in inner_codes(owner))
+
+
+def _running_codes() -> Iterator[CodeType]:
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        yield frame.f_code
+
+
+def reads_changing_global(graph: Graph) -> bool:
+    """`graph` reads a global variable that some function of its module assigns to."""
     reads = [op.args for _, op in graph.ops() if op.fn is primitives.load_global]
     pairs = [(a.value, b.value) for a, b in reads if isinstance(a, Const) and isinstance(b, Const)]
-    names = {(id(namespace), name): namespace for namespace, name in pairs}
-    return frozenset(key for key, namespace in names.items() if assigned_by_functions(namespace, key[1]))
-
-
-def assigned_by_functions(namespace: dict[str, Any], name: str) -> bool:
-    """Whether a function of a module, or a method of a class in it, assigns to this global of the module."""
-    found = [v for v in namespace.values() if isinstance(v, (FunctionType, type))]
-    functions = [f for v in found for f in (vars(v).values() if isinstance(v, type) else (v,))]
-    codes = [f.__code__ for f in functions if isinstance(f, FunctionType) and f.__globals__ is namespace]
-    return any(_assigns(code, name) for code in codes)
-
-
-def _assigns(code: CodeType, name: str) -> bool:
-    if name in code.co_names and name in _arguments(code, ("STORE_GLOBAL",)):
-        return True
-    return any(_assigns(inner, name) for inner in code.co_consts if isinstance(inner, CodeType))
+    return bool(assigned_out_of_sight({(id(namespace), name): namespace for namespace, name in pairs}))
 
 
 def is_empty(cell: CellType) -> bool:
@@ -48,7 +108,3 @@ def is_empty(cell: CellType) -> bool:
     except ValueError:
         return True
     return False
-
-
-def _arguments(code: CodeType, opnames: tuple[str, ...]) -> Iterator[str]:
-    return (str(i.argval) for i in dis.get_instructions(code) if i.opname in opnames)

@@ -7,7 +7,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.original import is_generated
-from ctxdispatch_contexts.programs.assigned import is_empty
+from ctxdispatch_contexts.programs.assigned import assigned_free, is_empty
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import ById
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
@@ -33,11 +33,24 @@ def code_entry(
     kwnames: tuple[str, ...] = (), defaults: tuple[Any, Any] = (None, None),
     captured: tuple[Recipe | None, ...] = (),
 ) -> Entry:  # fmt: skip
+    """DerivativeError where the code assigns to what its functions have captured: arguments are copies."""
+
+    def make() -> Entry:
+        _refuse_assigned(code)
+        return Entry(ClosureSource(code, namespace, n, kwnames, *defaults, captured), mode, context)
+
     own: Any = ById(code) if is_generated(code) else code  # its constants may be slices
     key = (context, mode, own, ById(namespace), n, kwnames, captured, *map(ById, defaults))
-    return _entries.get_or_make(
-        key, lambda: Entry(ClosureSource(code, namespace, n, kwnames, *defaults, captured), mode, context)
-    )
+    return _entries.get_or_make(key, make)
+
+
+def _refuse_assigned(code: CodeType) -> None:
+    if (name := assigned_free(code)) is not None:
+        raise DerivativeError(
+            f"{code.co_qualname} assigns to {name!r}, a variable of the function around it (`nonlocal`); "
+            "return the new value instead",
+            user_position(),
+        )
 
 
 def generated_entry(context: Any, mode: Mode, callee: FunctionType) -> Entry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +32,7 @@ class MutationError(DerivativeError):
 _OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
 
 
-_OWN_FILES = tuple(str(Path(file).parent) for file in (ctxdispatch.__file__, ctxdispatch_contexts.__file__))
+_OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, ctxdispatch_contexts))
 
 
 def user_position() -> str | None:
@@ -88,6 +89,14 @@ class Refusal(Opaque):
 
     def __call__(self, *operands: Any, **keywords: Any) -> Any:
         at = self.position
-        known = at is not None and at.line and not at.filename.startswith(_OWN_FILES)
-        where = str(at) if known else user_position()
-        raise self.error(self.message.format(types=", ".join(type(o).__name__ for o in operands)), where)
+        message = self.message.format(types=", ".join(type(o).__name__ for o in operands))
+        if at is not None and at.filename.startswith(_OWN_FILES):
+            raise self.error(_AGAIN.format(message.partition(";")[0]), user_position())
+        raise self.error(message, str(at) if at is not None and at.line else user_position())
+
+
+_AGAIN = (
+    "a derivative that is taken here is to be differentiated once more, and goes by functions that only run "
+    "time knows (local ones that call themselves or that a branch chooses, functions in containers); make "
+    "them functions of the module, and pass what they capture as arguments (what is missing: {})"
+)

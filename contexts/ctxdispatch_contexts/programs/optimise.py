@@ -13,7 +13,7 @@ from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch.passes.infer import GlobalName, infer
+from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch_contexts.programs.signs import carry_signs
 from ctxdispatch_contexts.programs.sums import collect_terms
 
@@ -34,7 +34,7 @@ def loosen(graph: Graph, primal: Container[Op]) -> None:
 
 
 def optimise(
-    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], untrusted: Set[GlobalName]
+    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], untrusted: Set[Variable]
 ) -> list[Guard]:
     """Improve a derivative program in place. What that takes for granted is returned."""
     guards: list[Guard] = []

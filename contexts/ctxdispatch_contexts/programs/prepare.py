@@ -20,15 +20,15 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashab
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.cells import free_stores, open_cells
+from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
-from ctxdispatch.passes.infer import GlobalName, infer
+from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.assigned import assigned_globals
+from ctxdispatch_contexts.programs.assigned import assigned_in, assigned_out_of_sight, relied_on
 from ctxdispatch_contexts.programs.derived import (
     SPELLED_OUT,
     chain_of,
@@ -52,7 +52,6 @@ from ctxdispatch_contexts.programs.objects import (
     set_by_code,
 )
 from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
-from ctxdispatch_contexts.programs.recipes import parts_of
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -72,14 +71,12 @@ class Prepared:
     return_type: T.Type = T.Any
     foreign: bool = False
     """Code that is not in the graph may change what the arguments hold."""
-    untrusted: Set[GlobalName] = frozenset()
+    untrusted: Set[Variable] = frozenset()
+    """What they hold may be something else a moment later."""
     frozen: bool = False
     """Numbers that variables hold are constants: `infer`."""
     cells: dict[Value, Any] = field(default_factory=dict)
     """The function's own, by what stands for them in the graph."""
-    trusts_cells: bool = True
-    """The functions that these hold are what they hold while the program runs."""
-    relies_on_cells: bool = False
     maker: dict[Value, Op] = field(default_factory=dict)
     ruled: Any = None
     """The context whose rules come before everything."""
@@ -105,7 +102,7 @@ class Prepared:
         return waiting
 
     def __post_init__(self) -> None:
-        self.returns = Returns(lifted, self.assume)
+        self.returns = Returns(lifted, self.assume, self.untrusted)
 
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
@@ -115,14 +112,12 @@ class Prepared:
 
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
-    untrusted: Set[GlobalName] = frozenset(), frozen: bool = False, trusts_cells: bool = True,
+    untrusted: Set[Variable] = frozenset(), frozen: bool = False,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
-    `untrusted`: globals that code out of sight may assign to."""
-    prepared = Prepared(graph)
-    prepared.untrusted, prepared.frozen = untrusted, frozen
-    prepared.cells = dict(zip(graph.cells, cells, strict=False))
-    prepared.trusts_cells = trusts_cells
+    `untrusted`: the variables that change while it runs."""
+    own = dict(zip(graph.cells, cells, strict=False))
+    prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, cells=own)
     prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
     open_cells(graph)
@@ -146,34 +141,27 @@ def prepare_trusting(
     source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any],
     has_rule: Callable[[Any], bool], *, stub: bool = False, frozen: bool = False,
 ) -> tuple[Prepared, Sequence[T.Type], Op | None]:  # fmt: skip
-    """Prepare the graph that `source` gives; once more, taking less for granted, where code out of sight may
-    change what its arguments hold. `stub`: the graph is one call, which is the third result."""
-
-    def prepared(
-        types: Sequence[T.Type], untrusted: Set[GlobalName], trusts_cells: bool = True
-    ) -> tuple[Prepared, Op | None]:
+    """Prepare the graph that `source` gives; again, taking less for granted, as long as what it relies on may
+    change while it runs: what its arguments or variables hold. `stub`: the graph is one call, which is the
+    third result."""
+    untrusted: Set[Variable] = frozenset()
+    while True:
         graph = source()
         own = graph.entry.ops[-1] if stub else None
-        return prepare(graph, types, cells, has_rule, untrusted, frozen, trusts_cells), own
-
-    found, own = prepared(types, frozenset())
-    if found.relies_on_cells and _sets_cells(found.graph):
-        found, own = prepared(types, frozenset(), trusts_cells=False)
-    if found.foreign:
-        untrusted = assigned_globals(found.graph)
-        if untrusted or found.relies_on_cells or any(map(has_held, types)):
-            types = [without_held(t) for t in types]
-            found, own = prepared(types, untrusted, trusts_cells=False)
-    return found, types, own
+        found = prepare(graph, types, cells, has_rule, untrusted, frozen)
+        changing = untrusted | _changing(found)
+        unknown = found.foreign and any(map(has_held, types))
+        if changing == untrusted and not unknown:
+            return found, types, own
+        untrusted = changing
+        types = [without_held(t) for t in types] if found.foreign else types
 
 
-def _sets_cells(graph: Graph) -> bool:
-    """The program, with all that was inlined, assigns to a captured variable, or makes what does."""
-    return any(
-        op.fn in (primitives.cell_set, primitives.cell_delete)
-        or (op.fn is primitives.make_function and free_stores(parts_of(op).code))
-        for _, op in graph.ops()
-    )
+def _changing(prepared: Prepared) -> Set[Variable]:
+    """What the program relies on, and what does not stay as it is while that runs."""
+    relied = relied_on(prepared.guards.values())
+    own = relied.keys() & set(assigned_in(prepared.graph, prepared.cells))
+    return own | assigned_out_of_sight(relied) if prepared.foreign else own
 
 
 def held_names(graph: Graph) -> set[Any]:

@@ -13,7 +13,7 @@ what that captured, `p`, is the argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from types import CellType, CodeType, FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.bytecode.original import is_generated
@@ -21,7 +21,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import resolve
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.cells import CellContents, free_stores
+from ctxdispatch.passes.cells import CellContents
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.derived import is_maker
@@ -138,35 +138,15 @@ class _Finder:
     # -- what was made before
 
     def _function(self, cell: Operand) -> Const | None:
-        """The function that a cell of the differentiated function's own holds. Not where code out of sight
-        runs, which may assign another one."""
-        own = self._cell(cell)
-        if own is None or not self.prepared.trusts_cells:
+        """The function that a cell of the differentiated function's own holds."""
+        own = cell.value if isinstance(cell, Const) else self.prepared.cells.get(cell)
+        if own is None or id(own) in self.prepared.untrusted:
             return None
         found = resolve.cell_contents(own)
         if not isinstance(found.type, T.Known) or type(found.type.value) is not FunctionType:
             return None
-        if found.guard is None or any(self._assigns(op, own) for _, op in self.prepared.graph.ops()):
-            return None
         self.prepared.assume(found.guard)
-        self.prepared.relies_on_cells = True
         return Const(found.type.value)
-
-    def _cell(self, operand: Operand) -> CellType | None:
-        return operand.value if isinstance(operand, Const) else self.prepared.cells.get(operand)
-
-    def _assigns(self, op: Op, cell: CellType) -> bool:
-        """It sets the cell, or makes a function that does."""
-        if op.fn in (primitives.cell_set, primitives.cell_delete):
-            return self._cell(op.args[0]) is cell
-        if op.fn is not primitives.make_function:
-            return False
-        parts = parts_of(op)
-        cells, stored = self.cells(parts.closure), free_stores(parts.code)
-        if cells is None:
-            return bool(stored)
-        names = zip(cells, parts.code.co_freevars, strict=True)
-        return any(name in stored and self._cell(each) is cell for each, name in names)
 
     def _known(self, function: Any) -> tuple[Recipe, list[Operand]] | None:
         """One that lasts as it is; of another one, what it captured are arguments."""

@@ -5,7 +5,7 @@ fact(x: float, n: int)  =  1.0 | x * fact(x, n)   ->   Never, then float, then f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from types import FunctionType
 from typing import Any
 
@@ -15,7 +15,7 @@ from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, Guard
 from ctxdispatch.passes.held import without_held
-from ctxdispatch.passes.infer import infer
+from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch_contexts.programs.derived import entry_of
 
 MAX_ROUNDS, MAX_DEPTH = 5, 8
@@ -24,8 +24,11 @@ MAX_ROUNDS, MAX_DEPTH = 5, 8
 class Returns:
     """Serves `infer` as its `call_type`. What the answers rest on goes to `assume`."""
 
-    def __init__(self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None]) -> None:
-        self.lifted, self.assume = lifted, assume
+    def __init__(
+        self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
+        untrusted: Set[Variable],
+    ) -> None:  # fmt: skip
+        self.lifted, self.assume, self.untrusted = lifted, assume, untrusted
         self.known: dict[tuple[FunctionType, tuple[T.Type, ...]], T.Type] = {}
         self.depth = 0
 
@@ -62,7 +65,8 @@ class Returns:
             graph = clone(self.lifted(function))
         except UnsupportedSyntax:
             return T.Any
-        inference = infer(graph, types, cells=function.__closure__ or (), call_type=self)
+        cells = function.__closure__ or ()
+        inference = infer(graph, types, cells=cells, call_type=self, untrusted=self.untrusted)
         self.assume(CodeIs(function, function.__code__))
         for guard in inference.guards:
             self.assume(guard)

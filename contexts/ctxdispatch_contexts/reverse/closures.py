@@ -7,9 +7,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.bytecode.original import is_generated
-from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.closures import bind_defaults, closure_entry, contents, generated_entry
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.cotangents import accumulate, entries_of
 from ctxdispatch_contexts.reverse.defaults import DEFAULTS, KWDEFAULTS, UNKNOWN
 from ctxdispatch_contexts.reverse.program import CALL, WITHIN
@@ -17,12 +15,6 @@ from ctxdispatch_contexts.reverse.program import CALL, WITHIN
 
 def call_closure(context: Any, callee: FunctionType, args: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
     """(y, pullback) of callee(*args): what the function captured, and its defaults, are arguments."""
-    if (name := assigned_free(callee.__code__)) is not None:
-        raise DerivativeError(
-            f"{callee.__qualname__} assigns to {name!r}, a variable of the function around it (`nonlocal`); "
-            "return the new value instead",
-            user_position(),
-        )
     found = bind_defaults(callee, args, kwnames)
     values, names, places = found or (args, kwnames, tuple(range(len(args))))
     if is_generated(callee.__code__):

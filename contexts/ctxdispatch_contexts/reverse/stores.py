@@ -22,7 +22,7 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Retu
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
 from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects, Sites, is_outside, runs_python
-from ctxdispatch_contexts.programs.assigned import assigned_globals
+from ctxdispatch_contexts.programs.assigned import reads_changing_global
 from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.operands import operand_type
@@ -171,6 +171,8 @@ class LostStores:
         target = changed(op)
         if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
             return False
+        if isinstance(target, Const):  # a class or module
+            return self.inner or len(op.args) < 3 or self._global_is_read(op.args[1])
         sites = self.objects.loose(self.objects.of(target))
         if stands_in(op):  # it changes tangents too
             sites = sites.union(*[self.objects.loose(self.objects.of(a)) for a in op.args])
@@ -183,12 +185,9 @@ class LostStores:
         return any(self._seen_elsewhere(op, target, site) for site in sites)
 
     def _global_is_read(self, name: Operand) -> bool:
-        """Here, or by code that we do not see."""
-        assert isinstance(name, Const)
+        """A variable of a module, or an attribute of a class: here, or by code that we do not see."""
         return any(
-            (isinstance(op.args[1], Const) and op.args[1].value == name.value)
-            if op.fn is primitives.load_global
-            else runs_python(op)
+            _same_name(op.args[1], name) if op.fn in (primitives.load_global, getattr) else runs_python(op)
             for _, op in self.graph.ops()
         )
 
@@ -268,8 +267,11 @@ class LostStores:
 
     @functools.cached_property
     def _changing_globals(self) -> bool:
-        """The program reads a global variable that some function of its module assigns to."""
-        return bool(assigned_globals(self.graph))
+        return reads_changing_global(self.graph)
+
+
+def _same_name(a: Operand, b: Operand) -> bool:
+    return not (isinstance(a, Const) and isinstance(b, Const)) or a.value == b.value
 
 
 # -- stale ---------------------------------------------------------------------------------------------------
