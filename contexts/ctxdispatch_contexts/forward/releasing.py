@@ -10,6 +10,7 @@ import numpy as np
 from ctxdispatch.passes import effects
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.forward.tangents import zeros_block
+from ctxdispatch_contexts.programs.containers import rebuild
 
 
 def apart(tangent: Any, value: Any, k: int | None = None) -> Any:
@@ -19,15 +20,9 @@ def apart(tangent: Any, value: Any, k: int | None = None) -> Any:
         isinstance(value, np.ndarray) and value.dtype.kind in "fc"
     ):
         return _own(tangent, value, k)
-    if isinstance(value, tuple) and hasattr(type(value), "_fields"):
-        return (
-            None
-            if tangent is None
-            else type(value)(*(apart(d, v, k) for d, v in zip(tangent, value, strict=True)))
-        )
     if isinstance(value, (tuple, list)):
         parts = [None] * len(value) if tangent is None else tangent
-        return type(value)([apart(d, v, k) for d, v in zip(parts, value, strict=True)])
+        return rebuild(value, [apart(d, v, k) for d, v in zip(parts, value, strict=True)])
     if isinstance(value, dict):
         return {key: apart(None if tangent is None else tangent.get(key), v, k) for key, v in value.items()}
     if isinstance(value, Dual):

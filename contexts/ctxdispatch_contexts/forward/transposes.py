@@ -22,6 +22,7 @@ from ctxdispatch_contexts.forward import (
     tangents,
     walking,
 )
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.reverse import cotangents, fitting
 from ctxdispatch_contexts.reverse import walking as backward
 
@@ -160,7 +161,7 @@ def present(bars: Any, tangent: dict[Any, Any]) -> Any:
 
 def like(sequence: Any, g: Any) -> Any:
     whole = cotangents.whole(g, sequence)
-    return None if whole is None else cotangents.rebuild(sequence, list(whole))
+    return None if whole is None else rebuild(sequence, list(whole))
 
 
 def part(g: Any, name: str, tangent: Any) -> Any:
@@ -172,7 +173,7 @@ def unfilled(g: Any, tangent: Any) -> Any:
     if tangent is None or g is None:
         return None
     if isinstance(tangent, (list, tuple)):
-        return cotangents.rebuild(tangent, [unfilled(a, b) for a, b in zip(g, tangent, strict=True)])
+        return rebuild(tangent, [unfilled(a, b) for a, b in zip(g, tangent, strict=True)])
     return g
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from ctxdispatch.dispatch import overdub
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch_contexts.forward.dual import Dual
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import ADContext
 from ctxdispatch_contexts.reverse.calling import by_rule
@@ -124,10 +125,7 @@ def mapped(leaf: Any, *trees: Any) -> Any:
     if any(t is None for t in others) or first is None:
         return None
     if isinstance(first, (tuple, list)):
-        items = [mapped(leaf, *each) for each in zip(*trees, strict=True)]
-        if hasattr(first, "_fields"):
-            return type(first)(*items)
-        return tuple(items) if isinstance(first, tuple) else items
+        return rebuild(first, [mapped(leaf, *each) for each in zip(*trees, strict=True)])
     if isinstance(first, dict):
         return {key: mapped(leaf, *(t.get(key) for t in trees)) for key in first}
     if isinstance(first, SimpleNamespace):

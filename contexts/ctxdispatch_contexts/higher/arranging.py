@@ -14,6 +14,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, returning
 
@@ -70,12 +71,9 @@ def arranged(block: Any, x: Any, y: Any) -> Any:
 
 def arranged_tree(block: Any, x: Any, y: Any) -> Any:
     """The same for every leaf of y; zeros where there is no tangent."""
-    if isinstance(y, tuple) and hasattr(type(y), "_fields"):
-        parts = block if block is not None else (None,) * len(y)
-        return type(y)(*(arranged_tree(b, x, v) for b, v in zip(parts, y, strict=True)))
     if isinstance(y, (tuple, list)):
         parts = block if block is not None else [None] * len(y)
-        return type(y)([arranged_tree(b, x, v) for b, v in zip(parts, y, strict=True)])
+        return rebuild(y, [arranged_tree(b, x, v) for b, v in zip(parts, y, strict=True)])
     if isinstance(y, dict):
         return {k: arranged_tree(None if block is None else block.get(k), x, v) for k, v in y.items()}
     if isinstance(block, SimpleNamespace):
@@ -110,10 +108,8 @@ def rows(block: Any, start: int, stop: int) -> Any:
         return block[start:stop]
     if isinstance(block, dict):
         return {k: rows(b, start, stop) for k, b in block.items()}
-    if isinstance(block, tuple) and hasattr(type(block), "_fields"):
-        return type(block)(*(rows(b, start, stop) for b in block))
     if isinstance(block, (tuple, list)):
-        return type(block)([rows(b, start, stop) for b in block])
+        return rebuild(block, [rows(b, start, stop) for b in block])
     if isinstance(block, SimpleNamespace):
         return SimpleNamespace(**{k: rows(b, start, stop) for k, b in vars(block).items()})
     return block
@@ -124,8 +120,7 @@ def own(jacobian: Any) -> Any:
     if isinstance(jacobian, np.ndarray):
         return np.array(jacobian)
     if isinstance(jacobian, (tuple, list)):
-        parts = list(map(own, jacobian))
-        return type(jacobian)(*parts) if hasattr(type(jacobian), "_fields") else type(jacobian)(parts)
+        return rebuild(jacobian, [own(each) for each in jacobian])
     if isinstance(jacobian, dict):
         return {k: own(j) for k, j in jacobian.items()}
     return jacobian

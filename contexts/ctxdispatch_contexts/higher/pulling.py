@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.higher.arranging import basis
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.seeds import scalar_seed
 
@@ -51,7 +52,7 @@ def _through(pullback: Any, whole: Any, key: Any) -> Any:
         if isinstance(whole, dict):
             return pullback({k: cotangent if k is key else None for k in whole})
         items = [cotangent if i == key else None for i in range(len(whole))]
-        return pullback(type(whole)(*items) if hasattr(type(whole), "_fields") else type(whole)(items))
+        return pullback(rebuild(whole, items))
 
     return pull
 
@@ -61,8 +62,7 @@ def _picked(y: Any, tree: Any, j: int) -> Any:
     if isinstance(y, dict):
         return {k: _picked(v, tree[k], j) for k, v in y.items()}
     if isinstance(y, (tuple, list)):
-        items = [_picked(v, t, j) for v, t in zip(y, tree, strict=True)]
-        return type(y)(*items) if hasattr(type(y), "_fields") else type(y)(items)
+        return rebuild(y, [_picked(v, t, j) for v, t in zip(y, tree, strict=True)])
     return None if tree is None else tree[j]
 
 

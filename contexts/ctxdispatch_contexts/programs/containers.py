@@ -13,6 +13,19 @@ from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.programs.operands import operand_type
 
 
+def rebuild(like: Any, items: list[Any]) -> Any:
+    """A tuple, named tuple or list, as `like` is, of these items."""
+    if isinstance(like, list):
+        return items
+    return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
+
+
+def by_index(entries: dict[Any, Any], sequence: Any) -> dict[Any, Any]:
+    """The fields of a named tuple by number, as its items are."""
+    fields = getattr(type(sequence), "_fields", ())
+    return {fields.index(k) if k in fields else k: v for k, v in entries.items()}
+
+
 def attribute_key(op: Op) -> Const:
     """The entry that an attribute is: a named tuple's fields are its items."""
     name = op.args[1].value  # type: ignore[union-attr]

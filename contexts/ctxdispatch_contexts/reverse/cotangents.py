@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.containers import by_index, rebuild
+
 
 class _Zero:
     """The cotangent that nothing has been added to yet. Lives at transform time only."""
@@ -136,12 +138,6 @@ def _add_containers(a: Any, b: Any) -> Any:
         )
         return rebuild(a, items)
     return a + b
-
-
-def rebuild(like: Any, items: list[Any]) -> Any:
-    if isinstance(like, list):
-        return items
-    return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
 
 
 # -- entries of containers -----------------------------------------------------------------------------------
@@ -291,13 +287,9 @@ def _whole_items(bar: Any, primal: Any) -> Any:
 def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:
     if isinstance(primal, dict):
         return {k: whole(b, primal.get(k)) for k, b in entries.items()}
-    if isinstance(primal, tuple) and hasattr(type(primal), "_fields"):
-        named = {type(primal)._fields.index(k) if isinstance(k, str) else k: b for k, b in entries.items()}
-        return type(primal)._make(whole(named.get(i), p) for i, p in enumerate(primal))
-    if isinstance(primal, tuple):
-        return tuple([whole(entries.get(i), p) for i, p in enumerate(primal)])
-    if isinstance(primal, list):
-        return [whole(entries.get(i), p) for i, p in enumerate(primal)]
+    if isinstance(primal, (tuple, list)):
+        at = by_index(entries, primal)
+        return rebuild(primal, [whole(at.get(i), p) for i, p in enumerate(primal)])
     return SimpleNamespace(**{str(k): whole(b, getattr(primal, str(k), None)) for k, b in entries.items()})
 
 

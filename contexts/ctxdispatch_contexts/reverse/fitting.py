@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.reverse.cotangents import project, rebuild
+from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.reverse.cotangents import project
 from ctxdispatch_contexts.reverse.releasing import finish
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from ctxdispatch.dispatch import Context
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch_contexts.programs.assigned import is_empty
-from ctxdispatch_contexts.reverse.cotangents import rebuild
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.reverse.seeds import natively
 
 SEQUENCES = (tuple, list, set, frozenset, deque)

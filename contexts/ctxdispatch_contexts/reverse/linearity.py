@@ -17,6 +17,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.containers import by_index, rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, like_argument, returning
 from ctxdispatch_contexts.programs.refusals import refuse_floats
@@ -35,7 +36,6 @@ from ctxdispatch_contexts.reverse.cotangents import (
     Partial,
     entries_of,
     project,
-    rebuild,
 )
 
 POSITIONS: dict[Any, tuple[int, ...]] = {
@@ -159,10 +159,9 @@ def finish_block(block: Any, primal: Any) -> Any:
     entries = dict(entries_of(block))
     if isinstance(primal, dict):
         return {k: finish_block(entries[k], p) for k, p in primal.items() if k in entries}
-    fields = getattr(type(primal), "_fields", ())
-    named = {fields.index(k) if k in fields else k: b for k, b in entries.items()}
     if isinstance(primal, (tuple, list)):
-        return rebuild(primal, [finish_block(named.get(i), p) for i, p in enumerate(primal)])
+        at = by_index(entries, primal)
+        return rebuild(primal, [finish_block(at.get(i), p) for i, p in enumerate(primal)])
     if isinstance(primal, Partial):
         made = Partial()
         made.entries.update((k, finish_block(b, primal.entries.get(k))) for k, b in entries.items())

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.containers import by_index, rebuild
 from ctxdispatch_contexts.reverse.cotangents import (
     OwnedArray,
     Partial,
     entries_of,
     project,
-    rebuild,
     whole,
 )
 
@@ -87,11 +87,8 @@ def _container(bar: Any, primal: Any, taken: Taken) -> Any:
     entries = {k: (b, mine) for k, b, mine in _entries(bar)}
     if isinstance(primal, dict):
         return {k: _entry(entries[k][0], p, taken, entries[k][1]) for k, p in primal.items() if k in entries}
-    fields = getattr(type(primal), "_fields", ())
-    if fields:
-        entries = {fields.index(k) if k in fields else k: b for k, b in entries.items()}
-    nothing = (None, False)
-    found = [(p, *entries.get(i, nothing)) for i, p in enumerate(primal)]
+    at, nothing = by_index(entries, primal), (None, False)
+    found = [(p, *at.get(i, nothing)) for i, p in enumerate(primal)]
     return rebuild(primal, [_entry(b, p, taken, mine) for p, b, mine in found])
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import STORES
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.derived import along, entry_of
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.mode import Program
@@ -108,7 +109,7 @@ def plus_scaled(a: Any, scale: Any, b: Any) -> Any:
         return a
     if isinstance(b, (tuple, list)):
         parts = [None] * len(b) if a is None else a
-        return cotangents.rebuild(b, [plus_scaled(x, scale, y) for x, y in zip(parts, b, strict=True)])
+        return rebuild(b, [plus_scaled(x, scale, y) for x, y in zip(parts, b, strict=True)])
     if isinstance(b, dict):
         return {k: plus_scaled(None if a is None else a.get(k), scale, y) for k, y in b.items()}
     return scale * b if a is None else a + scale * b

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import vjp
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.reverse import (
     containers,
     cotangents,
@@ -18,7 +19,7 @@ from ctxdispatch_contexts.reverse import (
     releasing,
     walking,
 )
-from ctxdispatch_contexts.reverse.cotangents import entries_of, entry_of, partial_of, project, rebuild
+from ctxdispatch_contexts.reverse.cotangents import entries_of, entry_of, partial_of, project
 
 
 @vjp(cotangents.accumulate, arrays=0)
