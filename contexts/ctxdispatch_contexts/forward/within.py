@@ -16,8 +16,8 @@ from ctxdispatch_contexts.forward.api import jvp, pushforward
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.derived import is_known, overdub_of, spelled_out
-from ctxdispatch_contexts.programs.inlining import items_of
 from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch_contexts.programs.recipes import items_of
 
 
 class Before:
@@ -46,7 +46,7 @@ def push_call(prepared: Any, block: Block, op: Op, push: Push) -> bool:
     """fn(f, primals, tangents)      push(f, which move, how many there are)(*primals, *their tangents)"""
     if len(op.args) != 3 or op.kwnames or not is_known(op.args[0], prepared):
         return False
-    primals, tangents = (items_of(a, prepared.graph) for a in op.args[1:])
+    primals, tangents = (items_of(a, prepared.maker) for a in op.args[1:])
     if primals is None or tangents is None or len(primals) != len(tangents):
         return False
     wrt = tuple(i for i, d in enumerate(tangents) if not (isinstance(d, Const) and d.value is None))

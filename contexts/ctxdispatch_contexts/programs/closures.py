@@ -9,7 +9,7 @@ from typing import Any
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch_contexts.programs.assigned import assigned_free, is_empty
 from ctxdispatch_contexts.programs.entry import Entry
-from ctxdispatch_contexts.programs.entry_keys import ById
+from ctxdispatch_contexts.programs.entry_keys import ById, code_key
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.owned import Bounded
@@ -39,8 +39,7 @@ def code_entry(
         _refuse_assigned(code)
         return Entry(ClosureSource(code, namespace, n, kwnames, *defaults, captured), mode, context)
 
-    own: Any = ById(code) if is_generated(code) else code  # its constants may be slices
-    key = (context, mode, own, ById(namespace), n, kwnames, captured, *map(ById, defaults))
+    key = (context, mode, code_key(code), ById(namespace), n, kwnames, captured, *map(ById, defaults))
     return _entries.get_or_make(key, make)
 
 
@@ -61,7 +60,7 @@ def generated_entry(context: Any, mode: Mode, callee: FunctionType) -> Entry:
         bare = FunctionType(callee.__code__, callee.__globals__, callee.__name__, None, callee.__closure__)
         return Entry(Source(bare), mode, context)
 
-    return _entries.get_or_make((context, mode, ById(callee.__code__)), make)  # its constants may be slices
+    return _entries.get_or_make((context, mode, code_key(callee.__code__)), make)
 
 
 def bind_defaults(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any
+
+from ctxdispatch.bytecode.original import is_generated
 
 
 class _Hole:
@@ -27,6 +30,18 @@ class ById:
 
     def __hash__(self) -> int:
         return id(self.value)
+
+
+CodeKey = CodeType | ById
+
+
+def code_key(code: CodeType) -> CodeKey:
+    """Equal for equal code; generated code is itself alone, for its constants need not have hashes."""
+    return ById(code) if is_generated(code) else code
+
+
+def code_of(key: CodeKey) -> CodeType:
+    return key.value if isinstance(key, ById) else key  # type: ignore[no-any-return]
 
 
 def literal_key(template: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -28,7 +28,7 @@ from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import operand_type
-from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
+from ctxdispatch_contexts.programs.recipes import captured, is_none, items_of, parts_of
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
     chain = prepared.chain.get(op, ())
     if code in chain:
         return None
-    items = items_of(defaults, prepared.graph)
+    items = items_of(defaults, prepared.maker)
     if items is None or not is_none(kwdefaults):
         return None
-    cells = items_of(closure, prepared.graph)
+    cells = items_of(closure, prepared.maker)
     if cells is None:
         return None
     known = tuple([c.value for c in cells if isinstance(c, Const)])
@@ -134,7 +134,7 @@ def call_closure_made(prepared: Prepared, block: Block, op: Op, chain: Chain) ->
     """grad(f)(x) with a function f that is made right here: the entry of f's code, what f has captured
     going first."""
     namespace, code, defaults, kwdefaults, *_ = parts_of(chain.making)
-    given = items_of(defaults, prepared.graph)
+    given = items_of(defaults, prepared.maker)
     if given is None or not is_none(kwdefaults) or assigned_free(code) is not None:
         return False
     found = captured(prepared, op, chain.making, emit_before(block, op))
@@ -173,15 +173,6 @@ def call_method_made(prepared: Prepared, op: Op, chain: Chain, method: Target) -
     return True
 
 
-def items_of(operand: Operand, graph: Graph) -> list[Operand] | None:
-    """The items of a tuple operand (or of None, which is none), where it is constant or made in this
-    graph."""
-    if isinstance(operand, Const):
-        return [Const(item) for item in operand.value or ()]
-    making = next((op for _, op in graph.ops() if operand in op.results), None)
-    return list(making.args) if making is not None and making.fn is primitives.build_tuple else None
-
-
 def wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
     """consumer(genexpr(iterator), ...) with a consumer that is eager: found at the call of the genexpr."""
     making = made.get(op.callee) if isinstance(op.callee, Value) else None
@@ -194,7 +185,7 @@ def inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value,
     namespace, code, *_, closure = parts_of(making)
     if not _consumer_is_eager(op, prepared.graph):
         return None
-    cells = items_of(closure, prepared.graph)
+    cells = items_of(closure, prepared.maker)
     if cells is None:
         return None
     callee = lift_generator_expression(code, namespace)

@@ -8,7 +8,7 @@ from typing import Any
 from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.ir.graph import Graph
-from ctxdispatch_contexts.programs.entry_keys import ById
+from ctxdispatch_contexts.programs.entry_keys import ById, code_key
 from ctxdispatch_contexts.programs.owned import Bounded, generated
 
 _closures = Bounded(1024)
@@ -18,7 +18,7 @@ def lifted(function: FunctionType) -> Graph:
     """The graph of a function as its code is now. Clone it before you change it."""
     code = function.__code__
     if is_generated(code):
-        return _closures.get_or_make(ById(code), lambda: lift(function))  # its constants may be slices
+        return _closures.get_or_make(code_key(code), lambda: lift(function))
     if made_at_run_time(function):
         return lifted_code(code, function.__globals__)
     return generated(function).get_or_make((lifted, ById(code)), lambda: lift(function))

@@ -12,11 +12,10 @@ what that captured, `p`, is the argument.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import resolve
@@ -25,7 +24,7 @@ from ctxdispatch.passes.cells import CellContents
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.derived import is_maker
-from ctxdispatch_contexts.programs.entry_keys import ById
+from ctxdispatch_contexts.programs.entry_keys import ById, CodeKey, code_key, code_of
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 class Closure(NamedTuple):
     """A function of this code; per variable that it captured, how that is made, or None for an argument."""
 
-    code: CodeType | ById
+    code: CodeKey
     namespace: ById
     defaults: ById
     captured: tuple[Recipe | None, ...]
@@ -66,7 +65,7 @@ def captured(prepared: Prepared, op: Op, making: Op, emit: Callable[..., Value])
     """What the function that `making` makes has captured, as `op` finds it; None where its closure is not
     known. `emit` puts an op before `op`."""
     finder, parts = _Finder(prepared, op, emit), parts_of(making)
-    cells = finder.cells(parts.closure)
+    cells = items_of(parts.closure, prepared.maker)
     return None if cells is None else finder.together(making, parts.code, cells)
 
 
@@ -83,13 +82,6 @@ class _Finder:
         self.contents = CellContents(prepared.graph)
         self.open: list[Op | FunctionType] = []
         """The functions whose variables are looked at: one that captured itself is an argument."""
-
-    def cells(self, closure: Operand) -> Sequence[Operand] | None:
-        """What a function was given for its variables."""
-        if isinstance(closure, Const):
-            return [Const(cell) for cell in closure.value or ()]
-        making = self.makers.get(closure)
-        return making.args if making is not None and making.fn is primitives.build_tuple else None
 
     def together(self, of: Op | FunctionType, code: CodeType, cells: Sequence[Operand]) -> Captured:
         self.open.append(of)
@@ -116,15 +108,15 @@ class _Finder:
         return found or (None, [content])
 
     def _closure(self, of: Op | FunctionType, parts: Parts) -> tuple[Recipe, list[Operand]] | None:
-        code, cells = parts.code, self.cells(parts.closure)
+        code, cells = parts.code, items_of(parts.closure, self.makers)
         plain = isinstance(parts.defaults, Const) and is_none(parts.kwdefaults)
         if of in self.open or len(self.open) > MAX_DEPTH or not plain or cells is None:
             return None
         if assigned_free(code) is not None:
             return None
         recipes, arguments = self.together(of, code, cells)
-        own = ById(code) if is_generated(code) else code
-        return Closure(own, ById(parts.namespace), ById(parts.defaults.value), recipes), arguments  # type: ignore[union-attr]
+        fixed = ById(parts.namespace), ById(parts.defaults.value)  # type: ignore[union-attr]
+        return Closure(code_key(code), *fixed, recipes), arguments
 
     def _derivative(self, making: Op) -> tuple[Recipe, list[Operand]] | None:
         if not all(isinstance(a, Const) and hashable(a.value) for a in making.args[1:]):
@@ -184,6 +176,14 @@ def parts_of(making: Op) -> Parts:
     return Parts(namespace.value, code.value, *rest)  # type: ignore[union-attr]
 
 
+def items_of(operand: Operand, makers: Mapping[Value, Op]) -> list[Operand] | None:
+    """The items of a tuple operand (or of None, which is none), where it is constant or made by an op."""
+    if isinstance(operand, Const):
+        return [Const(item) for item in operand.value or ()]
+    making = makers.get(operand)
+    return list(making.args) if making is not None and making.fn is primitives.build_tuple else None
+
+
 def is_none(operand: Operand) -> bool:
     return isinstance(operand, Const) and operand.value is None
 
@@ -198,8 +198,7 @@ def make(ops: list[Op], recipe: Recipe | None, arguments: Iterator[Operand]) -> 
             return next(arguments)
         case Closure(code, namespace, defaults, inner):
             cells = [write(ops, primitives.make_cell, make(ops, each, arguments)) for each in inner]
-            code = code.value if isinstance(code, ById) else code
-            given = map(Const, (namespace.value, code, defaults.value, None, None))
+            given = map(Const, (namespace.value, code_of(code), defaults.value, None, None))
             closure = write(ops, primitives.build_tuple, *cells)
             return write(ops, primitives.make_function, *given, closure)
         case Constant(value):
@@ -226,6 +225,5 @@ def argument_names(name: str, recipe: Recipe | None) -> Iterator[str]:
         case Derivative(_, function, _, _):
             yield from argument_names(name, function)
         case Closure(code, _, _, inner):
-            code = code.value if isinstance(code, ById) else code
-            for free, each in zip(code.co_freevars, inner, strict=True):
+            for free, each in zip(code_of(code).co_freevars, inner, strict=True):
                 yield from argument_names(f"{name}.{free}", each)
