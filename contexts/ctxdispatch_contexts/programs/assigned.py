@@ -6,7 +6,7 @@ from __future__ import annotations
 import builtins
 import gc
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -62,21 +62,25 @@ def assigned_in(graph: Graph, cells: Mapping[Value, CellType]) -> Iterator[Varia
 
 def assigned_out_of_sight(variables: Mapping[Variable, Any]) -> set[Variable]:
     """Those of the variables to which a function assigns that there is, or that a running one may make."""
+    if not variables:
+        return set()
+    functions = [each for each in gc.get_objects() if type(each) is FunctionType]
     spaces = {key[0] for key in variables if isinstance(key, tuple)} - {id(vars(builtins))}
-    running = list(_running_codes())
     found: set[Variable] = set()
-    for f in _functions() if variables else ():
-        space, code = id(f.__globals__), f.__code__
-        if space in spaces:
-            found.update((space, name) for name in global_stores(code))
-        for cell, name in zip(f.__closure__ or (), code.co_freevars, strict=False):
-            if id(cell) in variables and id(cell) not in found and _may_assign(code, name, running):
-                found.add(id(cell))
+    for f in functions:
+        if id(f.__globals__) in spaces:
+            found.update((id(f.__globals__), name) for name in global_stores(f.__code__))
+    cells = {key for key in variables if isinstance(key, int)}
+    found.update(_assigned_cells(functions, cells) if cells else ())
     return found & variables.keys()
 
 
-def _functions() -> Iterator[FunctionType]:
-    return (each for each in gc.get_objects() if type(each) is FunctionType)
+def _assigned_cells(functions: Iterable[FunctionType], cells: Set[int]) -> Iterator[int]:
+    running = list(_running_codes())
+    for f in functions:
+        for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars, strict=True):
+            if id(cell) in cells and _may_assign(f.__code__, name, running):
+                yield id(cell)
 
 
 def _may_assign(code: CodeType, name: str, running: Iterable[CodeType]) -> bool:
