@@ -61,12 +61,14 @@ def hashable(value: Any) -> bool:
 
 
 class Const:
-    """An operand known when the graph is built: any Python object, by reference."""
+    """An operand known when the graph is built: any Python object, by reference. `type` is what passes know
+    of it, as of a `Value`."""
 
-    __slots__ = ("value",)
+    __slots__ = ("type", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self.type: Any = None
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -130,7 +132,8 @@ class Op:
     @property
     def fn(self) -> Any:
         """The callee when it is known, else None."""
-        return self.callee.value if isinstance(self.callee, Const) else None
+        callee = self.callee
+        return callee.value if type(callee) is Const else None
 
     def operands(self) -> Iterator[Operand]:
         yield self.callee

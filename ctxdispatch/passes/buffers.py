@@ -34,9 +34,8 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashab
 from ctxdispatch.ir.rewrite import clone, uses
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.cse import FRESH
-from ctxdispatch.passes.effects import operand_type
 from ctxdispatch.passes.shares import is_share, lower_shares
-from ctxdispatch.passes.types import ArrayOf, Bound, Dim, Type
+from ctxdispatch.passes.types import ArrayOf, Bound, Dim, Type, operand_type
 
 
 def reuse_buffers(graph: Graph) -> Graph:

@@ -18,8 +18,7 @@ from typing import Any as Anything
 from ctxdispatch.ir.analysis import DominatorTree
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import effects, numpy_types
-from ctxdispatch.passes.effects import operand_type
-from ctxdispatch.passes.types import ArrayOf
+from ctxdispatch.passes.types import ArrayOf, operand_type
 
 ELEMENTWISE: frozenset[Anything] = frozenset({*numpy_types.OPERATORS, *numpy_types.UFUNCS})
 

@@ -23,7 +23,7 @@ from ctxdispatch.ir.graph import Block, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.strength import equal_array
-from ctxdispatch.passes.types import ArrayOf, IterOf, Type, is_literal
+from ctxdispatch.passes.types import ArrayOf, IterOf, Type, is_literal, operand_type
 
 
 def cse(graph: Graph) -> Graph:
@@ -81,7 +81,7 @@ class _Finder:
     def _key(self, op: Op) -> Hashable | None:
         if not effects.op_is_pure(op) or op.fn in NEW_EACH_TIME:
             return None
-        if any(isinstance(effects.operand_type(a), IterOf) for a in op.args):  # used up
+        if any(isinstance(operand_type(a), IterOf) for a in op.args):  # used up
             return None
         operands = tuple([self._operand(o) for o in op.operands()])
         if _commutes(op):
@@ -107,7 +107,7 @@ def _commutes(op: Op) -> bool:
     """a * b is b * a, of numbers and arrays: exactly, but for the payload of a nan."""
     if op.fn not in COMMUTATIVE or len(op.args) != 2 or op.kwnames:
         return False
-    return all(numpy_types.numeric(effects.operand_type(a)) for a in op.args)
+    return all(numpy_types.numeric(operand_type(a)) for a in op.args)
 
 
 COMMUTATIVE = frozenset({operator.add, operator.mul, np.add, np.multiply})
@@ -138,7 +138,7 @@ class Sharing:
         self.outside = outside
 
     def may_share(self, first: Op, second: Op) -> bool:
-        types = [effects.operand_type(a) for a in second.args]
+        types = [operand_type(a) for a in second.args]
         reads_name = second.fn in effects.READS_NAMES
         if not reads_name and not effects.makes_mutable(second) and all(map(effects.immutable, types)):
             return True

@@ -33,7 +33,7 @@ from ctxdispatch.ir.graph import (
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import effects
 from ctxdispatch.passes.conform import test_shapes, unnoticed
-from ctxdispatch.passes.types import IterOf
+from ctxdispatch.passes.types import IterOf, operand_type
 
 
 def dce(graph: Graph) -> Graph:
@@ -109,11 +109,11 @@ class _Liveness:
 
     def _own(self, iterator: Operand) -> bool:
         """An iterator over something of known length, made here, that nobody else takes items from."""
-        type_ = effects.operand_type(iterator)
+        type_ = operand_type(iterator)
         maker = self.makers.get(iterator) if isinstance(iterator, Value) else None
         if maker is None or not isinstance(type_, IterOf) or not type_.plain or self._reads[iterator] != 1:
             return False
-        inner = [a for a in maker.args if isinstance(effects.operand_type(a), IterOf)]
+        inner = [a for a in maker.args if isinstance(operand_type(a), IterOf)]
         return effects.removable(maker) and all(map(self._own, inner))
 
     @functools.cached_property

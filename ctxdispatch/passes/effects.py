@@ -20,7 +20,7 @@ from typing import Any as Anything
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Op, Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
 from ctxdispatch.passes.raising import may_raise
 from ctxdispatch.passes.types import (
@@ -36,8 +36,8 @@ from ctxdispatch.passes.types import (
     TupleOf,
     Type,
     cls_of,
-    const_type,
     is_literal,
+    operand_type,
 )
 
 LIST_WRITES = frozenset(
@@ -226,12 +226,6 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
 # -- ops -----------------------------------------------------------------------------------------------------
 
 
-def operand_type(operand: Operand) -> Type:
-    if isinstance(operand, Const):
-        return const_type(operand.value)
-    return Any if operand.type is None else operand.type
-
-
 def call_of(op: Op) -> tuple[Anything, tuple[Type, ...]] | None:
     """The function that `op` calls and the types of its arguments, through a bound method; None if not
     known."""
@@ -245,21 +239,29 @@ def call_of(op: Op) -> tuple[Anything, tuple[Type, ...]] | None:
 def op_is_pure(op: Op) -> bool:
     """No effect, and none of the user's code runs."""
     call = call_of(op)
-    if call is None:
+    return call is not None and _is_pure(op, *call)
+
+
+def _is_pure(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
+    if not hashable(function):
         return False
-    if call[0] in READS_NAMES if hashable(call[0]) else False:
+    if function in READS_NAMES:
         return _vouched(op)
-    if call[0] in (prim.unpack, prim.unpack_ex):
-        return plain(call[1][0]) or isinstance(call[1][0], TupleOf)
-    if set(op.kwnames) & {"out", "key", "where"} or _writes_into(call[0], len(call[1]) - len(op.kwnames)):
+    if function in (prim.unpack, prim.unpack_ex):
+        return plain(args[0]) or isinstance(args[0], TupleOf)
+    if op.kwnames and not _NOT_PLAIN.isdisjoint(op.kwnames):
         return False
-    return pure(*call) and _result_known(op, call[0])
+    return pure(function, args) and _result_known(op, function) and not _writes_into(op, function, len(args))
 
 
-def _writes_into(function: Anything, positional: int) -> bool:
+_NOT_PLAIN = {"out", "key", "where"}
+"""Keywords of arrays to write into, and of functions that are called."""
+
+
+def _writes_into(op: Op, function: Anything, n: int) -> bool:
     """np.add(a, b, out)"""
-    at = outputs.out_at(function)
-    return at is not None and positional > at
+    at = outputs.out_at(function) if n > 1 else None
+    return at is not None and n - len(op.kwnames) > at
 
 
 def _result_known(op: Op, function: Anything) -> bool:
@@ -271,25 +273,22 @@ def _vouched(op: Op) -> bool:
     return op.result.type is not None and op.result.type is not Any
 
 
-def op_may_raise(op: Op) -> bool:
+def _may_raise(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
     """Of an op that is pure."""
-    call = call_of(op)
-    if call is None:
-        return True
-    if call[0] in READS_NAMES:
+    if function in READS_NAMES:
         return not _vouched(op)
-    if call[0] in (prim.unpack, prim.unpack_ex):
-        source = call[1][0]
-        return not (
-            isinstance(source, TupleOf) and len(op.results) == len(source.items) and call[0] is prim.unpack
-        )
-    return may_raise(*call)
+    if function is prim.unpack_ex:
+        return True
+    if function is prim.unpack:
+        return not (isinstance(args[0], TupleOf) and len(op.results) == len(args[0].items))
+    return may_raise(function, args)
 
 
 def removable(op: Op) -> bool:
     if hashable(op.fn) and op.fn in _REMOVABLE:
         return True
-    return op_is_pure(op) and not op_may_raise(op)
+    call = call_of(op)
+    return call is not None and _is_pure(op, *call) and not _may_raise(op, *call)
 
 
 def movable(op: Op) -> bool:

@@ -26,7 +26,7 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.infer import Inference
 from ctxdispatch.passes.strength import strengthen
-from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, is_literal
+from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, is_literal, operand_type
 
 
 def fold(graph: Graph, inference: Inference) -> Graph:
@@ -56,7 +56,7 @@ class _Folder:
             if not self._op(op):
                 kept.append(op)
             self.maker.update(dict.fromkeys(op.results, op))
-            if not self.writes or all(effects.immutable(effects.operand_type(a)) for a in op.args):
+            if not self.writes or all(effects.immutable(operand_type(a)) for a in op.args):
                 self.settled.update(dict.fromkeys(op.results, op))
         block.ops = kept
         self._branch(block)
@@ -64,7 +64,7 @@ class _Folder:
     def _branch(self, block: Block) -> None:
         terminator = block.terminator
         if isinstance(terminator, Branch):
-            truth = python_types.truth(effects.operand_type(terminator.cond))
+            truth = python_types.truth(operand_type(terminator.cond))
             if truth is not None:
                 block.terminator = Jump(terminator.then if truth else terminator.orelse, terminator.pos)
             elif _same_edge(terminator.then, terminator.orelse):
@@ -104,7 +104,7 @@ class _Folder:
     def _out_of_place(self, op: Op) -> None:
         """x += 1 of a number. Where it raises, the message would tell the difference."""
         plain = hashable(op.fn) and python_types.INPLACE.get(op.fn)
-        if plain and effects.immutable(effects.operand_type(op.args[0])) and op.result.type is not Any:
+        if plain and effects.immutable(operand_type(op.args[0])) and op.result.type is not Any:
             op.callee = Const(plain)
 
     def _spread(self, op: Op) -> None:
@@ -118,14 +118,14 @@ class _Folder:
     def _unbind(self, op: Op) -> None:
         """A method call becomes the call of the class's function; a property its getter's."""
         maker = self.maker.get(op.callee) if isinstance(op.callee, Value) else None
-        if maker is not None and maker.fn is getattr and isinstance(op.callee.type, Bound):  # type: ignore[union-attr]
+        if maker is not None and maker.fn is getattr and isinstance(op.callee.type, Bound):
             op.args.insert(0, maker.args[0])
-            op.callee, op.syntax = Const(op.callee.type.function), False  # type: ignore[union-attr]
+            op.callee, op.syntax = Const(op.callee.type.function), False
         if op.fn is getattr and len(op.args) == 2 and isinstance(op.args[1], Const):
             self._unproperty(op, op.args[1].value)
 
     def _unproperty(self, op: Op, name: str) -> None:
-        found = resolve.property_getter(effects.operand_type(op.args[0]), name)
+        found = resolve.property_getter(operand_type(op.args[0]), name)
         if found is not None:
             op.callee, op.args, op.syntax = Const(found[0]), op.args[:1], False
             self.inference.guards.append(found[1])
@@ -166,13 +166,13 @@ def _forward_unpack(folder: _Folder, op: Op) -> list[Operand] | None:
 
 def _forward_tuple(folder: _Folder, op: Op) -> list[Operand] | None:
     """tuple(t) is t."""
-    alike = len(op.args) == 1 and isinstance(effects.operand_type(op.args[0]), TupleOf)
+    alike = len(op.args) == 1 and isinstance(operand_type(op.args[0]), TupleOf)
     return [op.args[0]] if alike else None
 
 
 def _forward_bool(folder: _Folder, op: Op) -> list[Operand] | None:
     """bool(b) is b."""
-    return [op.args[0]] if len(op.args) == 1 and cls_of(effects.operand_type(op.args[0])) is bool else None
+    return [op.args[0]] if len(op.args) == 1 and cls_of(operand_type(op.args[0])) is bool else None
 
 
 _FORWARD: dict[Anything, Callable[[_Folder, Op], list[Operand] | None]] = {

@@ -49,9 +49,9 @@ from ctxdispatch.passes.types import (
     Never,
     TupleOf,
     Type,
-    const_type,
     join,
     named,
+    operand_type,
     plain,
     widen,
     with_own_lengths,
@@ -221,7 +221,7 @@ class Run:
     def type(self, operand: Operand) -> Type:
         if isinstance(operand, Value):
             return self.types.get(operand, Never)
-        return Never if operand is UNDEF else const_type(operand.value)
+        return Never if operand is UNDEF else operand_type(operand)
 
     def _terminator(self, block: Block) -> None:
         match block.terminator:

@@ -15,9 +15,8 @@ from typing import Any as Anything
 import numpy as np
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
-from ctxdispatch.passes.effects import operand_type
 from ctxdispatch.passes.numpy_types import numeric
-from ctxdispatch.passes.types import ArrayOf, Exact, Known, cls_of
+from ctxdispatch.passes.types import ArrayOf, Exact, Known, cls_of, operand_type
 
 Makers = Mapping[Value, Op]
 Rewrite = Callable[[Op, Makers], "Operand | None"]

@@ -14,7 +14,7 @@ import types as pytypes
 from dataclasses import dataclass
 from typing import Any as Anything
 
-from ctxdispatch.ir.graph import UNREAD
+from ctxdispatch.ir.graph import UNREAD, Operand, Value
 from ctxdispatch.ir.names import describe
 
 
@@ -409,3 +409,13 @@ def const_type(value: Anything) -> Type:
     if numpy is not None and cls is numpy.ndarray:
         return ArrayOf(value.dtype, tuple([n == 1 for n in value.shape]))
     return Known(value)
+
+
+def operand_type(operand: Operand) -> Type:
+    """What inference found out about an operand; Any before."""
+    type_ = operand.type
+    if type_ is None:
+        if isinstance(operand, Value):
+            return Any
+        type_ = operand.type = const_type(operand.value)
+    return type_  # type: ignore[no-any-return]

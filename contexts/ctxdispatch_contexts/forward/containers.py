@@ -24,6 +24,7 @@ from ctxdispatch.ir.graph import Const, Op, Operand
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import WALKED
 from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving, assume_reading
@@ -35,7 +36,7 @@ from ctxdispatch_contexts.programs.containers import (
     plain_attribute_of,
     sequence_and_int,
 )
-from ctxdispatch_contexts.programs.operands import infer_op, operand_type
+from ctxdispatch_contexts.programs.operands import infer_op
 
 Handler = Callable[[Shapes, Companions, Op], None]
 

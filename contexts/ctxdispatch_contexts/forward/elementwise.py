@@ -14,9 +14,10 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.forward.tangents import Shapes, numeric, same_shape
-from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, operand_type
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 from ctxdispatch_contexts.programs.scaling import known_number, partial_of, product, typed
 
 

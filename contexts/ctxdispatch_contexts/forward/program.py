@@ -19,6 +19,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.companion import Companions, companion_name
 from ctxdispatch.passes.held import only_used
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.duals import Duals, has_form
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
@@ -28,7 +29,6 @@ from ctxdispatch_contexts.programs.arguments import unfit
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
 

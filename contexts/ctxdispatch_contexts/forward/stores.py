@@ -16,12 +16,13 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, hashable
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
 from ctxdispatch_contexts.programs.aliases import GLOBAL, NOTHING, Sites, is_outside
 from ctxdispatch_contexts.programs.changes import changed, may_rebind
 from ctxdispatch_contexts.programs.methods import Method, join_methods
-from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
+from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.prepare import OURS
 from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
 from ctxdispatch_contexts.reverse.stores import LostStores

@@ -20,13 +20,14 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.derivatives.table import array_arguments, block_rule, linearity, vjp_rule
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, or_zeros_block
 from ctxdispatch_contexts.forward.transposed import transposed_terms
 from ctxdispatch_contexts.programs.changes import out_of
-from ctxdispatch_contexts.programs.operands import applies, leaf_class, operand_type, rule_of
+from ctxdispatch_contexts.programs.operands import applies, leaf_class, rule_of
 from ctxdispatch_contexts.programs.rules import as_array, call_rule
 from ctxdispatch_contexts.programs.scaling import typed
 

@@ -20,9 +20,10 @@ from ctxdispatch.ir.graph import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import operands
 from ctxdispatch_contexts.programs.helper_types import block_like, like_argument, returning
-from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
+from ctxdispatch_contexts.programs.operands import leaf_class
 from ctxdispatch_contexts.programs.scaling import typed
 
 NONE = Const(None)

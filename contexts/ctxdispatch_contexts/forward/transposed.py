@@ -24,10 +24,11 @@ from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
-from ctxdispatch_contexts.programs.operands import operand_type, rule_of
+from ctxdispatch_contexts.programs.operands import rule_of
 from ctxdispatch_contexts.programs.refusals import no_cotangent, refuse_floats
 from ctxdispatch_contexts.programs.rules import (
     arity,

@@ -17,11 +17,12 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving
 from ctxdispatch_contexts.programs.containers import any_iterable
 from ctxdispatch_contexts.programs.objects import unpacked
-from ctxdispatch_contexts.programs.operands import infer_op, operand_type
+from ctxdispatch_contexts.programs.operands import infer_op
 
 Handler = Callable[[Shapes, Companions, Op], None]
 

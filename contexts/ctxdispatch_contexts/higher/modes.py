@@ -23,6 +23,7 @@ from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.inline import inline_call
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward import DualContext, ForwardMode, numeric
 from ctxdispatch_contexts.higher.arranging import (
     arranged,
@@ -38,7 +39,7 @@ from ctxdispatch_contexts.higher.pulling import COMPLEX, pulled_containers, pull
 from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.operands import leaf_class, operand_type
+from ctxdispatch_contexts.programs.operands import leaf_class
 from ctxdispatch_contexts.programs.optimise import optimise
 from ctxdispatch_contexts.programs.prepare import Prepared, prepare_trusting
 from ctxdispatch_contexts.programs.rules import call_rule, item_of

@@ -22,6 +22,7 @@ from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, is_zero, linearity, vjp_rule
 
 _DISCRETE = (
@@ -129,7 +130,7 @@ def may_turn(op: Op) -> bool:
 
 
 def _is_real(operand: Any) -> bool:
-    type_ = T.const_type(operand.value) if isinstance(operand, Const) else operand.type or T.Any
+    type_ = operand_type(operand)
     if isinstance(type_, T.ArrayOf):
         return type_.dtype.kind != "c"
     cls = T.cls_of(type_)
@@ -143,7 +144,7 @@ def _merges(op: Op) -> bool:
     """`a | b` of dicts or sets, or of what may be such: no bit operation."""
     if not hashable(op.fn) or op.fn not in _BITWISE:
         return False
-    classes = [T.cls_of(T.const_type(a.value) if isinstance(a, Const) else a.type or T.Any) for a in op.args]
+    classes = [T.cls_of(operand_type(a)) for a in op.args]
     return not all(cls is not None and issubclass(cls, (int, np.generic, np.ndarray)) for cls in classes)
 
 
@@ -151,9 +152,7 @@ def _zero_attribute(op: Op) -> bool:
     """`x.shape` of an array, and the like."""
     if op.fn is not getattr or not isinstance(op.args[1], Const):
         return False
-    cls = T.cls_of(
-        T.const_type(op.args[0].value) if isinstance(op.args[0], Const) else op.args[0].type or T.Any
-    )
+    cls = T.cls_of(operand_type(op.args[0]))
     array = cls is not None and issubclass(cls, (np.ndarray, np.generic))
     return array and has_zero_derivative(getattr(cls, op.args[1].value, None))
 

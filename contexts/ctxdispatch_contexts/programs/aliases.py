@@ -21,9 +21,9 @@ from ctxdispatch.ir.graph import UNDEF, Block, Graph, Iterate, Op, Operand, Valu
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import is_code
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES, has_zero_derivative, passed
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.stand_ins import call_behind
 
 GLOBAL = "global"

@@ -10,7 +10,7 @@ import numpy as np
 from ctxdispatch.ir.graph import Const, Op, Operand
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch.passes.types import operand_type
 
 
 def rebuild(like: Any, items: list[Any]) -> Any:

@@ -18,6 +18,7 @@ from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.closures import code_entry
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
@@ -27,7 +28,6 @@ from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.recipes import captured, is_none, items_of, parts_of
 from ctxdispatch_contexts.programs.rules import PACKAGE
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Graph, Return
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.effects import operand_type
 from ctxdispatch.passes.guards import Guard
+from ctxdispatch.passes.types import operand_type
 
 
 @dataclass(eq=False)

@@ -17,7 +17,7 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch.passes.types import operand_type
 
 REFLECTED = {
     operator.add: ("__add__", "__radd__"), operator.sub: ("__sub__", "__rsub__"),

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.ir.graph import Const, Op
 from ctxdispatch.passes import transfer
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import CMATH, MATH, NUMPY
 from ctxdispatch_contexts.derivatives.table import (
     Elementwise,
@@ -20,13 +21,6 @@ from ctxdispatch_contexts.derivatives.table import (
     vjp_rule,
 )
 from ctxdispatch_contexts.programs.activity import may_turn
-
-
-def operand_type(operand: Operand) -> T.Type:
-    """What is known of an operand of a graph that has been inferred."""
-    if isinstance(operand, Const):
-        return T.const_type(operand.value)
-    return operand.type or T.Any
 
 
 def infer_op(op: Op) -> T.Type:

@@ -37,14 +37,11 @@ def optimise(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], untrusted: Set[Variable]
 ) -> list[Guard]:
     """Improve a derivative program in place. What that takes for granted is returned."""
-    guards: list[Guard] = []
     prune(graph)
-    for _ in range(2):
-        inference = infer(graph, types, cells=cells, trust=True, untrusted=untrusted)
-        fold(graph, inference)
-        guards += inference.guards
-        prune(graph)
-        cse(graph)
-        dce(graph)
-        prune(graph)
-    return guards
+    inference = infer(graph, types, cells=cells, trust=True, untrusted=untrusted)
+    fold(graph, inference)
+    prune(graph)
+    cse(graph)
+    dce(graph)
+    prune(graph)
+    return inference.guards

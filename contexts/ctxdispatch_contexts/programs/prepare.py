@@ -27,6 +27,7 @@ from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.inline import emit_before
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.assigned import assigned_in, assigned_out_of_sight, relied_on
 from ctxdispatch_contexts.programs.derived import (
@@ -51,7 +52,7 @@ from ctxdispatch_contexts.programs.objects import (
     open_partial,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
+from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE

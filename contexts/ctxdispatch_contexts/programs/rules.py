@@ -25,9 +25,10 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.inline import BindError, bind
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.lowerings import sum_of
 from ctxdispatch_contexts.derivatives.table import array_arguments, vjp_rule
-from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, operand_type
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 
 effects.assume_harmless(sum_of)
 

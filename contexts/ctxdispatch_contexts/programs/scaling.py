@@ -11,9 +11,10 @@ import numpy as np
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import MATH
 from ctxdispatch_contexts.derivatives.table import Elementwise
-from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, namespace, operand_type
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, namespace
 from ctxdispatch_contexts.programs.rules import call_rule
 
 

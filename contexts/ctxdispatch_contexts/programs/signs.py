@@ -18,7 +18,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.strength import REAL
-from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch.passes.types import operand_type
 
 PRODUCTS = (operator.mul, operator.truediv)
 SIGNED = (operator.neg, operator.add, operator.sub, *PRODUCTS)

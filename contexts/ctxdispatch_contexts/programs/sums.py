@@ -26,7 +26,7 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
-from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.terms import Pair, Sum, Term, Writer, gain, put_together
 
 MAX_FACTORS = 8

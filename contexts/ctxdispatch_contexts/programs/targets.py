@@ -13,12 +13,13 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs
 from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import DerivativeError, Opaque, user_position
 from ctxdispatch_contexts.programs.objects import method_of_operator
-from ctxdispatch_contexts.programs.operands import applies, operand_type, row_for, rule_of
+from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared

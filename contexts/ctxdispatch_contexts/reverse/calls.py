@@ -21,6 +21,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.changes import may_rebind
@@ -36,7 +37,7 @@ from ctxdispatch_contexts.programs.errors import (
 )
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.objects import unpacked
-from ctxdispatch_contexts.programs.operands import INPLACE, operand_type
+from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.refusals import (
     REMEDY,
     missing_message,

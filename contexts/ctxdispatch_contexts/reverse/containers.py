@@ -16,13 +16,13 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.containers import (
     any_iterable,
     attribute_key,
     indexable,
     plain_attribute_of,
 )
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import ZERO, is_zero

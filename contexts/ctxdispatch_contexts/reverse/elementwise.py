@@ -13,8 +13,8 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import Elementwise
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.scaling import is_one, known_number, partial_of, product, typed
 from ctxdispatch_contexts.reverse import cotangents, fitting
 

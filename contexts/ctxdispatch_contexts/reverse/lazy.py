@@ -13,7 +13,8 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, operand_type, row_for
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, row_for
 from ctxdispatch_contexts.programs.scaling import typed
 
 SUMS: dict[Any, tuple[str, ...]] = {

@@ -21,7 +21,7 @@ from ctxdispatch.ir.graph import Const, Graph, Op, Value
 from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.shares import normalised, share
-from ctxdispatch_contexts.programs.operands import operand_type
+from ctxdispatch.passes.types import operand_type
 
 PARAMETERS = ("axis", "dtype", "out", "keepdims")
 DEFAULTS: dict[str, Any] = {"axis": 0, "dtype": None, "out": None, "keepdims": False}

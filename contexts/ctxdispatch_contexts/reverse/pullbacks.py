@@ -15,10 +15,11 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described, user_position
-from ctxdispatch_contexts.programs.operands import applies, operand_type, row_for, rule_of
+from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero

@@ -20,12 +20,12 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Return, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
 from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects, Sites, is_outside, runs_python
 from ctxdispatch_contexts.programs.assigned import reads_changing_global
 from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind
 from ctxdispatch_contexts.programs.objects import is_fresh
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 
 # -- order ---------------------------------------------------------------------------------------------------

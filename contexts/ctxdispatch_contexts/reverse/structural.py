@@ -15,10 +15,11 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.linear import spread
 from ctxdispatch_contexts.derivatives.table import array_arguments
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
-from ctxdispatch_contexts.programs.operands import leaf_class, operand_type, rule_of
+from ctxdispatch_contexts.programs.operands import leaf_class, rule_of
 from ctxdispatch_contexts.programs.refusals import no_cotangent, refuse_floats
 from ctxdispatch_contexts.programs.rules import as_array, call_rule, entry_of_tuple, rule_positions
 from ctxdispatch_contexts.reverse import fitting, releasing

@@ -21,7 +21,7 @@ from ctxdispatch.ir.analysis import DominatorTree, Loop, LoopForest, dominators,
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Return, Value
 from ctxdispatch.ir.rewrite import definitions, substitute_in
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.effects import operand_type
+from ctxdispatch.passes.types import operand_type
 
 NONE = Const(None)
 

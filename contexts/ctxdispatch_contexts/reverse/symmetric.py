@@ -18,12 +18,12 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.derived import along, entry_of
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.mode import Program
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.programs.scaling import typed
 from ctxdispatch_contexts.reverse import cotangents, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint

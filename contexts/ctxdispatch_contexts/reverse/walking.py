@@ -15,6 +15,7 @@ import numpy as np
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
     any_iterable,
@@ -22,7 +23,6 @@ from ctxdispatch_contexts.programs.containers import (
     sequence_and_int,
 )
 from ctxdispatch_contexts.programs.objects import unpacked
-from ctxdispatch_contexts.programs.operands import operand_type
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, is_zero
