@@ -10,6 +10,7 @@ A cell that nobody reads any more goes; so nothing is left of one whose function
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Iterator
 from types import CodeType
 
@@ -134,14 +135,25 @@ def _only_reads(maker: object, closure: Op, cell: Value) -> bool:
 
 def free_stores(code: CodeType) -> frozenset[str]:
     """The variables of enclosing functions that this code, or a function in it, assigns to."""
-    inner = [name for c in inner_codes(code) for name in free_stores(c)]
-    return frozenset((*_arguments(code, "STORE_DEREF", "DELETE_DEREF"), *inner)) & frozenset(code.co_freevars)
+    return _stores(code, ("STORE_DEREF", "DELETE_DEREF")) & frozenset(code.co_freevars)
 
 
 def global_stores(code: CodeType) -> frozenset[str]:
     """The global variables that this code, or a function in it, assigns to."""
-    inner = [name for c in inner_codes(code) for name in global_stores(c)]
-    return frozenset((*_arguments(code, "STORE_GLOBAL", "DELETE_GLOBAL"), *inner))
+    return _stores(code, ("STORE_GLOBAL", "DELETE_GLOBAL"))
+
+
+def _stores(code: CodeType, opnames: tuple[str, str]) -> frozenset[str]:
+    try:
+        return _known_stores(code, opnames)
+    except TypeError:  # generated code, with constants that have no hash
+        return _known_stores.__wrapped__(code, opnames)
+
+
+@functools.lru_cache(maxsize=4096)
+def _known_stores(code: CodeType, opnames: tuple[str, str]) -> frozenset[str]:
+    inner = [name for c in inner_codes(code) for name in _stores(c, opnames)]
+    return frozenset((*_arguments(code, opnames), *inner))
 
 
 def inner_codes(code: CodeType) -> Iterator[CodeType]:
@@ -149,7 +161,7 @@ def inner_codes(code: CodeType) -> Iterator[CodeType]:
     return (c for c in code.co_consts if isinstance(c, CodeType))
 
 
-def _arguments(code: CodeType, *opnames: str) -> Iterator[str]:
+def _arguments(code: CodeType, opnames: tuple[str, str]) -> Iterator[str]:
     if {dis.opmap[name] for name in opnames}.isdisjoint(code.co_code[::2]):
         return iter(())
     return (str(i.argval) for i in dis.get_instructions(code) if i.opname in opnames)

@@ -149,6 +149,8 @@ def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
         return True
     if function in _HARMLESS:
         return True
+    if function is next:
+        return bool(args) and isinstance(args[0], IterOf) and args[0].plain
     if function in _KEEPS_LISTS and args:
         return cls_of(args[0]) is not None or isinstance(args[0], IterOf)
     if function in python_types.INPLACE or function is operator.setitem:
@@ -185,7 +187,7 @@ def assume_removable(*functions: Anything) -> None:
     _HARMLESS.update(functions)
 
 
-_KEEPS_LISTS = {list.pop, list.clear, list.reverse, next}
+_KEEPS_LISTS = {list.pop, list.clear, list.reverse}
 MAKES_LIST = frozenset({prim.build_list, list, sorted, list.copy, operator.add})
 CONTAINS_OPERANDS = frozenset({prim.build_map, prim.build_set, prim.make_function})
 

@@ -79,7 +79,7 @@ class ForwardMode(Mode):
             prepared.assume(guard)
         loosen(graph, primal)
         used = (*(only_used(t, names) for t in own_types), *types[n:])
-        return Program(graph, used, list(prepared.guards.values()))
+        return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes)
 
 
 def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any, own: Op | None) -> None:

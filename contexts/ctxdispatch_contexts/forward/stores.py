@@ -114,7 +114,7 @@ class Stores:
             return self.lost.lost(op)
         if target is None or may_rebind(op) or not self._concerns(op, target):
             return False
-        if not self._follows(op):
+        if not self._follows(op) or (self.lost.put_under_name(op, target) and self.lost.lost(op)):
             return True
         stored = any(a in self.varied for a in op.args[1:])
         return stored and not self._is_followed(op, target)

@@ -93,8 +93,8 @@ class JacobianMode(Mode):
         forward = _is_forward(self, source, types, cells) if self.forward is None else self.forward
         program = (_forward if forward else _reverse)(self, source, types, cells)
         graph = program.graph
-        guards = optimise(graph, types, cells, frozenset())
-        return Program(graph, program.types[: len(types)], [*program.guards, *guards])
+        program.guards += optimise(graph, types, cells, program.untrusted)
+        return replace(program, types=program.types[: len(types)])
 
 
 def _is_complex(type_: T.Type) -> bool:
@@ -282,7 +282,10 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     primal_guards = list(prepared.guards.values())
     graph = prepared.graph
     _append_sweep(graph, block.graph, mode)
-    return Program(graph, tuple(settled), [*primal_guards, *sweep.guards, *block.guards])
+    guards = [*primal_guards, *sweep.guards, *block.guards]
+    untrusted = prepared.untrusted | sweep.untrusted | block.untrusted
+    foreign = prepared.changes or sweep.foreign or block.foreign
+    return Program(graph, tuple(settled), guards, untrusted, foreign)
 
 
 def _reverse_at_run_time(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, Block, Graph, Iterate, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import UNDEF, Block, Const, Graph, Iterate, Op, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import is_code
@@ -49,6 +49,9 @@ READS = frozenset({
     list.pop, dict.pop,
 })  # fmt: skip
 """Something that the first operand holds; of an array, a view."""
+
+NAMESPACES = (globals, vars, locals)
+"""They give dicts that are there already, of variables and attributes."""
 
 NEW_ARRAYS = frozenset(
     getattr(np, name)
@@ -230,6 +233,8 @@ class Objects:
         given = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
         if cls is not np.ndarray:
             given |= self._items(op.args[0])
+        if isinstance(op.args[0], Const) and is_code(op.args[0].value):
+            given |= self._global  # of a module, class or function
         part = len(op.args) > 1 and (fn is operator.getitem or fn in _reading)
         if part and T.cls_of(operand_type(op.args[1])) in (None, slice):
             given |= self._bit(op)  # a part of a sequence
@@ -253,6 +258,7 @@ class Objects:
         self._hold(self._bit(op), seen)
         if runs_python(op):
             self._hold(seen, seen)
+        if runs_python(op) or op.fn in NAMESPACES:
             self._give(op, self._global)
         self._give(op, seen | self._bit(op))
 

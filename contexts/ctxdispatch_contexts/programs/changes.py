@@ -20,7 +20,8 @@ from ctxdispatch_contexts.programs.stand_ins import call_behind
 INPLACE_NAMES = frozenset(f"__{f.__name__}__" for f in INPLACE)
 
 MUTATORS = frozenset({
-    operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, np.ndarray.sort,
+    operator.setitem, operator.delitem, setattr, delattr, object.__setattr__, type.__setattr__,
+    np.ndarray.sort,
     np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.ndarray.setfield,
     np.ndarray.byteswap, np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
     np.random.shuffle, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,

@@ -29,7 +29,7 @@ from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
-from ctxdispatch_contexts.programs.guarding import add_guards, asking, guardable
+from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking, guardable
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
@@ -59,10 +59,11 @@ class Specialised:
     def __init__(self, entry: Entry, program: Program, otherwise: Callable[..., Any]) -> None:
         self.types, self.guards = program.types, program.guards
         self._plain = program.graph
+        self._foreign = program.foreign
         self._entry = entry
         self._body: Callable[..., Any] | None = None
         self._asked: Callable[[], bool] | None = None
-        graph = clone(program.graph)
+        graph = self._lasting()
         add_guards(graph, self.types, self.guards, otherwise)
         self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
 
@@ -71,9 +72,15 @@ class Specialised:
         if self._body is None:
             with _compiling:  # programs of one entry share a pool
                 self._body = self._body or make_function(
-                    self._plain, self._entry.namespace, self._entry.source.cells, self._entry.pool
+                    self._lasting(), self._entry.namespace, self._entry.source.cells, self._entry.pool
                 )
         return self._body
+
+    def _lasting(self) -> Graph:
+        graph = clone(self._plain)
+        if self._foreign and self.guards:
+            add_last_check(graph, Lasting(self.guards))
+        return graph
 
     def holds(self) -> bool:
         if self._asked is None:

@@ -28,6 +28,7 @@ from ctxdispatch.ir.graph import (
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
+from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.programs.sources import NAMESPACE
 from ctxdispatch_contexts.programs.type_tests import Tests, check_type
 
@@ -52,6 +53,46 @@ def add_guards(
         _CHECKS[type(guard)](tests, guard)
     tests.block.terminator = Jump(Edge(body, list(entry.params)))
     graph.trap = Trap(tuple(tests.blocks), failed)
+
+
+class Lasting:
+    """Called where a program ends: DerivativeError where something that it took for granted has changed since
+    it began."""
+
+    __name__ = "lasting"
+
+    def __init__(self, guards: Sequence[G.Guard]) -> None:
+        self.guards = guards
+        self._hold: Callable[[], bool] | None = None
+
+    def __call__(self) -> None:
+        if self._hold is None:
+            self._hold = asking(self.guards)
+        if not self._hold():
+            changed = next((g for g in self.guards if not asking([g])()), None)
+            raise DerivativeError(
+                f"{_described(changed)} changed while the function ran, and its derivative does not follow; "
+                "change it before or after the call, or pass what changes as an argument",
+                user_position(),
+            )
+
+
+def _described(guard: G.Guard | None) -> str:
+    match guard:
+        case G.PathIs() | G.PathType():
+            return f"the variable {'.'.join(guard.path)!r}"
+        case G.AttrIs():
+            return f"the attribute {guard.name!r} of {described(guard.owner)}"
+        case G.CodeIs() | G.DefaultsAre():
+            return f"the code or the defaults of {described(guard.function)}"
+    return "a variable of the function around it"
+
+
+def add_last_check(graph: Graph, check: Callable[[], None]) -> None:
+    """Call it wherever the graph returns, in place."""
+    for block in graph.blocks:
+        if isinstance(block.terminator, Return):
+            block.ops.append(Op(Const(check), [], [Value()]))
 
 
 def guardable(type_: T.Type) -> T.Type:

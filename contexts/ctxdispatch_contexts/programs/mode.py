@@ -6,24 +6,28 @@ one each. That a mode's result is a graph again is what lets modes stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 from ctxdispatch.ir.graph import Graph, Return
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
+from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.types import operand_type
 
 
 @dataclass(eq=False)
 class Program:
     """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the
-    rest."""
+    rest. `untrusted`: the variables of which it takes nothing for granted. `foreign`: something may change
+    while it runs: it calls code out of sight, or stores into what is not its own."""
 
     graph: Graph
     types: tuple[T.Type, ...]
     guards: list[Guard]
+    untrusted: Set[Variable] = frozenset()
+    foreign: bool = False
 
     @property
     def result(self) -> T.Type:

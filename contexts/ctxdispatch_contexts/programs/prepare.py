@@ -12,7 +12,7 @@ import functools
 import operator
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -72,6 +72,8 @@ class Prepared:
     return_type: T.Type = T.Any
     foreign: bool = False
     """Code that is not in the graph may change what the arguments hold."""
+    changes: bool = False
+    """Something may change while it runs, by such code or by stores into what is not its own."""
     untrusted: Set[Variable] = frozenset()
     """What they hold may be something else a moment later."""
     frozen: bool = False
@@ -135,7 +137,16 @@ def prepare(
         prepared.patient = changed
     dce(graph)
     prune(graph)
+    prepared.changes = prepared.foreign or any(_stores_outside(op) for _, op in graph.ops())
     return prepared
+
+
+def _stores_outside(op: Op) -> bool:
+    """Into a class, a module, a function, or what may be one."""
+    if op.fn not in (setattr, delattr, object.__setattr__, type.__setattr__):
+        return False
+    cls = T.cls_of(operand_type(op.args[0]))
+    return cls is None or issubclass(cls, (type, ModuleType, FunctionType))
 
 
 def prepare_trusting(

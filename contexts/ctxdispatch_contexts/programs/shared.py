@@ -22,7 +22,7 @@ from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Const, Graph, Operand, Signature, Value
 from ctxdispatch.passes.buffers import emit
 from ctxdispatch_contexts.programs.arguments import Default, left_out
-from ctxdispatch_contexts.programs.assigned import assigned_free, is_empty
+from ctxdispatch_contexts.programs.assigned import assigned_out_of_sight, is_empty
 from ctxdispatch_contexts.programs.closures import closure_entry, contents
 from ctxdispatch_contexts.programs.entry import Entry, as_gradient
 from ctxdispatch_contexts.programs.entry_keys import ById
@@ -42,11 +42,23 @@ Again = Callable[..., Any]
 def takes_own(f: FunctionType) -> bool:
     """Whether a function that has no program yet gets one of its own. It is counted."""
     count = _with_own.get(f.__code__, 0)
-    unfit = assigned_free(f.__code__) is not None or any(map(is_empty, f.__closure__ or ()))
-    shared = count >= OWN and not unfit and not takes_derivatives(f)
+    unfit = any(map(is_empty, f.__closure__ or ())) or takes_derivatives(f)
+    shared = count >= OWN and not unfit and not _changes(f)
     if not shared:
         _with_own[f.__code__] = count + 1
     return not shared
+
+
+def _changes(f: FunctionType) -> bool:
+    """What the functions of this code have captured may change while they run: arguments would be copies. It
+    is found out once, for the functions made beside it are of the same codes each time."""
+    if f.__code__ not in _changing:
+        cells = {id(cell): cell for cell in f.__closure__ or ()}
+        _changing[f.__code__] = bool(assigned_out_of_sight(cells))
+    return _changing[f.__code__]
+
+
+_changing: WeakKeyDictionary[CodeType, bool] = WeakKeyDictionary()
 
 
 def shared_function(f: FunctionType, mode: Mode, context: Any, again: Again) -> FunctionType:

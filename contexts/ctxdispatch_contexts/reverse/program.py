@@ -122,7 +122,7 @@ def differentiate(
     if mode.split and adjoint is not None:
         split(graph, mode)
     used = tuple(only_used(t, names) for t in types)
-    return Program(graph, used, list(prepared.guards.values()))
+    return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes)
 
 
 def _adjoint(

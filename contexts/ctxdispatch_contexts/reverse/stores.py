@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -22,7 +23,7 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Retu
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
-from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects, Sites, is_outside, runs_python
+from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, Objects, Sites, is_outside, runs_python
 from ctxdispatch_contexts.programs.assigned import reads_changing_global
 from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind
 from ctxdispatch_contexts.programs.objects import is_fresh
@@ -91,7 +92,9 @@ class Needed:
                 if param in self.values:
                     self._need(arg)
         for op in reversed(block.ops):
-            if not self.values.isdisjoint(op.results) or self._stores(op):
+            needed = not self.values.isdisjoint(op.results)
+            self._outside |= needed and runs_python(op)  # it may read anything
+            if needed or self._stores(op):
                 for operand in op.operands():
                     self._need(operand)
 
@@ -167,15 +170,17 @@ class LostStores:
     def lost(self, op: Op) -> bool:
         """Whether `op` stores differentiated data where the sweep does not find it again."""
         if op.fn is primitives.store_global:
-            return op.args[2] in self.varied and (self.inner or self._global_is_read(op.args[1]))
+            return op.args[2] in self.varied and (self.inner or self._name_is_read(op))
         target = changed(op)
         if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
             return False
-        if isinstance(target, Const):  # a class or module
-            return self.inner or len(op.args) < 3 or self._global_is_read(op.args[1])
+        if isinstance(target, Const):  # a class, module or function
+            return self.inner or self._name_is_read(op)
         sites = self.objects.loose(self.objects.of(target))
         if stands_in(op):  # it changes tangents too
             sites = sites.union(*[self.objects.loose(self.objects.of(a)) for a in op.args])
+        if not self.inner and self.put_under_name(op, target) and self._name_is_read(op):
+            return True
         if not self.needed.any(sites):
             return False
         if not self._reversed(op):
@@ -184,11 +189,23 @@ class LostStores:
             return True
         return any(self._seen_elsewhere(op, target, site) for site in sites)
 
-    def _global_is_read(self, name: Operand) -> bool:
-        """A variable of a module, or an attribute of a class: here, or by code that we do not see."""
+    def put_under_name(self, op: Op, target: Operand) -> bool:
+        """It may be a class, module or function, or the dict of one, that is stored to: what it is given is
+        read by name."""
+        cls = T.cls_of(operand_type(target))
+        if op.fn in (setattr, object.__setattr__, type.__setattr__):
+            return cls is None or issubclass(cls, (type, ModuleType, FunctionType))
+        maker = self._maker(target) if isinstance(target, Value) and cls in (dict, None) else None
+        return maker is not None and (maker.fn in NAMESPACES or _reads_dict(maker))
+
+    def _name_is_read(self, store: Op) -> bool:
+        """What a variable of a module or an attribute of a class is set to: afterwards, here or by code that
+        we do not see."""
+        here = self.order.place[store]
         return any(
-            _same_name(op.args[1], name) if op.fn in (primitives.load_global, getattr) else runs_python(op)
+            self.order.after(here, self.order.place[op])
             for _, op in self.graph.ops()
+            if _may_read(op, store)
         )
 
     def _reversed(self, op: Op) -> bool:
@@ -263,15 +280,35 @@ class LostStores:
         if not any(isinstance(a, Value) and a in self.varied for a in op.operands()):
             return False
         reached = (self.objects.reach(a) for a in op.operands())
-        return any(not self.needed.sites.isdisjoint(sites) for sites in reached) or self._changing_globals
+        return any(map(self.needed.any, reached)) or self._changing_globals
 
     @functools.cached_property
     def _changing_globals(self) -> bool:
         return reads_changing_global(self.graph)
 
 
-def _same_name(a: Operand, b: Operand) -> bool:
-    return not (isinstance(a, Const) and isinstance(b, Const)) or a.value == b.value
+def _may_read(op: Op, store: Op) -> bool:
+    """What `store` puts under a name."""
+    if op.fn not in (primitives.load_global, getattr):
+        return runs_python(op)
+    name, stored = op.args[1], store.args[1]
+    if isinstance(name, Const) and isinstance(stored, Const) and name.value != stored.value:
+        return False  # (an update of a dict has no one name)
+    return op.fn is primitives.load_global or _may_find(operand_type(op.args[0]), operand_type(store.args[0]))
+
+
+def _reads_dict(op: Op) -> bool:
+    return op.fn is getattr and isinstance(op.args[1], Const) and op.args[1].value == "__dict__"
+
+
+def _may_find(owner: T.Type, holder: T.Type) -> bool:
+    """An attribute of the owner may be one that the holder, a class or module, has."""
+    if not isinstance(holder, T.Known) or owner is T.Any:
+        return True
+    if isinstance(owner, T.Known) and not isinstance(owner.value, type):
+        return owner.value is holder.value
+    cls = owner.value if isinstance(owner, T.Known) else T.cls_of(owner)
+    return cls is None or holder.value in cls.__mro__
 
 
 # -- stale ---------------------------------------------------------------------------------------------------
