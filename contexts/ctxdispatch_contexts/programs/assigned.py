@@ -61,8 +61,8 @@ def assigned_in(graph: Graph, cells: Mapping[Value, CellType]) -> Iterator[Varia
 
 
 def assigned_out_of_sight(variables: Mapping[Variable, Any]) -> set[Variable]:
-    """Those of the variables that a function assigns to: one that there is (other than those the collector was
-    told to leave alone), or, of captured ones, one that the function which has them may still make."""
+    """Those of the variables that a function assigns to: one that there is (`gc.freeze` hides them), or, of
+    captured ones, one that the running function which has them may still make."""
     if not variables:
         return set()
     functions = [each for each in gc.get_objects() if type(each) is FunctionType]
