@@ -141,8 +141,8 @@ class Run:
         self.readers: dict[Value, list[Block]] = {}
         self.lists = Lists(self)
         self.contents: dict[Value, Type] = {}  # of cells made here
-        self.stored: set[Variable] = set(untrusted)
-        self.shared_cells: set[Anything] = set(untrusted)
+        self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
+        self.shared_cells: set[Anything] = set(untrusted) - self.stored
         self._scan()
 
     # -- the graph as it is ----------------------------------------------------------------------------------

@@ -75,7 +75,7 @@ class Prepared:
     changes: bool = False
     """Something may change while it runs, by such code or by stores into what is not its own."""
     untrusted: Set[Variable] = frozenset()
-    """What they hold may be something else a moment later."""
+    """Variables: what one holds may be something else a moment later."""
     frozen: bool = False
     """Numbers that variables hold are constants: `infer`."""
     cells: dict[Value, Any] = field(default_factory=dict)
@@ -154,8 +154,8 @@ def prepare_trusting(
     has_rule: Callable[[Any], bool], *, stub: bool = False, frozen: bool = False,
 ) -> tuple[Prepared, Sequence[T.Type], Op | None]:  # fmt: skip
     """Prepare the graph that `source` gives; again, taking less for granted, as long as what it relies on may
-    change while it runs: what its arguments or variables hold. `stub`: the graph is one call, which is the
-    third result."""
+    change while it runs: what its arguments or variables hold. Each time there is less of it. `stub`: the
+    graph is one call, which is the third result."""
     untrusted: Set[Variable] = frozenset()
     while True:
         graph = source()
@@ -172,6 +172,8 @@ def prepare_trusting(
 def _changing(prepared: Prepared) -> Set[Variable]:
     """What the program relies on, and what does not stay as it is while that runs."""
     relied = relied_on(prepared.guards.values())
+    if not relied:
+        return frozenset()
     own = relied.keys() & set(assigned_in(prepared.graph, prepared.cells))
     return own | assigned_out_of_sight(relied) if prepared.foreign else own
 

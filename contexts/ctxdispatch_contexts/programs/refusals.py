@@ -66,6 +66,13 @@ def mutation_message(op: Op) -> str:
             f"the global variable {name!r} is given a value that depends on what is differentiated, and may "
             "be read again before the end; return the value, or pass `stop_gradient(...)` of it on"
         )
+    if op.fn is setattr and all(isinstance(a, Const) for a in op.args[:2]):
+        owner, name = (a.value for a in op.args[:2])  # type: ignore[union-attr]
+        return (
+            f"the attribute {name!r} of {described(owner)} is given a value that depends on what is "
+            "differentiated, and may be read again before the end; return the value, or assign "
+            "`stop_gradient(...)` of it"
+        )
     return (
         f"{store_name(op)} changes differentiated data ({{types}}) in place, which is not supported yet; "
         "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)"
