@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import builtins
 import gc
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Value
 from ctxdispatch.passes import guards as g
 from ctxdispatch.passes.cells import free_stores, global_stores, inner_codes
 from ctxdispatch.passes.infer import Variable
+from ctxdispatch.passes.resolve import CONSTANT_MODULES
 
 
 def assigned_free(code: CodeType) -> str | None:
@@ -60,50 +60,103 @@ def assigned_in(graph: Graph, cells: Mapping[Value, CellType]) -> Iterator[Varia
                 yield id(namespace.value), name.value
 
 
-def assigned_out_of_sight(variables: Mapping[Variable, Any]) -> set[Variable]:
-    """Those of the variables that a function assigns to: one that there is (`gc.freeze` hides them), or, of
-    captured ones, one that the running function which has them may still make."""
-    if not variables:
-        return set()
-    functions = [each for each in gc.get_objects() if type(each) is FunctionType]
-    spaces = {key[0] for key in variables if isinstance(key, tuple)} - {id(vars(builtins))}
-    found: set[Variable] = set()
-    for f in functions:
-        if id(f.__globals__) in spaces:
-            found.update((id(f.__globals__), name) for name in global_stores(f.__code__))
+class Holder(NamedTuple):
+    """A function's code, its module's variables, and what it captured."""
+
+    code: CodeType
+    namespace: dict[str, Any]
+    cells: Sequence[CellType]
+
+
+def assigned_out_of_sight(variables: Mapping[Variable, Any], holders: Iterable[Holder]) -> set[Variable]:
+    """Those of the variables that a function assigns to: of its module, or of the function around it.
+    `holders`: the functions that have captured variables."""
+    spaces = {key[0]: space for key, space in variables.items() if isinstance(key, tuple)}
+    found: set[Variable] = {
+        (id(space), name) for space in spaces.values() for name in _assigned_names(space)
+    } & variables.keys()
     cells = {key for key in variables if isinstance(key, int)}
-    found.update(_assigned_cells(functions, cells) if cells else ())
-    return found & variables.keys()
+    for holder in holders if cells else ():
+        held = {id(c): name for c, name in zip(holder.cells, holder.code.co_freevars) if id(c) in cells}
+        around = _codes_around(holder.code, holder.namespace) if held else None
+        if around is not None:
+            found.update(key for key, name in held.items() if _is_assigned(name, around))
+            cells -= held.keys()
+    return found.union(_of_functions_there_are(cells) if cells else ())
 
 
-def _assigned_cells(functions: Iterable[FunctionType], cells: Set[int]) -> Iterator[int]:
-    running = list(_running_codes())
-    for f in functions:
+def _assigned_names(namespace: dict[str, Any]) -> Iterator[str]:
+    """The variables of a module to which functions in it assign, methods and functions in functions too."""
+    if any(namespace is vars(module) for module in (builtins, *CONSTANT_MODULES)):
+        return
+    for value in list(namespace.values()):
+        members = vars(value).values() if _is_class_of(value, namespace) else (value,)
+        for function in map(_unwrapped, members):
+            if function is not None and function.__globals__ is namespace:
+                yield from global_stores(function.__code__)
+
+
+def _is_class_of(value: Any, namespace: dict[str, Any]) -> bool:
+    return isinstance(value, type) and value.__module__ == namespace.get("__name__")
+
+
+def _unwrapped(value: Any) -> FunctionType | None:
+    """The function behind what decorators make of it."""
+    for _ in range(MAX_DECORATORS):
+        if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
+            return value
+        if isinstance(value, (staticmethod, classmethod)):
+            value = value.__func__
+        elif isinstance(value, property):
+            value = value.fget
+        else:
+            value = getattr(value, "__dict__", {}).get("__wrapped__")
+    return None
+
+
+MAX_DECORATORS = 16
+
+
+def _codes_around(code: CodeType, namespace: dict[str, Any]) -> list[CodeType] | None:
+    """Of the functions around a function, the outermost first. None where that is not found by its name."""
+    first, *_ = code.co_qualname.split(".<locals>.")
+    owner, _, name = first.rpartition(".")
+    found = vars(namespace.get(owner, object)).get(name) if owner else namespace.get(name)
+    outer = _unwrapped(found)
+    return None if outer is None else _path(outer.__code__, code)
+
+
+def _path(outer: CodeType, code: CodeType) -> list[CodeType] | None:
+    if outer is code:
+        return []
+    for inner in inner_codes(outer):
+        found = _path(inner, code)
+        if found is not None:
+            return [outer, *found]
+    return None
+
+
+def _is_assigned(name: str, around: Iterable[CodeType]) -> bool:
+    """By a function made where the variable is."""
+    return any(
+        name in code.co_cellvars and any(name in free_stores(inner) for inner in inner_codes(code))
+        for code in around
+    )
+
+
+def _of_functions_there_are(cells: Set[int]) -> Iterator[int]:
+    """The cells to which a function assigns, of all that the garbage collector knows: exact, and slow."""
+    for f in [each for each in gc.get_objects() if type(each) is FunctionType]:
         for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars, strict=True):
-            if id(cell) in cells and _may_assign(f.__code__, name, running):
+            if id(cell) in cells and name in free_stores(f.__code__):
                 yield id(cell)
-
-
-def _may_assign(code: CodeType, name: str, running: Iterable[CodeType]) -> bool:
-    """This code, or other code in the running function that has the variable."""
-    if name in free_stores(code):
-        return True
-    owners = (c for c in running if name in c.co_cellvars and any(code is i for i in inner_codes(c)))
-    return any(name in free_stores(inner) for owner in owners for inner in inner_codes(owner))
-
-
-def _running_codes() -> Iterator[CodeType]:
-    frame = sys._getframe()
-    while frame.f_back is not None:
-        frame = frame.f_back
-        yield frame.f_code
 
 
 def reads_changing_global(graph: Graph) -> bool:
     """`graph` reads a global variable that some function of its module assigns to."""
     reads = [op.args for _, op in graph.ops() if op.fn is primitives.load_global]
     pairs = [(a.value, b.value) for a, b in reads if isinstance(a, Const) and isinstance(b, Const)]
-    return bool(assigned_out_of_sight({(id(namespace), name): namespace for namespace, name in pairs}))
+    return bool(assigned_out_of_sight({(id(namespace), name): namespace for namespace, name in pairs}, ()))
 
 
 def is_empty(cell: CellType) -> bool:

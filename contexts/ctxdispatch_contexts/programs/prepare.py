@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from types import FunctionType, ModuleType
 from typing import Any
@@ -29,7 +29,7 @@ from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.assigned import assigned_in, assigned_out_of_sight, relied_on
+from ctxdispatch_contexts.programs.assigned import Holder, assigned_in, assigned_out_of_sight, relied_on
 from ctxdispatch_contexts.programs.derived import (
     SPELLED_OUT,
     chain_of,
@@ -175,7 +175,17 @@ def _changing(prepared: Prepared) -> Set[Variable]:
     if not relied:
         return frozenset()
     own = relied.keys() & set(assigned_in(prepared.graph, prepared.cells))
-    return own | assigned_out_of_sight(relied) if prepared.foreign else own
+    return own | assigned_out_of_sight(relied, _holders(prepared)) if prepared.foreign else own
+
+
+def _holders(prepared: Prepared) -> Iterator[Holder]:
+    """The function itself, and those that were inlined."""
+    graph = prepared.graph
+    if graph.code is not None and graph.namespace is not None:
+        yield Holder(graph.code, graph.namespace, list(prepared.cells.values()))
+    for guard in prepared.guards.values():
+        if isinstance(guard, CodeIs):
+            yield Holder(guard.code, guard.function.__globals__, guard.function.__closure__ or ())
 
 
 def held_names(graph: Graph) -> set[Any]:

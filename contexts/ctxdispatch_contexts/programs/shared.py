@@ -22,7 +22,7 @@ from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Const, Graph, Operand, Signature, Value
 from ctxdispatch.passes.buffers import emit
 from ctxdispatch_contexts.programs.arguments import Default, left_out
-from ctxdispatch_contexts.programs.assigned import assigned_out_of_sight, is_empty
+from ctxdispatch_contexts.programs.assigned import Holder, assigned_out_of_sight, is_empty
 from ctxdispatch_contexts.programs.closures import closure_entry, contents
 from ctxdispatch_contexts.programs.entry import Entry, as_gradient
 from ctxdispatch_contexts.programs.entry_keys import ById
@@ -54,7 +54,8 @@ def _changes(f: FunctionType) -> bool:
     is found out once, for the functions made beside it are of the same codes each time."""
     if f.__code__ not in _changing:
         cells = {id(cell): cell for cell in f.__closure__ or ()}
-        _changing[f.__code__] = bool(assigned_out_of_sight(cells))
+        holder = Holder(f.__code__, f.__globals__, f.__closure__ or ())
+        _changing[f.__code__] = bool(assigned_out_of_sight(cells, [holder]))
     return _changing[f.__code__]
 
 
