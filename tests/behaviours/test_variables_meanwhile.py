@@ -324,7 +324,7 @@ def test_a_captured_function_that_is_differentiated_and_replaced(how, mode):
     try:
         found = mode(bend_that_assigns(how))(0.7)
     except DerivativeError as refusal:
-        assert re.search("to be differentiated once more|is of type function", str(refusal))  # noqa: PT017
+        assert re.search("once more|is of type function|no derivative rule", str(refusal))  # noqa: PT017
     else:
         assert found == pytest.approx(2.08)
 

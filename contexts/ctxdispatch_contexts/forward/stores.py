@@ -19,7 +19,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
-from ctxdispatch_contexts.programs.aliases import GLOBAL, NOTHING, Sites, is_outside
+from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, NOTHING, Sites, is_outside
 from ctxdispatch_contexts.programs.changes import changed, may_rebind
 from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import INPLACE
@@ -159,6 +159,9 @@ READ_ONCE = frozenset({
 """They give items of a list, or what a cell holds; the list itself has no other name then."""
 
 
+FINDS = (None, primitives.load_global, primitives.cell_get, getattr, operator.getitem, *NAMESPACES)
+"""They give what may have been there before."""
+
 CALLS = SOURCES["__name__"]
 """The module that the programs of single calls are said to stand in."""
 
@@ -169,7 +172,10 @@ def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], boo
     space = str((graph.namespace or {}).get("__name__", ""))
     if any(op.fn is primitives.store_global for _, op in graph.ops()):
         return True
-    if space.startswith(OURS) and space != CALLS:
+    if space == CALLS:
+        there = {*graph.params, *(r for _, op in graph.ops() if op.fn in FINDS for r in op.results)}
+        return any(isinstance(_target(op), Const) or _target(op) in there for op in stores)
+    if space.startswith(OURS):
         return False  # the rules of this package have one name for what they change
     if any(op.fn in INPLACE for op in stores if hashable(op.fn)):
         return True  # what it changes has no tangent yet, if only what is added varies
