@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dis
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType
 
 from ctxdispatch.ir import primitives as prim
@@ -68,15 +68,12 @@ class CellContents:
         while work:
             maker = self.makers.get(work.pop())  # type: ignore[arg-type]
             closure = maker.args[CLOSURE] if maker is not None and _has_closure(maker) else None
-            for cell in self._items(closure) - found:
+            items = items_of(closure, self.makers) if closure is not None else None
+            for cell in set(items or ()) - found:
                 found.add(cell)
                 held = self._set_once(cell)
                 work += [held[0]] if held is not None else []
         return found
-
-    def _items(self, closure: Operand | None) -> set[Operand]:
-        maker = self.makers.get(closure)  # type: ignore[arg-type]
-        return set(maker.args) if maker is not None and maker.fn is prim.build_tuple else set()
 
     def _set_once(self, cell: Operand) -> tuple[Operand, Op] | None:
         maker = self.makers.get(cell)  # type: ignore[arg-type]
@@ -112,6 +109,14 @@ class CellContents:
             return False
         readers = self._used[op.result]
         return bool(readers) and all(_only_reads(reader.user, op, cell) for reader in readers)
+
+
+def items_of(operand: Operand, makers: Mapping[Value, Op]) -> list[Operand] | None:
+    """The items of a tuple operand (or of None, which is none), where it is constant or made by an op."""
+    if isinstance(operand, Const):
+        return [Const(item) for item in operand.value or ()]
+    making = makers.get(operand)
+    return list(making.args) if making is not None and making.fn is prim.build_tuple else None
 
 
 CLOSURE = 5

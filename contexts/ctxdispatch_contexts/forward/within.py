@@ -12,12 +12,12 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.api import jvp, pushforward
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.derived import is_known, overdub_of, spelled_out
-from ctxdispatch_contexts.programs.recipes import items_of
 
 
 class Before:

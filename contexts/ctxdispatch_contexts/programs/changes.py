@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from types import FunctionType, ModuleType
 
 import numpy as np
 
@@ -54,6 +55,14 @@ def changed(op: Op) -> Operand | None:
     if isinstance(fn, Method):
         return op.args[0] if fn.name in NAMES else None
     return op.args[0] if getattr(fn, "__name__", "") in ("at", "shuffle") and not runs_python(op) else None
+
+
+def sets_name(op: Op) -> bool:
+    """It sets or deletes an attribute of a class, module or function, or of what may be one."""
+    if op.fn not in (setattr, delattr, object.__setattr__, type.__setattr__):
+        return False
+    cls = T.cls_of(operand_type(op.args[0]))
+    return cls is None or issubclass(cls, (type, ModuleType, FunctionType))
 
 
 def out_of(op: Op) -> Operand | None:

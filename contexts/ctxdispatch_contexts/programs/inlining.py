@@ -16,6 +16,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
@@ -28,7 +29,7 @@ from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.recipes import captured, is_none, items_of, parts_of
+from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 if TYPE_CHECKING:

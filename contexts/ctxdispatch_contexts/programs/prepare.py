@@ -12,7 +12,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -30,6 +30,7 @@ from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_in, assigned_out_of_sight, relied_on
+from ctxdispatch_contexts.programs.changes import sets_name
 from ctxdispatch_contexts.programs.derived import (
     SPELLED_OUT,
     chain_of,
@@ -137,16 +138,8 @@ def prepare(
         prepared.patient = changed
     dce(graph)
     prune(graph)
-    prepared.changes = prepared.foreign or any(_stores_outside(op) for _, op in graph.ops())
+    prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
     return prepared
-
-
-def _stores_outside(op: Op) -> bool:
-    """Into a class, a module, a function, or what may be one."""
-    if op.fn not in (setattr, delattr, object.__setattr__, type.__setattr__):
-        return False
-    cls = T.cls_of(operand_type(op.args[0]))
-    return cls is None or issubclass(cls, (type, ModuleType, FunctionType))
 
 
 def prepare_trusting(

@@ -12,7 +12,7 @@ what that captured, `p`, is the argument.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import resolve
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.cells import CellContents
+from ctxdispatch.passes.cells import CellContents, items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch_contexts.programs.assigned import assigned_free
 from ctxdispatch_contexts.programs.derived import is_maker
@@ -174,14 +174,6 @@ def parts_of(making: Op) -> Parts:
     namespace, code, *rest = making.args
     rest += [Const(None)] * (4 - len(rest))
     return Parts(namespace.value, code.value, *rest)  # type: ignore[union-attr]
-
-
-def items_of(operand: Operand, makers: Mapping[Value, Op]) -> list[Operand] | None:
-    """The items of a tuple operand (or of None, which is none), where it is constant or made by an op."""
-    if isinstance(operand, Const):
-        return [Const(item) for item in operand.value or ()]
-    making = makers.get(operand)
-    return list(making.args) if making is not None and making.fn is primitives.build_tuple else None
 
 
 def is_none(operand: Operand) -> bool:

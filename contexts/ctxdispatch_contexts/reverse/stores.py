@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from types import FunctionType, ModuleType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -25,7 +24,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
 from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, Objects, Sites, is_outside, runs_python
 from ctxdispatch_contexts.programs.assigned import reads_changing_global
-from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind
+from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind, sets_name
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 
@@ -192,10 +191,10 @@ class LostStores:
     def put_under_name(self, op: Op, target: Operand) -> bool:
         """It may be a class, module or function, or the dict of one, that is stored to: what it is given is
         read by name."""
-        cls = T.cls_of(operand_type(target))
-        if op.fn in (setattr, object.__setattr__, type.__setattr__):
-            return cls is None or issubclass(cls, (type, ModuleType, FunctionType))
-        maker = self._maker(target) if isinstance(target, Value) and cls in (dict, None) else None
+        if sets_name(op) and op.fn is not delattr:
+            return True
+        mapping = isinstance(target, Value) and T.cls_of(operand_type(target)) in (dict, None)
+        maker = self._maker(target) if mapping else None  # type: ignore[arg-type]
         return maker is not None and (maker.fn in NAMESPACES or _reads_dict(maker))
 
     def _name_is_read(self, store: Op) -> bool:
