@@ -8,11 +8,12 @@ from ctxdispatch_contexts.forward.api import jvp, linearize, pushforward, tangen
 from ctxdispatch_contexts.forward.blocks import BlockDerivative
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.dual import Dual
+from ctxdispatch_contexts.forward.elementwise import push_row
 from ctxdispatch_contexts.forward.program import ForwardMode
-from ctxdispatch_contexts.forward.tangents import numeric
+from ctxdispatch_contexts.forward.tangents import Shapes, numeric
 from ctxdispatch_contexts.forward.within import push_call
 
 __all__ = [
-    "BlockDerivative", "Dual", "DualContext", "ForwardMode", "numeric", "jvp", "linearize", "push_call",
-    "pushforward", "tangent_along",
+    "BlockDerivative", "Dual", "DualContext", "ForwardMode", "Shapes", "numeric", "jvp", "linearize",
+    "push_call", "push_row", "pushforward", "tangent_along",
 ]  # fmt: skip

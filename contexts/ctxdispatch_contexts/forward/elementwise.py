@@ -53,7 +53,7 @@ def _term(shapes: Shapes, run: Companions, op: Op, row: Elementwise, i: int) -> 
     assert tangent is not None
     tangent = shapes.aligned(run, tangent, op.args[i], op.result)
     factor = partial_of(run.build, op, row, i)
-    if _steep(row, op, i) and numeric(operand_type(op.result)):
+    if _steep(row, op, i) and not known_number(tangent) and numeric(operand_type(op.result)):
         if operand_type(op.result) == T.Exact(float) and not shapes.block:
             return run.call(times, factor, tangent, type=T.Exact(float))
         like = infer_op(Op(Const(operator.mul), [tangent, factor], [Value()], syntax=True))

@@ -1,0 +1,135 @@
+"""Which back end runs a kernel, and on what.
+
+    numpy     the reference: `interpreter.py`
+    numba     compiled loops, on threads where that pays: `numba_backend.py`
+    cuda      where operands are CuPy's: `cuda_backend.py`
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.interpreter import interpret
+from ctxdispatch_contexts.broadcast.lowering import Lowered, lower
+from ctxdispatch_contexts.broadcast.typing import BOOL, DType, storage
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.broadcast.kernel import Kernel
+
+
+def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> Sequence[Any]:
+    """The outputs of `kernel`: new arrays, or those of `out` with the results stored in them."""
+    if any(hasattr(x, "__cuda_array_interface__") for x in operands):
+        from ctxdispatch_contexts.broadcast.cuda_backend import run as run_cuda
+
+        return run_cuda(kernel, operands, out)
+    types = tuple([type_of(x) for x in operands])
+    arrays = [x if isinstance(x, np.ndarray) else np.asarray(x, storage(t)) for x, t in zip(operands, types)]
+    shape = broadcast_shape(kernel, arrays)
+    if _uses_numba(kernel):
+        from ctxdispatch_contexts.broadcast.numba_backend import run as run_numba
+
+        return run_numba(kernel, types, arrays, shape, out)
+    return run_reference(kernel, types, arrays, shape, out)
+
+
+def type_of(x: Any) -> DType:
+    """The dtype of an operand; int or float for a number of Python's."""
+    if type(x) in (int, float):
+        return type(x)
+    return BOOL if type(x) is bool else x.dtype
+
+
+def broadcast_shape(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that operands have together; KernelError, with theirs, where they do not broadcast."""
+    shapes = {a.shape for a in arrays}
+    if len(shapes) == 1:
+        return shapes.pop()
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        named = ", ".join(f"{p.name or 'an operand'} {a.shape}" for p, a in zip(kernel.graph.params, arrays))
+        raise KernelError(f"the operands of {kernel.name} do not broadcast: {named}") from None
+
+
+def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
+    """The program for operands of these types; made once."""
+    found = kernel.compiled.get(types)
+    if found is None:
+        with kernel.lock:
+            found = kernel.compiled.setdefault(types, lower(kernel.graph, types))
+    return found
+
+
+def _uses_numba(kernel: Kernel) -> bool:
+    backend = kernel.options.backend
+    if backend == "numpy":
+        return False
+    if has_numba():
+        return True
+    if backend == "numba":
+        raise KernelError("backend='numba' needs Numba: pip install 'ctxdispatch[jit]'")
+    _warn_once()
+    return False
+
+
+@cache
+def has_numba() -> bool:
+    return find_spec("numba") is not None
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "Numba is not installed: broadcast runs on the reference back end, one NumPy operation at a time; "
+        "pip install 'ctxdispatch[jit]'",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+# -- the reference -------------------------------------------------------------------------------------------
+
+
+def run_reference(
+    kernel: Kernel, types: tuple[DType, ...], arrays: Sequence[Any], shape: tuple[int, ...],
+    out: Sequence[Any] | None,
+) -> Sequence[Any]:  # fmt: skip
+    lowered = lowered_for(kernel, types)
+    flat = [
+        np.broadcast_to(a, shape).reshape(-1).astype(storage(t), copy=False) for a, t in zip(arrays, types)
+    ]
+    results = interpret(lowered, flat, math.prod(shape))
+    shaped = [r.reshape(shape) for r in results]
+    return store(kernel, shaped, out)
+
+
+def store(kernel: Kernel, results: Sequence[Any], out: Sequence[Any] | None) -> Sequence[Any]:
+    """`out` with the results in it; as NumPy has it, results of no dimension are numbers."""
+    if out is None:
+        return [r if r.ndim else r[()] for r in results]
+    check_out(kernel, [r.shape for r in results], [r.dtype for r in results], out)
+    for each, result in zip(out, results, strict=True):
+        each[...] = result
+    return out
+
+
+def check_out(kernel: Kernel, shapes: Sequence[Any], dtypes: Sequence[Any], out: Sequence[Any]) -> None:
+    """KernelError where a result does not fit into its `out`."""
+    if len(out) != len(dtypes):
+        raise KernelError(f"{kernel.name} has {len(dtypes)} results, and out has {len(out)} arrays")
+    for each, shape, dtype in zip(out, shapes, dtypes, strict=True):
+        if not isinstance(each, np.ndarray):
+            raise KernelError(f"out must be an array, not a {type(each).__name__}")
+        if each.shape != shape:
+            raise KernelError(f"out has shape {each.shape}, the result of {kernel.name} {shape}")
+        if not np.can_cast(dtype, each.dtype, "same_kind"):
+            raise KernelError(f"out has dtype {each.dtype}, the result of {kernel.name} {dtype}")

@@ -1,0 +1,138 @@
+"""What a kernel does not compute: reads of variables and attributes, done once, before it.
+
+    f(%x):  %s = load_global(.., 'SCALE'); %y = mul(%x, %s)
+
+    host    %s = load_global(.., 'SCALE'); return kernel(%x, %s)
+    kernel  (%x, %s): %y = multiply(%x, %s)
+
+So numbers that a function captures, reads off an object, or finds in a variable are operands like any other,
+of no dimension: they have derivatives, and may change from call to call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.analysis import reverse_postorder
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
+from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.instructions import instruction
+from ctxdispatch_contexts.programs.errors import described
+from ctxdispatch_contexts.programs.operands import leaf_class
+
+
+@dataclass
+class Hoisted:
+    """`ops` run before the kernel; `operands` are what it takes, in the order of its parameters."""
+
+    ops: list[Op]
+    operands: list[Value]
+
+
+def hoist(graph: Graph) -> Hoisted:
+    """Take out of `graph`, in place, what is no instruction. Its parameters are then the operands."""
+    params = list(graph.params)
+    outside = _Outside(graph)
+    read = _read(graph)
+    operands = [v for v in [*params, *outside.values] if v in read]
+    for value in operands:
+        if value not in params or not numeric(operand_type(value)):
+            _check_number(value, outside)
+    graph.entry.params = list(operands)
+    return Hoisted(outside.ops, operands)
+
+
+class _Outside:
+    """The ops that are no instructions, removed from the graph, in an order in which they can run."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.ops: list[Op] = []
+        self.values: dict[Value, Op] = {}
+        available: set[Operand] = {*graph.params, *graph.cells}
+        for block in reverse_postorder(graph):
+            kept = []
+            for op in block.ops:
+                if is_kernel_op(op):
+                    kept.append(op)
+                    continue
+                self._take(op, available)
+                available.update(op.results)
+            block.ops = kept
+
+    def _take(self, op: Op, available: set[Operand]) -> None:
+        if any(isinstance(a, Value) and a not in available for a in op.operands()) or not _is_reading(op):
+            raise _no_instruction(op)
+        self.ops.append(op)
+        self.values.update(dict.fromkeys(op.results, op))
+
+
+def is_kernel_op(op: Op) -> bool:
+    if op.fn is primitives.build_tuple:
+        return True  # the outputs
+    return instruction(op.fn) is not None and not op.kwnames
+
+
+def _is_reading(op: Op) -> bool:
+    """It has no effect, and gives the same wherever it stands."""
+    types = [operand_type(a) for a in op.args]
+    if op.fn in effects.READS_NAMES:
+        return all(r.type not in (None, T.Any) for r in op.results)
+    try:
+        return effects.pure(op.fn, types)
+    except TypeError:
+        return False
+
+
+def _no_instruction(op: Op) -> KernelError:
+    if op.fn is None:
+        return refuse(op, "a kernel calls functions that are known before it runs; this one is not")
+    spelled = "" if not op.kwnames else f" with the keywords {', '.join(op.kwnames)}"
+    return refuse(
+        op, f"{described(op.fn)}{spelled} cannot be part of a kernel, which computes with numbers; "
+        "do it before or after, on the arrays"
+    )  # fmt: skip
+
+
+def _check_number(value: Value, outside: _Outside) -> None:
+    if numeric(operand_type(value)):
+        return
+    op = outside.values.get(value)
+    what = T.cls_of(operand_type(value))
+    name = f"{value.name!r} " if value.name else ""
+    message = (
+        f"a kernel computes with numbers, and {name}is "
+        f"{'of a type that is not known beforehand' if what is None else 'a ' + what.__name__}; "
+        "pass it as an argument of broadcast, or compute with it before"
+    )
+    raise KernelError(message) if op is None else refuse(op, message)
+
+
+def numeric(type_: T.Type) -> bool:
+    """A real number."""
+    cls = leaf_class(T.widen(type_))
+    return cls is not None and cls.__name__ != "ndarray" and not issubclass(cls, complex)
+
+
+def _read(graph: Graph) -> set[Operand]:
+    found = {a for _, op in graph.ops() for a in op.operands()}
+    for block in graph.blocks:
+        if block.terminator is not None:
+            found.update(block.terminator.operands())
+        for edge in block.edges():
+            found.update(edge.args)
+    return {v for v in found if not isinstance(v, Const)}
+
+
+def kind_of(type_: T.Type) -> type:
+    """float, int or bool."""
+    cls = leaf_class(T.widen(type_))
+    assert cls is not None
+    if issubclass(cls, (bool, np.bool_)):
+        return bool
+    return int if issubclass(cls, (int, np.integer)) else float

@@ -1,0 +1,130 @@
+"""The reference back end: a lowered kernel, block by block, on arrays of those elements that are there.
+
+Elements wait at blocks. The first block, in reverse postorder, at which any wait is run on these and passes
+them on: so a loop goes on until none is left in it. Nothing is computed for elements that do not get there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.analysis import reverse_postorder
+from ctxdispatch.ir.graph import Block, Branch, Edge, Jump, Op, Operand, Value
+from ctxdispatch_contexts.broadcast.instructions import CAST, SELECT
+from ctxdispatch_contexts.broadcast.lowering import Lowered
+from ctxdispatch_contexts.derivatives.special import digamma, polygamma
+
+Array = Any
+
+
+def interpret(lowered: Lowered, operands: Sequence[Array], n: int) -> list[Array]:
+    """The outputs as flat arrays of n elements; so are the operands, of the dtypes of the parameters."""
+    run = _Run(lowered, n)
+    with np.errstate(all="ignore"):
+        return run.outputs(operands)
+
+
+class _Run:
+    def __init__(self, lowered: Lowered, n: int) -> None:
+        self.lowered, self.n = lowered, n
+        self.env: dict[Value, Array] = {}
+        self.waiting: dict[Block, Array] = {}
+
+    def outputs(self, operands: Sequence[Array]) -> list[Array]:
+        graph = self.lowered.graph
+        every = np.arange(self.n)
+        self.env.update(zip(graph.params, operands, strict=True))
+        order = reverse_postorder(graph)
+        self.waiting[graph.entry] = every
+        while self.waiting:
+            block = next(b for b in order if b in self.waiting)
+            self._block(block, self.waiting.pop(block))
+        return [np.array(self.read(y, every)) for y in self.lowered.outputs]
+
+    def read(self, operand: Operand, at: Array) -> Array:
+        if isinstance(operand, Value):
+            return self.env[operand][at]
+        return np.broadcast_to(operand.value, at.shape)
+
+    def write(self, value: Value, at: Array, what: Array) -> None:
+        if value not in self.env:
+            self.env[value] = np.zeros(self.n, value.type)
+        self.env[value][at] = what
+
+    def _block(self, block: Block, at: Array) -> None:
+        for op in block.ops:
+            self.write(op.result, at, evaluate(op, [self.read(a, at) for a in op.args]))
+        terminator = block.terminator
+        if isinstance(terminator, Jump):
+            self._pass(terminator.edge, at)
+        elif isinstance(terminator, Branch):
+            taken = self.read(terminator.cond, at)
+            self._pass(terminator.then, at[taken])
+            self._pass(terminator.orelse, at[~taken])
+
+    def _pass(self, edge: Edge, at: Array) -> None:
+        if not at.size:
+            return
+        arguments = [self.read(a, at) for a in edge.args]
+        for param, argument in zip(edge.target.params, arguments, strict=True):
+            self.write(param, at, argument)
+        before = self.waiting.get(edge.target)
+        self.waiting[edge.target] = at if before is None else np.concatenate([before, at])
+
+
+def evaluate(op: Op, args: Sequence[Array]) -> Array:
+    """What `op` is, on arrays."""
+    if op.fn is SELECT:
+        return np.where(*args)
+    if op.fn is CAST:
+        return args[0].astype(op.result.type)
+    if isinstance(op.fn, np.ufunc):
+        return op.fn(*args)
+    return special(op.fn.name)(*args).astype(op.result.type)
+
+
+@cache
+def special(name: str) -> Callable[..., Any]:
+    """The function of arrays: SciPy's, where it is there."""
+    if name == "expit":
+        return _expit
+    if name == "fma":
+        return _fma
+    if name == "sinc":
+        return np.sinc
+    try:
+        from scipy import special as scipy_special
+    except ImportError:
+        return _one_by_one(name)
+    names = {"lgamma": "gammaln"}
+    return getattr(scipy_special, names.get(name, name))  # type: ignore[no-any-return]
+
+
+def _expit(x: Array) -> Array:
+    """1 / (1 + exp(-x)) without overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small)).astype(x.dtype)
+
+
+def _fma(a: Array, b: Array, c: Array) -> Array:
+    """Rounded twice where this Python has no `math.fma`."""
+    fma = getattr(math, "fma", None)
+    return a * b + c if fma is None else np.vectorize(fma, otypes=[float])(a, b, c)
+
+
+def _one_by_one(name: str) -> Callable[..., Any]:
+    functions: dict[str, Any] = {"digamma": digamma, "polygamma": polygamma}
+    function = functions.get(name) or getattr(math, name)
+
+    def safe(*args: Any) -> float:
+        try:
+            return float(function(*args))
+        except (ValueError, OverflowError):
+            return math.inf if name in ("gamma", "lgamma") and args[0] > 1 else math.nan
+
+    return np.vectorize(safe, otypes=[float])

@@ -1,0 +1,198 @@
+"""A kernel: a scalar program that is run on every element of arrays that broadcast, and what is made of it.
+
+    y = k(x, a)                      the program
+    k.partials(wrt)                  (x, a) -> y and its partial derivatives
+    k.pullback(wrt)                  (x, a, ybar) -> xbar, abar     by way of the partials: "recompute"
+    k.pushforward(wrt)               (x, a, xdot) -> ydot
+
+Each is a kernel again, so derivatives of every order are one pass over the arrays.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from typing import Any
+
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, positional
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.passes.cse import cse
+from ctxdispatch.passes.dce import dce
+from ctxdispatch_contexts.broadcast import dual
+from ctxdispatch_contexts.broadcast.backends import run
+from ctxdispatch_contexts.broadcast.scalars import result_of, to_scalars
+from ctxdispatch_contexts.programs.optimise import loosen
+
+
+@dataclass(frozen=True)
+class Options:
+    """`partials`: "recompute" them in the reverse sweep, or "store" them in the forward one. `fastmath`: LLVM
+    may take sums apart and has no inf and nan. `backend`: "auto", "numba", "numpy". `threads`: None for as
+    many as there are processors, where that pays."""
+
+    partials: str = "recompute"
+    fastmath: bool = False
+    backend: str = "auto"
+    threads: int | None = None
+
+
+class Kernel:
+    """`graph`: a scalar program with one parameter per operand, each of kind float, int or bool. `several`:
+    the result is a tuple of arrays, not one."""
+
+    def __init__(
+        self, graph: Graph, kinds: Sequence[type], several: bool, name: str, options: Options
+    ) -> None:
+        self.graph, self.kinds, self.several = graph, tuple(kinds), several
+        self.name, self.options = name, options
+        self.__name__ = self.__qualname__ = name
+        self.compiled: dict[Any, Any] = {}
+        self._derived: dict[Any, Kernel] = {}
+        self.lock = threading.RLock()
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}>"
+
+    @property
+    def arity(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def outputs(self) -> list[Operand]:
+        return result_of(self.graph)[1].args
+
+    def __call__(self, *operands: Any) -> Any:
+        found = run(self, operands, None)
+        return tuple(found) if self.several else found[0]
+
+    def into(self, out: Any, *operands: Any) -> Any:
+        """The same with the results stored in `out`: an array, or a tuple of arrays."""
+        run(self, operands, out if self.several else (out,))
+        return out
+
+    # -- derived ---------------------------------------------------------------------------------------------
+
+    def derive(self, key: Any, make: Callable[[], Kernel]) -> Kernel:
+        with self.lock:
+            if key not in self._derived:
+                self._derived[key] = make()
+            return self._derived[key]
+
+    def moved_by(self, wrt: Sequence[int]) -> tuple[int, ...]:
+        """Those of the parameters `wrt` with which an output moves."""
+        found = dual.moving(self.graph, wrt)
+        return tuple(i for i, moves in zip(wrt, found, strict=True) if any(moves))
+
+    def partials(self, wrt: Sequence[int]) -> Kernel:
+        """(operands) -> the outputs, then per parameter of `wrt` its partial derivatives that are not zero by
+        structure, one per output (`moving`)."""
+        return self.derive(("partials", tuple(wrt)), lambda: self._partials(tuple(wrt)))
+
+    def _partials(self, wrt: tuple[int, ...]) -> Kernel:
+        graph, own = self._copy()
+        found = dual.partials(graph, wrt)
+        _, result = result_of(graph)
+        result.args = [*result.args, *(p for each in found for p in each if p is not None)]
+        return self._made(graph, own, self.kinds, True, "partials")
+
+    def pullback(self, wrt: Sequence[int], pulled: Sequence[int]) -> Kernel:
+        """(operands, cotangents of the outputs `pulled`) -> cotangents of the parameters `wrt`."""
+        return self.derive(
+            ("pullback", tuple(wrt), tuple(pulled)), lambda: self._pullback(tuple(wrt), tuple(pulled))
+        )
+
+    def _pullback(self, wrt: tuple[int, ...], pulled: tuple[int, ...]) -> Kernel:
+        graph, own = self._copy()
+        given = _with_parameters(graph, len(pulled), "g")
+        found = dual.partials(graph, wrt)
+        build = _End(graph)
+        cotangents = []
+        for each in found:
+            terms = [build.product(g, each[m]) for g, m in zip(given, pulled, strict=True)]
+            cotangents.append(build.total([t for t in terms if t is not None]))
+        build.returns(cotangents)
+        return self._made(graph, own, (*self.kinds, *[float] * len(given)), True, "pullback")
+
+    def pushforward(self, wrt: Sequence[int]) -> Kernel:
+        """(operands, tangents of the parameters `wrt`) -> tangents of the outputs."""
+        return self.derive(("pushforward", tuple(wrt)), lambda: self._pushforward(tuple(wrt)))
+
+    def _pushforward(self, wrt: tuple[int, ...]) -> Kernel:
+        graph, own = self._copy()
+        params = list(graph.params)
+        given = _with_parameters(graph, len(wrt), "d")
+        found = dual.push(graph, {params[i]: d for i, d in zip(wrt, given, strict=True)})
+        _End(graph).returns([Const(0.0) if d is None else d for d in found])
+        return self._made(graph, own, (*self.kinds, *[float] * len(given)), self.several, "pushforward")
+
+    def _copy(self) -> tuple[Graph, set[Op]]:
+        """The program, and its ops, which a derivative leaves as they are."""
+        graph = clone(self.graph)
+        return graph, {op for _, op in graph.ops()}
+
+    def _made(
+        self, graph: Graph, own: Set[Op], kinds: Sequence[type], several: bool, what: str
+    ) -> Kernel:
+        finish(graph, kinds)
+        loosen(graph, own)
+        dce(graph)
+        return Kernel(graph, kinds, several, f"{what}_of_{self.name}", self.options)
+
+
+def finish(graph: Graph, kinds: Sequence[type]) -> None:
+    """Bring what transforms added into the form of a scalar program, with no operation too many."""
+    to_scalars(graph, lambda function: None)
+    dual.as_numbers(graph, kinds)
+    cse(graph)
+    dce(graph)
+    prune(graph)
+
+
+def _with_parameters(graph: Graph, n: int, name: str) -> list[Value]:
+    """n more of them, floats."""
+    added = [Value(f"{name}{i}", dual.FLOAT) for i in range(n)]
+    graph.entry.params += added
+    rename(graph)
+    return added
+
+
+def rename(graph: Graph) -> None:
+    """Give the parameters names of their own in the signature."""
+    names = [p.name or "a" for p in graph.params]
+    unique = tuple(name if names.count(name) == 1 else f"{name}_{i}" for i, name in enumerate(names))
+    graph.signature = positional(len(names), unique)
+
+
+class _End:
+    """Writes at the end of a graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.block, self.result = result_of(graph)
+        self.at = self.block.ops.index(self.result)
+
+    def _emit(self, fn: Any, *args: Operand) -> Value:
+        value = Value("", dual.FLOAT)
+        self.block.ops.insert(self.at, Op(Const(fn), list(args), [value], syntax=True, reassoc=True))
+        self.at += 1
+        return value
+
+    def product(self, g: Operand, partial: Operand | None) -> Operand | None:
+        if partial is None:
+            return None
+        if isinstance(partial, Const) and partial.value == 1.0:
+            return g
+        return self._emit(operator.mul, g, partial)
+
+    def total(self, terms: Sequence[Operand]) -> Operand:
+        if not terms:
+            return Const(0.0)
+        total = terms[0]
+        for term in terms[1:]:
+            total = self._emit(operator.add, total, term)
+        return total
+
+    def returns(self, outputs: Sequence[Operand]) -> None:
+        self.result.args = list(outputs)

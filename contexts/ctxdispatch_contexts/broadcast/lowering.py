@@ -1,0 +1,150 @@
+"""A scalar program with the dtypes of its operands: what back ends compile.
+
+    %y = add(%x, 1)        %x float32      ->      %y: float32 = add(%x, float32(1.0))
+    %z = exp(%n)           %n int64        ->      %t: float64 = cast(%n); %z: float64 = exp(%t)
+
+After `lower`: the type of every value is an np.dtype, operands have exactly the dtypes that their instruction
+computes in, constants are numbers of NumPy's, and arguments have the dtype of their parameter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Position, Value
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import clone
+from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, ROUNDING, instruction
+from ctxdispatch_contexts.broadcast.scalars import result_of
+from ctxdispatch_contexts.broadcast.typing import DType, Typing, signature, storage
+
+MAX_FACTORS = 4
+"""x ** n is a product up to this n."""
+
+
+@dataclass(eq=False)
+class Lowered:
+    """The graph, the operands that are its outputs, and their dtypes."""
+
+    graph: Graph
+    outputs: tuple[Operand, ...]
+    results: tuple[np.dtype[Any], ...]
+
+
+def lower(graph: Graph, types: Sequence[DType]) -> Lowered:
+    """A copy of `graph` for operands of these types (np.dtype, or int and float for numbers of Python's)."""
+    graph = clone(graph)
+    expand_powers(graph)
+    end, result = result_of(graph)
+    end.ops.remove(result)
+    typing = Typing(graph, types)
+    run = _Lowering(typing)
+    for block in graph.blocks:
+        run.block(block)
+    for value, type_ in typing.types.items():
+        value.type = storage(type_)
+    dtypes = []
+    for i, output in enumerate(result.args):
+        type_ = typing.of(output)
+        if type_ is None:
+            raise KernelError("a kernel must return numbers on every path", result.pos)
+        dtypes.append(storage(type_))
+        result.args[i] = run.fitted(end, output, dtypes[-1])
+    return Lowered(graph, tuple(result.args), tuple(dtypes))
+
+
+class _Lowering:
+    def __init__(self, typing: Typing) -> None:
+        self.typing = typing
+        self.ops: list[Op] = []
+
+    def block(self, block: Block) -> None:
+        self.ops = []
+        for op in block.ops:
+            self._op(op)
+        for edge in block.edges():
+            for i, (param, arg) in enumerate(zip(edge.target.params, edge.args, strict=True)):
+                edge.args[i] = self._fit(arg, storage(self.typing.types.get(param, float)), None)
+        block.ops = self.ops
+
+    def fitted(self, block: Block, operand: Operand, dtype: np.dtype[Any]) -> Operand:
+        """`operand` in that dtype, at the end of `block`."""
+        self.ops = block.ops
+        return self._fit(operand, dtype, None)
+
+    def _op(self, op: Op) -> None:
+        given = tuple(self.typing.of(a) for a in op.args)
+        if any(t is None for t in given):  # np.dtype(float) == None
+            return  # it is never reached
+        takes = signature(op, given)[:-1]
+        args = [self._fit(a, storage(t), op.pos) for a, t in zip(op.args, takes, strict=True)]
+        callee, result = instruction(op.fn), op.result
+        if callee in ROUNDING:
+            whole = Value("", storage(takes[0]))
+            self.ops.append(Op(Const(ROUNDING[callee]), args, [whole], (), op.pos))
+            callee, args = CAST, [whole]
+        elif callee in CASTS:
+            callee = CAST
+            if storage(self.typing.of(result)) == np.dtype(bool):
+                zero = Const(storage(given[0]).type(0))
+                callee, args = np.not_equal, [args[0], zero]
+        self.ops.append(Op(Const(callee), args, [result], (), op.pos))
+
+    def _fit(self, operand: Operand, dtype: np.dtype[Any], pos: Position | None) -> Operand:
+        """`operand` in that dtype."""
+        if operand is UNDEF or operand is UNREAD:
+            return Const(dtype.type(0))
+        if isinstance(operand, Const):
+            return Const(_constant(operand.value, dtype, pos))
+        known = self.typing.of(operand)
+        if known is None or storage(known) == dtype:
+            return operand
+        cast = Value("", dtype)
+        self.ops.append(Op(Const(CAST), [operand], [cast], (), pos))
+        return cast
+
+
+def _constant(value: Any, dtype: np.dtype[Any], pos: Position | None) -> Any:
+    try:
+        return dtype.type(value)
+    except OverflowError as error:
+        raise KernelError(f"{value!r} does not fit into {dtype}", pos) from error
+
+
+# -- powers --------------------------------------------------------------------------------------------------
+
+
+def expand_powers(graph: Graph) -> None:
+    """x ** 2 is square(x), x ** 3 a product, x ** 0.5 a root, in place."""
+    for block in graph.blocks:
+        out: list[Op] = []
+        for op in block.ops:
+            out += _expanded(op)
+        block.ops = out
+    prune(graph)
+
+
+def _expanded(op: Op) -> list[Op]:
+    if instruction(op.fn) is not np.power or not isinstance(op.args[1], Const):
+        return [op]
+    n = op.args[1].value
+    x = op.args[0]
+    if isinstance(n, (bool, np.bool_)) or n not in range(1, MAX_FACTORS + 1):
+        return [op]
+    if n == 1:
+        return [Op(Const(np.positive), [x], op.results, (), op.pos)]
+    square = Value("") if n > 2 else op.result
+    ops = [Op(Const(np.multiply), [x, x], [square], (), op.pos)]
+    if n == 3:
+        ops.append(Op(Const(np.multiply), [square, x], op.results, (), op.pos))
+    if n == 4:
+        ops.append(Op(Const(np.multiply), [square, square], op.results, (), op.pos))
+    return ops
+
+
+

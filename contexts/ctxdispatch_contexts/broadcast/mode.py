@@ -1,0 +1,133 @@
+"""What an entry makes of a scalar function: a program with one call of a kernel.
+
+    f(x, y)      ->      (x, y) -> kernel(x, y, *numbers that f reads elsewhere)
+
+Kernels are made for kinds of numbers (float, int, bool); dtypes are a matter of the back ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value, positional
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.cse import cse
+from ctxdispatch.passes.dce import dce
+from ctxdispatch.passes.held import only_used
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.broadcast import dual
+from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.hoist import hoist, kind_of
+from ctxdispatch_contexts.broadcast.instructions import canonical
+from ctxdispatch_contexts.broadcast.kernel import Kernel, Options
+from ctxdispatch_contexts.broadcast.scalars import check_terminators, one_return, to_scalars
+from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
+
+
+@dataclass(frozen=True)
+class BroadcastMode(Mode):
+    """`options`: how the kernel runs. `out`: so many arrays come last, in which the results are stored."""
+
+    options: Options = Options()
+    out: bool = False
+    leading: int = 0
+
+    def after(self, k: int, n: int) -> BroadcastMode:
+        return replace(self, leading=self.leading + k)
+
+    def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        return (*names, *("out",) * self.out)
+
+    def differentiate(
+        self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
+    ) -> Program:
+        n = len(types) - self.out
+        names = source().signature.names
+        elements = [element_type(t, name) for t, name in zip(types[:n], names, strict=False)]
+        prepared, own_types, _ = prepare_trusting(source, elements, cells, has_instruction)
+        used = [only_used(own, held_names(prepared.graph)) for own in own_types]
+        shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
+        graph = _program(prepared, self)
+        for param, type_ in zip(graph.params, types, strict=True):
+            param.type = type_
+        return Program(
+            graph, (*shown, *types[n:]), list(prepared.guards.values()), prepared.untrusted, prepared.changes
+        )
+
+
+def has_instruction(callee: Any) -> bool:
+    return canonical(callee) is not None
+
+
+def element_type(type_: T.Type, name: str) -> T.Type:
+    """The type of an element of an operand; what is no array is one itself."""
+    if isinstance(type_, T.ArrayOf):
+        return T.Exact(_kind(type_.dtype, name))
+    cls = T.cls_of(type_)
+    if cls is not None and issubclass(cls, np.generic):
+        return T.Exact(_kind(np.dtype(cls), name))
+    return type_
+
+
+def _kind(dtype: np.dtype[Any], name: str) -> type:
+    if dtype.kind in "fiub" and dtype.itemsize <= 8:
+        return {"f": float, "b": bool}.get(dtype.kind, int)
+    raise KernelError(
+        f"operand {name!r} has dtype {dtype}; a kernel computes with real numbers of at most 64 bits"
+    )
+
+
+def _program(prepared: Prepared, mode: BroadcastMode) -> Graph:
+    """The host's program: what is read first, then the kernel."""
+    graph = prepared.graph
+    params, name = list(graph.params), graph.name
+    kernel, reads, operands = make_kernel(prepared, mode.options)
+    host = Graph(
+        name, graph.signature, cellnames=graph.cellnames, namespace=graph.namespace, code=None,
+        filename=graph.filename, line=graph.line,
+    )  # fmt: skip
+    host.cells = list(graph.cells)
+    host.entry.params = params
+    host.entry.ops = reads
+    if mode.out:
+        out = Value("out")
+        host.entry.params.append(out)
+        host.signature = positional(len(host.params), tuple(p.name for p in host.params))
+        operands = [out, *operands]
+    y = Value("y")
+    callee = kernel.into if mode.out else kernel
+    host.entry.ops.append(Op(Const(callee), list(operands), [y]))
+    host.entry.terminator = Return(y)
+    return host
+
+
+def make_kernel(prepared: Prepared, options: Options) -> tuple[Kernel, list[Op], list[Value]]:
+    """The kernel, the ops that give some of its operands, and the operands."""
+    graph = prepared.graph
+
+    to_scalars(graph, prepared.assume)
+    several = one_return(graph)
+    prune(graph)
+    hoisted = hoist(graph)
+    check_terminators(graph)
+    kinds = [kind_of(operand_type(v)) for v in hoisted.operands]
+    scalar = Graph(
+        graph.name, positional(len(kinds), tuple(v.name or "c" for v in hoisted.operands)),
+        filename=graph.filename, line=graph.line,
+    )  # fmt: skip
+    fresh = [Value(v.name) for v in hoisted.operands]
+    scalar.blocks = graph.blocks
+    substitute(graph, dict(zip(hoisted.operands, fresh, strict=True)))
+    scalar.entry.params = list(fresh)
+    dual.as_numbers(scalar, kinds)
+    cse(scalar)
+    dce(scalar)
+    prune(scalar)
+    return Kernel(scalar, kinds, several, graph.name.rpartition(".")[2], options), hoisted.ops, hoisted.operands

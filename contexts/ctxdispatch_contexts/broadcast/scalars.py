@@ -1,0 +1,311 @@
+"""A prepared graph as a *scalar program*: every value a number, every op an instruction of `instructions.py`.
+
+    inlined      calls of Python functions, and of what is spelled out in Python
+    exploded     tuples are their items, also where control flow merges
+    counted      loops over range(...), and over tuples of numbers, count
+    returned     one block returns; its parameters are the outputs
+
+What stands in the graph that is no instruction, and does not depend on the elements, is left where it is: it
+is computed before the kernel (`hoist.py`).
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Iterator, Sequence
+from types import FunctionType
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import (
+    UNDEF,
+    Block,
+    Const,
+    Edge,
+    Graph,
+    Jump,
+    Op,
+    Operand,
+    Raise,
+    Return,
+    Value,
+)
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.passes.guards import CodeIs
+from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.instructions import (
+    BY_ARITY,
+    CANONICAL,
+    FOLDED,
+    OPERATORS,
+    SPELLED,
+    canonical,
+)
+from ctxdispatch_contexts.broadcast.loops import count_loops, unroll_loops
+from ctxdispatch_contexts.broadcast.names import Assume, resolve_names
+from ctxdispatch_contexts.programs.errors import described
+from ctxdispatch_contexts.programs.lifting import lifted
+
+MAX_OPS = 20_000
+
+
+def to_scalars(graph: Graph, assume: Assume) -> None:
+    """Rewrite `graph` in place. `assume(guard)` is told what that takes for granted."""
+    while (
+        resolve_names(graph, assume)
+        or _inline_all(graph, assume)
+        or _explode(graph)
+        or unroll_loops(graph)
+    ):
+        prune(graph)
+    count_loops(graph)
+    for block, op in list(graph.ops()):
+        _canonicalise(block, op)
+    prune(graph)
+
+
+# -- inlined -------------------------------------------------------------------------------------------------
+
+
+def _inline_all(graph: Graph, assume: Assume) -> bool:
+    changed = False
+    makers = {r: op for _, op in graph.ops() for r in op.results}
+    for block in list(graph.blocks):
+        at = block
+        for op in list(block.ops):
+            changed |= _fold_left(at, op, makers)
+            function = _function(op)
+            rest = None if function is None else _inline(graph, at, op, function, assume)
+            if rest is not None:
+                changed, at = True, rest
+    return changed
+
+
+def _fold_left(block: Block, op: Op, makers: dict[Value, Op]) -> bool:
+    """max(a, b, c) is larger(larger(a, b), c); so is max((a, b, c))."""
+    try:
+        step = FOLDED.get(op.fn)
+    except TypeError:
+        return False
+    if step is None or op.kwnames:
+        return False
+    items, start = list(op.args), []
+    if step.takes_tuple:
+        found = _items(op.args[0], makers) if len(op.args) <= 2 else None
+        if found is None and (len(op.args) == 1 or step.start is not None):
+            return False
+        items, start = (items, []) if found is None else (list(found), list(op.args[1:]))
+    if step.start is not None:
+        items = [*(start or [Const(step.start)]), *items]
+    emit = emit_before(block, op)
+    last = items[0]
+    for item in items[1:-1]:
+        last = emit(step.function, last, item)
+    op.callee, op.args = Const(step.function), [last, items[-1]] if len(items) > 1 else [last, last]
+    return True
+
+
+def _function(op: Op) -> FunctionType | None:
+    """The Python code that says what `op` does."""
+    fn = op.fn
+    try:
+        spelled = SPELLED.get(fn)
+        if spelled is None and fn in BY_ARITY and len(op.args) != getattr(canonical(fn), "nin", 1):
+            spelled = BY_ARITY[fn]
+    except TypeError:
+        return None
+    if spelled is not None:
+        return spelled  # type: ignore[return-value]
+    ours = fn in CANONICAL or fn in vars(primitives).values() or fn in (builtins.getattr,)
+    return fn if isinstance(fn, FunctionType) and not ours else None
+
+
+def _inline(
+    graph: Graph, block: Block, op: Op, function: FunctionType, assume: Assume
+) -> Block | None:
+    if sum(len(b.ops) for b in graph.blocks) > MAX_OPS:
+        raise refuse(
+            op, f"{described(op.fn)} calls itself, or the kernel is too large; a kernel has no recursion: "
+            "write it as a loop"
+        )  # fmt: skip
+    try:
+        callee = clone(lifted(function))
+        emit = emit_before(block, op)
+        args = bind(
+            callee.signature, op.args, op.kwnames, function.__defaults__, function.__kwdefaults__, emit
+        )
+    except UnsupportedSyntax as error:
+        raise refuse(op, f"{described(op.fn)} cannot be part of a kernel: {error}") from error
+    except BindError as error:
+        raise refuse(op, f"{described(op.fn)} {error}") from error
+    assume(CodeIs(function, function.__code__))
+    index = next(i for i, other in enumerate(block.ops) if other is op)
+    cells: list[Operand] = [Const(c) for c in function.__closure__ or ()]
+    blocks, rest = inline_call(graph, block, index, callee, args, cells)
+    if function in SPELLED.values() or function in BY_ARITY.values():
+        for inlined in blocks:
+            for inner in inlined.ops:
+                inner.pos = op.pos
+    return rest
+
+
+# -- exploded ------------------------------------------------------------------------------------------------
+
+
+def _explode(graph: Graph) -> bool:
+    """Read items off the tuples they were put in; where tuples merge, their items do."""
+    makers = {r: op for _, op in graph.ops() for r in op.results}
+    mapping: dict[Value, Operand] = {}
+    for block in graph.blocks:
+        for op in list(block.ops):
+            if _read_items(op, makers, mapping):
+                block.ops.remove(op)
+    substitute(graph, mapping)
+    return _split_parameters(graph, makers) or bool(mapping)
+
+
+def _items(operand: Operand, makers: dict[Value, Op]) -> Sequence[Operand] | None:
+    if isinstance(operand, Const):
+        return [Const(v) for v in operand.value] if type(operand.value) is tuple else None
+    making = makers.get(operand)
+    return making.args if making is not None and making.fn is primitives.build_tuple else None
+
+
+def _read_items(op: Op, makers: dict[Value, Op], mapping: dict[Value, Operand]) -> bool:
+    """Whether `op` reads from a tuple that is known: then `mapping` says what."""
+    items = _items(op.args[0], makers) if op.args else None
+    if items is None:
+        return False
+    if op.fn is primitives.unpack and len(items) == len(op.results):
+        mapping.update(zip(op.results, items, strict=True))
+        return True
+    if op.fn is builtins.len and len(op.args) == 1:
+        mapping[op.result] = Const(len(items))
+        return True
+    index = op.args[1] if op.fn is operator.getitem else None
+    if not isinstance(index, Const) or not isinstance(index.value, (int, slice)):
+        return False
+    if isinstance(index.value, slice):
+        op.callee, op.args = Const(primitives.build_tuple), list(items[index.value])
+        return False
+    if not -len(items) <= index.value < len(items):
+        raise refuse(op, f"index {index.value} is out of range for a tuple of {len(items)}")
+    mapping[op.result] = items[index.value]
+    return True
+
+
+def _split_parameters(graph: Graph, makers: dict[Value, Op]) -> bool:
+    preds = graph.predecessors()
+    for block in graph.blocks[1:]:
+        for k, param in enumerate(block.params):
+            edges = [edge for _, edge in preds[block]]
+            if any(len(edge.args) != len(block.params) for edge in edges):
+                continue  # the item of a loop
+            given = [_items(edge.args[k], makers) for edge in edges if edge.args[k] is not param]
+            if given and all(g is not None for g in given) and len({len(g) for g in given}) == 1:  # type: ignore[arg-type]
+                _split(block, k, edges, makers, len(given[0]))  # type: ignore[arg-type]
+                return True
+    return False
+
+
+def _split(block: Block, k: int, edges: list[Edge], makers: dict[Value, Op], n: int) -> None:
+    """Parameter k, a tuple of n, becomes n parameters, of which the block makes the tuple again."""
+    param = block.params[k]
+    parts = [Value(param.name) for _ in range(n)]
+    block.params[k : k + 1] = parts
+    for edge in edges:
+        items = parts if edge.args[k] is param else _items(edge.args[k], makers)
+        edge.args[k : k + 1] = list(items or ())
+    block.ops.insert(0, Op(Const(primitives.build_tuple), list(parts), [param], (), None, True))
+
+
+# -- instructions --------------------------------------------------------------------------------------------
+
+
+def _canonicalise(block: Block, op: Op) -> None:
+    found = canonical(op.fn)
+    if found is None or op.kwnames:
+        return
+    op.callee, op.syntax = Const(found), found in _SYNTAX
+
+
+_SYNTAX = frozenset(OPERATORS.values())
+
+
+def one_return(graph: Graph) -> bool:
+    """Make one block return, a tuple of the outputs, in place; whether `graph` returned a tuple."""
+    makers = {r: op for _, op in graph.ops() for r in op.results}
+    returns = [b for b in graph.blocks if isinstance(b.terminator, Return)]
+    if not returns:
+        raise KernelError("a kernel must return a number")
+    given = [_flat(b.terminator.value, makers, b) for b in returns]  # type: ignore[union-attr]
+    if len({len(items) for items, _ in given}) != 1 or len({several for _, several in given}) != 1:
+        raise KernelError(
+            "a kernel returns one number, or a tuple of numbers of one length, on all of its paths",
+            returns[-1].terminator.pos,  # type: ignore[union-attr]
+        )
+    end = graph.new_block()
+    end.params = [Value("y") for _ in given[0][0]]
+    for block, (items, _) in zip(returns, given, strict=True):
+        block.terminator = Jump(Edge(end, list(items)), block.terminator.pos)  # type: ignore[union-attr]
+    set_outputs(end, list(end.params))
+    _drop_dead_tuples(graph)
+    return given[0][1]
+
+
+def set_outputs(end: Block, outputs: list[Operand]) -> None:
+    """`end` returns them."""
+    y = Value("y")
+    end.ops.append(Op(Const(primitives.build_tuple), outputs, [y], (), None, True))
+    end.terminator = Return(y)
+
+
+def result_of(graph: Graph) -> tuple[Block, Op]:
+    """The block that returns, and the op whose operands are the outputs."""
+    for block in graph.blocks:
+        if isinstance(block.terminator, Return):
+            return block, next(op for op in block.ops if block.terminator.value in op.results)
+    raise KernelError("a kernel must return a number")
+
+
+def _flat(value: Operand, makers: dict[Value, Op], block: Block) -> tuple[Sequence[Operand], bool]:
+    items = _items(value, makers)
+    if items is None:
+        return [value], False
+    if any(_items(item, makers) is not None for item in items):
+        raise KernelError("a kernel returns numbers, not tuples within a tuple", block.terminator.pos)  # type: ignore[union-attr]
+    return items, True
+
+
+def _drop_dead_tuples(graph: Graph) -> None:
+    read = {a for _, op in graph.ops() for a in op.operands()}
+    for block in graph.blocks:
+        read |= {a for edge in block.edges() for a in edge.args} | set(block.terminator.operands())  # type: ignore[union-attr]
+    for block in graph.blocks:
+        block.ops = [
+            op for op in block.ops if op.fn is not primitives.build_tuple or not read.isdisjoint(op.results)
+        ]
+
+
+def check_terminators(graph: Graph) -> None:
+    """KernelError where a kernel would raise, or read what may be unbound."""
+    for block in graph.blocks:
+        if isinstance(block.terminator, Raise):
+            raise KernelError(
+                "a kernel cannot raise; return nan there, or check the arrays before", block.terminator.pos
+            )
+        for operand in _passed(block):
+            if operand is UNDEF:
+                raise KernelError(
+                    "a variable of the kernel may be unbound; give it a value on every path",
+                    block.terminator.pos if block.terminator else None,
+                )
+
+
+def _passed(block: Block) -> Iterator[Operand]:
+    for op in block.ops:
+        yield from op.args
+

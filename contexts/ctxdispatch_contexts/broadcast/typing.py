@@ -1,0 +1,171 @@
+"""The dtypes of a scalar program, by NumPy's promotion (NEP 50): nothing is written down, NumPy is asked.
+
+    dtype            a number of an array: np.dtype
+    int, float       a number of Python's, which takes the dtype of what it meets: "weak"
+
+A variable that is one dtype on one path and another on the next has the one both promote to. A function of
+`math` of a float32 is float32, not Python's float.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Value
+from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.instructions import (
+    CAST,
+    CASTS,
+    ROUNDING,
+    SELECT,
+    Instruction,
+    instruction,
+)
+from ctxdispatch_contexts.programs.errors import described
+
+DType = Any
+"""np.dtype, or the class int or float."""
+
+BOOL, INT64, FLOAT64 = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+
+
+def storage(type_: DType) -> np.dtype[Any]:
+    """What a value of this type is held in."""
+    if type_ is int:
+        return INT64
+    return FLOAT64 if type_ is float else type_
+
+
+def is_weak(type_: DType) -> bool:
+    return type_ is int or type_ is float  # np.dtype(float) == float
+
+
+def join(a: DType | None, b: DType | None) -> DType | None:
+    """The type of a variable that is `a` on one path and `b` on another."""
+    if a is None or b is None or a is b:
+        return b if a is None else a
+    if is_weak(a) and is_weak(b):
+        return float
+    strong, other = (b, a) if is_weak(a) else (a, b)
+    return np.result_type(strong, other(0) if is_weak(other) else other)
+
+
+def of_constant(value: Any) -> DType | None:
+    """The type of a literal, None where it is no number."""
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, np.generic):
+        return value.dtype
+    return type(value) if type(value) in (int, float) else None
+
+
+class Typing:
+    """The types of all values of `graph`, for parameters of these types."""
+
+    def __init__(self, graph: Graph, types: Sequence[DType]) -> None:
+        self.graph = graph
+        self.types: dict[Value, DType] = dict(zip(graph.params, types, strict=True))
+        self._settled = False
+        while not self._settled:
+            self._settled = True
+            for block in graph.blocks:
+                self._block(block)
+
+    def of(self, operand: Operand) -> DType | None:
+        """None for what has not been reached, or is never read."""
+        if isinstance(operand, Value):
+            return self.types.get(operand)
+        return None if operand in (UNDEF, UNREAD) else of_constant(operand.value)
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            if op.fn is primitives.build_tuple:
+                continue  # the outputs
+            given = [self.of(a) for a in op.args]
+            if not any(t is None for t in given):
+                self._widen(op.result, signature(op, tuple(given))[-1])
+        for edge in block.edges():
+            for param, arg in zip(edge.target.params, edge.args, strict=True):
+                self._widen(param, self.of(arg))
+
+    def _widen(self, value: Value, type_: DType | None) -> None:
+        before = self.types.get(value)
+        found = join(before, type_)
+        if found is not None and (before is None or is_weak(before) != is_weak(found) or before != found):
+            self.types[value], self._settled = found, False
+
+
+def signature(op: Op, given: tuple[DType, ...]) -> tuple[DType, ...]:
+    """The types that `op` takes its operands in, and that of its result."""
+    fn = instruction(op.fn)
+    try:
+        if fn is np.power and all(map(_is_whole, given)) and not _counts(op.args[1]):
+            raise refuse(
+                op, "a whole number to the power of a whole number may be a fraction; write float(n) ** k"
+            )
+        return _signature(fn, given)
+    except KernelError:
+        raise
+    except (TypeError, KeyError):
+        names = ", ".join(getattr(t, "__name__", str(t)) for t in given)
+        raise refuse(op, f"{described(fn)} of ({names}) cannot be part of a kernel") from None
+
+
+@functools.lru_cache(maxsize=4096)
+def _signature(fn: Any, given: tuple[DType, ...]) -> tuple[DType, ...]:
+    if fn is SELECT:
+        both = join(given[1], given[2])
+        return BOOL, both, both, both
+    if isinstance(fn, Instruction):
+        return _special(fn, given)
+    if fn in ROUNDING:
+        return (_float(given[0]), int)
+    if fn in CASTS:
+        to = CASTS[fn]
+        return given[0], BOOL if to is bool else to
+    if not isinstance(fn, np.ufunc) or fn.nin != len(given) or fn.nout != 1:
+        raise TypeError
+    return _of_ufunc(fn, given)
+
+
+def _of_ufunc(fn: np.ufunc, given: tuple[DType, ...]) -> tuple[DType, ...]:
+    resolved = fn.resolve_dtypes((*given, None))
+    result: DType = resolved[-1]
+    if result == np.dtype(np.float16) and not any(t == np.dtype(np.float16) for t in given):
+        resolved = tuple(np.dtype(np.float32) if t == result else t for t in resolved)
+        result = resolved[-1]
+    if all(map(is_weak, given)) and result.kind in "if":
+        result = float if result.kind == "f" else int
+    return (*resolved[:-1], result)
+
+
+def _special(fn: Instruction, given: tuple[DType, ...]) -> tuple[DType, ...]:
+    if fn is CAST:
+        raise TypeError
+    floats = given[1:] if fn.name == "polygamma" else given
+    found = functools.reduce(join, map(_float, floats))
+    held = storage(found)
+    first = (INT64,) if fn.name == "polygamma" else ()
+    return (*first, *[held] * len(floats), found)
+
+
+def _float(type_: DType) -> DType:
+    """The floats that NumPy's functions of floats compute in."""
+    if type_ is int:
+        return float
+    if is_weak(type_) or type_.kind == "f":
+        return type_
+    return np.sin.resolve_dtypes((type_, None))[1] if type_.itemsize > 2 else np.dtype(np.float32)
+
+
+def _counts(operand: Operand) -> bool:
+    return isinstance(operand, Const) and operand.value >= 0
+
+
+def _is_whole(type_: DType) -> bool:
+    return type_ is int or (not is_weak(type_) and type_.kind in "iub")
