@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ctxdispatch_contexts.broadcast.dtypes import BOOL, DType, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.interpreter import interpret
 from ctxdispatch_contexts.broadcast.lowering import Lowered, lower
-from ctxdispatch_contexts.broadcast.typing import BOOL, DType, storage
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.broadcast.kernel import Kernel

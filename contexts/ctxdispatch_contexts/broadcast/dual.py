@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from ctxdispatch.ir.graph import UNREAD, Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions, companion_name
+from ctxdispatch_contexts.broadcast.dtypes import BOOL, Typing, is_weak
 from ctxdispatch_contexts.broadcast.errors import refuse
 from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, SELECT
 from ctxdispatch_contexts.broadcast.scalars import result_of
-from ctxdispatch_contexts.broadcast.typing import BOOL, Typing, is_weak
 from ctxdispatch_contexts.derivatives.table import is_zero
 from ctxdispatch_contexts.forward import Shapes, push_row
 from ctxdispatch_contexts.programs.errors import described

@@ -11,6 +11,7 @@ of no dimension: they have derivatives, and may change from call to call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,7 +46,18 @@ def hoist(graph: Graph) -> Hoisted:
         if value not in params or not numeric(operand_type(value)):
             _check_number(value, outside)
     graph.entry.params = list(operands)
-    return Hoisted(outside.ops, operands)
+    return Hoisted(_needed(outside.ops, operands), operands)
+
+
+def _needed(ops: Sequence[Op], operands: Sequence[Value]) -> list[Op]:
+    """Of `ops` those that the operands are made by."""
+    read: set[Operand] = set(operands)
+    kept = []
+    for op in reversed(ops):
+        if not read.isdisjoint(op.results):
+            kept.append(op)
+            read.update(op.operands())
+    return kept[::-1]
 
 
 class _Outside:

@@ -18,10 +18,10 @@ import numpy as np
 from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Position, Value
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch_contexts.broadcast.dtypes import DType, Typing, signature, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, ROUNDING, instruction
 from ctxdispatch_contexts.broadcast.scalars import result_of
-from ctxdispatch_contexts.broadcast.typing import DType, Typing, signature, storage
 
 MAX_FACTORS = 4
 """x ** n is a product up to this n."""

@@ -25,7 +25,7 @@ from ctxdispatch_contexts.broadcast import dual
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.hoist import hoist, kind_of
 from ctxdispatch_contexts.broadcast.instructions import canonical
-from ctxdispatch_contexts.broadcast.kernel import Kernel, Options
+from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, one_return, to_scalars
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
@@ -35,7 +35,7 @@ from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_
 class BroadcastMode(Mode):
     """`options`: how the kernel runs. `out`: so many arrays come last, in which the results are stored."""
 
-    options: Options = Options()
+    options: Options
     out: bool = False
     leading: int = 0
 
@@ -111,23 +111,27 @@ def _program(prepared: Prepared, mode: BroadcastMode) -> Graph:
 def make_kernel(prepared: Prepared, options: Options) -> tuple[Kernel, list[Op], list[Value]]:
     """The kernel, the ops that give some of its operands, and the operands."""
     graph = prepared.graph
-
     to_scalars(graph, prepared.assume)
     several = one_return(graph)
     prune(graph)
     hoisted = hoist(graph)
     check_terminators(graph)
     kinds = [kind_of(operand_type(v)) for v in hoisted.operands]
-    scalar = Graph(
-        graph.name, positional(len(kinds), tuple(v.name or "c" for v in hoisted.operands)),
-        filename=graph.filename, line=graph.line,
-    )  # fmt: skip
-    fresh = [Value(v.name) for v in hoisted.operands]
-    scalar.blocks = graph.blocks
-    substitute(graph, dict(zip(hoisted.operands, fresh, strict=True)))
-    scalar.entry.params = list(fresh)
+    scalar = _apart(graph, hoisted.operands)
     dual.as_numbers(scalar, kinds)
     cse(scalar)
     dce(scalar)
     prune(scalar)
-    return Kernel(scalar, kinds, several, graph.name.rpartition(".")[2], options), hoisted.ops, hoisted.operands
+    name = graph.name.rpartition(".")[2]
+    return Kernel(scalar, kinds, several, name, options), hoisted.ops, hoisted.operands
+
+
+def _apart(graph: Graph, operands: Sequence[Value]) -> Graph:
+    """The blocks of `graph` as a graph of their own, which takes the operands."""
+    scalar = Graph(graph.name, positional(len(operands)), filename=graph.filename, line=graph.line)
+    fresh = [Value(v.name or "c") for v in operands]
+    substitute(graph, dict(zip(operands, fresh, strict=True)))
+    scalar.blocks = graph.blocks
+    scalar.entry.params = fresh
+    rename(scalar)
+    return scalar
