@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value, positional
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value, hashable, positional
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
@@ -24,7 +26,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast import dual
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.hoist import hoist, kind_of
-from ctxdispatch_contexts.broadcast.instructions import canonical
+from ctxdispatch_contexts.broadcast.instructions import FOLDED, SPELLED, canonical
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, one_return, to_scalars
 from ctxdispatch_contexts.programs.mode import Mode, Program
@@ -51,7 +53,7 @@ class BroadcastMode(Mode):
         n = len(types) - self.out
         names = source().signature.names
         elements = [element_type(t, name) for t, name in zip(types[:n], names, strict=False)]
-        prepared, own_types, _ = prepare_trusting(source, elements, cells, has_instruction)
+        prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
         used = [only_used(own, held_names(prepared.graph)) for own in own_types]
         shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
         graph = _program(prepared, self)
@@ -62,8 +64,23 @@ class BroadcastMode(Mode):
         )
 
 
-def has_instruction(callee: Any) -> bool:
-    return canonical(callee) is not None
+_PRIMITIVES = frozenset(f for f in vars(primitives).values() if isinstance(f, FunctionType))
+
+
+class Language:
+    """What preparing asks of a context: which calls it leaves alone."""
+
+    def has_rule(self, callee: Any) -> bool:
+        return False
+
+    def ad_ruled(self, callee: Any) -> bool:
+        return False
+
+    def ad_keeps(self, callee: Any) -> bool:
+        """Kernels know what calls of `callee` mean."""
+        if canonical(callee) is not None:
+            return True
+        return hashable(callee) and (callee in SPELLED or callee in FOLDED or callee in _PRIMITIVES)
 
 
 def element_type(type_: T.Type, name: str) -> T.Type:

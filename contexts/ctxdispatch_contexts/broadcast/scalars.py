@@ -44,6 +44,7 @@ from ctxdispatch_contexts.broadcast.instructions import (
     SPELLED,
     canonical,
 )
+from ctxdispatch_contexts.broadcast.literals import fold_literals
 from ctxdispatch_contexts.broadcast.loops import count_loops, unroll_loops
 from ctxdispatch_contexts.broadcast.names import Assume, resolve_names
 from ctxdispatch_contexts.programs.errors import described
@@ -58,6 +59,7 @@ def to_scalars(graph: Graph, assume: Assume) -> None:
         resolve_names(graph, assume)
         or _inline_all(graph, assume)
         or _explode(graph)
+        or fold_literals(graph)
         or unroll_loops(graph)
     ):
         prune(graph)

@@ -94,6 +94,11 @@ class Prepared:
         opens = getattr(self.ruled, "ad_opens", None)
         return opens is None or bool(opens(entry, program))
 
+    def keeps(self, callee: Any) -> bool:
+        """Whether calls of `callee` stay as they are: the context knows what they mean."""
+        keeps = getattr(self.ruled, "ad_keeps", None)
+        return keeps is not None and bool(keeps(callee))
+
     def method(self, reading: Op) -> Target | None:
         """The function, and the object that goes before its arguments, of a method that `reading` reads."""
         return method_of(reading, self)
@@ -262,6 +267,8 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
+    if prepared.keeps(op.fn):
+        return None
     if open_partial(op, prepared.maker):
         return block
     if wants_generator_as_list(op, made):
