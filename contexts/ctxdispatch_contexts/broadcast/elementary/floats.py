@@ -1,0 +1,45 @@
+"""What the formats of float32 and float64 are made of: exponents read and written through the bits.
+
+Integers are reached through the bits of a sum with 1.5 * 2**mantissa, not by conversion: it rounds to nearest, has no
+undefined results, and 64-bit conversions have no vector form before AVX-512.
+"""
+
+from .values import where
+
+MANTISSA = {32: 23, 64: 52}
+BIAS = {32: 127, 64: 1023}
+SMALLEST_NORMAL = {32: 2.0**-126, 64: 2.0**-1022}
+SQRT_HALF_BITS = {32: 0x3F3504F3, 64: 0x3FE6A09E667F3BCD}
+INF, NAN = float("inf"), float("nan")
+
+
+def shifter(x):
+    """Added to a float below 2**(mantissa - 2), it leaves the nearest integer, which the low bits of the sum hold."""
+    return 1.5 * 2.0 ** MANTISSA[x.width]
+
+
+def power_of_two(n):
+    """2**n of an integral float n in the range of normal exponents."""
+    return ((n + (shifter(n) + BIAS[n.width])).bits() << MANTISSA[n.width]).as_float()
+
+
+def scaled(x, n):
+    """x 2**n, rounded once where it is denormal: 2**n in two factors, each of which is normal."""
+    half = (n * 0.5 + shifter(n)) - shifter(n)
+    return x * power_of_two(half) * power_of_two(n - half)
+
+
+def normalised(x):
+    """x and 0, or x and the exponent that was put into a denormal x."""
+    tiny, lift = x < SMALLEST_NORMAL[x.width], MANTISSA[x.width]
+    return where(tiny, x * 2.0**lift, x), where(tiny, x.like(-lift), 0.0)
+
+
+def mantissa_and_exponent(x):
+    """m in [sqrt(1/2), sqrt(2)) and k with x = m 2**k, of a positive normal x."""
+    width, shift = x.width, MANTISSA[x.width]
+    one = BIAS[width] << shift
+    moved = x.bits() + (one - SQRT_HALF_BITS[width])
+    mantissa = (moved & ((1 << shift) - 1)) + SQRT_HALF_BITS[width]
+    exponent = (moved >> shift) | ((BIAS[width] + shift) << shift)    # the bits of 2**shift + exponent
+    return mantissa.as_float(), exponent.as_float() - (2.0**shift + BIAS[width])
