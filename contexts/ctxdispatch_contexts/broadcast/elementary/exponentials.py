@@ -1,7 +1,7 @@
 """exp and its kin: x = n ln(2) + r with |r| <= ln(2) / 2, and expm1(r) = r + r^2 P(r)."""
 
 from .coefficients import EXP2, EXPM1, LN2
-from .floats import INF, power_of_two, scaled, shifter
+from .floats import power_of_two, scaled, shifter
 from .values import clamp, copysign, fabs, muladd, polynomial, where
 
 LOG2_E = 1.4426950408889634

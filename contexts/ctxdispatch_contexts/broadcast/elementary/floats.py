@@ -4,7 +4,7 @@ Integers are reached through the bits of a sum with 1.5 * 2**mantissa, not by co
 undefined results, and 64-bit conversions have no vector form before AVX-512.
 """
 
-from .values import where
+from .values import HAS_FMA, llvm_call, where
 
 MANTISSA = {32: 23, 64: 52}
 BIAS = {32: 127, 64: 1023}
@@ -43,3 +43,33 @@ def mantissa_and_exponent(x):
     mantissa = (moved & ((1 << shift) - 1)) + SQRT_HALF_BITS[width]
     exponent = (moved >> shift) | ((BIAS[width] + shift) << shift)    # the bits of 2**shift + exponent
     return mantissa.as_float(), exponent.as_float() - (2.0**shift + BIAS[width])
+
+
+def two_sum(a, b):
+    """a + b exactly, as the rounded sum and what rounding took."""
+    total = a + b
+    moved = total - a
+    return total, (a - (total - moved)) + (b - moved)
+
+
+def fast_two_sum(a, b):
+    """two_sum where |a| >= |b|."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def halved(x):
+    """x as a sum of two floats of half its precision, by Veltkamp; of |x| below 2**(emax - mantissa / 2)."""
+    carried = x * (2.0 ** ((MANTISSA[x.width] + 2) // 2) + 1.0)
+    high = carried - (carried - x)
+    return high, x - high
+
+
+def two_product(a, b):
+    """a b exactly, as the rounded product and what rounding took, where neither over- nor underflows."""
+    product = a * b
+    if HAS_FMA:
+        return product, llvm_call("fma", a, b, -product)
+    (a_high, a_low), (b_high, b_low) = halved(a), halved(b)
+    rest = ((a_high * b_high - product) + a_high * b_low + a_low * b_high)
+    return product, rest + a_low * b_low

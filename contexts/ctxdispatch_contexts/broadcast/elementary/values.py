@@ -1,7 +1,7 @@
-"""Formulas become LLVM instructions: a `Value` is a scalar of the kernel, and its operators append to the block.
+"""Formulas become LLVM instructions: a `Value` is a scalar of the kernel, its operators append to the block.
 
-A formula such as `exp` is plain Python over Values, run once while a kernel is compiled. Straight-line code is all
-that it can write, which is what LLVM's loop vectoriser wants: alternatives are `where(condition, a, b)`, a select.
+A formula such as `exp` is plain Python over Values, run once while a kernel is compiled. Straight-line code
+is all that it can write, which is what LLVM's loop vectoriser wants: alternatives are `where(condition, a, b)`.
 Python numbers take the type of the Value they meet, so that no literal ever widens a float32.
 
 Nothing here allows LLVM to reassociate or to ignore NaN: the instructions are the IEEE operations as written.
@@ -21,7 +21,7 @@ NUMPY_FLOATS = {32: np.float32, 64: np.float64}
 
 
 def has_fma():
-    """Whether the machine that Numba compiles for multiplies and adds in one instruction. Else it is a slow call."""
+    """Whether the machine that Numba compiles for multiplies and adds at once: else that is a call."""
     if platform.machine() not in ("x86_64", "AMD64", "i686", "x86"):
         return True
     if config.CPU_FEATURES is not None:
@@ -30,6 +30,21 @@ def has_fma():
 
 
 HAS_FMA = has_fma()
+
+
+def arithmetic(of_floats, of_ints):
+    """The operator that appends the instruction of either name, and the operator with operands swapped."""
+    def operator(self, other):
+        return self.emit(of_floats if self.is_float else of_ints, self, other)
+
+    def swapped(self, other):
+        return self.emit(of_floats if self.is_float else of_ints, other, self)
+
+    return operator, swapped
+
+
+def comparison(relation):
+    return lambda self, other: self.compare(relation, other)
 
 
 class Value:
@@ -60,36 +75,30 @@ class Value:
         operands = [self.like(each).ir for each in operands]
         return Value(self.builder, getattr(self.builder, instruction)(*operands))
 
-    def arithmetic(self, name, left, right):
-        return self.emit(("f" if self.is_float else "") + name, left, right)
-
     def compare(self, relation, other):
         if not self.is_float:
             return Value(self.builder, self.builder.icmp_signed(relation, self.ir, self.like(other).ir))
         compare = self.builder.fcmp_unordered if relation == "!=" else self.builder.fcmp_ordered
         return Value(self.builder, compare(relation, self.ir, self.like(other).ir))
 
-    def __add__(self, other): return self.arithmetic("add", self, other)
-    def __radd__(self, other): return self.arithmetic("add", other, self)
-    def __sub__(self, other): return self.arithmetic("sub", self, other)
-    def __rsub__(self, other): return self.arithmetic("sub", other, self)
-    def __mul__(self, other): return self.arithmetic("mul", self, other)
-    def __rmul__(self, other): return self.arithmetic("mul", other, self)
-    def __truediv__(self, other): return self.emit("fdiv", self, other)
-    def __rtruediv__(self, other): return self.emit("fdiv", other, self)
-    def __neg__(self): return self.emit("fneg" if self.is_float else "neg", self)
-    def __eq__(self, other): return self.compare("==", other)
-    def __ne__(self, other): return self.compare("!=", other)
-    def __lt__(self, other): return self.compare("<", other)
-    def __le__(self, other): return self.compare("<=", other)
-    def __gt__(self, other): return self.compare(">", other)
-    def __ge__(self, other): return self.compare(">=", other)
-    def __and__(self, other): return self.emit("and_", self, other)
-    def __or__(self, other): return self.emit("or_", self, other)
-    def __xor__(self, other): return self.emit("xor", self, other)
-    def __invert__(self): return self.emit("not_", self)
-    def __lshift__(self, other): return self.emit("shl", self, other)
-    def __rshift__(self, other): return self.emit("lshr", self, other)    # logical: AVX2 has no arithmetic one
+    __add__, __radd__ = arithmetic("fadd", "add")
+    __sub__, __rsub__ = arithmetic("fsub", "sub")
+    __mul__, __rmul__ = arithmetic("fmul", "mul")
+    __truediv__, __rtruediv__ = arithmetic("fdiv", None)
+    __and__, _ = arithmetic(None, "and_")
+    __or__, _ = arithmetic(None, "or_")
+    __xor__, _ = arithmetic(None, "xor")
+    __lshift__, _ = arithmetic(None, "shl")
+    __rshift__, _ = arithmetic(None, "lshr")      # logical: AVX2 has no arithmetic one for 64 bits
+    __eq__, __ne__ = comparison("=="), comparison("!=")
+    __lt__, __le__ = comparison("<"), comparison("<=")
+    __gt__, __ge__ = comparison(">"), comparison(">=")
+
+    def __neg__(self):
+        return self.emit("fneg" if self.is_float else "neg", self)
+
+    def __invert__(self):
+        return self.emit("not_", self)
 
     def convert(self, instruction, to):
         return Value(self.builder, getattr(self.builder, instruction)(self.ir, to))
@@ -128,14 +137,15 @@ def where(condition, chosen, otherwise):
     return Value(one.builder, one.builder.select(condition.ir, one.like(chosen).ir, one.like(otherwise).ir))
 
 
-def sqrt(x): return llvm_call("sqrt", x)
-def fabs(x): return llvm_call("fabs", x)
-def rint(x): return llvm_call("rint", x)
-def floor(x): return llvm_call("floor", x)
-def ceil(x): return llvm_call("ceil", x)
-def trunc(x): return llvm_call("trunc", x)
-def copysign(x, sign): return llvm_call("copysign", x, x.like(sign))
-def is_nan(x): return x != x
+def unary(name):
+    return lambda x: llvm_call(name, x)
+
+
+sqrt, fabs, rint, floor, ceil, trunc = (unary(name) for name in "sqrt fabs rint floor ceil trunc".split())
+
+
+def copysign(x, sign):
+    return llvm_call("copysign", x, x.like(sign))
 
 
 def inputs(a, b, c):
