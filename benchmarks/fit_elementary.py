@@ -58,54 +58,76 @@ def remez(f, low, high, degree, weight, grid=600, rounds=8):
     return coefficients, max(abs(e) for e in errors)
 
 
+
 HALF_LN2 = LN2 / 2 * mpf("1.0005")     # n is rounded from a rounded product
 ROOT_LOW, ROOT_HIGH = mp.sqrt(mpf(1) / 2) - 1, mp.sqrt(mpf(2)) - 1
+TINY = mpf(10) ** -9
+EIGHTH = (mp.pi / 4) ** 2 * mpf("1.001")
 
-# name: (p approximates, low, high, weight, degree in float32, degree in float64)
+
+def odd_part(f, z):
+    """(f(t) / t - 1) / t^2 with z = t^2."""
+    t = mp.sqrt(z)
+    return (f(t) / t - 1) / z
+
+
+# name: (p approximates, low, high, weight, {accuracy: degree}). 32 and 64 are the formats; 24 has float32's accuracy
+# in float64's arithmetic.
 FITS = {
-    "EXPM1": (lambda t: (mp.expm1(t) - t) / t**2, -HALF_LN2, HALF_LN2, lambda t: t**2 / mp.expm1(t), 4, 10),
-    "EXP2": (lambda t: mp.expm1(t * LN2) / t, -0.5001, 0.5001, lambda t: t, 5, 11),
+    "EXPM1": (lambda t: (mp.expm1(t) - t) / t**2, -HALF_LN2, HALF_LN2, lambda t: t**2 / mp.expm1(t),
+              {24: 5, 32: 4, 64: 10}),
+    "EXP2": (lambda t: mp.expm1(t * LN2) / t, -0.5001, 0.5001, lambda t: t, {32: 5, 64: 11}),
     "LOG1P": (lambda t: (mp.log1p(t) - t + t * t / 2) / t**3, ROOT_LOW, ROOT_HIGH,
-              lambda t: t**3 / mp.log1p(t), 7, None),
-    "ATANH_SQUARE": (lambda z: (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1) * 2 / z, mpf(10) ** -9,
-                     (ROOT_HIGH / (2 + ROOT_HIGH)) ** 2, lambda z: z, None, 6),
+              lambda t: t**3 / mp.log1p(t), {32: 7}),
+    "ATANH_SQUARE": (lambda z: 2 * odd_part(mp.atanh, z), TINY, (ROOT_HIGH / (2 + ROOT_HIGH)) ** 2,
+                     lambda z: z, {24: 3, 64: 6}),
+    "SIN": (lambda z: odd_part(mp.sin, z), TINY, EIGHTH, lambda z: z, {24: 3, 64: 5}),
+    "COS": (lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, TINY, EIGHTH, lambda z: z**2, {24: 3, 64: 5}),
 }
-ROUND = {32: lambda x: float(np.float32(float(x))), 64: float}
+ROUND = {24: float, 32: lambda x: float(np.float32(float(x))), 64: float}
 
 
-def parts(x, width, bits):
-    """x as a sum of two floats, the first of that many bits."""
-    unit = mpf(2) ** (mp.floor(mp.log(x, 2)) + 1 - bits)
-    first = mp.nint(x / unit) * unit
-    return float(first), ROUND[width](x - first)
+def parts(x, width, *bits):
+    """x as a sum of floats, the first ones of so many bits."""
+    result = []
+    for count in bits:
+        unit = mpf(2) ** (mp.floor(mp.log(abs(x), 2)) + 1 - count)
+        result.append(mp.nint(x / unit) * unit)
+        x -= result[-1]
+    return [ROUND[width](part) for part in (*result, x)]
 
 
-# name: value, bits of the first part in float32 and float64: those that a product with an exponent leaves free
-PARTS = {"LN2": (LN2, 15, 41), "LOG10_2": (mp.log10(2), 15, 41), "INVERSE_LN10": (1 / mp.log(10), 24, 53),
-         "INVERSE_LN2": (1 / LN2, 24, 53)}
+# name: value, bits of the first parts: as many as a product with an exponent, or with turns, leaves free.
+PARTS = {
+    "LN2": (LN2, {32: [15], 64: [41]}),
+    "LOG10_2": (mp.log10(2), {32: [15], 64: [41]}),
+    "INVERSE_LN10": (1 / mp.log(10), {32: [24], 64: [53]}),
+    "INVERSE_LN2": (1 / LN2, {32: [24], 64: [53]}),
+    "HALF_PI": (mp.pi / 2, {24: [22], 64: [53, 53]}),
+}
 
 
-def show(name, by_width):
+def show(name, by_accuracy):
     print(f"{name} = {{")
-    for width, numbers in by_width.items():
-        print(f"    {width}: (")
+    for accuracy, numbers in by_accuracy.items():
+        print(f"    {accuracy}: (")
         for number in numbers:
             print(f"        {number!r},")
         print("    ),")
     print("}")
 
 
-def fitted(f, low, high, weight, *degrees):
-    return {width: [ROUND[width](c) for c in remez(f, low, high, degree, weight)[0]]
-            for width, degree in zip((32, 64), degrees) if degree is not None}
+def fitted(f, low, high, weight, degrees):
+    return {accuracy: [ROUND[accuracy](c) for c in remez(f, low, high, degree, weight)[0]]
+            for accuracy, degree in degrees.items()}
 
 
 def main():
-    print('"""Made by benchmarks/fit_elementary.py, which says what each row approximates: {bits: coefficients}."""\n')
+    print('"""Made by benchmarks/fit_elementary.py, which says what each approximates: {accuracy: numbers}."""\n')
     for name, row in FITS.items():
         show(name, fitted(*row))
-    for name, (value, *bits) in PARTS.items():
-        show(name, {width: parts(value, width, b) for width, b in zip((32, 64), bits)})
+    for name, (value, bits) in PARTS.items():
+        show(name, {accuracy: parts(value, accuracy, *counts) for accuracy, counts in bits.items()})
 
 
 if __name__ == "__main__":

@@ -17,10 +17,15 @@ def as_codegen(formula):
     return codegen
 
 
+def arity(formula):
+    parameters = inspect.signature(formula).parameters.values()
+    return sum(each.default is each.empty for each in parameters)
+
+
 def as_intrinsic(formula, dtype):
     """Its arguments and its result are of that dtype."""
     number, codegen = NUMBA_FLOATS[np.dtype(dtype)], as_codegen(formula)
-    if len(inspect.signature(formula).parameters) == 1:
+    if arity(formula) == 1:
         def define(typing_context, x):
             return number(number), codegen
     else:

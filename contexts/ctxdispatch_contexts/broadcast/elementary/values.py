@@ -165,9 +165,21 @@ def clamp(x, low, high):
     return where(x < low, low, x)
 
 
-def polynomial(coefficients, t):
-    """Horner's scheme, lowest coefficient first, of those of t's width."""
-    *rest, value = coefficients[t.width]
+def polynomial(coefficients, t, accuracy=None):
+    """Horner's scheme, lowest coefficient first, of those for t's width or for that accuracy."""
+    *rest, value = coefficients[accuracy or t.width]
     for each in reversed(rest):
         value = muladd(value, t, each)
     return value
+
+
+def lookup(name, numbers, index):
+    """The float64 numbers[index]: from a constant of the module, which a vector gathers."""
+    builder = index.builder
+    table_type = ir.ArrayType(FLOATS[64], len(numbers))
+    table = builder.module.globals.get(name)
+    if table is None:
+        table = ir.GlobalVariable(builder.module, table_type, name)
+        table.linkage, table.global_constant, table.align = "internal", True, 64
+        table.initializer = ir.Constant(table_type, [float(each) for each in numbers])
+    return Value(builder, builder.load(builder.gep(table, [INTS[64](0), index.ir], inbounds=True)))
