@@ -71,6 +71,17 @@ def odd_part(f, z):
     return (f(t) / t - 1) / z
 
 
+def erfcx(x):
+    return mp.exp(x * x) * mp.erfc(x)
+
+
+ERFC_MIDDLE = 3
+
+
+def turned(x):
+    return (mpf(x) - ERFC_MIDDLE) / (x + ERFC_MIDDLE)
+
+
 # name: (p approximates, low, high, weight, {accuracy: degree}). 32 and 64 are the formats; 24 has float32's accuracy
 # in float64's arithmetic.
 FITS = {
@@ -83,6 +94,16 @@ FITS = {
                      lambda z: z, {24: 3, 64: 6}),
     "SIN": (lambda z: odd_part(mp.sin, z), TINY, EIGHTH, lambda z: z, {24: 3, 64: 5}),
     "COS": (lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2, TINY, EIGHTH, lambda z: z**2, {24: 3, 64: 5}),
+    "ARCTAN": (lambda z: odd_part(mp.atan, z), TINY, (mp.sqrt(2) - 1) ** 2 * mpf("1.001"), lambda z: z,
+               {32: 4, 64: 11}),
+    "ARCSIN": (lambda z: odd_part(mp.asin, z), TINY, mpf(1) / 4, lambda z: z, {32: 4, 64: 12}),
+    "CBRT": (lambda m: mp.cbrt(m), ROOT_LOW + 1, ROOT_HIGH + 1, lambda m: 1 / mp.cbrt(m), {32: 3, 64: 5}),
+    "ATANH_POWER": (lambda z: (2 * odd_part(mp.atanh, z) - mpf(2) / 3) / z, TINY,
+                    (ROOT_HIGH / (2 + ROOT_HIGH)) ** 2, lambda z: z**2, {64: 6}),
+    "ERF": (lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, TINY, 1, lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
+            {24: 7, 64: 12}),
+    "ERFCX": (lambda q: erfcx(ERFC_MIDDLE * (1 + q) / (1 - q)), turned(mpf("0.49")), turned(28),
+              lambda q: 1 / erfcx(ERFC_MIDDLE * (1 + q) / (1 - q)), {24: 12, 64: 21}),
 }
 ROUND = {24: float, 32: lambda x: float(np.float32(float(x))), 64: float}
 
@@ -103,7 +124,9 @@ PARTS = {
     "LOG10_2": (mp.log10(2), {32: [15], 64: [41]}),
     "INVERSE_LN10": (1 / mp.log(10), {32: [24], 64: [53]}),
     "INVERSE_LN2": (1 / LN2, {32: [24], 64: [53]}),
-    "HALF_PI": (mp.pi / 2, {24: [22], 64: [53, 53]}),
+    "HALF_PI": (mp.pi / 2, {24: [22, 22], 64: [53, 53]}),
+    "QUARTER_PI": (mp.pi / 4, {32: [21], 64: [50]}),      # exact four times, and three times
+    "TWO_THIRDS": (mpf(2) / 3, {64: [53]}),
 }
 
 

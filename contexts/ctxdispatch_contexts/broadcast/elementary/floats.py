@@ -29,9 +29,9 @@ def scaled(x, n):
     return x * power_of_two(half) * power_of_two(n - half)
 
 
-def normalised(x):
-    """x and 0, or x and the exponent that was put into a denormal x."""
-    tiny, lift = x < SMALLEST_NORMAL[x.width], MANTISSA[x.width]
+def normalised(x, lift=None):
+    """x and 0; of a denormal x, x times 2**lift and -lift."""
+    tiny, lift = x < SMALLEST_NORMAL[x.width], lift or MANTISSA[x.width]
     return where(tiny, x * 2.0**lift, x), where(tiny, x.like(-lift), 0.0)
 
 
@@ -73,3 +73,15 @@ def two_product(a, b):
     (a_high, a_low), (b_high, b_low) = halved(a), halved(b)
     rest = ((a_high * b_high - product) + a_high * b_low + a_low * b_high)
     return product, rest + a_low * b_low
+
+
+def in_double(formula):
+    """The formula in float64's arithmetic, whatever the arguments are: rounded once more to float32."""
+    def rounded(*arguments):
+        return to_width(formula(*(each.double() for each in arguments)), arguments[0].width)
+
+    return rounded
+
+
+def to_width(x, width):
+    return x if width == 64 else x.single()

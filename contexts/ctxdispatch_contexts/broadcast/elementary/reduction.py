@@ -77,7 +77,7 @@ def moderate(x):
 
 
 def moderate_single(x):
-    """n and r of a float32 given as a float64: n times the first part is exact."""
+    """n and r of a float32 given as a float64: n times the first two parts is exact."""
     n = muladd(x, TWO_OVER_PI, shifter(x)) - shifter(x)
-    high, low = HALF_PI[24]
-    return n, muladd(n, -low, x - n * high)
+    high, middle, low = HALF_PI[24]
+    return n, muladd(n, -low, muladd(n, -middle, muladd(n, -high, x)))

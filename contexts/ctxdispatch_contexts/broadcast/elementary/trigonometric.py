@@ -2,8 +2,8 @@
 
 from . import reduction
 from .coefficients import COS, HALF_PI, SIN
-from .floats import shifter
-from .values import copysign, fabs, muladd, polynomial, where
+from .floats import shifter, to_width
+from .values import fabs, muladd, polynomial, where
 
 SMALL = {32: 2.0**-13, 64: 2.0**-27}     # below it sin(x) is x
 
@@ -42,10 +42,6 @@ def turns(x, reduce):
         return (*reduction.moderate_single(x.double()), None)
     n, f = reduction.quarter_turns_of_single(x.double())
     return n, f * HALF_PI[64][0], None
-
-
-def to_width(result, width):
-    return result if width == 64 else result.single()
 
 
 def sin(x, reduce=reduction.full):
