@@ -71,15 +71,17 @@ def odd_part(f, z):
     return (f(t) / t - 1) / z
 
 
-def erfcx(x):
-    return mp.exp(x * x) * mp.erfc(x)
-
-
 ERFC_MIDDLE = 3
 
 
 def turned(x):
     return (mpf(x) - ERFC_MIDDLE) / (x + ERFC_MIDDLE)
+
+
+def scaled_erfcx(q):
+    """(1 + 2 x) exp(x^2) erfc(x), which stays between 1 and 1.2, of q = turned(x)."""
+    x = ERFC_MIDDLE * (1 + q) / (1 - q)
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
 # name: (p approximates, low, high, weight, {accuracy: degree}). 32 and 64 are the formats; 24 has float32's accuracy
@@ -102,8 +104,7 @@ FITS = {
                     (ROOT_HIGH / (2 + ROOT_HIGH)) ** 2, lambda z: z**2, {64: 6}),
     "ERF": (lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, TINY, 1, lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
             {24: 7, 64: 12}),
-    "ERFCX": (lambda q: erfcx(ERFC_MIDDLE * (1 + q) / (1 - q)), turned(mpf("0.49")), turned(28),
-              lambda q: 1 / erfcx(ERFC_MIDDLE * (1 + q) / (1 - q)), {24: 12, 64: 21}),
+    "ERFCX": (scaled_erfcx, turned(mpf("0.49")), turned(28), lambda q: 1 / scaled_erfcx(q), {24: 10, 64: 21}),
 }
 ROUND = {24: float, 32: lambda x: float(np.float32(float(x))), 64: float}
 

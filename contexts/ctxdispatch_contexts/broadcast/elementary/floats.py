@@ -4,7 +4,10 @@ Integers are reached through the bits of a sum with 1.5 * 2**mantissa, not by co
 undefined results, and 64-bit conversions have no vector form before AVX-512.
 """
 
-from .values import HAS_FMA, llvm_call, where
+import functools
+
+from . import values
+from .values import llvm_call, where
 
 MANTISSA = {32: 23, 64: 52}
 BIAS = {32: 127, 64: 1023}
@@ -68,7 +71,7 @@ def halved(x):
 def two_product(a, b):
     """a b exactly, as the rounded product and what rounding took, where neither over- nor underflows."""
     product = a * b
-    if HAS_FMA:
+    if values.HAS_FMA:
         return product, llvm_call("fma", a, b, -product)
     (a_high, a_low), (b_high, b_low) = halved(a), halved(b)
     rest = ((a_high * b_high - product) + a_high * b_low + a_low * b_high)
@@ -77,6 +80,7 @@ def two_product(a, b):
 
 def in_double(formula):
     """The formula in float64's arithmetic, whatever the arguments are: rounded once more to float32."""
+    @functools.wraps(formula)
     def rounded(*arguments):
         return to_width(formula(*(each.double() for each in arguments)), arguments[0].width)
 

@@ -40,7 +40,7 @@ def ratio(low, high):
     low, high = low * shrink, high * shrink
     middle = low > high * TAN_EIGHTH
     t = where(middle, low - high, low) / where(middle, low + high, high)
-    t = where(high == 0.0, 0.0, t)
+    t = where((high == 0.0) & (low == 0.0), 0.0, t)
     return t, where(middle, t.like(1.0), 0.0)
 
 

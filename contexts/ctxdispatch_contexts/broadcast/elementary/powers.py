@@ -14,9 +14,10 @@ THIRDS = {-1: 0.7937005259840998, 1: 1.2599210498948732}      # 2**(k/3)
 def atanh_quotient(f):
     """f / (f + 2) as a sum of two floats."""
     bottom, lost = fast_two_sum(f.like(2.0), f)
-    s = f / bottom
+    inverse = 1.0 / bottom
+    s = f * inverse
     product, rest = two_product(s, bottom)
-    return s, ((f - product) - rest - s * lost) / bottom
+    return s, ((f - product) - rest - s * lost) * inverse
 
 
 def log_in_two(x):
@@ -79,7 +80,7 @@ def power(x, y):
     integral, is_odd = parity(y)
     result = where(a == 1.0, where(y == y, x.like(1.0), NAN), result)
     result = where(is_odd, copysign(result, x), result)
-    result = where((x < 0.0) & (a != INF) & ~integral, NAN, result)
+    result = where(((x < 0.0) & (a != INF) & ~integral) | (x != x), NAN, result)
     return to_width(where((y == 0.0) | (x == 1.0), 1.0, result), width)
 
 

@@ -17,7 +17,7 @@ def sin_cos(r, low, accuracy):
     half = z * 0.5
     one = 1.0 - half
     lost = (1.0 - one) - half
-    sine = r + muladd(r * z, odd, muladd(low, one, 0.0))
+    sine = r + muladd(r * z, odd, low * one)
     return sine, one + muladd(z * z, even, lost - r * low)
 
 
