@@ -2,8 +2,8 @@
 
     python -m benchmarks.fit_elementary > contexts/ctxdispatch_contexts/broadcast/elementary/coefficients.py
 
-Each row of FITS says: p(t) of the given degrees (float32, float64) nearest to f(t) on [low, high], where the
-difference is weighed with w(t), the share that p has in the function's relative error.
+Each row of FITS says: p(t) of the given degrees nearest to f(t) on [low, high], where the difference is
+weighed with w(t), the share that p has in the function's relative error.
 """
 
 import numpy as np
@@ -45,8 +45,8 @@ def levelled(points, degree):
 
 def remez(f, low, high, degree, weight, grid=600, rounds=8):
     """The minimax coefficients, lowest first, and the largest weighted error on a Chebyshev grid."""
-    low, high = mpf(low), mpf(high)
-    nodes = [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (i + mpf(1) / 2) / grid) for i in range(grid)]
+    middle, radius = (mpf(low) + high) / 2, (mpf(high) - low) / 2
+    nodes = [middle - radius * mp.cos(mp.pi * (i + mpf(1) / 2) / grid) for i in range(grid)]
     points = [(t, f(t), abs(weight(t))) for t in nodes]
     chosen = [round((grid - 1) * mpf(i) / (degree + 1)) for i in range(degree + 2)]
     for _ in range(rounds):
@@ -84,8 +84,8 @@ def scaled_erfcx(q):
     return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
-# name: (p approximates, low, high, weight, {accuracy: degree}). 32 and 64 are the formats; 24 has float32's accuracy
-# in float64's arithmetic.
+# name: (p approximates, low, high, weight, {accuracy: degree}). 32 and 64 are the formats; 24 has float32's
+# accuracy in float64's arithmetic.
 FITS = {
     "EXPM1": (lambda t: (mp.expm1(t) - t) / t**2, -HALF_LN2, HALF_LN2, lambda t: t**2 / mp.expm1(t),
               {24: 5, 32: 4, 64: 10}),
@@ -105,6 +105,10 @@ FITS = {
     "ERF": (lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1, TINY, 1, lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
             {24: 7, 64: 12}),
     "ERFCX": (scaled_erfcx, turned(mpf("0.49")), turned(28), lambda q: 1 / scaled_erfcx(q), {24: 10, 64: 21}),
+    "I0_NEAR": (lambda z: (mp.besseli(0, mp.sqrt(z)) - 1) / z, TINY, 64, lambda z: z / mp.besseli(0,
+    mp.sqrt(z)),             {24: 9, 64: 14}),
+    "I0_FAR": (lambda u: mp.besseli(0, 1 / u) * mp.exp(-1 / u) / mp.sqrt(u), mpf(1) / 800, mpf(1) / 8,
+               lambda u: 1, {24: 6, 64: 22}),
 }
 ROUND = {24: float, 32: lambda x: float(np.float32(float(x))), 64: float}
 
@@ -147,7 +151,7 @@ def fitted(f, low, high, weight, degrees):
 
 
 def main():
-    print('"""Made by benchmarks/fit_elementary.py, which says what each approximates: {accuracy: numbers}."""\n')
+    print('"""Made by benchmarks/fit_elementary.py, which says what each is: {accuracy: numbers}."""\n')
     for name, row in FITS.items():
         show(name, fitted(*row))
     for name, (value, bits) in PARTS.items():

@@ -1,4 +1,4 @@
-"""Elementary functions for the innermost loop of compiled kernels: LLVM instructions, no calls, so that it vectorises.
+"""Elementary functions for the innermost loop of a kernel: instructions without calls, so that it vectorises.
 
     exp = implementation("exp", np.float32)
 
@@ -7,12 +7,12 @@
         for i in range(len(x)):
             out[i] = exp(x[i])
 
-What `implementation` gives is called in compiled code only. Its arguments and its result are scalars of that dtype,
-and follow IEEE 754: NaN, infinities, signed zeros and denormals come out as NumPy's. No warning is raised.
-`BOUNDS` has the largest error, in units in the last place of the exact result.
+What `implementation` gives is called in compiled code only. Its arguments and its result are scalars of that
+dtype, and follow IEEE 754: NaN, infinities, signed zeros and denormals come out as NumPy's. No warning is
+raised. `BOUNDS` has the largest error, in units in the last place of the exact result.
 
-sin, cos and tan take any finite argument. `fast_implementation` gives what takes a third of the time and holds for
-|x| <= FAST_RANGE[name, dtype] alone.
+sin, cos and tan take any finite argument. `fast_implementation` gives what takes a third of the time and
+holds for |x| <= FAST_RANGE[name, dtype] alone.
 """
 
 from functools import cache

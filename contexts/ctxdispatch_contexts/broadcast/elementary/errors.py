@@ -1,10 +1,11 @@
-"""erf, erfc and erfinv: near 0 by powers of x^2, else erfc(x) = exp(-x^2) Q(q) / (1 + 2 x) with q = (x - 3) / (x + 3)."""
+"""erf and its kin: near 0 by powers of x^2, else erfc(x) = exp(-x^2) Q(q) / (1 + 2 x), q = (x - 3) / (x +
+3)."""
 
 import math
 
 from .coefficients import ERF, ERFCX
 from .exponentials import exp, expm1_reduced, reduced
-from .floats import INF, NAN, scaled, to_width, two_product
+from .floats import INF, NAN, scaled, two_product, with_accuracy
 from .logarithms import log
 from .values import clamp, copysign, fabs, muladd, polynomial, sqrt, where
 
@@ -26,14 +27,6 @@ def complement(a, accuracy):
     return scaled((expm1_reduced(r - lost) + 1.0) * quotient, n)
 
 
-def with_accuracy(formula):
-    """A formula in float64's arithmetic, with polynomials of float32's accuracy if that is the type."""
-    def rounded(x):
-        return to_width(formula(x.double(), 24 if x.width == 32 else 64), x.width)
-
-    return rounded
-
-
 @with_accuracy
 def erf(x, accuracy):
     a = fabs(x)
@@ -49,8 +42,8 @@ def erfc(x, accuracy):
 
 
 def first_inverse(product):
-    """erfinv within 0.3 %, of (1 - x) (1 + x): what remains when exp(-y^2 (4/pi + a y^2) / (1 + a y^2)) stands for
-    that (S. Winitzki's approximation) and is solved for y."""
+    """erfinv within 0.3 %, of (1 - x) (1 + x): for that exp(-y^2 (4/pi + a y^2) / (1 + a y^2)) stands, which
+    can be solved for y (S. Winitzki's approximation)."""
     a = 0.147
     log_product = log(product)
     half = 2.0 / (math.pi * a) + 0.5 * log_product

@@ -2,13 +2,14 @@
 
 from . import values
 from .trigonometric import sin
-from .values import copysign, fabs, floor, where
+from .values import where
 
-sqrt, rint, ceil, trunc = values.sqrt, values.rint, values.ceil, values.trunc
+sqrt, fabs, rint, floor, ceil, trunc, copysign = (
+    getattr(values, name) for name in "sqrt fabs rint floor ceil trunc copysign".split())
 
 
 def maximum(x, y):
-    """NaN if either is. Of two zeros the second, as the vector instructions of x86 have it, and NumPy with them."""
+    """NaN if either is. Of two zeros the second, as x86's instructions have it, and NumPy with them."""
     return where((x > y) | (x != x), x, y)
 
 

@@ -1,7 +1,7 @@
 """What the formats of float32 and float64 are made of: exponents read and written through the bits.
 
-Integers are reached through the bits of a sum with 1.5 * 2**mantissa, not by conversion: it rounds to nearest, has no
-undefined results, and 64-bit conversions have no vector form before AVX-512.
+Integers are reached through the bits of a sum with 1.5 * 2**mantissa, not by conversion: it rounds to
+nearest, has no undefined results, and 64-bit conversions have no vector form before AVX-512.
 """
 
 import functools
@@ -17,7 +17,7 @@ INF, NAN = float("inf"), float("nan")
 
 
 def shifter(x):
-    """Added to a float below 2**(mantissa - 2), it leaves the nearest integer, which the low bits of the sum hold."""
+    """Added to a float below 2**(mantissa - 2), it leaves the nearest integer in the low bits of the sum."""
     return 1.5 * 2.0 ** MANTISSA[x.width]
 
 
@@ -83,6 +83,14 @@ def in_double(formula):
     @functools.wraps(formula)
     def rounded(*arguments):
         return to_width(formula(*(each.double() for each in arguments)), arguments[0].width)
+
+    return rounded
+
+
+def with_accuracy(formula):
+    """A formula in float64's arithmetic, with polynomials of float32's accuracy where that is the type."""
+    def rounded(x):
+        return to_width(formula(x.double(), 24 if x.width == 32 else 64), x.width)
 
     return rounded
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import errors, exact, exponentials, gamma, inverses, logarithms, powers, sums, trigonometric
+from . import bessel, errors, exact, exponentials, gamma, inverses, logarithms, powers, sums, trigonometric
 from .reduction import MODERATE
 
 MODULES = {
@@ -12,8 +12,10 @@ MODULES = {
     inverses: "arcsin arccos arctan arctan2 arcsinh arccosh arctanh",
     powers: "power cbrt hypot",
     errors: "erf erfc erfinv",
+    bessel: "i0",
     sums: "logaddexp logaddexp2",
-    exact: "sqrt fabs rint floor ceil trunc copysign maximum minimum fmax fmin fmod remainder floor_divide sinc",
+    exact: "sqrt fabs rint floor ceil trunc copysign maximum minimum fmax fmin fmod remainder floor_divide "
+           "sinc",
 }
 FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for name in names.split()}
 

@@ -1,6 +1,7 @@
 """The gamma function and its logarithmic derivatives, with scipy.special's meaning: one element at a time.
 
-Euler and Maclaurin's sum, from an argument that recurrence has made large enough; negative arguments are reflected.
+Euler and Maclaurin's sum, from an argument that recurrence has made large enough; negative ones are
+reflected.
 """
 
 import math
@@ -11,7 +12,8 @@ from numba import njit
 compiled = njit(error_model="numpy", cache=True, nogil=True)
 
 # B(2k) / (2k) for digamma's series, and B(2k) / (2k)! for zeta's
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
+             -174611 / 330)
 DIGAMMA = np.array([b / (2 * k) for k, b in enumerate(BERNOULLI, 1)])
 ZETA = np.array([b / math.factorial(2 * k) for k, b in enumerate(BERNOULLI, 1)])
 DIGAMMA_FROM, ZETA_FROM = 12.0, 14.0
@@ -93,7 +95,7 @@ def polygamma(n, x):
     return sign * math.gamma(n + 1.0) * zeta(n + 1.0, x)
 
 
-# Of float32, by way of float64. One by one, for a closure over a compiled function has no place in Numba's cache.
+# Of float32, by way of float64. One by one: a closure over a compiled function has no place in Numba's cache.
 
 @compiled
 def gamma_of_single(x):

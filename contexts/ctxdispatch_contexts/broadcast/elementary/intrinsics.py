@@ -1,4 +1,4 @@
-"""Formulas as Numba intrinsics: called in a compiled kernel, they become instructions of the loop around them."""
+"""Formulas as Numba intrinsics: called in a compiled kernel, they become instructions of its loop."""
 
 import inspect
 
@@ -31,5 +31,6 @@ def as_intrinsic(formula, dtype):
     else:
         def define(typing_context, x, y):
             return number(number, number), codegen
-    define.__name__, define.__qualname__, define.__doc__ = formula.__name__, formula.__qualname__, formula.__doc__
+    define.__name__, define.__qualname__ = formula.__name__, formula.__qualname__
+    define.__doc__ = formula.__doc__
     return intrinsic(define)

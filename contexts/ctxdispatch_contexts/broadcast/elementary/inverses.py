@@ -7,7 +7,7 @@ from .values import copysign, fabs, muladd, polynomial, sqrt, where
 
 TAN_EIGHTH = 0.41421356237309503       # tan(pi/8)
 LN_2 = 0.6931471805599453
-LARGE = {32: 2.0**30, 64: 2.0**60}     # above it sqrt(x^2 + 1) and sqrt(x^2 - 1) are x, and log(2 x + 1) is log(2 x)
+LARGE = {32: 2.0**30, 64: 2.0**60}     # above it x^2 + 1 and x^2 - 1 are x^2, and log1p(x) is log(x)
 
 
 def quarters(k, x):
@@ -57,7 +57,7 @@ def arctan2(y, x):
 
 
 def of_half(x):
-    """Whether |x| > 1/2, and arcsin(|x|), or there arcsin(sqrt((1 - |x|) / 2)), as s and what to add to it."""
+    """Whether |x| > 1/2, and arcsin(|x|), there arcsin(sqrt((1 - |x|) / 2)), as s and what to add to it."""
     a = fabs(x)
     far = a > 0.5
     z = where(far, (1.0 - a) * 0.5, a * a)

@@ -1,4 +1,4 @@
-"""log and its kin: x = m 2**k with m in [sqrt(1/2), sqrt(2)), and log(m) = f + tail(f) with f = m - 1, which is exact.
+"""log and its kin: x = m 2**k with m in [sqrt(1/2), sqrt(2)), and log(m) = f + tail(f), f = m - 1 exact.
 
 Where a formula says `+ lost`, that is what rounding took from f, added to the tail.
 """

@@ -2,8 +2,19 @@
 
 from . import exponentials
 from .coefficients import ATANH_POWER, ATANH_SQUARE, CBRT, EXPM1, LN2, TWO_THIRDS
-from .floats import INF, MANTISSA, NAN, fast_two_sum, mantissa_and_exponent, normalised, power_of_two, scaled
-from .floats import shifter, to_width, two_product, two_sum
+from .floats import (
+    INF,
+    NAN,
+    fast_two_sum,
+    mantissa_and_exponent,
+    normalised,
+    power_of_two,
+    scaled,
+    shifter,
+    to_width,
+    two_product,
+    two_sum,
+)
 from .values import clamp, copysign, fabs, muladd, polynomial, sqrt, trunc, where
 
 EXPONENTS = 2.0**66        # a larger y gives what this one gives: 0, 1 or inf
@@ -21,7 +32,7 @@ def atanh_quotient(f):
 
 
 def log_in_two(x):
-    """log(x) as a sum of two floats, with about 65 bits: 2 atanh(s) = s (2 + z (2/3 + z P(z))) with z = s^2."""
+    """log(x) as a sum of two floats, with about 65 bits: 2 atanh(s) = s (2 + z (2/3 + z P(z))), z = s^2."""
     x, lifted = normalised(x)
     m, k = mantissa_and_exponent(x)
     k = k + lifted
@@ -101,7 +112,8 @@ def cbrt(x):
 def hypot(x, y):
     width, a, b = x.width, fabs(x.double()), fabs(y.double())
     larger, smaller = where(a > b, a, b), where(a > b, b, a)
-    unit = where(larger > 2.0**500, larger.like(2.0**-600), where(larger < 2.0**-450, larger.like(2.0**600), 1.0))
+    unit = where(larger > 2.0**500, larger.like(2.0**-600), 1.0)
+    unit = where(larger < 2.0**-450, 2.0**600, unit)
     larger, smaller = larger * unit, smaller * unit
     result = sqrt(muladd(larger, larger, smaller * smaller)) / unit
     return to_width(where((a == INF) | (b == INF), INF, result), width)

@@ -1,7 +1,7 @@
 """Quarter turns: x = (n + f) pi / 2 with |f| <= 1/2 about, for every finite x, by Payne and Hanek's method.
 
-x is m 2**(STEP j) where m is an integer, or j is 0. Row j of the table is 2**(STEP j) 2/pi modulo 4: whole turns do
-not count. The row's parts times m are summed without loss, as long as what is left may cancel.
+x is m 2**(STEP j) where m is an integer, or j is 0. Row j of the table is 2**(STEP j) 2/pi modulo 4: whole
+turns do not count. The row's parts times m are summed without loss, as long as what is left may cancel.
 
 `moderate` does the same by Cody and Waite's method in a third of the time, where |x| is below MODERATE.
 """

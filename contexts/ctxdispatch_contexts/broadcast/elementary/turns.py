@@ -1,4 +1,4 @@
-"""2**(STEP j) 2/pi modulo 4, each in four floats that do not overlap, for j from 0 to the largest float64's."""
+"""2**(STEP j) 2/pi modulo 4, each in four floats that do not overlap, for the j of every finite float64."""
 
 from fractions import Fraction
 

@@ -1,19 +1,19 @@
 """Formulas become LLVM instructions: a `Value` is a scalar of the kernel, its operators append to the block.
 
 A formula such as `exp` is plain Python over Values, run once while a kernel is compiled. Straight-line code
-is all that it can write, which is what LLVM's loop vectoriser wants: alternatives are `where(condition, a, b)`.
+is all that it can write, which is what LLVM's loop vectoriser wants. Of alternatives `where` takes one.
 Python numbers take the type of the Value they meet, so that no literal ever widens a float32.
 
 Nothing here allows LLVM to reassociate or to ignore NaN: the instructions are the IEEE operations as written.
-`fma(a, b, c)` rounds once, on every machine. `muladd` rounds once or twice, as the machine prefers.
+`muladd` alone rounds once or twice, as the machine prefers.
 """
 
 import platform
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 from numba.core import config
+from numba.core.codegen import get_host_cpu_features
 
 FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}
 INTS = {width: ir.IntType(width) for width in (1, 32, 64)}
@@ -21,12 +21,10 @@ NUMPY_FLOATS = {32: np.float32, 64: np.float64}
 
 
 def has_fma():
-    """Whether the machine that Numba compiles for multiplies and adds at once: else that is a call."""
+    """Whether the machine that Numba compiles for multiplies and adds at once: elsewhere that is a call."""
     if platform.machine() not in ("x86_64", "AMD64", "i686", "x86"):
         return True
-    if config.CPU_FEATURES is not None:
-        return "+fma" in config.CPU_FEATURES.split(",")
-    return config.CPU_NAME is None and llvm.get_host_cpu_features().get("fma", False)
+    return "+fma" in (config.CPU_FEATURES or get_host_cpu_features()).split(",")
 
 
 HAS_FMA = has_fma()
