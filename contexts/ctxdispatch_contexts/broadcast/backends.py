@@ -1,7 +1,7 @@
 """Which back end runs a kernel, and on what.
 
-    numpy     the reference: `interpreter.py`
-    numba     compiled loops, on threads where that pays: `numba_backend.py`
+    reference one NumPy operation at a time: `interpreter.py`
+    numba     compiled loops, on threads where that pays: `llvm_backend.py`
     cuda      where operands are CuPy's: `cuda_backend.py`
 """
 
@@ -34,10 +34,10 @@ def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> S
     types = tuple([type_of(x) for x in operands])
     arrays = [x if isinstance(x, np.ndarray) else np.asarray(x, storage(t)) for x, t in zip(operands, types)]
     shape = broadcast_shape(kernel, arrays)
-    if _uses_numba(kernel):
-        from ctxdispatch_contexts.broadcast.numba_backend import run as run_numba
+    if _is_compiled(kernel):
+        from ctxdispatch_contexts.broadcast.llvm_backend import run as run_compiled
 
-        return run_numba(kernel, types, arrays, shape, out)
+        return run_compiled(kernel, types, arrays, shape, out)
     return run_reference(kernel, types, arrays, shape, out)
 
 
@@ -69,28 +69,28 @@ def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
     return found
 
 
-def _uses_numba(kernel: Kernel) -> bool:
+def _is_compiled(kernel: Kernel) -> bool:
     backend = kernel.options.backend
-    if backend == "numpy":
+    if backend == "reference":
         return False
-    if has_numba():
+    if has_compiler():
         return True
-    if backend == "numba":
-        raise KernelError("backend='numba' needs Numba: pip install 'ctxdispatch[jit]'")
+    if backend == "compiled":
+        raise KernelError("backend='compiled' needs the extra `jit`: pip install 'ctxdispatch[jit]'")
     _warn_once()
     return False
 
 
 @cache
-def has_numba() -> bool:
-    return find_spec("numba") is not None
+def has_compiler() -> bool:
+    return find_spec("llvmlite") is not None
 
 
 @cache
 def _warn_once() -> None:
     warnings.warn(
-        "Numba is not installed: broadcast runs on the reference back end, one NumPy operation at a time; "
-        "pip install 'ctxdispatch[jit]'",
+        "Numba's compiler is not installed: broadcast runs on the reference back end, one NumPy operation "
+        "at a time; pip install 'ctxdispatch[jit]'",
         RuntimeWarning,
         stacklevel=2,
     )

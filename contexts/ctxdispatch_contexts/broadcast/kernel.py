@@ -30,7 +30,7 @@ from ctxdispatch_contexts.programs.optimise import loosen
 @dataclass(frozen=True)
 class Options:
     """`partials`: "recompute" them in the reverse sweep, or "store" them in the forward one. `fastmath`: LLVM
-    may take sums apart and has no inf and nan. `backend`: "auto", "numba", "numpy". `threads`: None for as
+    may take sums apart and has no inf and nan. `backend`: "auto", "compiled", "reference". `threads`: None for as
     many as there are processors, where that pays."""
 
     partials: str = "recompute"

@@ -1,0 +1,2 @@
+BOUNDS={}
+NOT_VECTORISED=()

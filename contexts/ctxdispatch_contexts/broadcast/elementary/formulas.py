@@ -1,0 +1,29 @@
+"""Which function has which formula, by NumPy's names and scipy.special's."""
+
+import numpy as np
+
+from . import bessel, errors, exact, exponentials, gamma, inverses, logarithms, powers, sums, trigonometric
+from .reduction import MODERATE
+
+MODULES = {
+    exponentials: "exp exp2 expm1 tanh sinh cosh expit",
+    logarithms: "log log2 log10 log1p",
+    trigonometric: "sin cos tan",
+    inverses: "arcsin arccos arctan arctan2 arcsinh arccosh arctanh",
+    powers: "power cbrt hypot",
+    errors: "erf erfc erfinv",
+    bessel: "i0",
+    sums: "logaddexp logaddexp2",
+    exact: "sqrt fabs rint floor ceil trunc copysign maximum minimum fmax fmin fmod remainder floor_divide "
+           "sinc",
+}
+FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for name in names.split()}
+
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+# Compiled functions with loops; polygamma's first argument is an int64.
+LOOPING = {name: {SINGLE: getattr(gamma, f"{name}_of_single"), DOUBLE: getattr(gamma, name)}
+           for name in ("gamma", "gammaln", "digamma", "polygamma")}
+
+FAST = {name: getattr(trigonometric, f"{name}_moderate") for name in ("sin", "cos", "tan")}
+FAST_RANGE = {(name, dtype): MODERATE for name in FAST for dtype in (SINGLE, DOUBLE)}

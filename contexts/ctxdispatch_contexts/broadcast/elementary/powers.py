@@ -1,0 +1,119 @@
+"""x**y, cube root and hypotenuse."""
+
+from . import exponentials
+from .coefficients import ATANH_POWER, ATANH_SQUARE, CBRT, EXPM1, LN2, TWO_THIRDS
+from .floats import (
+    INF,
+    NAN,
+    fast_two_sum,
+    mantissa_and_exponent,
+    normalised,
+    power_of_two,
+    scaled,
+    shifter,
+    to_width,
+    two_product,
+    two_sum,
+)
+from .values import clamp, copysign, fabs, muladd, polynomial, sqrt, trunc, where
+
+EXPONENTS = 2.0**66        # a larger y gives what this one gives: 0, 1 or inf
+CBRT_LIFT = {32: 24, 64: 54}
+THIRDS = {-1: 0.7937005259840998, 1: 1.2599210498948732}      # 2**(k/3)
+
+
+def atanh_quotient(f):
+    """f / (f + 2) as a sum of two floats."""
+    bottom, lost = fast_two_sum(f.like(2.0), f)
+    inverse = 1.0 / bottom
+    s = f * inverse
+    product, rest = two_product(s, bottom)
+    return s, ((f - product) - rest - s * lost) * inverse
+
+
+def log_in_two(x):
+    """log(x) as a sum of two floats, with about 65 bits: 2 atanh(s) = s (2 + z (2/3 + z P(z))), z = s^2."""
+    x, lifted = normalised(x)
+    m, k = mantissa_and_exponent(x)
+    k = k + lifted
+    s, s_low = atanh_quotient(m - 1.0)
+    z, z_low = two_product(s, s)
+    z_low = muladd(2.0 * s, s_low, z_low)
+    c, c_low = fast_two_sum(x.like(TWO_THIRDS[64][0]), z * polynomial(ATANH_POWER, z))
+    p, p_low = two_product(z, c)
+    p_low = p_low + muladd(z, c_low + TWO_THIRDS[64][1], z_low * c)
+    p, lost = fast_two_sum(x.like(2.0), p)
+    high, low = two_product(s, p)
+    low = low + muladd(s, lost + p_low, s_low * p)
+    total, rest = two_sum(k * LN2[64][0], high)
+    return total, rest + muladd(k, LN2[64][1], low)
+
+
+def log_of_single(x):
+    """log(x) in float64, with float32's accuracy and ten bits; x is a float32 and so never denormal."""
+    m, k = mantissa_and_exponent(x)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    return muladd(k, sum(LN2[64]), muladd(s * z, polynomial(ATANH_SQUARE, z, 24), 2.0 * s))
+
+
+def magnitude(x, y):
+    """x**y of x >= 0."""
+    high, low = log_in_two(x)
+    ends = (x == 0.0) | (x == INF)
+    high, low = where(ends, where(x == 0.0, x.like(-INF), INF), high), where(ends, 0.0, low)
+    t, lost = two_product(y, high)
+    lost = muladd(y, low, lost)
+    n, r = exponentials.reduced(clamp(t, -800.0, 800.0))
+    r = r + where(fabs(t) < 800.0, lost, 0.0)
+    return scaled(exponentials.expm1_reduced(r) + 1.0, n)
+
+
+def magnitude_of_single(x, y):
+    log = log_of_single(x)
+    log = where(x == 0.0, x.like(-INF), where(x == INF, INF, log))
+    n, r = exponentials.reduced(clamp(y * log, -200.0, 200.0))
+    return power_of_two(n) * (muladd(r * r, polynomial(EXPM1, r, 24), r) + 1.0)
+
+
+def parity(y):
+    """Whether y is an integer, and whether an odd one."""
+    half = y * 0.5
+    integral = trunc(y) == y
+    return integral, integral & (trunc(half) != half)
+
+
+def power(x, y):
+    """C's pow: 1 for y = 0 and for x = 1, whatever the other is; NaN for x < 0 if y is no integer."""
+    width, x, y = x.width, x.double(), y.double()
+    a = fabs(x)
+    result = (magnitude if width == 64 else magnitude_of_single)(a, clamp(y, -EXPONENTS, EXPONENTS))
+    integral, is_odd = parity(y)
+    result = where(a == 1.0, where(y == y, x.like(1.0), NAN), result)
+    result = where(is_odd, copysign(result, x), result)
+    result = where(((x < 0.0) & (a != INF) & ~integral) | (x != x), NAN, result)
+    return to_width(where((y == 0.0) | (x == 1.0), 1.0, result), width)
+
+
+def cbrt(x):
+    """Halley's step from a polynomial: c + c (m - c^3) / (2 c^3 + m)."""
+    a, lifted = normalised(fabs(x), CBRT_LIFT[x.width])
+    m, k = mantissa_and_exponent(a)
+    third = (k * (1.0 / 3.0) + shifter(x)) - shifter(x)
+    rest = k - 3.0 * third
+    c = polynomial(CBRT, m) * where(rest == 0.0, 1.0, where(rest > 0.0, x.like(THIRDS[1]), THIRDS[-1]))
+    m = m * power_of_two(rest)
+    cube = c * c * c
+    root = muladd(c, (m - cube) / muladd(cube, 2.0, m), c)
+    result = root * power_of_two(third + lifted * (1.0 / 3.0))
+    return where((a > 0.0) & (a < INF), copysign(result, x), x)
+
+
+def hypot(x, y):
+    width, a, b = x.width, fabs(x.double()), fabs(y.double())
+    larger, smaller = where(a > b, a, b), where(a > b, b, a)
+    unit = where(larger > 2.0**500, larger.like(2.0**-600), 1.0)
+    unit = where(larger < 2.0**-450, 2.0**600, unit)
+    larger, smaller = larger * unit, smaller * unit
+    result = sqrt(muladd(larger, larger, smaller * smaller)) / unit
+    return to_width(where((a == INF) | (b == INF), INF, result), width)

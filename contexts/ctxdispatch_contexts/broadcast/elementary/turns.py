@@ -1,0 +1,43 @@
+"""2**(STEP j) 2/pi modulo 4, each in four floats that do not overlap, for the j of every finite float64."""
+
+from fractions import Fraction
+
+STEP = 8
+ROWS = (1024 - 52) // STEP + 1
+BITS = 1500     # of 2/pi below the point: those of the last row's fourth float, and some
+
+
+def arccot(n, unit):
+    """unit * arccot(n), by its Taylor series in integers."""
+    power = total = unit // n
+    k, sign = 1, 1
+    while power:
+        power //= n * n
+        k, sign = k + 2, -sign
+        total += sign * (power // k)
+    return total
+
+
+def two_over_pi():
+    """In units of 2**-BITS, by Machin's formula: pi/4 = 4 arccot(5) - arccot(239)."""
+    unit = 1 << BITS + 64
+    quarter = 4 * arccot(5, unit) - arccot(239, unit)
+    return (unit << BITS - 1) // quarter
+
+
+def in_floats(x, count):
+    """The Fraction as a sum of floats, each nearest to what is left."""
+    for _ in range(count):
+        part = float(x)
+        yield part
+        x -= Fraction(part)
+
+
+def rows():
+    inverse, turn = two_over_pi(), 4 << BITS
+    for j in range(ROWS):
+        rest = (inverse << STEP * j) % turn
+        yield from in_floats(Fraction(rest - turn if 2 * rest > turn else rest, 1 << BITS), 4)
+
+
+TURNS = tuple(rows())
