@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ctxdispatch.bytecode.errors import UnsupportedSyntax
     from ctxdispatch.dispatch import Context, fallback, metadata, overdub, recurse, tag, untag
     from ctxdispatch.dispatch.show import ir
+    from ctxdispatch_contexts.broadcast import BroadcastContext, KernelError, broadcast
     from ctxdispatch_contexts.forward import Dual, DualContext, jvp, linearize
     from ctxdispatch_contexts.higher import hessian, hvp, jacfwd, jacobian, jacrev
     from ctxdispatch_contexts.reverse import (
@@ -47,13 +48,16 @@ __all__ = [
     "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "custom_rule", "check_grads",
     "jvp", "linearize", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
     "jacobian_sparsity", "hessian_sparsity", "sparse_jacobian", "sparse_hessian", "color",
-    "ADContext", "DualContext", "Dual", "SparsityContext", "SparsityPattern", "UnsupportedSyntax",
+    "broadcast",
+    "ADContext", "DualContext", "Dual", "SparsityContext", "SparsityPattern", "BroadcastContext",
+    "UnsupportedSyntax", "KernelError",
 ]  # fmt: skip
 
 _NAMES = {
     "ctxdispatch.dispatch": "overdub recurse fallback Context tag untag metadata",
     "ctxdispatch.dispatch.show": "ir",
     "ctxdispatch.bytecode.errors": "UnsupportedSyntax",
+    "ctxdispatch_contexts.broadcast": "broadcast BroadcastContext KernelError",
     "ctxdispatch_contexts.forward": "jvp linearize DualContext Dual",
     "ctxdispatch_contexts.higher": "jacobian jacfwd jacrev hessian hvp",
     "ctxdispatch_contexts.reverse": (

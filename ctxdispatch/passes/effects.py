@@ -22,6 +22,7 @@ import numpy as np
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op, Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.raising import may_raise
 from ctxdispatch.passes.types import (
     Any,
@@ -208,6 +209,8 @@ def reads_list(callee: Type, args: Sequence[Type]) -> bool:
 
 def pure(function: Anything, args: Sequence[Type]) -> bool:
     """The call has no effect and runs none of the user's code."""
+    if isinstance(function, PureFunction):
+        return True
     try:
         if function in ANY_OPERANDS:
             return True
@@ -287,7 +290,7 @@ def _may_raise(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
 
 
 def removable(op: Op) -> bool:
-    if hashable(op.fn) and op.fn in _REMOVABLE:
+    if isinstance(op.fn, PureFunction) or (hashable(op.fn) and op.fn in _REMOVABLE):
         return True
     call = call_of(op)
     return call is not None and _is_pure(op, *call) and not _may_raise(op, *call)

@@ -13,6 +13,7 @@ from typing import Any as Anything
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import numpy_types
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.python_types import (
     BINARY,
     COMPARE,
@@ -106,6 +107,8 @@ def _of_each(function: Anything, args: Args, position: int, kwargs: Mapping[str,
 
 
 def _call(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if isinstance(function, PureFunction):
+        return Any if kwargs else function.result_type(args)
     by_numpy, by_python = lookup(numpy_types.RULES, function), lookup(RULES, function)
     if by_numpy is not None and (by_python is None or any(map(numpy_types.is_numpy, args))):
         return by_numpy(function, args, kwargs)  # type: ignore[no-any-return]

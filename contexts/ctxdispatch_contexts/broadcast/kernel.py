@@ -21,25 +21,28 @@ from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
-from ctxdispatch_contexts.broadcast import dual
+from ctxdispatch_contexts.broadcast import dual, rules
 from ctxdispatch_contexts.broadcast.backends import run
 from ctxdispatch_contexts.broadcast.scalars import result_of, to_scalars
 from ctxdispatch_contexts.programs.optimise import loosen
+from ctxdispatch_contexts.programs.primitive import Primitive
 
 
 @dataclass(frozen=True)
 class Options:
     """`partials`: "recompute" them in the reverse sweep, or "store" them in the forward one. `fastmath`: LLVM
-    may take sums apart and has no inf and nan. `backend`: "auto", "compiled", "reference". `threads`: None for as
-    many as there are processors, where that pays."""
+    may take sums apart and has no inf and nan. `backend`: "auto", "compiled", "reference". `threads`: None
+    for as many as there are processors, where that pays. `python`: elements are Python's numbers, of 64 bits,
+    as `np.vectorize` has it."""
 
     partials: str = "recompute"
     fastmath: bool = False
     backend: str = "auto"
     threads: int | None = None
+    python: bool = False
 
 
-class Kernel:
+class Kernel(Primitive):
     """`graph`: a scalar program with one parameter per operand, each of kind float, int or bool. `several`:
     the result is a tuple of arrays, not one."""
 
@@ -52,6 +55,8 @@ class Kernel:
         self.compiled: dict[Any, Any] = {}
         self._derived: dict[Any, Kernel] = {}
         self.lock = threading.RLock()
+
+    result_type, reverse, push = rules.result_type, rules.reverse, rules.push
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -83,8 +88,11 @@ class Kernel:
 
     def moved_by(self, wrt: Sequence[int]) -> tuple[int, ...]:
         """Those of the parameters `wrt` with which an output moves."""
-        found = dual.moving(self.graph, wrt)
-        return tuple(i for i, moves in zip(wrt, found, strict=True) if any(moves))
+        return tuple(i for i, moves in zip(wrt, self.moving(wrt), strict=True) if any(moves))
+
+    def moving(self, wrt: Sequence[int]) -> list[list[bool]]:
+        """Per parameter of `wrt` and output: whether the output moves with it."""
+        return dual.moving(self.graph, wrt)
 
     def partials(self, wrt: Sequence[int]) -> Kernel:
         """(operands) -> the outputs, then per parameter of `wrt` its partial derivatives that are not zero by

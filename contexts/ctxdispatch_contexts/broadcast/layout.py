@@ -22,6 +22,8 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.broadcast import pool
+
 FULL, ROW, COLUMN, ONE = "FRC1"
 
 Array = Any
@@ -60,12 +62,14 @@ def memory_order(arrays: Sequence[Array], shape: tuple[int, ...]) -> tuple[int, 
 def empty(shape: tuple[int, ...], order: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """A new array whose axes lie in memory in that order."""
     if order == tuple(range(len(shape))):
-        return np.empty(shape, dtype)
-    made = np.empty([shape[axis] for axis in order], dtype)
+        return pool.empty(shape, dtype)
+    made = pool.empty([shape[axis] for axis in order], dtype)
     return made.transpose(np.argsort(order))
 
 
-def tabulate(arrays: Sequence[Array], shape: tuple[int, ...], order: tuple[int, ...]) -> tuple[Table, list[Array]]:
+def tabulate(
+    arrays: Sequence[Array], shape: tuple[int, ...], order: tuple[int, ...]
+) -> tuple[Table, list[Array]]:
     """The table, and the arrays to be read by it: copies of those that lie otherwise."""
     arrays = list(arrays)
     axes = _axes(arrays, shape, order)

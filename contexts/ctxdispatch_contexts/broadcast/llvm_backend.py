@@ -45,9 +45,14 @@ class Compiled:
 
 
 @cache
-def target_machine() -> Any:
+def _initialise() -> None:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+
+
+def target_machine() -> Any:
+    """A new one: an engine owns its own."""
+    _initialise()
     features = llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(

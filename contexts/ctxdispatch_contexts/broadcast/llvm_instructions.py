@@ -69,7 +69,7 @@ COMPARISONS: dict[Any, Formula] = {
 }  # fmt: skip
 
 FLOATS: dict[Any, Formula] = {
-    **{getattr(np, name): formula for name, formula in FORMULAS.items() if hasattr(np, name) and name != "sinc"},
+    **{getattr(np, name): f for name, f in FORMULAS.items() if isinstance(getattr(np, name, 0), np.ufunc)},
     **{SPECIAL[name]: FORMULAS[name] for name in ("erf", "erfc", "expit", "sinc")},
     **COMPARISONS,
     SPECIAL["gamma"]: libm("tgamma"), SPECIAL["lgamma"]: libm("lgamma"), SPECIAL["fma"]: fused,
@@ -190,7 +190,7 @@ INTS: dict[Any, Callable[..., Whole]] = {
 
 def _fmod(a: Whole, b: Whole) -> Whole:
     """With the sign of a."""
-    quotient, rest = _divided(a, b)
+    rest = _divided(a, b)[1]
     if not a.signed:
         return rest
     other = a.builder.xor(rest.compare("<", a.constant(0)), a.compare("<", a.constant(0)))

@@ -7,6 +7,8 @@ Kernels are made for kinds of numbers (float, int, bool); dtypes are a matter of
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
@@ -15,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Return, Value, hashable, positional
+from ctxdispatch.ir.builder import Builder
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable, positional
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
@@ -35,14 +38,18 @@ from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_
 
 @dataclass(frozen=True)
 class BroadcastMode(Mode):
-    """`options`: how the kernel runs. `out`: so many arrays come last, in which the results are stored."""
+    """`options`: how the kernel runs. `out`: where the results are stored comes last. `wrt`: the result is
+    (y, its partial derivatives with respect to these parameters)."""
 
     options: Options
     out: bool = False
+    wrt: tuple[int, ...] | None = None
     leading: int = 0
+    shared = True
 
     def after(self, k: int, n: int) -> BroadcastMode:
-        return replace(self, leading=self.leading + k)
+        wrt = None if self.wrt is None else tuple(i + k for i in self.wrt)
+        return replace(self, leading=self.leading + k, wrt=wrt)
 
     def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return (*names, *("out",) * self.out)
@@ -118,11 +125,35 @@ def _program(prepared: Prepared, mode: BroadcastMode) -> Graph:
         host.entry.params.append(out)
         host.signature = positional(len(host.params), tuple(p.name for p in host.params))
         operands = [out, *operands]
-    y = Value("y")
-    callee = kernel.into if mode.out else kernel
-    host.entry.ops.append(Op(Const(callee), list(operands), [y]))
-    host.entry.terminator = Return(y)
+    build = Builder(host)
+    if mode.wrt is None:
+        y = build.call(kernel.into if mode.out else kernel, *operands)
+    else:
+        y = _with_partials(build, kernel, operands, [params[i] for i in mode.wrt])
+    build.ret(y)
     return host
+
+
+def _with_partials(build: Builder, kernel: Kernel, operands: list[Value], wrt: list[Value]) -> Value:
+    """(y, partials): of several results, each is a tuple. None for a derivative that is zero."""
+    at = [operands.index(p) for p in wrt if p in operands]
+    found = build.call(kernel.partials(at), *operands)
+    n, moving = len(kernel.outputs), iter(kernel.moving(at))
+    items = (build.call(operator.getitem, found, Const(i), syntax=True) for i in itertools.count())
+    ys = [next(items) for _ in range(n)]
+    partials = []
+    for param in wrt:
+        moves = next(moving) if param in operands else [False] * n
+        each = [next(items) if m else Const(None) for m in moves]
+        partials.append(_joined(build, each, kernel.several))
+    return build.call(
+        primitives.build_tuple, _joined(build, ys, kernel.several),
+        build.call(primitives.build_tuple, *partials, syntax=True), syntax=True,
+    )  # fmt: skip
+
+
+def _joined(build: Builder, parts: Sequence[Operand], several: bool) -> Operand:
+    return build.call(primitives.build_tuple, *parts, syntax=True) if several else parts[0]
 
 
 def make_kernel(prepared: Prepared, options: Options) -> tuple[Kernel, list[Op], list[Value]]:

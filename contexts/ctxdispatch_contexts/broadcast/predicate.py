@@ -4,8 +4,8 @@
 
     %a = ..; %b = ..; %y = select(%c, %a, %b)
 
-Instructions have no effect and never trap, so both sides may run: which is what vector units want (Allen et al.
-1983). What both sides compute alike is computed once.
+Instructions have no effect and never trap, so both sides may run: which is what vector units want (Allen et
+al. 1983). What both sides compute alike is computed once.
 """
 
 from __future__ import annotations

@@ -26,11 +26,14 @@ from ctxdispatch_contexts.programs.derived import takes_function
 from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
+from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.programs.refusals import refusal_of
 
 
 def has_static_rule(op: Op, *, certain: bool = True) -> bool:
     """What `op` does to tangents is known from the types of its arguments."""
+    if isinstance(op.fn, Primitive):
+        return True
     return has_form(op) or row_for(op) is not None or is_structural(op, certain=certain)
 
 
@@ -65,6 +68,9 @@ class Duals:
         if mirrored is not None and mirrored[1](op):
             run.emit(op)
             mirrored[0](self.shapes, run, op)
+        elif isinstance(op.fn, Primitive):
+            run.emit(op)
+            op.fn.push(self.shapes, run, op)
         elif row is not None:
             run.emit(op)
             push_row(self.shapes, run, op, row)

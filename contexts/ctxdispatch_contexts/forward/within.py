@@ -26,11 +26,13 @@ class Before:
     def __init__(self, block: Block, op: Op) -> None:
         self.block, self.op = block, op
 
-    def __call__(self, callee: Any, *args: Operand, syntax: bool = False) -> Value:
+    def __call__(
+        self, callee: Any, *args: Operand, syntax: bool = False, kwnames: tuple[str, ...] = ()
+    ) -> Value:
         result = Value()
         at = next(i for i, other in enumerate(self.block.ops) if other is self.op)
         called = callee if isinstance(callee, Value) else Const(callee)
-        self.block.ops.insert(at, Op(called, list(args), [result], (), self.op.pos, syntax))
+        self.block.ops.insert(at, Op(called, list(args), [result], kwnames, self.op.pos, syntax))
         return result
 
 

@@ -24,6 +24,7 @@ from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Val
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, is_zero, linearity, vjp_rule
+from ctxdispatch_contexts.programs.primitive import Primitive
 
 _DISCRETE = (
     int, bool, str, bytes, type(None), type(Ellipsis), slice, range, type,
@@ -63,6 +64,8 @@ def has_zero_derivative(fn: Any) -> bool:
 
 def has_derivative(fn: Any) -> bool:
     """The derivative table says what the derivative of `fn` is, zero too."""
+    if isinstance(fn, Primitive):
+        return True
     return bool(elementwise(fn) or vjp_rule(fn) or linearity(fn)) or has_zero_derivative(fn)
 
 

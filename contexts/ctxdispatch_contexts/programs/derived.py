@@ -16,6 +16,8 @@ from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ctxdispatch.dispatch import Context, overdub, recurse
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Signature, Value, hashable
@@ -114,6 +116,44 @@ def spelled_out(function: Any) -> Callable[[Rewrite], Rewrite]:
         return rewrite
 
     return register
+
+
+OBJECTS_SPELLED_OUT: dict[type, Rewrite] = {}
+"""The same for calls of objects of a class, which are known or made in the program."""
+
+
+def objects_spelled_out(cls: type) -> Callable[[Rewrite], Rewrite]:
+    """Decorator: the function below rewrites calls of objects of `cls`."""
+
+    def register(rewrite: Rewrite) -> Rewrite:
+        OBJECTS_SPELLED_OUT[cls] = rewrite
+        return rewrite
+
+    return register
+
+
+def rewriting_of(prepared: Any, op: Op) -> Rewrite | None:
+    """What rewrites this call."""
+    if op.fn is not None:
+        found = SPELLED_OUT.get(op.fn) if hashable(op.fn) else None
+        return found or _of_objects(type(op.fn))
+    made = prepared.maker.get(op.callee)
+    return _of_objects(made.fn) if made is not None and isinstance(made.fn, type) else None
+
+
+def _of_objects(cls: type) -> Rewrite | None:
+    if is_spelled_out(cls):
+        import_module(OBJECTS[cls])
+    return OBJECTS_SPELLED_OUT.get(cls)
+
+
+OBJECTS: dict[type, str] = {np.vectorize: "ctxdispatch_contexts.broadcast"}
+"""The module that rewrites calls of objects of a class: it is imported when one is met."""
+
+
+def is_spelled_out(cls: Any) -> bool:
+    """Calls of objects of this class are rewritten: making one is not looked into."""
+    return isinstance(cls, type) and cls in OBJECTS
 
 
 OVERDUBS: dict[type, Callable[..., bool]] = {}

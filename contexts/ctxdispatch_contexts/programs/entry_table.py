@@ -74,7 +74,7 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
 def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
     table = generated(f)
     inner = entry_of(f)
-    own = inner is not None or table.get_or_make(takes_own, lambda: takes_own(f))
+    own = inner is not None or _has_own(f, mode)
 
     def make() -> Callable[..., Any]:
         if own:
@@ -83,6 +83,11 @@ def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
 
     code = None if inner is not None else ById(f.__code__)  # an entry's changes all the time
     return table.get_or_make((context, mode, code, len(f.__defaults__ or ())), make)
+
+
+def _has_own(f: FunctionType, mode: Mode) -> bool:
+    at_once = mode.shared and f.__closure__ is not None
+    return generated(f).get_or_make((takes_own, at_once), lambda: takes_own(f, at_once))  # type: ignore[no-any-return]
 
 
 def direct_source(f: FunctionType) -> Source | DerivedSource:

@@ -41,11 +41,13 @@ class Program:
 
 class Mode:
     """`split`: the program returns (y, pullback), the pullback's result one entry per parameter. `stub`: the
-    graph is one call, met at run time. `leading`: so many parameters come before the caller's own."""
+    graph is one call, met at run time. `leading`: so many parameters come before the caller's own. `shared`:
+    closures of one code have one program from the first on."""
 
     split: bool = False
     stub: bool = False
     leading: int = 0
+    shared: bool = False
 
     def after(self, k: int, n: int) -> Mode:
         """The same for the last n of k + n parameters."""

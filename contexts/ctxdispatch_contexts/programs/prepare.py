@@ -16,7 +16,7 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
@@ -32,9 +32,10 @@ from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_in, assigned_out_of_sight, relied_on
 from ctxdispatch_contexts.programs.changes import sets_name
 from ctxdispatch_contexts.programs.derived import (
-    SPELLED_OUT,
     chain_of,
+    is_spelled_out,
     make_known,
+    rewriting_of,
 )
 from ctxdispatch_contexts.programs.inlining import (
     call_closure_made,
@@ -267,7 +268,7 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
-    if prepared.keeps(op.fn):
+    if prepared.keeps(op.fn) or is_spelled_out(op.fn):
         return None
     if open_partial(op, prepared.maker):
         return block
@@ -301,7 +302,7 @@ def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
         block.ops.remove(op)
         substitute(prepared.graph, {op.result: Const(made)})
         return True
-    spelled = SPELLED_OUT.get(op.fn) if hashable(op.fn) else None
+    spelled = rewriting_of(prepared, op)
     if spelled is not None and spelled(prepared, block, op):
         return True
     find = getattr(op.fn, "__entry_function__", None) if isinstance(op.fn, FunctionType) else None

@@ -39,11 +39,12 @@ _with_own: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
 Again = Callable[..., Any]
 
 
-def takes_own(f: FunctionType) -> bool:
-    """Whether a function that has no program yet gets one of its own. It is counted."""
+def takes_own(f: FunctionType, at_once: bool = False) -> bool:
+    """Whether a function that has no program yet gets one of its own. It is counted. `at_once`: none does
+    that may share."""
     count = _with_own.get(f.__code__, 0)
     unfit = any(map(is_empty, f.__closure__ or ())) or takes_derivatives(f)
-    shared = count >= OWN and not unfit and not _changes(f)
+    shared = (count >= OWN or at_once) and not unfit and not _changes(f)
     if not shared:
         _with_own[f.__code__] = count + 1
     return not shared

@@ -6,13 +6,16 @@ from ctxdispatch_contexts.reverse import linearity as linearity
 from ctxdispatch_contexts.reverse import transposes as transposes
 from ctxdispatch_contexts.reverse import within as within
 from ctxdispatch_contexts.reverse.api import checkpoint, custom_rule, grad, stop_gradient, value_and_grad, vjp
+from ctxdispatch_contexts.reverse.bars import is_zero
 from ctxdispatch_contexts.reverse.checks import check_grads
 from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
-from ctxdispatch_contexts.reverse.program import ReverseMode
+from ctxdispatch_contexts.reverse.elementwise import fit as fit_cotangent
+from ctxdispatch_contexts.reverse.primitives import cotangents_of
+from ctxdispatch_contexts.reverse.program import ReverseMode, before_sweep
 from ctxdispatch_contexts.reverse.show import code_adjoint
 
 __all__ = [
     "ADContext", "DerivativeError", "MissingRuleError", "MutationError", "ReverseMode", "UnsupportedSyntax",
-    "check_grads", "checked_indices",
-    "checkpoint", "code_adjoint", "custom_rule", "grad", "stop_gradient", "value_and_grad", "vjp",
+    "before_sweep", "check_grads", "checked_indices", "checkpoint", "code_adjoint", "cotangents_of",
+    "custom_rule", "fit_cotangent", "grad", "is_zero", "stop_gradient", "value_and_grad", "vjp",
 ]  # fmt: skip

@@ -97,6 +97,16 @@ class ReverseMode(Mode):
         return differentiate(source, types, cells, self, context.ad_has_rule, context.ad_entries)
 
 
+BEFORE_SWEEP: list[Callable[[Graph, Sequence[Value]], None]] = []
+"""Rewrite a prepared graph, given the parameters it is differentiated with respect to, in place."""
+
+
+def before_sweep(rewrite: Callable[[Graph, Sequence[Value]], None]) -> Callable[..., None]:
+    """Decorator: the function below is one of them."""
+    BEFORE_SWEEP.append(rewrite)
+    return rewrite
+
+
 CALL = ReverseMode(stub=True)
 WITHIN = ReverseMode(inner=True)
 
@@ -110,6 +120,8 @@ def differentiate(
     graph = prepared.graph
     names = held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
+    for rewrite in BEFORE_SWEEP:
+        rewrite(graph, wrt)
     primal = {op for _, op in graph.ops()}
     adjoint = _adjoint(graph, wrt, mode, entries, own)
     if adjoint is not None:

@@ -20,6 +20,7 @@ from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described, user_position
 from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
+from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
@@ -40,6 +41,8 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
     handler = REVERSED.get(fn) if hashable(fn) else None
     if handler is not None and handler.accepts(op):
         return handler.reverse
+    if isinstance(fn, Primitive):
+        return fn.reverse
     if row_for(op) is not None:
         return _reverse_row
     if gradient_of(op) is not None:

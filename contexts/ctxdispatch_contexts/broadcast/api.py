@@ -1,0 +1,76 @@
+"""What users call: `broadcast`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.broadcast.context import BroadcastContext
+from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.kernel import Options
+from ctxdispatch_contexts.broadcast.mode import BroadcastMode
+from ctxdispatch_contexts.programs.derived import maker
+from ctxdispatch_contexts.programs.entry_table import entry_function
+from ctxdispatch_contexts.reverse import checked_indices
+
+
+def broadcast(
+    f: Callable[..., Any], *arrays: Any, out: Any = None, partials: str = "recompute", fastmath: bool = False,
+    backend: str = "auto", threads: int | None = None,
+) -> Any:  # fmt: skip
+    """f of the elements of `arrays`, as one fused kernel.
+
+    `f` is a function of numbers: Python with branches, `while` and `for` loops over ranges, calls of other
+    such functions, captured numbers, and one or several results (then a tuple of arrays is returned). The
+    functions of `math`, and NumPy's elementwise functions, mean what they mean in NumPy: 1 / 0 is inf.
+
+    `arrays` are arrays, or numbers, that broadcast as NumPy has it. float32 stays float32, and numbers of
+    Python's take the dtype of what they meet (NEP 50). The result has the shape of all together.
+
+    `out`: an array (of several results a tuple of arrays) to store the result in, which is then returned.
+    `partials`: where `broadcast` is differentiated in reverse mode, "recompute" the partial derivatives in
+    the sweep, or "store" them when the function runs. `fastmath`: allow the compiler to reorder sums and to
+    take no care of inf and nan. `backend`: "compiled" (extra `jit`), "reference", or "auto". `threads`: at
+    most so many, by default as many as there are processors; small arrays are left to one.
+
+    Derivatives of any order, of captured numbers too, are taken by duals inside of the kernel: Revels et al.,
+    "Dynamic Automatic Differentiation of GPU Broadcast Kernels", 2018.
+
+    Raises KernelError (a TypeError), at the user's line, where `f` has no form as a kernel, and with the
+    operand's name where operands do not broadcast or are no real numbers.
+    """
+    mode = BroadcastMode(Options(partials, fastmath, backend, threads), out is not None)
+    operands = [operand(a) for a in arrays]
+    return _entry_function(f, len(operands), mode)(*operands, *([out] if out is not None else []))
+
+
+def operand(array: Any) -> Any:
+    """A list of numbers is an array."""
+    return np.asarray(array) if isinstance(array, (list, tuple)) else array
+
+
+def _entry_function(f: Any, n: int, mode: BroadcastMode) -> Callable[..., Any]:
+    if not callable(f):
+        raise KernelError(f"broadcast takes a function and arrays, not a {type(f).__name__} first")
+    if mode.wrt is not None:
+        mode = replace(mode, wrt=checked_indices(mode.wrt, n, getattr(f, "__qualname__", type(f).__name__)))
+    return entry_function(f, mode, BroadcastContext, n, ())
+
+
+def _mode(
+    n: int, count: int | None = None, out: bool = False, wrt: tuple[int, ...] | None = None, **options: Any
+) -> BroadcastMode:
+    return BroadcastMode(Options(**options), out, wrt)
+
+
+@maker(BroadcastContext, _mode)
+def kernel_of(
+    f: Callable[..., Any], count: int | None = None, out: bool = False, wrt: tuple[int, ...] | None = None,
+    **options: Any,
+) -> Callable[..., Any]:  # fmt: skip
+    """(*arrays) -> broadcast(f, *arrays), for `count` arrays: for programs. With `wrt`, (y, partials)."""
+    n = f.__code__.co_argcount if count is None else count
+    return _entry_function(f, n, _mode(n, n, out, wrt, **options))

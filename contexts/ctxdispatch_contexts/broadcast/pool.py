@@ -1,0 +1,101 @@
+"""Memory of large results, kept for the next ones when they are gone.
+
+A fresh page costs several times what a kernel does to its elements: the system clears it, and the processor
+faults on it. So arrays above MIN_BYTES lie in blocks that go back to a pool once no array refers to them. The
+pool holds at most CTXDISPATCH_POOL_BYTES (an eighth of the machine's memory by default; 0 for none); `release`
+empties it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+MIN_BYTES = 1 << 19
+
+
+class _Blocks:
+    """Blocks that nobody uses, by size; those longest unused go first."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free: OrderedDict[int, list[Any]] = OrderedDict()
+        self._bytes = 0
+
+    def take(self, size: int) -> Any:
+        with self._lock:
+            found = self._free.get(size)
+            if found:
+                self._bytes -= size
+                return found.pop()
+        return np.empty(size, np.uint8)
+
+    def give(self, block: Any) -> None:
+        size = block.nbytes
+        with self._lock:
+            self._free.setdefault(size, []).append(block)
+            self._free.move_to_end(size)
+            self._bytes += size
+            while self._bytes > capacity():
+                self._drop()
+
+    def _drop(self) -> None:
+        size, blocks = next(iter(self._free.items()))
+        if blocks:
+            blocks.pop()
+            self._bytes -= size
+        if not blocks:
+            del self._free[size]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._free.clear()
+            self._bytes = 0
+
+
+_blocks = _Blocks()
+
+release = _blocks.clear
+
+
+@cache
+def capacity() -> int:
+    """In bytes."""
+    given = os.environ.get("CTXDISPATCH_POOL_BYTES")
+    if given is not None:
+        return int(given)
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 8
+    except (AttributeError, ValueError, OSError):  # not a Unix
+        return 1 << 28
+
+
+class _Lease:
+    """The owner of an array's memory, which NumPy keeps alive as its base."""
+
+    __slots__ = ("__array_interface__", "block")
+
+    def __init__(self, block: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.block = block
+        self.__array_interface__ = {
+            "data": (block.ctypes.data, False), "shape": shape, "typestr": dtype.str, "version": 3,
+        }  # fmt: skip
+
+    def __del__(self) -> None:
+        _blocks.give(self.block)
+
+
+def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> Any:
+    """np.empty(shape, dtype)"""
+    size = dtype.itemsize
+    for n in shape:
+        size *= n
+    if size < MIN_BYTES or size > capacity():
+        return np.empty(shape, dtype)
+    return np.asarray(_Lease(_blocks.take(size), tuple(shape), dtype))

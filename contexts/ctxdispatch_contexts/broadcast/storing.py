@@ -1,0 +1,99 @@
+"""Partial derivatives that are stored in the forward sweep, in the place of recomputing them in the reverse.
+
+    %y = k(%a, %b)       ->      %t = storing(%a, %b); %y = %t[0]           t = (y, dy/da, dy/db)
+                                 ..; bar(a), bar(b) = products of bar(y) with %t[1], %t[2], in one pass
+
+More bytes, and no second evaluation: for kernels that are expensive.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, positional
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.broadcast.kernel import Kernel, finish
+from ctxdispatch_contexts.broadcast.rules import call_kernel
+from ctxdispatch_contexts.broadcast.scalars import set_outputs
+from ctxdispatch_contexts.programs.activity import active_values
+from ctxdispatch_contexts.programs.primitive import Primitive
+from ctxdispatch_contexts.programs.scaling import typed
+from ctxdispatch_contexts.reverse import before_sweep, cotangents_of, fit_cotangent, is_zero
+
+
+@before_sweep
+def store_partials(graph: Graph, seeds: Sequence[Value]) -> None:
+    """Rewrite the calls of kernels whose partial derivatives are to be stored, in place."""
+    calls = [(block, op) for block, op in graph.ops() if _stores(op)]
+    active = active_values(graph, list(seeds)) if calls else set()
+    for block, op in calls:
+        kernel = op.fn
+        moving = [i for i, a in enumerate(op.args) if a in active and kernel.kinds[i] is float]
+        wrt = kernel.moved_by(moving)
+        if wrt:
+            _store(block, op, Storing(kernel, wrt))
+
+
+def _stores(op: Op) -> bool:
+    return isinstance(op.fn, Kernel) and op.fn.options.partials == "store" and not op.fn.several
+
+
+def _store(block: Block, op: Op, storing: Storing) -> None:
+    y, at = op.result, block.ops.index(op)
+    t = Value("t", storing.result_type([T.widen(operand_type(a)) for a in op.args]))
+    op.callee, op.results = Const(storing), [t]
+    block.ops.insert(at + 1, Op(Const(operator.getitem), [t, Const(0)], [y], (), op.pos, True))
+
+
+class Storing(Primitive):
+    """(operands) -> (y, its partial derivatives with respect to the parameters `wrt`)."""
+
+    def __init__(self, kernel: Kernel, wrt: Sequence[int]) -> None:
+        self.kernel, self.wrt = kernel, tuple(wrt)
+        self.partials = kernel.partials(wrt)
+        self.__name__ = f"storing_{kernel.name}"
+
+    def __call__(self, *operands: Any) -> Any:
+        return self.partials(*operands)
+
+    def result_type(self, args: Sequence[T.Type]) -> T.Type:
+        return self.partials.result_type(args)
+
+    def reverse(self, adjoint: Any, op: Op) -> None:
+        """In one pass over what was stored. Whoever differentiates the sweep finds the kernel of the partial
+        derivatives."""
+        t, n = adjoint.recall(op.result), len(self.wrt)
+        op.callee = Const(self.partials)
+        g = cotangents_of(adjoint, op, n + 1)[0]
+        if is_zero(g):
+            return
+        y, *stored = (typed(adjoint.build, operator.getitem, t, Const(i)) for i in range(n + 1))
+        found = call_kernel(adjoint.build, _scaling(self.kernel, n), [g, *stored])
+        for place, i in enumerate(self.wrt):
+            part = typed(adjoint.build, operator.getitem, found, Const(place))
+            adjoint.add(op.args[i], fit_cotangent(adjoint, part, op.args[i], y))
+
+    def push(self, shapes: Any, run: Any, op: Op) -> None:
+        self.partials.push(shapes, run, op)
+
+
+def _scaling(kernel: Kernel, n: int) -> Kernel:
+    """(g, p1 .. pn) -> g * p1, .., g * pn"""
+
+    def make() -> Kernel:
+        graph = Graph("scaling", positional(n + 1))
+        g, *partials = graph.params
+        block = graph.entry
+        products: list[Operand] = [Value() for _ in partials]
+        block.ops = [
+            Op(Const(operator.mul), [g, p], [y], (), None, True)  # type: ignore[list-item]
+            for p, y in zip(partials, products, strict=True)
+        ]
+        set_outputs(block, products)
+        finish(graph, [float] * (n + 1))
+        return Kernel(graph, [float] * (n + 1), True, f"scaling_{kernel.name}", kernel.options)
+
+    return kernel.derive(("scaling", n), make)

@@ -1,0 +1,61 @@
+"""`broadcast` in a program that is transformed: the function is known there, or made there.
+
+broadcast(f, x, y)            kernel_of(f, 2)(x, y)
+np.vectorize(f)(x)            kernel_of(f, 1, python=True)(x)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Block, Const, Op, Operand
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
+from ctxdispatch_contexts.forward import Before
+from ctxdispatch_contexts.programs.derived import is_known, objects_spelled_out, spelled_out
+
+
+@spelled_out(broadcast)
+def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
+    n = len(op.args) - len(op.kwnames)
+    options = dict(zip(op.kwnames, op.args[n:], strict=True))
+    out = options.pop("out", Const(None))
+    fixed = all(isinstance(v, Const) for v in options.values())
+    if not n or not fixed or not is_known(op.args[0], prepared) or operand_type(out) is T.Any:
+        return False
+    stored = operand_type(out) != T.Known(None)
+    made = {name: v.value for name, v in options.items()}  # type: ignore[union-attr]
+    arrays = [*op.args[1:n], *([out] if stored else [])]
+    _make(block, op, op.args[0], arrays, n - 1, {"out": stored, **made})
+    return True
+
+
+def _make(
+    block: Block, op: Op, f: Operand, arrays: list[Operand], count: int, options: dict[str, Any]
+) -> None:
+    """`op` becomes a call of what `kernel_of` makes of f."""
+    before = Before(block, op)
+    given = [Const(count), *map(Const, options.values())]
+    made = before(kernel_of, f, *given, kwnames=("count", *options))
+    op.args = [before(operand, a) if T.cls_of(operand_type(a)) in (list, tuple) else a for a in arrays]
+    op.callee, op.kwnames, op.syntax = made, (), False
+
+
+@objects_spelled_out(np.vectorize)
+def _vectorized(prepared: Any, block: Block, op: Op) -> bool:
+    """A call of an np.vectorize object."""
+    known = op.fn
+    if isinstance(known, np.vectorize):
+        f: Operand = Const(known.pyfunc)
+        plain = known.signature is None and not known.excluded and not known.otypes
+    else:
+        making = prepared.maker.get(op.callee)
+        plain = making is not None and making.fn is np.vectorize and len(making.args) == 1
+        f = making.args[0] if plain else Const(None)
+    if not plain or op.kwnames or not is_known(f, prepared):
+        return False
+    _make(block, op, f, list(op.args), len(op.args), {"python": True})
+    return True

@@ -1,0 +1,25 @@
+"""Functions that contexts make, and that say themselves what their derivatives are.
+
+A *primitive* stands in programs as an operation of its own: it is not looked into, and reverse and forward
+mode ask it where they ask the derivative table about any other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.passes.pure import PureFunction
+from ctxdispatch_contexts.programs.errors import Opaque
+
+
+class Primitive(PureFunction, Opaque):
+    """`reverse` and `push` are given the run of the transform, for one op that calls this function."""
+
+    def reverse(self, adjoint: Any, op: Op) -> None:
+        """bar(operands) += what bar(result) gives."""
+        raise NotImplementedError
+
+    def push(self, shapes: Any, run: Any, op: Op) -> None:
+        """`op` has been emitted: put the tangent of its result."""
+        raise NotImplementedError
