@@ -34,6 +34,7 @@ from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashab
 from ctxdispatch.ir.rewrite import clone, uses
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.cse import FRESH
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.shares import is_share, lower_shares
 from ctxdispatch.passes.types import ArrayOf, Bound, Dim, Type, operand_type
 
@@ -188,6 +189,8 @@ def _settled(type_: Type) -> bool:
 def makes_new(op: Op) -> bool:
     """The result is an array that nothing else refers to."""
     call = effects.call_of(op)
+    if call is not None and isinstance(call[0], PureFunction):
+        return isinstance(op.result.type, ArrayOf)
     if call is None or not hashable(call[0]) or call[0] not in MAKERS:
         return False
     function, args = call

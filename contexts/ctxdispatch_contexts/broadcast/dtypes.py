@@ -133,13 +133,20 @@ def _signature(fn: Any, given: tuple[DType, ...]) -> tuple[DType, ...]:
     return _of_ufunc(fn, given)
 
 
+COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
+
+
 def _of_ufunc(fn: np.ufunc, given: tuple[DType, ...]) -> tuple[DType, ...]:
-    resolved = fn.resolve_dtypes((*given, None))
+    weak = all(map(is_weak, given))
+    if fn in COMPARISONS:
+        both = storage(functools.reduce(join, given))
+        return both, both, BOOL
+    resolved = fn.resolve_dtypes((*(map(storage, given) if weak else given), None))
     result: DType = resolved[-1]
     if result == np.dtype(np.float16) and not any(t == np.dtype(np.float16) for t in given):
         resolved = tuple(np.dtype(np.float32) if t == result else t for t in resolved)
         result = resolved[-1]
-    if all(map(is_weak, given)) and result.kind in "if":
+    if weak and result.kind in "if":
         result = float if result.kind == "f" else int
     return (*resolved[:-1], result)
 

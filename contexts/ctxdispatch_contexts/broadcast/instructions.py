@@ -42,6 +42,9 @@ SELECT = Instruction("select", 3)
 CAST = Instruction("cast", 1)
 """The operand in the dtype of the result."""
 
+ANY = Instruction("any", 1)
+"""Whether a bool is true for any of the elements that are computed together."""
+
 SPECIAL = {
     name: Instruction(name, arity)
     for name, arity in {

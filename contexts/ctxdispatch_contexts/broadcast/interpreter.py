@@ -15,7 +15,7 @@ import numpy as np
 
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Edge, Jump, Op, Operand, Value
-from ctxdispatch_contexts.broadcast.instructions import CAST, SELECT
+from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 from ctxdispatch_contexts.derivatives.special import digamma, polygamma
 
@@ -81,6 +81,8 @@ def evaluate(op: Op, args: Sequence[Array]) -> Array:
     """What `op` is, on arrays."""
     if op.fn is SELECT:
         return np.where(*args)
+    if op.fn is ANY:  # elements are run one by one, as far as anyone can tell
+        return args[0]
     if op.fn is CAST:
         return args[0].astype(op.result.type)
     if isinstance(op.fn, np.ufunc):

@@ -171,9 +171,10 @@ class _Program:
         self.values.update(zip(graph.params, given, strict=True))
         order = reverse_postorder(graph)
         self.starts = {block: self.build.function.append_basic_block("b") for block in order[1:]}
+        here = finished = self.build.block
         for block in order[1:]:
             self._declare(block)
-        finished = self.build.block
+        self.build.position_at_end(here)
         for block in order:
             if block is not graph.entry:
                 self.build.position_at_end(self.starts[block])
@@ -190,7 +191,6 @@ class _Program:
         self.build.position_at_end(self.starts[block])
         for param in block.params:
             self.values[param] = self.build.phi(register_type(param.type))
-        self.build.position_at_end(self.build.function.basic_blocks[-1])
 
     def _terminate(self, block: Block) -> bool:
         """False where the program ends."""

@@ -11,6 +11,7 @@ import operator
 from collections.abc import Sequence
 
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.analysis import loops
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
 from ctxdispatch.ir.rewrite import copy_blocks, definitions, substitute
 from ctxdispatch.passes import types as T
@@ -89,7 +90,7 @@ _OF_TUPLES = {
 
 def _unroll(graph: Graph, header: Block, loop: Iterate, items: Sequence[Operand]) -> None:
     """A copy of the loop per item, and the header once more, which leaves."""
-    body = _reached_from(loop.body.target, header) & _leading_to(graph, header)
+    body = _body(graph, header)
     region = [header, *(b for b in graph.blocks if b in body)]
     if any(e.target not in region for b in region[1:] for e in b.edges()):
         raise KernelError(
@@ -129,17 +130,10 @@ def _redirect(blocks: Sequence[Block], old: Block, new: Block) -> None:
                 edge.target = new
 
 
-def _leading_to(graph: Graph, header: Block) -> set[Block]:
-    """The blocks from which the header is reached."""
-    preds = graph.predecessors()
-    found: set[Block] = set()
-    todo = [header]
-    while todo:
-        for block, _ in preds[todo.pop()]:
-            if block not in found:
-                found.add(block)
-                todo.append(block)
-    return found
+def _body(graph: Graph, header: Block) -> set[Block]:
+    """The blocks of the loop without its header; none where it never goes round."""
+    loop = loops(graph).header_of(header)
+    return set() if loop is None else loop.blocks - {header}
 
 
 # -- counted -------------------------------------------------------------------------------------------------
@@ -161,6 +155,9 @@ def count_loops(graph: Graph) -> None:
                 terminator.pos,
             )
         _count(graph, block, terminator, made, bounds)
+    read = {a for _, op in graph.ops() for a in op.args}
+    for block in graph.blocks:  # the ranges themselves
+        block.ops = [op for op in block.ops if op.fn is not builtins.range or op.result in read]
 
 
 def _bounds(source: Operand, makers: dict[Value, Op]) -> tuple[Operand, Operand, int] | None:
@@ -187,7 +184,7 @@ def _count(
     home = definitions(graph)[made.result]
     before = [(block, edge) for block, edge in graph.predecessors()[header]]
     counter, more, following = Value("k"), Value(), Value("k")
-    inside = _reached_from(loop.body.target, header)
+    inside = _body(graph, header)
     header.params.append(counter)
     for block, edge in before:
         edge.args.append(following if block in inside else start)
@@ -196,14 +193,3 @@ def _count(
     header.ops.append(Op(Const(operator.add), [counter, Const(step)], [following], (), loop.pos, True))
     header.terminator = Branch(more, Edge(loop.body.target, [counter, *loop.body.args]), loop.exit, loop.pos)
     home.ops.remove(made)
-
-
-def _reached_from(start: Block, header: Block) -> set[Block]:
-    """The blocks of the loop's body."""
-    found, todo = {start}, [start]
-    while todo:
-        for target in todo.pop().successors():
-            if target is not header and target not in found:
-                found.add(target)
-                todo.append(target)
-    return found

@@ -1,9 +1,9 @@
 """Memory of large results, kept for the next ones when they are gone.
 
 A fresh page costs several times what a kernel does to its elements: the system clears it, and the processor
-faults on it. So arrays above MIN_BYTES lie in blocks that go back to a pool once no array refers to them. The
-pool holds at most CTXDISPATCH_POOL_BYTES (an eighth of the machine's memory by default; 0 for none); `release`
-empties it.
+faults on it. So arrays above MIN_BYTES lie in blocks that go back to a pool once no array refers to them.
+The pool holds at most CTXDISPATCH_POOL_BYTES (an eighth of the machine's memory by default; 0 for none);
+`release` empties it.
 """
 
 from __future__ import annotations

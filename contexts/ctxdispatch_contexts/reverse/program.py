@@ -190,10 +190,10 @@ def _open_sweep(adjoint: Adjoint, shape: Shape, mode: ReverseMode) -> Operand:
 
 def _split_seed(adjoint: Adjoint, y: Operand, mode: ReverseMode) -> Operand:
     y_type = y.type if isinstance(y, Value) else None
+    described = adjoint.call(signature_of, y) if mode.checked else NONE  # y itself is not kept for it
     g = adjoint.call(cut, y, type=y_type if numeric(y_type) else T.Any, name="ybar")
     if not mode.checked:
         return g
-    described = adjoint.call(signature_of, y)
     return adjoint.call(check_cotangent, g, described, type=y_type if numeric(y_type) else T.Any)
 
 

@@ -22,6 +22,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.dce import dce
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric
@@ -247,4 +248,20 @@ def _is_own(operand: Operand, used: Any, makers: dict[Value, Op]) -> bool:
     if maker is None or len(used[operand]) != 1 or not hashable(maker.fn):  # type: ignore[index]
         return False
     type_ = operand.type  # type: ignore[union-attr]
-    return (maker.fn in FRESH or makes_new(maker)) and isinstance(type_, T.ArrayOf) and bool(type_.dims)
+    new = maker.fn in FRESH or makes_new(maker) or _is_own_item(maker, used, makers)
+    return new and isinstance(type_, T.ArrayOf) and bool(type_.dims)
+
+
+def _is_own_item(reading: Op, used: Any, makers: dict[Value, Op]) -> bool:
+    """The one read of an item of a tuple of new arrays."""
+    made = makers.get(reading.args[0]) if reading.fn is operator.getitem else None  # type: ignore[arg-type]
+    if made is None or not isinstance(made.fn, PureFunction):
+        return False
+    reads = [use.user for use in used[made.result]]
+    index = reading.args[1]
+    same = [r for r in reads if not isinstance(r, Op) or r.fn is not operator.getitem or _index(r) is None]
+    return not same and isinstance(index, Const) and [_index(r) for r in reads].count(index.value) == 1
+
+
+def _index(op: Any) -> int | None:
+    return op.args[1].value if isinstance(op.args[1], Const) else None
