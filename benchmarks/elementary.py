@@ -54,7 +54,8 @@ def row(name, dtype):
     ufunc = getattr(np, name, None)
     numpys = nanoseconds(lambda: ufunc(*points, out=out)) if isinstance(ufunc, np.ufunc) else float("nan")
     bound = elementary.BOUNDS.get((name, dtype), float("nan"))
-    return f"{name:12} {dtype!s:8} {ours:7.2f} {numpys:7.2f} {numpys / ours:7.2f} {bound:5.1f} {milliseconds:8.0f}"
+    times = f"{ours:7.2f} {numpys:7.2f} {numpys / ours:7.2f}"
+    return f"{name:12} {dtype!s:8} {times} {bound:5.1f} {milliseconds:8.0f}"
 
 
 def main(names):

@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 
 from .bounds import AS_NUMPY, BOUNDS, LOOPING_BOUNDS, NOT_VECTORISED, OF_THE_LARGEST
-from .formulas import FAST, FAST_RANGE, FORMULAS, LOOPING
+from .formulas import FAST, FAST_RANGE, FORMULAS, LOOPING, looping
 from .intrinsics import as_intrinsic
 
 __all__ = [
@@ -39,7 +39,7 @@ def implementation(name, dtype):
 
 @cache
 def made(name, dtype):
-    return LOOPING[name][dtype] if name in LOOPING else as_intrinsic(FORMULAS[name], dtype)
+    return looping(name, dtype) if name in LOOPING else as_intrinsic(FORMULAS[name], dtype)
 
 
 def fast_implementation(name, dtype):
