@@ -81,11 +81,9 @@ def parity(y):
 
 def power(x, y):
     """C's pow: 1 for y = 0 and for x = 1, whatever the other is; NaN for x < 0 if y is no integer."""
+    width, x, y = x.width, x.double(), y.double()
     a = fabs(x)
-    if x.width == 32:
-        result = magnitude_of_single(a.double(), y.double()).single()
-    else:
-        result = magnitude(a, clamp(y, -EXPONENTS, EXPONENTS))
+    result = magnitude_of_single(a, y) if width == 32 else magnitude(a, clamp(y, -EXPONENTS, EXPONENTS))
     integral, is_odd = parity(y)
     at_end = (a == 0.0) | (a == INF)
     result = where(at_end, where((a == 0.0) ^ (y > 0.0), x.like(INF), 0.0), result)
@@ -93,7 +91,7 @@ def power(x, y):
     result = where(is_odd, copysign(result, x), result)
     undefined = (x < 0.0) & (a != INF) & ~integral
     result = where(undefined | is_nan(x) | is_nan(y), NAN, result)
-    return where((y == 0.0) | (x == 1.0), 1.0, result)
+    return to_width(where((y == 0.0) | (x == 1.0), 1.0, result), width)
 
 
 def cbrt(x):
