@@ -1,8 +1,7 @@
 """The errors, stated. tests/broadcast/test_elementary.py holds the functions to them.
 
-Those of float32 come from a quarter of all arguments, or from 10**7 pairs; those of float64 from 2 * 10**7
-arguments against 64-bit mantissas, or from 10**4 against 40 digits where there is no such function; each
-rounded up.
+Those of float32 come from a third of all arguments, or from 10**7 pairs; those of float64 from 2 * 10**7
+arguments against 64-bit mantissas, or from 10**4 against 40 digits. Each is rounded up.
 """
 
 import numpy as np

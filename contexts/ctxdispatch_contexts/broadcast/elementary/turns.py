@@ -1,7 +1,7 @@
 """2**(STEP j) 2/pi modulo 4, each in four floats that do not overlap, for the j of every finite float64."""
 
 STEP = 8
-ROWS = (1024 - 23) // STEP + 1      # those past (1023 - 52) // STEP are looked up for an infinity or NaN alone
+ROWS = (1024 - 23) // STEP + 1      # those past (1023 - 52) // STEP are for infinities and NaN
 BITS = 1300     # of 2/pi below the point: those of the last row's fourth float, and some
 KEPT = 300      # of a row: those of its four floats, and some
 
