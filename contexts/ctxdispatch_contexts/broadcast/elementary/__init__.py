@@ -9,7 +9,8 @@
 
 What `implementation` gives is called in compiled code only. Its arguments and its result are scalars of that
 dtype, and follow IEEE 754: NaN, infinities, signed zeros and denormals come out as NumPy's. No warning is
-raised. `BOUNDS` has the largest error, in units in the last place of the exact result.
+raised. `BOUNDS[name, dtype]` is the largest error in units in the last place, `LOOPING_BOUNDS` a relative
+one.
 
 sin, cos and tan take any finite argument. `fast_implementation` gives what takes a third of the time and
 holds for |x| <= FAST_RANGE[name, dtype] alone.
@@ -19,11 +20,14 @@ from functools import cache
 
 import numpy as np
 
-from .bounds import BOUNDS, NOT_VECTORISED
-from .formulas import FAST, FAST_RANGE, FORMULAS, LOOPING
+from .bounds import AS_NUMPY, BOUNDS, LOOPING_BOUNDS, NOT_VECTORISED, OF_THE_LARGEST
+from .formulas import FAST, FAST_RANGE, FORMULAS, LOOPING, looping
 from .intrinsics import as_intrinsic
 
-__all__ = ["BOUNDS", "FAST_RANGE", "NAMES", "NOT_VECTORISED", "fast_implementation", "implementation"]
+__all__ = [
+    "AS_NUMPY", "BOUNDS", "LOOPING_BOUNDS", "NOT_VECTORISED", "OF_THE_LARGEST",
+    "FAST_RANGE", "NAMES", "fast_implementation", "implementation",
+]
 
 NAMES = (*FORMULAS, *LOOPING)
 
@@ -35,7 +39,7 @@ def implementation(name, dtype):
 
 @cache
 def made(name, dtype):
-    return LOOPING[name][dtype] if name in LOOPING else as_intrinsic(FORMULAS[name], dtype)
+    return looping(name, dtype) if name in LOOPING else as_intrinsic(FORMULAS[name], dtype)
 
 
 def fast_implementation(name, dtype):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import bessel, errors, exact, exponentials, gamma, inverses, logarithms, powers, sums, trigonometric
+from . import bessel, errors, exact, exponentials, inverses, logarithms, powers, sums, trigonometric
 from .reduction import MODERATE
 
 MODULES = {
@@ -22,8 +22,14 @@ FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 # Compiled functions with loops; polygamma's first argument is an int64.
-LOOPING = {name: {SINGLE: getattr(gamma, f"{name}_of_single"), DOUBLE: getattr(gamma, name)}
-           for name in ("gamma", "gammaln", "digamma", "polygamma")}
+LOOPING = ("gamma", "gammaln", "digamma", "polygamma")
+
+
+def looping(name, dtype):
+    from . import gamma  # late: to look for what Numba has cached of it takes as long as all the rest
+
+    return getattr(gamma, name if dtype == DOUBLE else f"{name}_of_single")
+
 
 FAST = {name: getattr(trigonometric, f"{name}_moderate") for name in ("sin", "cos", "tan")}
 FAST_RANGE = {(name, dtype): MODERATE for name in FAST for dtype in (SINGLE, DOUBLE)}

@@ -15,7 +15,7 @@ from .floats import (
     two_product,
     two_sum,
 )
-from .values import clamp, copysign, fabs, muladd, polynomial, sqrt, trunc, where
+from .values import clamp, copysign, fabs, is_nan, muladd, polynomial, sqrt, trunc, where
 
 EXPONENTS = 2.0**66        # a larger y gives what this one gives: 0, 1 or inf
 CBRT_LIFT = {32: 24, 64: 54}
@@ -58,10 +58,8 @@ def log_of_single(x):
 
 
 def magnitude(x, y):
-    """x**y of x >= 0."""
+    """x**y of finite x > 0."""
     high, low = log_in_two(x)
-    ends = (x == 0.0) | (x == INF)
-    high, low = where(ends, where(x == 0.0, x.like(-INF), INF), high), where(ends, 0.0, low)
     t, lost = two_product(y, high)
     lost = muladd(y, low, lost)
     n, r = exponentials.reduced(clamp(t, -800.0, 800.0))
@@ -70,9 +68,7 @@ def magnitude(x, y):
 
 
 def magnitude_of_single(x, y):
-    log = log_of_single(x)
-    log = where(x == 0.0, x.like(-INF), where(x == INF, INF, log))
-    n, r = exponentials.reduced(clamp(y * log, -200.0, 200.0))
+    n, r = exponentials.reduced(clamp(y * log_of_single(x), -200.0, 200.0))
     return power_of_two(n) * (muladd(r * r, polynomial(EXPM1, r, 24), r) + 1.0)
 
 
@@ -87,11 +83,14 @@ def power(x, y):
     """C's pow: 1 for y = 0 and for x = 1, whatever the other is; NaN for x < 0 if y is no integer."""
     width, x, y = x.width, x.double(), y.double()
     a = fabs(x)
-    result = (magnitude if width == 64 else magnitude_of_single)(a, clamp(y, -EXPONENTS, EXPONENTS))
+    result = magnitude_of_single(a, y) if width == 32 else magnitude(a, clamp(y, -EXPONENTS, EXPONENTS))
     integral, is_odd = parity(y)
-    result = where(a == 1.0, where(y == y, x.like(1.0), NAN), result)
+    at_end = (a == 0.0) | (a == INF)
+    result = where(at_end, where((a == 0.0) ^ (y > 0.0), x.like(INF), 0.0), result)
+    result = where(a == 1.0, 1.0, result)
     result = where(is_odd, copysign(result, x), result)
-    result = where(((x < 0.0) & (a != INF) & ~integral) | (x != x), NAN, result)
+    undefined = (x < 0.0) & (a != INF) & ~integral
+    result = where(undefined | is_nan(x) | is_nan(y), NAN, result)
     return to_width(where((y == 0.0) | (x == 1.0), 1.0, result), width)
 
 

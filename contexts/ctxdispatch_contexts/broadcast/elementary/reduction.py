@@ -70,7 +70,7 @@ def moderate(x):
     n = muladd(x, TWO_OVER_PI, shifter(x)) - shifter(x)
     high, middle, low = HALF_PI[64]
     product, lost = two_product(n, n.like(high))
-    r = (x - product)
+    r = x - product
     q, rest = two_product(n, n.like(-middle))
     r, carried = two_sum(r - lost, q)
     return n, r, muladd(n, -low, carried + rest)

@@ -1,10 +1,9 @@
 """2**(STEP j) 2/pi modulo 4, each in four floats that do not overlap, for the j of every finite float64."""
 
-from fractions import Fraction
-
 STEP = 8
-ROWS = (1024 - 52) // STEP + 1
-BITS = 1500     # of 2/pi below the point: those of the last row's fourth float, and some
+ROWS = (1024 - 23) // STEP + 1      # those past (1023 - 52) // STEP are for infinities and NaN
+BITS = 1300     # of 2/pi below the point: those of the last row's fourth float, and some
+KEPT = 300      # of a row: those of its four floats, and some
 
 
 def arccot(n, unit):
@@ -25,19 +24,20 @@ def two_over_pi():
     return (unit << BITS - 1) // quarter
 
 
-def in_floats(x, count):
-    """The Fraction as a sum of floats, each nearest to what is left."""
+def in_floats(x, unit, count):
+    """The integer x in units of 2**-unit as a sum of floats, each nearest to what is left."""
     for _ in range(count):
         part = float(x)
-        yield part
-        x -= Fraction(part)
+        yield part * 2.0**-unit
+        x -= int(part)
 
 
 def rows():
     inverse, turn = two_over_pi(), 4 << BITS
     for j in range(ROWS):
         rest = (inverse << STEP * j) % turn
-        yield from in_floats(Fraction(rest - turn if 2 * rest > turn else rest, 1 << BITS), 4)
+        rest = rest - turn if 2 * rest > turn else rest
+        yield from in_floats(rest >> BITS - KEPT, KEPT, 4)
 
 
 TURNS = tuple(rows())

@@ -181,3 +181,7 @@ def lookup(name, numbers, index):
         table.linkage, table.global_constant, table.align = "internal", True, 64
         table.initializer = ir.Constant(table_type, [float(each) for each in numbers])
     return Value(builder, builder.load(builder.gep(table, [INTS[64](0), index.ir], inbounds=True)))
+
+
+def is_nan(x):
+    return x != x
