@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import os
 import tempfile
 import threading
@@ -24,7 +25,9 @@ import numpy as np
 from ctxdispatch_contexts.broadcast.backends import check_out, lowered_for
 from ctxdispatch_contexts.broadcast.dtypes import DType
 from ctxdispatch_contexts.broadcast.layout import Table, empty, memory_order, overlaps, tabulate
+from ctxdispatch_contexts.broadcast.llvm_instructions import FAST
 from ctxdispatch_contexts.broadcast.llvm_source import module_of
+from ctxdispatch_contexts.broadcast.lowering import Lowered
 from ctxdispatch_contexts.broadcast.predicate import flatten
 
 if TYPE_CHECKING:
@@ -38,7 +41,8 @@ _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64
 class Compiled:
     """Machine code for operands of these dtypes that lie so."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, lanes: int) -> None:
+        self.lanes = lanes
         with _compiling:
             self.engine = _engine(module)
             self.function = _KERNEL(self.engine.get_function_address("kernel"))
@@ -140,15 +144,38 @@ def run(
         for i, dtype in enumerate(lowered.results)
     ]
     if all(shape):
-        table, everything = tabulate([*outputs, *arrays], shape, order)
-        compiled = _compiled(kernel, types, table.kinds[len(outputs) :])
-        _go(compiled, table, everything, kernel.options.threads)
+        _compute(kernel, types, shape, order, outputs, arrays)
     if out is None:
         return outputs if shape else [y[()] for y in outputs]
     for each, y in zip(out, outputs, strict=True):
         if each is not y:
             each[...] = y
     return out
+
+
+def _compute(
+    kernel: Kernel, types: tuple[DType, ...], shape: tuple[int, ...], order: tuple[int, ...],
+    outputs: Sequence[Any], arrays: Sequence[Any],
+) -> None:  # fmt: skip
+    table, everything = tabulate([*outputs, *arrays], shape, order)
+    compiled = _compiled(kernel, types, table.kinds[len(outputs) :])
+    if table.columns >= compiled.lanes:
+        _go(compiled, table, everything, kernel.options.threads)
+        return
+    n = math.prod(shape)  # too narrow: all elements one after the other, and the last one again
+    longer = max(n, compiled.lanes)
+    flat = [_padded(np.broadcast_to(a, shape), n, longer) for a in arrays]
+    wide = [np.empty(longer, y.dtype) for y in outputs]
+    table, everything = tabulate([*wide, *flat], (longer,), (0,))
+    _go(_compiled(kernel, types, table.kinds[len(outputs) :]), table, everything, kernel.options.threads)
+    for y, found in zip(outputs, wide, strict=True):
+        y[...] = found[:n].reshape(shape)
+
+
+def _padded(array: Any, n: int, longer: int) -> Any:
+    found = np.empty(longer, array.dtype)
+    found[:n], found[n:] = array.reshape(-1), array.flat[-1]
+    return found
 
 
 def _direct(out: Any, dtype: np.dtype[Any], order: tuple[int, ...], arrays: Sequence[Any]) -> bool:
@@ -166,14 +193,33 @@ def _compiled(kernel: Kernel, types: tuple[DType, ...], kinds: str) -> Compiled:
         with kernel.lock:
             found = kernel.compiled.get(key)
             if found is None:
-                found = kernel.compiled[key] = Compiled(source(kernel, types, kinds))
+                found = kernel.compiled[key] = Compiled(*source(kernel, types, kinds))
     return found  # type: ignore[no-any-return]
 
 
-def source(kernel: Kernel, types: tuple[DType, ...], kinds: str) -> str:
-    """The LLVM IR, before it is optimised."""
+def source(kernel: Kernel, types: tuple[DType, ...], kinds: str) -> tuple[str, int]:
+    """The LLVM IR, before it is optimised, and how many columns it needs."""
     lowered = flatten(lowered_for(kernel, types))
-    return str(module_of(lowered, kinds, kernel.options.fastmath))
+    n = lanes(lowered)
+    return str(module_of(lowered, kinds, kernel.options.fastmath, n)), n
+
+
+def lanes(lowered: Lowered) -> int:
+    """How many elements are computed at once: as many of the widest numbers as a register holds, of programs
+    with loops, and where a cheaper formula holds for usual numbers (`FAST`). Of others LLVM knows best."""
+    ops = [op for _, op in lowered.graph.ops()]
+    if len(lowered.graph.blocks) == 1 and not any(op.fn in FAST for op in ops):
+        return 1
+    return max(1, register_bytes() // max(op.result.type.itemsize for op in ops))
+
+
+@cache
+def register_bytes() -> int:
+    """Of the machine's vector registers."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 64
+    return 32 if features.get("avx") else 16
 
 
 MIN_PER_THREAD = 1 << 16

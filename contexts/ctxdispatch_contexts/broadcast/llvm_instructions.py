@@ -16,7 +16,8 @@ import numpy as np
 from llvmlite import ir
 
 from ctxdispatch_contexts.broadcast.elementary import values
-from ctxdispatch_contexts.broadcast.elementary.formulas import FORMULAS
+from ctxdispatch_contexts.broadcast.elementary.formulas import FAST as FAST_FORMULAS
+from ctxdispatch_contexts.broadcast.elementary.formulas import FAST_RANGE, FORMULAS
 from ctxdispatch_contexts.broadcast.elementary.values import Value, where
 from ctxdispatch_contexts.broadcast.instructions import SPECIAL
 
@@ -29,14 +30,25 @@ def libm(name: str) -> Formula:
     """A call of the C library's, one element at a time."""
 
     def formula(*args: Value) -> Value:
-        builder, type_ = args[0].builder, args[0].ir.type
-        wide = [a.double().ir for a in args]
-        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()] * len(args))
-        function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        found = Value(builder, builder.call(function, wide))
-        return found if type_ == ir.DoubleType() else found.single()
+        builder, width = args[0].builder, args[0].width
+        wide = [a.double() for a in args]
+        double = ir.DoubleType()
+        function = values.declared(builder.module, name, double, [double] * len(args))
+        found = Value(builder, _by_lane(builder, function, [a.ir for a in wide]))
+        return found if width == 64 else found.single()
 
     return formula
+
+
+def _by_lane(builder: Any, function: Any, args: list[Any]) -> Any:
+    kind = args[0].type
+    if not isinstance(kind, ir.VectorType):
+        return builder.call(function, args)
+    found = ir.Constant(kind, ir.Undefined)
+    for lane in (values.INTS[32](i) for i in range(kind.count)):
+        one = builder.call(function, [builder.extract_element(a, lane) for a in args])
+        found = builder.insert_element(found, one, lane)
+    return found
 
 
 def fused(a: Value, b: Value, c: Value) -> Value:
@@ -86,6 +98,12 @@ FLOATS: dict[Any, Formula] = {
 }  # fmt: skip
 
 
+FAST: dict[Any, tuple[Formula, float]] = {
+    getattr(np, name): (formula, FAST_RANGE[name, np.dtype(float)]) for name, formula in FAST_FORMULAS.items()
+}
+"""Cheaper formulas, and up to which absolute value they hold."""
+
+
 # -- whole numbers -------------------------------------------------------------------------------------------
 
 
@@ -99,7 +117,11 @@ class Whole:
         return Whole(Value(self.builder, made), self.signed)
 
     def constant(self, n: int) -> Any:
-        return ir.Constant(self.ir.type, n)
+        return values.constant(self.ir.type, n)
+
+    @property
+    def width(self) -> int:
+        return values.element(self.ir.type).width  # type: ignore[no-any-return]
 
     def emit(self, name: str, other: Any) -> Whole:
         return self.of(getattr(self.builder, name)(self.ir, getattr(other, "ir", other)))
@@ -118,7 +140,7 @@ def _divided(a: Whole, b: Whole) -> tuple[Whole, Whole]:
     builder = a.builder
     safe = b.select(zero, b.constant(1), b)
     if a.signed:  # the smallest by -1 traps
-        lowest = a.constant(-(1 << (a.ir.type.width - 1)))
+        lowest = a.constant(-(1 << (a.width - 1)))
         minus = b.compare("==", b.constant(-1))
         traps = builder.and_(a.compare("==", lowest), minus)
         safe = safe.select(traps, b.constant(1), safe)
@@ -153,7 +175,7 @@ def _shifted(name: str) -> Callable[[Whole, Whole], Whole]:
     """By the width or more: all bits are gone."""
 
     def shift(a: Whole, b: Whole) -> Whole:
-        width = a.ir.type.width
+        width = a.width
         too_far = a.builder.icmp_unsigned(">=", b.ir, b.constant(width))
         safe = b.select(too_far, b.constant(width - 1), b)
         if name == "shl":

@@ -18,11 +18,11 @@ from llvmlite import ir
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Const, Jump, Op, Operand
 from ctxdispatch.ir.graph import Value as Name
-from ctxdispatch_contexts.broadcast.elementary.values import Value
+from ctxdispatch_contexts.broadcast.elementary.values import Value, constant, declared, fabs, mangled
 from ctxdispatch_contexts.broadcast.errors import refuse
-from ctxdispatch_contexts.broadcast.instructions import CAST, SELECT
+from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.layout import COLUMN, FULL, ONE, ROW
-from ctxdispatch_contexts.broadcast.llvm_instructions import BOOLS, FLOATS, INTS, RELATIONS, Whole
+from ctxdispatch_contexts.broadcast.llvm_instructions import BOOLS, FAST, FLOATS, INTS, RELATIONS, Whole
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
@@ -41,11 +41,17 @@ def memory_type(dtype: np.dtype[Any]) -> ir.Type:
     return I8 if dtype.kind == "b" else register_type(dtype)
 
 
-def module_of(lowered: Lowered, kinds: str, fastmath: bool) -> ir.Module:
-    """`kinds`: how the parameters lie, see `layout.py`. Outputs are FULL."""
+def shaped(kind: ir.Type, lanes: int) -> ir.Type:
+    return kind if lanes == 1 else ir.VectorType(kind, lanes)
+
+
+def module_of(lowered: Lowered, kinds: str, fastmath: bool, lanes: int = 1) -> ir.Module:
+    """`kinds`: how the parameters lie, see `layout.py`. Outputs are FULL. With `lanes` above 1, so many
+    columns are computed at once, and there must be as many; otherwise LLVM vectorises, where no loop is
+    within."""
     module = ir.Module("kernel")
     dtypes = [*lowered.results, *(p.type for p in lowered.graph.params)]
-    inner = _inner(module, lowered, dtypes, FULL * len(lowered.results) + kinds, fastmath)
+    inner = _inner(module, lowered, dtypes, FULL * len(lowered.results) + kinds, fastmath, lanes)
     _outer(module, inner, len(dtypes))
     return module
 
@@ -68,16 +74,17 @@ def _outer(module: ir.Module, inner: ir.Function, n: int) -> None:
 
 
 def _inner(
-    module: ir.Module, lowered: Lowered, dtypes: Sequence[np.dtype[Any]], kinds: str, fastmath: bool
-) -> ir.Function:
+    module: ir.Module, lowered: Lowered, dtypes: Sequence[np.dtype[Any]], kinds: str, fastmath: bool,
+    lanes: int,
+) -> ir.Function:  # fmt: skip
     n = len(dtypes)
     kind = ir.FunctionType(ir.VoidType(), [I64, I64, I64, *[BYTES] * n, *[I64] * n])
     function = ir.Function(module, kind, "rows")
     function.linkage = "internal"
-    function.attributes.add("alwaysinline") if n <= 2 else function.attributes.add("noinline")
+    function.attributes.add("noinline")
     for pointer in function.args[3 : 3 + n]:
         pointer.add_attribute("noalias")
-    _Loops(function, lowered, dtypes, kinds, fastmath).write()
+    _Loops(function, lowered, dtypes, kinds, fastmath, lanes).write()
     return function
 
 
@@ -86,10 +93,10 @@ class _Loops:
 
     def __init__(
         self, function: ir.Function, lowered: Lowered, dtypes: Sequence[np.dtype[Any]], kinds: str,
-        fastmath: bool,
+        fastmath: bool, lanes: int,
     ) -> None:  # fmt: skip
         self.function, self.lowered, self.dtypes, self.kinds = function, lowered, dtypes, kinds
-        self.fastmath = fastmath
+        self.fastmath, self.lanes = fastmath, lanes
         n = len(dtypes)
         self.first, self.last, self.columns = function.args[:3]
         self.pointers, self.strides = function.args[3 : 3 + n], function.args[3 + n :]
@@ -98,17 +105,20 @@ class _Loops:
         entry = self.function.append_basic_block("entry")
         done = self.function.append_basic_block("done")
         build = ir.IRBuilder(entry)
-        ones = {i: self._load(build, i, self.pointers[i]) for i, kind in self._inputs() if kind == ONE}
+        ones = {i: self._load_one(build, i, self.pointers[i]) for i, kind in self._inputs() if kind == ONE}
         row, next_row = self._loop(build, entry, self.first, self.last, done, "row")
         starts = [self._at_row(build, i, row) for i in range(len(self.dtypes))]
-        once = ones | {i: self._load(build, i, starts[i]) for i, k in self._inputs() if k == COLUMN}
-        column, next_column = self._loop(build, build.block, I64(0), self.columns, next_row, "column")
+        once = ones | {i: self._load_one(build, i, starts[i]) for i, k in self._inputs() if k == COLUMN}
+        column, next_column = self._loop(
+            build, build.block, I64(0), self.columns, next_row, "column", self.lanes
+        )
+        column = self._fitting(build, column)
         m = len(self.lowered.results)
         given = [
             once[i] if i in once else self._load(build, i, self._element(build, i, starts[i], column))
             for i in range(m, len(self.dtypes))
         ]
-        outputs = _Program(build, self.lowered, self.fastmath).write(given)
+        outputs = _Program(build, self.lowered, self.fastmath, self.lanes).write(given)
         for i, value in enumerate(outputs):
             self._store(build, i, self._element(build, i, starts[i], column), value)
         build.branch(next_column)
@@ -118,7 +128,16 @@ class _Loops:
         m = len(self.lowered.results)
         return [(i, kind) for i, kind in enumerate(self.kinds) if i >= m]
 
-    def _loop(self, build: ir.IRBuilder, before: Any, first: Any, last: Any, after: Any, name: str) -> Any:
+    def _fitting(self, build: ir.IRBuilder, column: Any) -> Any:
+        """The last columns are computed with some of those before, which come out the same again."""
+        if self.lanes == 1:
+            return column
+        latest = build.sub(self.columns, I64(self.lanes))
+        return build.select(build.icmp_signed("<", column, latest), column, latest)
+
+    def _loop(
+        self, build: ir.IRBuilder, before: Any, first: Any, last: Any, after: Any, name: str, step: int = 1
+    ) -> Any:
         """Go into a loop: the counter, and the block that goes on with the next."""
         header = self.function.append_basic_block(name)
         body = self.function.append_basic_block(name + ".body")
@@ -129,7 +148,7 @@ class _Loops:
         counter.add_incoming(first, before)
         build.cbranch(build.icmp_signed("<", counter, last), body, after)
         build.position_at_end(latch)
-        counter.add_incoming(build.add(counter, I64(1), flags=("nsw",)), latch)
+        counter.add_incoming(build.add(counter, I64(step), flags=("nsw",)), latch)
         build.branch(header)
         build.position_at_end(body)
         return counter, latch
@@ -145,24 +164,37 @@ class _Loops:
         pointer = build.bitcast(start, ir.PointerType(memory_type(self.dtypes[i])))
         return build.gep(pointer, [column], inbounds=True)
 
-    def _load(self, build: ir.IRBuilder, i: int, pointer: Any) -> Any:
+    def _load(self, build: ir.IRBuilder, i: int, pointer: Any, lanes: int | None = None) -> Any:
         dtype = self.dtypes[i]
-        pointer = build.bitcast(pointer, ir.PointerType(memory_type(dtype)))
-        loaded = build.load(pointer, align=1 if dtype.kind == "b" else dtype.itemsize)
-        return build.icmp_unsigned("!=", loaded, I8(0)) if dtype.kind == "b" else loaded
+        kind = shaped(memory_type(dtype), lanes or self.lanes)
+        pointer = build.bitcast(pointer, ir.PointerType(kind))
+        loaded = build.load(pointer, align=dtype.itemsize)
+        return build.icmp_unsigned("!=", loaded, constant(kind, 0)) if dtype.kind == "b" else loaded
+
+    def _load_one(self, build: ir.IRBuilder, i: int, pointer: Any) -> Any:
+        return splat(build, self._load(build, i, pointer, 1), self.lanes)
 
     def _store(self, build: ir.IRBuilder, i: int, pointer: Any, value: Any) -> None:
         dtype = self.dtypes[i]
-        stored = build.zext(value, I8) if dtype.kind == "b" else value
-        build.store(stored, pointer, align=1 if dtype.kind == "b" else dtype.itemsize)
+        kind = shaped(memory_type(dtype), self.lanes)
+        stored = build.zext(value, kind) if dtype.kind == "b" else value
+        build.store(stored, build.bitcast(pointer, ir.PointerType(kind)), align=dtype.itemsize)
+
+
+def splat(build: ir.IRBuilder, value: Any, lanes: int) -> Any:
+    """A vector with `value` in each lane."""
+    if lanes == 1:
+        return value
+    kind = ir.VectorType(value.type, lanes)
+    one = build.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0))
+    return build.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes))
 
 
 class _Program:
     """The scalar program at the end of a basic block; `build` stands behind it afterwards."""
 
-    def __init__(self, build: ir.IRBuilder, lowered: Lowered, fastmath: bool) -> None:
-        self.build, self.lowered = build, lowered
-        self.flags = ("fast",) if fastmath else ()
+    def __init__(self, build: ir.IRBuilder, lowered: Lowered, fastmath: bool, lanes: int) -> None:
+        self.build, self.lowered, self.lanes, self.fastmath = build, lowered, lanes, fastmath
         self.values: dict[Name, Any] = {}
         self.ends: dict[Block, Any] = {}
 
@@ -185,12 +217,12 @@ class _Program:
         for block in order:
             self._pass(block)
         self.build.position_at_end(finished)
-        return [self.of(y, dtype) for y, dtype in zip(self.lowered.outputs, self.lowered.results)]
+        return list(map(self.of, self.lowered.outputs))
 
     def _declare(self, block: Block) -> None:
         self.build.position_at_end(self.starts[block])
         for param in block.params:
-            self.values[param] = self.build.phi(register_type(param.type))
+            self.values[param] = self.build.phi(shaped(register_type(param.type), self.lanes))
 
     def _terminate(self, block: Block) -> bool:
         """False where the program ends."""
@@ -218,14 +250,12 @@ class _Program:
         for edge in block.edges():
             origin = self.ends.get(edge, self.ends[block])  # type: ignore[call-overload]
             for param, arg in zip(edge.target.params, edge.args, strict=True):
-                self.values[param].add_incoming(self.of(arg, param.type), origin)
+                self.values[param].add_incoming(self.of(arg), origin)
 
-    def of(self, operand: Operand, dtype: np.dtype[Any] | None = None) -> Any:
+    def of(self, operand: Operand) -> Any:
         if isinstance(operand, Const):
             number = operand.value
-            dtype = np.dtype(type(number))
-            kind = register_type(dtype)
-            return ir.Constant(kind, float(number) if dtype.kind == "f" else int(number))
+            return constant(shaped(register_type(np.dtype(type(number))), self.lanes), number)
         return self.values[operand]
 
     # -- instructions ----------------------------------------------------------------------------------------
@@ -235,6 +265,8 @@ class _Program:
         takes = [a.type if isinstance(a, Name) else np.dtype(type(a.value)) for a in op.args]
         if op.fn is SELECT:
             return self.build.select(*args)
+        if op.fn is ANY:
+            return any_of(self.build, args[0], self.lanes)
         if op.fn is CAST:
             return cast(self.build, args[0], takes[0], op.result.type)
         made = self._compute(op, args, takes)
@@ -246,12 +278,31 @@ class _Program:
     def _compute(self, op: Op, args: Sequence[Any], takes: Sequence[np.dtype[Any]]) -> Any:
         kind = takes[0].kind
         if kind == "f" and op.fn in FLOATS:
-            return FLOATS[op.fn](*(Value(self.build, a) for a in args)).ir
+            operands = [Value(self.build, a) for a in args]
+            return self._fast(op.fn, operands[0]) if self._has_fast(op.fn) else FLOATS[op.fn](*operands).ir
         if kind == "b":
             return self._of_bools(op, args)
         if kind in "iu":
             return self._of_ints(op, args, takes)
         return None
+
+    def _has_fast(self, fn: Any) -> bool:
+        return fn in FAST and self.lanes > 1
+
+    def _fast(self, fn: Any, x: Value) -> Any:
+        """By the cheaper formula, where it holds for all lanes."""
+        formula, limit = FAST[fn]
+        build = self.build
+        beyond = any_of(build, (fabs(x) > limit).ir, self.lanes)
+        found = []
+        with build.if_else(beyond, likely=False) as (slowly, fast):
+            for place, one in ((slowly, FLOATS[fn]), (fast, formula)):
+                with place:
+                    found.append((one(x).ir, build.block))
+        result = build.phi(x.ir.type)
+        for value, block in found:
+            result.add_incoming(value, block)
+        return result
 
     def _of_bools(self, op: Op, args: Sequence[Any]) -> Any:
         if op.fn in (np.logical_not, np.invert):
@@ -275,22 +326,28 @@ class _Program:
         return INTS[op.fn](*whole).ir if op.fn in INTS else None
 
 
+def any_of(build: ir.IRBuilder, value: Any, lanes: int) -> Any:
+    """Whether a bool is true in any lane."""
+    if lanes == 1:
+        return value
+    bits = ir.IntType(lanes)
+    return build.icmp_unsigned("!=", build.bitcast(value, bits), bits(0))
+
+
 _LOGICAL = {np.logical_not: "not_", np.logical_and: "and_", np.logical_or: "or_", np.logical_xor: "xor"}
 
 
 def cast(build: ir.IRBuilder, value: Any, now: np.dtype[Any], to: np.dtype[Any]) -> Any:
     """The number in another dtype. Floats out of the range of whole numbers become the nearest one."""
-    target = register_type(to)
+    target = Value(build, value).shaped(register_type(to))
     if to.kind == "f":
         if now.kind == "f":
             return build.fpext(value, target) if to.itemsize > now.itemsize else build.fptrunc(value, target)
         return build.sitofp(value, target) if now.kind == "i" else build.uitofp(value, target)
     if now.kind == "f":
         name = f"llvm.fpto{'s' if to.kind == 'i' else 'u'}i.sat"
-        function = build.module.declare_intrinsic(
-            name, [target, value.type], ir.FunctionType(target, [value.type])
-        )
-        return build.call(function, [value])
-    if target.width <= register_type(now).width:
-        return value if target.width == value.type.width else build.trunc(value, target)
+        name = f"{name}.{mangled(target)}.{mangled(value.type)}"
+        return build.call(declared(build.module, name, target, [value.type]), [value])
+    if register_type(to).width <= register_type(now).width:
+        return value if target == value.type else build.trunc(value, target)
     return build.sext(value, target) if now.kind == "i" else build.zext(value, target)

@@ -4,9 +4,9 @@
 
     %a = ..; %b = ..; %y = select(%c, %a, %b)
 
-Instructions have no effect and never trap, so both sides may run: which is what vector units want (Allen et al.
-1983). A loop goes on while it does for any element; what an element leaves it with is kept (Karrenberg and
-Hack, "Whole-Function Vectorization", 2011):
+Instructions have no effect and never trap, so both sides may run: which is what vector units want (Allen et
+al. 1983). A loop goes on while it does for any element; what an element leaves it with is kept (Karrenberg
+and Hack, "Whole-Function Vectorization", 2011):
 
     loop(%active, %i, %left, %y): branch any(%active) body() after()
     body(): ..; jump loop(%again, %i2, or(%left, %leaves), select(%leaves, %value, %y))
@@ -72,7 +72,7 @@ class _Flatten:
     # -- regions ---------------------------------------------------------------------------------------------
 
     def _region(self, loop: Loop | None, entry: Block, mask: Condition) -> None:
-        """The blocks of a loop (None: of the program), those of inner loops as one, for elements in `mask`."""
+        """The blocks of a loop (None: of the program), an inner loop as one, for the elements in `mask`."""
         for block in self.order:
             inner = self.forest.loop_of.get(block)
             if inner is not loop:

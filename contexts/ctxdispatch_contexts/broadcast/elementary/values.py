@@ -9,22 +9,23 @@ Nothing here allows LLVM to reassociate or to ignore NaN: the instructions are t
 """
 
 import platform
+from functools import cache
 
+import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
-from numba.core import config
-from numba.core.codegen import get_host_cpu_features
 
 FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}
 INTS = {width: ir.IntType(width) for width in (1, 32, 64)}
 NUMPY_FLOATS = {32: np.float32, 64: np.float64}
 
 
+@cache
 def has_fma():
-    """Whether the machine that Numba compiles for multiplies and adds at once: elsewhere that is a call."""
+    """Whether this machine multiplies and adds at once: else that is a call."""
     if platform.machine() not in ("x86_64", "AMD64", "i686", "x86"):
         return True
-    return "+fma" in (config.CPU_FEATURES or get_host_cpu_features()).split(",")
+    return bool(llvm.get_host_cpu_features().get("fma", False))
 
 
 HAS_FMA = has_fma()
@@ -45,8 +46,13 @@ def comparison(relation):
     return lambda self, other: self.compare(relation, other)
 
 
+def element(ir_type):
+    """Of a vector that of its elements."""
+    return ir_type.element if isinstance(ir_type, ir.VectorType) else ir_type
+
+
 class Value:
-    """One scalar of a kernel: float, int or bool by the type of `ir`."""
+    """One scalar of a kernel, or a vector of several: floats, ints or bools by the type of `ir`."""
 
     __slots__ = ("builder", "ir")
     __hash__ = None
@@ -56,14 +62,20 @@ class Value:
 
     @property
     def is_float(self):
-        return not isinstance(self.ir.type, ir.IntType)
+        return not isinstance(element(self.ir.type), ir.IntType)
 
     @property
     def width(self):
-        """Bits of the type."""
-        if isinstance(self.ir.type, ir.IntType):
-            return self.ir.type.width
-        return 32 if self.ir.type == FLOATS[32] else 64
+        """Bits of the type of one element."""
+        own = element(self.ir.type)
+        if isinstance(own, ir.IntType):
+            return own.width
+        return 32 if own == FLOATS[32] else 64
+
+    def shaped(self, ir_type):
+        """That type, or the vector of as many as this one has."""
+        own = self.ir.type
+        return ir.VectorType(ir_type, own.count) if isinstance(own, ir.VectorType) else ir_type
 
     def like(self, other):
         """`other` as a Value of this one's type, if it is a number."""
@@ -103,20 +115,23 @@ class Value:
 
     def bits(self):
         """The float's bits, as an int of its width."""
-        return self.convert("bitcast", INTS[self.width])
+        return self.convert("bitcast", self.shaped(INTS[self.width]))
 
     def as_float(self):
         """The float that has these bits."""
-        return self.convert("bitcast", FLOATS[self.width])
+        return self.convert("bitcast", self.shaped(FLOATS[self.width]))
 
     def double(self):
-        return self if self.width == 64 else self.convert("fpext", FLOATS[64])
+        return self if self.width == 64 else self.convert("fpext", self.shaped(FLOATS[64]))
 
     def single(self):
-        return self if self.width == 32 else self.convert("fptrunc", FLOATS[32])
+        return self if self.width == 32 else self.convert("fptrunc", self.shaped(FLOATS[32]))
 
 
 def constant(ir_type, number):
+    """The number, in every element of a vector."""
+    if isinstance(ir_type, ir.VectorType):
+        return ir.Constant(ir_type, [constant(ir_type.element, number)] * ir_type.count)
     if isinstance(ir_type, ir.IntType):
         return ir.Constant(ir_type, int(number))
     return ir.Constant(ir_type, float(np.float32(number)) if ir_type == FLOATS[32] else float(number))
@@ -125,9 +140,22 @@ def constant(ir_type, number):
 def llvm_call(name, *operands):
     """LLVM's own function of that name at the operands' type: each has a vector form."""
     builder, ir_type = operands[0].builder, operands[0].ir.type
-    function = builder.module.declare_intrinsic(f"llvm.{name}", [ir_type], ir.FunctionType(
-        ir_type, [ir_type] * len(operands)))
+    function = declared(builder.module, f"llvm.{name}.{mangled(ir_type)}", ir_type, [ir_type] * len(operands))
     return Value(builder, builder.call(function, [each.ir for each in operands]))
+
+
+def declared(module, name, result, parameters):
+    """The function of that name in the module."""
+    return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, parameters), name)
+
+
+def mangled(ir_type):
+    """The type as the names of LLVM's functions have it."""
+    if isinstance(ir_type, ir.VectorType):
+        return f"v{ir_type.count}{mangled(ir_type.element)}"
+    if isinstance(ir_type, ir.IntType):
+        return f"i{ir_type.width}"
+    return "f32" if ir_type == FLOATS[32] else "f64"
 
 
 def where(condition, chosen, otherwise):
@@ -180,7 +208,19 @@ def lookup(name, numbers, index):
         table = ir.GlobalVariable(builder.module, table_type, name)
         table.linkage, table.global_constant, table.align = "internal", True, 64
         table.initializer = ir.Constant(table_type, [float(each) for each in numbers])
+    if isinstance(index.ir.type, ir.VectorType):
+        return gathered(builder, table, index)
     return Value(builder, builder.load(builder.gep(table, [INTS[64](0), index.ir], inbounds=True)))
+
+
+def gathered(builder, table, index):
+    """One load per element: LLVM makes gathers of them where the machine has any."""
+    found = ir.Constant(index.shaped(FLOATS[64]), ir.Undefined)
+    for lane in range(index.ir.type.count):
+        at = builder.extract_element(index.ir, INTS[32](lane))
+        one = builder.load(builder.gep(table, [INTS[64](0), at], inbounds=True))
+        found = builder.insert_element(found, one, INTS[32](lane))
+    return Value(builder, found)
 
 
 def is_nan(x):
