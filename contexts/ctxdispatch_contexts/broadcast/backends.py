@@ -11,7 +11,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ctxdispatch_contexts.broadcast.dtypes import BOOL, DType, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.interpreter import interpret
 from ctxdispatch_contexts.broadcast.lowering import Lowered, lower
+from ctxdispatch_contexts.programs.sizes import has_compiler
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.broadcast.kernel import Kernel
@@ -79,11 +79,6 @@ def _is_compiled(kernel: Kernel) -> bool:
         raise KernelError("backend='compiled' needs the extra `jit`: pip install 'ctxdispatch[jit]'")
     _warn_once()
     return False
-
-
-@cache
-def has_compiler() -> bool:
-    return find_spec("llvmlite") is not None
 
 
 @cache
