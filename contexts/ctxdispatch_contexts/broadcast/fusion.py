@@ -2,8 +2,8 @@
 
     %a = neg(%x); %b = exp(%a); %c = add(1.0, %b); %y = truediv(1.0, %c)      ->      %y = fused(%x)
 
-An operation joins those that read its result, if they all are of one kernel and nothing is changed in place in
-between. So every kernel has one result, and what it computes on the way is never stored.
+An operation joins those that read its result, if they all are of one kernel and nothing is changed in place
+in between. So every kernel has one result, and what it computes on the way is never stored.
 """
 
 from __future__ import annotations

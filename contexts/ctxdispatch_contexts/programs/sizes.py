@@ -1,7 +1,7 @@
 """Programs for large arrays, where another than that for small ones is better.
 
-A type `Sized(array, large)` is that of an array with, or without, at least LIMIT elements: it is tested at the
-entry like any other part of a type. Only programs for which it makes a difference have such a test.
+A type `Sized(array, large)` is that of an array with, or without, at least LIMIT elements: it is tested at
+the entry like any other part of a type. Only programs for which it makes a difference have such a test.
 """
 
 from __future__ import annotations
