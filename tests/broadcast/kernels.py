@@ -19,13 +19,22 @@ from ctxdispatch_contexts.programs.sources import Source
 F4, F8, I4, I8 = (np.dtype(d) for d in ("float32", "float64", "int32", "int64"))
 
 
-def kernel_of(f, *kinds, options=Options(backend="numpy")) -> Kernel:
-    """The kernel of a function of numbers of these kinds: float, int or bool."""
+def kernel_and_places(f, *kinds, options=Options(backend="numpy")):
+    """The kernel of a function of numbers of these kinds (float, int or bool), and which of the arguments it
+    takes: those that the function reads."""
     source = Source(f)
     types = [T.Exact(kind) for kind in kinds]
     prepared, _, _ = prepare_trusting(source.graph, types, f.__closure__ or (), Language().has_rule)
-    kernel, reads, _ = make_kernel(prepared, options)
+    params = list(prepared.graph.params)
+    kernel, reads, operands = make_kernel(prepared, options)
     assert not reads
+    return kernel, [params.index(v) for v in operands]
+
+
+def kernel_of(f, *kinds, options=Options(backend="numpy")) -> Kernel:
+    """The kernel of a function that reads all of its arguments."""
+    kernel, places = kernel_and_places(f, *kinds, options=options)
+    assert places == list(range(len(kinds)))
     return kernel
 
 
