@@ -9,8 +9,12 @@ import numpy as np
 
 from ctxdispatch.ir.graph import Const, Graph, Op, Value, positional
 from ctxdispatch.passes import types as T
-from ctxdispatch_contexts.broadcast import dual
+from ctxdispatch_contexts.broadcast import instructions as I
+from ctxdispatch_contexts.broadcast.cuda_table import MIXED
+from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.interpreter import interpret
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options
+from ctxdispatch_contexts.broadcast.lowering import lower
 from ctxdispatch_contexts.broadcast.mode import Language, make_kernel
 from ctxdispatch_contexts.broadcast.scalars import set_outputs
 from ctxdispatch_contexts.programs.prepare import prepare_trusting
@@ -19,7 +23,7 @@ from ctxdispatch_contexts.programs.sources import Source
 F4, F8, I4, I8 = (np.dtype(d) for d in ("float32", "float64", "int32", "int64"))
 
 
-def kernel_and_places(f, *kinds, options=Options(backend="numpy")):
+def kernel_and_places(f, *kinds, options=Options()):
     """The kernel of a function of numbers of these kinds (float, int or bool), and which of the arguments it
     takes: those that the function reads."""
     source = Source(f)
@@ -31,7 +35,7 @@ def kernel_and_places(f, *kinds, options=Options(backend="numpy")):
     return kernel, [params.index(v) for v in operands]
 
 
-def kernel_of(f, *kinds, options=Options(backend="numpy")) -> Kernel:
+def kernel_of(f, *kinds, options=Options()) -> Kernel:
     """The kernel of a function that reads all of its arguments."""
     kernel, places = kernel_and_places(f, *kinds, options=options)
     assert places == list(range(len(kinds)))
@@ -51,6 +55,12 @@ def elementwise(f, operands):
     """`f` called once per element, as Python has it: the outputs, a list of lists."""
     found = [f(*row) for row in zip(*[np.asarray(x).tolist() for x in operands], strict=True)]
     return list(zip(*[y if isinstance(y, tuple) else (y,) for y in found]))
+
+
+def reference(kernel: Kernel, operands):
+    """The outputs on the reference back end, for flat arrays of one length."""
+    lowered = lower(kernel.graph, [x.dtype for x in operands])
+    return interpret(lowered, operands, len(operands[0]))
 
 
 # -- functions -----------------------------------------------------------------------------------------------
@@ -79,7 +89,7 @@ def kepler(M, e):
 
 
 def first_above(x, limit):
-    total = 0.0
+    total, k = 0.0, 0
     for k in range(20):
         total = total + x / (k + 1)
         if total > limit:
@@ -158,7 +168,32 @@ def hmlstm(n=64, dtype=F4, seed=0):
     return [*floats, *(rng.integers(0, 2, n).astype(I4) for _ in range(2))]
 
 
-def numbers(graph, kinds):
-    """The graph, its values typed as a scalar program's are."""
-    dual.as_numbers(graph, kinds)
-    return graph
+# -- instructions, each a kernel, for all types -------------------------------------------------------------
+
+DTYPES = [np.dtype(d) for d in "? i1 i4 i8 u1 u4 u8 f4 f8".split()]
+
+INSTRUCTIONS = {
+    i.__name__: i for i in (*I.CANONICAL.values(), *I.ROUNDING.values(), *I.CASTS) if i is not bool
+}
+
+
+def _operand_types(name, callee, dtype):
+    arity = callee.nin if isinstance(callee, np.ufunc) else getattr(callee, "arity", 1)
+    first = {"select": np.dtype(bool), "polygamma": I8}.get(name, dtype)
+    return [first, *[I8 if name == "ldexp" else dtype] * (arity - 1)]
+
+
+def instruction_kernels():
+    """do_exp_float32 and so on, of those that NumPy has; do_less_mixed compares int64 with uint64."""
+    found = {}
+    for name, callee in INSTRUCTIONS.items():
+        for dtype in DTYPES:
+            types = _operand_types(name, callee, dtype)
+            try:
+                found[f"do_{name}_{dtype.name}"] = lower(instruction_graph(callee, len(types)), types)
+            except KernelError:
+                assert dtype.kind != "f" or name.startswith(("bitwise", "invert", "left", "right"))
+    for name in MIXED:
+        graph = instruction_graph(INSTRUCTIONS[name], 2)
+        found[f"do_{name}_mixed"] = lower(graph, [I8, np.dtype("uint64")])
+    return found

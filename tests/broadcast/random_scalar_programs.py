@@ -4,8 +4,8 @@
     program = seeded_program(7)            a random number generator does
     program.source, program.function, program.arity, program.kinds
 
-Plain Python computes them without an exception: divisors are not zero, variables stay small (every float is
-bounded when it is assigned, every int taken modulo), loops count. All variables exist before the first branch.
+Plain Python computes them without an exception: divisors are not zero, variables stay small (a float is
+bounded when it is assigned, an int taken modulo), loops count. All variables exist before the first branch.
 """
 
 from __future__ import annotations
@@ -86,8 +86,9 @@ FLOATS = (
     "({0} + {0})", "({0} - {0})", "{0} * {0}", "-{0}", "{0} / (1.5 + {0} ** 2)", "({0} / 3)", "abs({0})",
     "max({0}, {0})", "min({0}, {0}, 1.5)", "math.tanh({0})", "math.sin({0})", "np.cos({0})",
     "math.sqrt(abs({0}) + 0.25)", "math.exp(-abs({0}))", "np.log1p(abs({0}))", "np.maximum({0}, 0.5)",
-    "math.hypot({0}, 0.75)", "math.atan2({0}, 2.5)", "math.copysign({0}, {0})", "math.floor({0})",
-    "float(np.where({1}, {0}, {0}))", "({0} if {1} else {0})", "float({2})", "({2} * {0})", "{0} ** 3", "soft({0})",
+    "math.hypot({0}, 0.75)", "math.atan2({0}, 2.5)", "math.floor({0})",
+    "math.copysign({0}, {0})", "{0} ** 3", "soft({0})",
+    "float(np.where({1}, {0}, {0}))", "({0} if {1} else {0})", "float({2})", "({2} * {0})",
     "blend({0}, {0}, {2})", "clamp({0})", "clamp({0}, high=1.0)", "({0} % 1.25)", "np.square({0})",
 )  # fmt: skip
 

@@ -4,6 +4,7 @@
 
     {0} {1}      the operands, each a name or a literal
     {T} {U}      the result's C type, and the unsigned integer in which it wraps around
+    {A}          the C type of the first operand
     {f} {inf}    the suffix of the functions of this float: f of float32's; its infinity
     {word}       a helper of `cuda_helpers.py`, for the type of the first operand
 
@@ -36,6 +37,7 @@ def fields(dtype: np.dtype[Any]) -> dict[str, str]:
     wide = dtype.itemsize == 8
     return {
         "T": c_type(dtype),
+        "A": c_type(dtype),
         "U": "unsigned long long" if wide else "unsigned int",
         "f": "" if wide else "f",
         "inf": literal(np.float64(np.inf) if wide else np.float32(np.inf)),
@@ -109,7 +111,9 @@ TABLE: dict[str, dict[str, str]] = {
     "fma": _function("fma", 3),
 
     # -- size, order, rounding -------------------------------------------------------------------------------
-    "sign": {"f": "{0} != {0} ? {0} : ({T})(({0} > 0) - ({0} < 0))", "iu": "({T})(({0} > 0) - ({0} < 0))"},
+    "sign": {"f": "{0} != {0} ? {0} : ({T})(({0} > 0) - ({0} < 0))",
+             "i": "({T})(({0} > 0) - ({0} < 0))",
+             "u": "({T})({0} != 0)"},
     "copysign": _function("copysign", 2),
     "maximum": {"f": "{0} >= {1} || {0} != {0} ? {0} : {1}", "biu": "{0} > {1} ? {0} : {1}"},
     "minimum": {"f": "{0} <= {1} || {0} != {0} ? {0} : {1}", "biu": "{0} < {1} ? {0} : {1}"},
@@ -137,14 +141,15 @@ TABLE: dict[str, dict[str, str]] = {
     "isnan": _whole("false", f="{0} != {0}"),
     "isinf": _whole("false", f="fabs{f}({0}) == {inf}"),
     "isfinite": _whole("true", f="fabs{f}({0}) < {inf}"),
-    "signbit": {"f": "copysign{f}(1, {0}) < 0"},
+    "signbit": {"f": "copysign{f}(({A})1, {0}) < 0"},
     "logical_and": _all("{0} && {1}"),
     "logical_or": _all("{0} || {1}"),
     "logical_xor": _all("(bool){0} != (bool){1}"),
     "logical_not": _all("!{0}"),
     "invert": {"iu": "({T})~{0}", "b": "!{0}"},
-    "left_shift": {"iu": "{left_shift}({0}, {1})"},
-    "right_shift": {"iu": "{right_shift}({0}, {1})"},
+    "left_shift": {"iu": "({U}){1} < 8 * sizeof({T}) ? ({T})(({U}){0} << {1}) : ({T})0"},
+    "right_shift": {"i": "({T})({0} >> (({U}){1} < 8 * sizeof({T}) ? ({U}){1} : 8 * sizeof({T}) - 1))",
+                    "u": "({U}){1} < 8 * sizeof({T}) ? ({T})({0} >> {1}) : ({T})0"},
 
     # -- what NumPy has no ufunc for -------------------------------------------------------------------------
     SELECT.name: _all("{0} ? {1} : {2}"),
