@@ -117,14 +117,20 @@ def store(kernel: Kernel, results: Sequence[Any], out: Sequence[Any] | None) -> 
     return out
 
 
-def check_out(kernel: Kernel, shapes: Sequence[Any], dtypes: Sequence[Any], out: Sequence[Any]) -> None:
-    """KernelError where a result does not fit into its `out`."""
+def check_out(
+    kernel: Kernel, shapes: Sequence[Any], dtypes: Sequence[Any], out: Sequence[Any], array: type = np.ndarray
+) -> None:
+    """KernelError where a result does not fit into its `out`, which must be an `array`."""
     if len(out) != len(dtypes):
         raise KernelError(f"{kernel.name} has {len(dtypes)} results, and out has {len(out)} arrays")
     for each, shape, dtype in zip(out, shapes, dtypes, strict=True):
-        if not isinstance(each, np.ndarray):
-            raise KernelError(f"out must be an array, not a {type(each).__name__}")
+        if not isinstance(each, array):
+            raise KernelError(f"out must be a {_path(array)}, not a {_path(type(each))}")
         if each.shape != shape:
             raise KernelError(f"out has shape {each.shape}, the result of {kernel.name} {shape}")
         if not np.can_cast(dtype, each.dtype, "same_kind"):
             raise KernelError(f"out has dtype {each.dtype}, the result of {kernel.name} {dtype}")
+
+
+def _path(cls: type) -> str:
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"
