@@ -22,7 +22,15 @@ from ctxdispatch_contexts.broadcast.elementary.values import Value, constant, de
 from ctxdispatch_contexts.broadcast.errors import refuse
 from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.layout import COLUMN, FULL, ONE, ROW
-from ctxdispatch_contexts.broadcast.llvm_instructions import BOOLS, FAST, FLOATS, INTS, RELATIONS, Whole
+from ctxdispatch_contexts.broadcast.llvm_instructions import (
+    BOOLS,
+    FAST,
+    FLOATS,
+    INTS,
+    RELATIONS,
+    Whole,
+    related,
+)
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
@@ -318,7 +326,7 @@ class _Program:
     def _of_ints(self, op: Op, args: Sequence[Any], takes: Sequence[np.dtype[Any]]) -> Any:
         whole = [Whole(Value(self.build, a), t.kind == "i") for a, t in zip(args, takes)]
         if op.fn in RELATIONS:
-            return whole[0].compare(RELATIONS[op.fn], whole[1])
+            return related(RELATIONS[op.fn], *whole)
         zero = [w.compare("!=", w.constant(0)) for w in whole] if op.fn in _LOGICAL else []
         if zero:
             found = _LOGICAL[op.fn]
@@ -340,6 +348,9 @@ _LOGICAL = {np.logical_not: "not_", np.logical_and: "and_", np.logical_or: "or_"
 def cast(build: ir.IRBuilder, value: Any, now: np.dtype[Any], to: np.dtype[Any]) -> Any:
     """The number in another dtype. Floats out of the range of whole numbers become the nearest one."""
     target = Value(build, value).shaped(register_type(to))
+    if to.kind == "b":
+        compare = build.fcmp_unordered if now.kind == "f" else build.icmp_signed
+        return compare("!=", value, constant(value.type, 0))
     if to.kind == "f":
         if now.kind == "f":
             return build.fpext(value, target) if to.itemsize > now.itemsize else build.fptrunc(value, target)
