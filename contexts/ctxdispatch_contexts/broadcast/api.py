@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch import recurse
 from ctxdispatch_contexts.broadcast.context import BroadcastContext
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.kernel import Options
 from ctxdispatch_contexts.broadcast.mode import BroadcastMode
+from ctxdispatch_contexts.broadcast.written_out import elementwise
 from ctxdispatch_contexts.programs.derived import maker
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.owned import for_code
@@ -51,6 +53,10 @@ def broadcast(
     else:
         function = _entry_function(f, *how)
     return function(*operands) if out is None else function(*operands, out)
+
+
+broadcast.__written_out__ = elementwise  # type: ignore[attr-defined]
+broadcast.__overdub__ = lambda ctx, *args, **kwargs: recurse(ctx, elementwise, *args, **kwargs)  # type: ignore[attr-defined]
 
 
 def _entry_function(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ctxdispatch_contexts.broadcast.dtypes import BOOL, DType, storage
-from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.errors import KernelError, ShapeError
 from ctxdispatch_contexts.broadcast.interpreter import interpret
 from ctxdispatch_contexts.broadcast.lowering import Lowered, lower
 from ctxdispatch_contexts.programs.sizes import has_compiler
@@ -57,7 +57,7 @@ def broadcast_shape(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         named = ", ".join(f"{p.name or 'an operand'} {a.shape}" for p, a in zip(kernel.graph.params, arrays))
-        raise KernelError(f"the operands of {kernel.name} do not broadcast: {named}") from None
+        raise ShapeError(f"the operands of {kernel.name} do not broadcast: {named}") from None
 
 
 def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
@@ -65,8 +65,16 @@ def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
     found = kernel.compiled.get(types)
     if found is None:
         with kernel.lock:
-            found = kernel.compiled.setdefault(types, lower(kernel.graph, types))
+            held = [as_python(t) for t in types] if kernel.options.python else types
+            found = kernel.compiled.setdefault(types, lower(kernel.graph, held))
     return found
+
+
+def as_python(type_: DType) -> DType:
+    """The number of Python's that an element becomes where it is taken out of its array."""
+    if type_ is int or type_ is float or type_.kind not in "fi":
+        return type_
+    return float if type_.kind == "f" else int
 
 
 def _is_compiled(kernel: Kernel) -> bool:

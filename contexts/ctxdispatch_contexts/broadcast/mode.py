@@ -34,6 +34,7 @@ from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, one_return, to_scalars
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
+from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,14 @@ class BroadcastMode(Mode):
 
     def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return (*names, *("out",) * self.out)
+
+    def seen(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> tuple[T.Type, ...]:
+        if not on_device(args):
+            return types
+        return tuple([
+            OfDevice(type(a), np.dtype(a.dtype)) if on_device((a,)) else t
+            for t, a in zip(types, args, strict=True)
+        ])  # fmt: skip
 
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
@@ -92,7 +101,7 @@ class Language:
 
 def element_type(type_: T.Type, name: str) -> T.Type:
     """The type of an element of an operand; what is no array is one itself."""
-    if isinstance(type_, T.ArrayOf):
+    if isinstance(type_, (T.ArrayOf, OfDevice)):
         return T.Exact(_kind(type_.dtype, name))
     cls = T.cls_of(type_)
     if cls is not None and issubclass(cls, np.generic):

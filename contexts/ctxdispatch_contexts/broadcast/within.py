@@ -20,6 +20,7 @@ from ctxdispatch_contexts.programs.derived import is_known, objects_spelled_out,
 
 @spelled_out(broadcast)
 def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
+    _see_function(op)
     n = len(op.args) - len(op.kwnames)
     options = dict(zip(op.kwnames, op.args[n:], strict=True))
     out = options.pop("out", Const(None))
@@ -31,6 +32,13 @@ def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
     arrays = [*op.args[1:n], *([out] if stored else [])]
     _make(block, op, op.args[0], arrays, n - 1, {"out": stored, **made})
     return True
+
+
+def _see_function(op: Op) -> None:
+    """One that is given as an argument is known by a guard on that."""
+    type_ = operand_type(op.args[0]) if op.args else T.Any
+    if isinstance(type_, T.Known) and callable(type_.value):
+        op.args[0] = Const(type_.value)
 
 
 def _make(

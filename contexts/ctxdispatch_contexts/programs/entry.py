@@ -33,7 +33,7 @@ from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.sizes import any_large, is_large, large_where, resized, small, unsized
+from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 
 _compiling = threading.RLock()
@@ -182,9 +182,7 @@ class Entry:
     def types_of(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
         """What a program for these arguments is specialised to. One that gets other functions each time
         (lambdas made for the call, classes) is compiled for a few of them, and then for any."""
-        types = tuple([guardable(held_type(a)) for a in args])
-        if any_large(args) and self.mode.for_large() is not None:
-            types = large_where(types, args)
+        types = self.mode.seen(tuple([guardable(held_type(a)) for a in args]), args)
         if types in self.specialised:
             return types
         if isinstance(self.source, ClosureSource):  # it outlives what it is called with

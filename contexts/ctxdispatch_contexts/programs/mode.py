@@ -15,6 +15,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.sizes import any_large, large_where
 
 
 @dataclass(eq=False)
@@ -54,6 +55,10 @@ class Mode:
     def for_large(self) -> Mode | None:
         """The mode for large arrays, where that is another one."""
         return None
+
+    def seen(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> tuple[T.Type, ...]:
+        """The types of arguments, with what more there is to see of them that matters."""
+        return large_where(types, args) if any_large(args) and self.for_large() is not None else types
 
     def after(self, k: int, n: int) -> Mode:
         """The same for the last n of k + n parameters."""

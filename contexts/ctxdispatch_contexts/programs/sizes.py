@@ -1,4 +1,4 @@
-"""Programs for large arrays, where another than that for small ones is better.
+"""What a program may know of arrays besides dtype and rank: that they are large, or on a GPU.
 
 A type `Sized(array, large)` is that of an array with, or without, at least LIMIT elements: it is tested at
 the entry like any other part of a type. Only programs for which it makes a difference have such a test.
@@ -32,6 +32,18 @@ class Sized(T.Type):
 
     array: T.ArrayOf
     large: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OfDevice(T.Type):
+    """An array of a GPU, of this class and dtype."""
+
+    cls: type
+    dtype: np.dtype[Any]
+
+
+def on_device(args: Sequence[Any]) -> bool:
+    return any(hasattr(type(a), "__cuda_array_interface__") for a in args)
 
 
 Types = tuple[T.Type, ...]
