@@ -14,7 +14,7 @@ from ctxdispatch_contexts.broadcast.context import BroadcastContext
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.kernel import Options
 from ctxdispatch_contexts.broadcast.mode import BroadcastMode
-from ctxdispatch_contexts.broadcast.written_out import elementwise
+from ctxdispatch_contexts.broadcast.written_out import elementwise, over_items
 from ctxdispatch_contexts.programs.derived import maker
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.owned import for_code
@@ -43,9 +43,14 @@ def broadcast(
     Derivatives of any order, of captured numbers too, are taken by duals inside of the kernel: Revels et al.,
     "Dynamic Automatic Differentiation of GPU Broadcast Kernels", 2018.
 
+    Elements of a structured array have fields: p["x"]. Lists of objects are gone through one by one, in
+    Python.
+
     Raises KernelError (a TypeError), at the user's line, where `f` has no form as a kernel, and with the
     operand's name where operands do not broadcast or are no real numbers.
     """
+    if any(map(has_objects, arrays)):
+        return over_items(f, *arrays)
     operands = [operand(a) if isinstance(a, (list, tuple)) else a for a in arrays]
     how = (len(operands), partials, fastmath, backend, threads, out is not None)
     if type(f) is FunctionType:
@@ -63,6 +68,17 @@ def _entry_function(
     f: Any, n: int, partials: str, fastmath: bool, backend: str, threads: int | None, out: bool
 ) -> Callable[..., Any]:
     return entry_for(f, n, BroadcastMode(Options(partials, fastmath, backend, threads), out))
+
+
+def has_objects(array: Any) -> bool:
+    """A list of what is no number, and no list."""
+    if not isinstance(array, (list, tuple)) or not array:
+        return False
+    named = hasattr(array[0], "_fields")
+    return named or not isinstance(array[0], NUMBERS)
+
+
+NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, list, tuple)
 
 
 def operand(array: Any) -> Any:

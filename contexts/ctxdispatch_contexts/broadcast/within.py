@@ -14,14 +14,19 @@ from ctxdispatch.ir.graph import Block, Const, Op, Operand
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
+from ctxdispatch_contexts.broadcast.written_out import over_items
 from ctxdispatch_contexts.forward import Before
 from ctxdispatch_contexts.programs.derived import is_known, objects_spelled_out, spelled_out
+from ctxdispatch_contexts.programs.operands import leaf_class
 
 
 @spelled_out(broadcast)
 def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
     _see_function(op)
     n = len(op.args) - len(op.kwnames)
+    if not op.kwnames and any(_holds_objects(operand_type(a)) for a in op.args[1:]):
+        op.callee = Const(over_items)
+        return True
     options = dict(zip(op.kwnames, op.args[n:], strict=True))
     out = options.pop("out", Const(None))
     fixed = all(isinstance(v, Const) for v in options.values())
@@ -32,6 +37,19 @@ def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
     arrays = [*op.args[1:n], *([out] if stored else [])]
     _make(block, op, op.args[0], arrays, n - 1, {"out": stored, **made})
     return True
+
+
+def _holds_objects(type_: T.Type) -> bool:
+    """A list of what is no number, as far as is known."""
+    return T.cls_of(type_) in (list, tuple) and not _is_numbers(type_)
+
+
+def _is_numbers(type_: T.Type) -> bool:
+    """A number or an array, or lists and tuples of such."""
+    if isinstance(type_, T.TupleOf):
+        return all(map(_is_numbers, type_.items))
+    item = getattr(type_, "item", None)
+    return leaf_class(T.widen(type_)) is not None if item is None else _is_numbers(item)
 
 
 def _see_function(op: Op) -> None:

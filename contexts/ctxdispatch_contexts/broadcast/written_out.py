@@ -30,3 +30,20 @@ def _stored(found: Any, out: Any) -> Any:
     for each, result in zip(out, found) if isinstance(out, tuple) else ((out, found),):
         each[...] = result
     return out
+
+
+def over_items(f: Callable[..., Any], *operands: Any) -> Any:
+    """broadcast(f, *operands) where a list of objects is among them: numbers and vectors beside it are what
+    they are for each of its items."""
+    lengths = [len(a) for a in operands if isinstance(a, (list, tuple)) or np.ndim(a) == 1]
+    results = []
+    for i in range(max(lengths)):
+        args = [_item(a, i) for a in operands]
+        results.append(f(*args))
+    return np.array(results)
+
+
+def _item(operand: Any, i: int) -> Any:
+    if isinstance(operand, (list, tuple)) or np.ndim(operand) == 1:
+        return operand[i] if len(operand) > 1 else operand[0]
+    return operand
