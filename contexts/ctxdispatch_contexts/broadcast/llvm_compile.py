@@ -109,8 +109,20 @@ class _Stored:
             with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
                 file.write(code)
             os.replace(file.name, self.path)
+            _keep_few(self.path.parent)
         except OSError:
             return  # a folder that cannot be written to: compiled again the next time
+
+
+MAX_STORED = 2000
+"""Files of about 10 KB; the oldest go."""
+
+
+def _keep_few(folder: Path) -> None:
+    files = list(folder.glob("*.o"))
+    if len(files) > MAX_STORED:
+        for old in sorted(files, key=lambda path: path.stat().st_mtime)[: len(files) - MAX_STORED // 2]:
+            old.unlink(missing_ok=True)
 
 
 VERSION = (llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)))

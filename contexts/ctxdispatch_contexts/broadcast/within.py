@@ -6,11 +6,13 @@ np.vectorize(f)(x)            kernel_of(f, 1, python=True)(x)
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Block, Const, Op, Operand
+from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
@@ -32,11 +34,25 @@ def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
     fixed = all(isinstance(v, Const) for v in options.values())
     if not n or not fixed or not is_known(op.args[0], prepared) or operand_type(out) is T.Any:
         return False
-    stored = operand_type(out) != T.Known(None)
     made = {name: v.value for name, v in options.items()}  # type: ignore[union-attr]
-    arrays = [*op.args[1:n], *([out] if stored else [])]
-    _make(block, op, op.args[0], arrays, n - 1, {"out": stored, **made})
+    if operand_type(out) == T.Known(None):
+        _make(block, op, op.args[0], op.args[1:n], n - 1, made)
+        return True
+    if T.cls_of(operand_type(out)) is not np.ndarray:
+        return False
+    _store(prepared, block, op, n, made, out)
     return True
+
+
+def _store(prepared: Any, block: Block, op: Op, n: int, made: dict[str, Any], out: Operand) -> None:
+    """out[...] = broadcast(f, x)"""
+    before = Before(block, op)
+    call = Op(op.callee, op.args[:n], [Value()], (), op.pos)
+    block.ops.insert(block.ops.index(op), call)
+    _make(block, call, call.args[0], call.args[1:], n - 1, made)
+    before(operator.setitem, out, Const(Ellipsis), call.result, syntax=True)
+    block.ops.remove(op)
+    substitute(prepared.graph, {op.result: out})
 
 
 def _holds_objects(type_: T.Type) -> bool:
