@@ -82,7 +82,7 @@ COMPARISONS: dict[Any, Formula] = {
 
 FLOATS: dict[Any, Formula] = {
     **{getattr(np, name): f for name, f in FORMULAS.items() if isinstance(getattr(np, name, 0), np.ufunc)},
-    **{SPECIAL[name]: FORMULAS[name] for name in ("erf", "erfc", "expit", "sinc")},
+    **{SPECIAL[name]: FORMULAS[name] for name in ("erf", "erfc", "erfinv", "expit", "i0", "sinc")},
     **COMPARISONS,
     SPECIAL["gamma"]: libm("tgamma"), SPECIAL["lgamma"]: libm("lgamma"), SPECIAL["fma"]: fused,
     np.add: lambda a, b: a + b, np.subtract: lambda a, b: a - b, np.multiply: lambda a, b: a * b,

@@ -38,7 +38,6 @@ from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
 from ctxdispatch_contexts.broadcast.instructions import (
     BY_ARITY,
-    CANONICAL,
     FOLDED,
     OPERATORS,
     SPELLED,
@@ -121,7 +120,7 @@ def _function(op: Op) -> FunctionType | None:
         return None
     if spelled is not None:
         return spelled  # type: ignore[return-value]
-    ours = fn in CANONICAL or fn in vars(primitives).values() or fn in (builtins.getattr,)
+    ours = canonical(fn) is not None or fn in vars(primitives).values() or fn in (builtins.getattr,)
     return fn if isinstance(fn, FunctionType) and not ours else None
 
 

@@ -29,8 +29,5 @@ OF_THE_LARGEST = ("logaddexp", "logaddexp2")
 # Of these the result is NumPy's, bit by bit, which rounds more than once.
 AS_NUMPY = ("remainder", "floor_divide")
 
-# Of these it is relative to the larger of |result| and 1; gamma's to the result.
-LOOPING_BOUNDS = {"gamma": 2e-15, "gammaln": 2e-15, "digamma": 1e-14, "polygamma": 1e-13}
-
-# A call of the C library's for each element, or a loop of its own.
-NOT_VECTORISED = ("fmod", "remainder", "floor_divide", *LOOPING_BOUNDS)
+# A call of the C library's for each element.
+NOT_VECTORISED = ("fmod", "remainder", "floor_divide")

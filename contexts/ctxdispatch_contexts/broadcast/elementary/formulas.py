@@ -21,15 +21,5 @@ FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
-# Compiled functions with loops; polygamma's first argument is an int64.
-LOOPING = ("gamma", "gammaln", "digamma", "polygamma")
-
-
-def looping(name, dtype):
-    from . import gamma  # late: to look for what Numba has cached of it takes as long as all the rest
-
-    return getattr(gamma, name if dtype == DOUBLE else f"{name}_of_single")
-
-
 FAST = {name: getattr(trigonometric, f"{name}_moderate") for name in ("sin", "cos", "tan")}
 FAST_RANGE = {(name, dtype): MODERATE for name in FAST for dtype in (SINGLE, DOUBLE)}
