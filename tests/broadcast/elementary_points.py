@@ -1,15 +1,19 @@
-"""Where elementary functions are looked at, what they are there, and loops that call them."""
+"""Where elementary functions are looked at, what they are there, and kernels of one instruction."""
 
 import functools
+import inspect
 from itertools import product
+from unittest import mock
 
-import numba
 import numpy as np
 from mpmath import mp, mpf
 
-from ctxdispatch_contexts.broadcast import elementary
-from ctxdispatch_contexts.broadcast.elementary.formulas import FORMULAS
-from ctxdispatch_contexts.broadcast.elementary.intrinsics import NUMBA_FLOATS, arity, as_intrinsic
+from ctxdispatch.ir.graph import Const, Graph, Op, Value, positional
+from ctxdispatch_contexts.broadcast import elementary, llvm_backend
+from ctxdispatch_contexts.broadcast.elementary import FORMULAS
+from ctxdispatch_contexts.broadcast.kernel import Kernel, Options
+from ctxdispatch_contexts.broadcast.llvm_instructions import FLOATS
+from ctxdispatch_contexts.broadcast.scalars import set_outputs
 
 mp.prec = 140
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -33,35 +37,44 @@ def exact(name):
     return EXACT.get(name) or getattr(mp, name)
 
 
-@functools.cache
-def loop(name, dtype, fast=False):
-    """The compiled loop, which calls the function for each element of its arrays."""
-    make = elementary.fast_implementation if fast else elementary.implementation
-    return compiled_loop(make(name, dtype), arity(FORMULAS[name]), dtype)
+INSTRUCTIONS = {instruction.__name__: instruction for instruction in FLOATS}
 
 
-def fresh_loop(name, dtype):
-    return compiled_loop(as_intrinsic(FORMULAS[name], dtype), arity(FORMULAS[name]), dtype)
+def arity(name):
+    parameters = inspect.signature(FORMULAS[name]).parameters.values()
+    return sum(each.default is each.empty for each in parameters)
 
 
-def compiled_loop(f, count, dtype):
-    array = NUMBA_FLOATS[dtype][::1]
-    if count == 1:
-        def run(x, out):
-            for i in range(out.size):
-                out[i] = f(x[i])
-    else:
-        def run(x, y, out):
-            for i in range(out.size):
-                out[i] = f(x[i], y[i])
-    return numba.njit([(array,) * (count + 1)], error_model="numpy")(run)
+def fresh_kernel(name, threads=1):
+    """The kernel of that instruction alone."""
+    graph, y = Graph(name, positional(arity(name))), Value("y")
+    graph.entry.ops = [Op(Const(INSTRUCTIONS[name]), list(graph.params), [y], (), None)]
+    set_outputs(graph.entry, [y])
+    return Kernel(graph, [float] * arity(name), False, name, Options(threads=threads))
 
 
-def results(run, arguments, dtype):
+# How a kernel becomes vector code: by LLVM, from a loop over numbers, or as it is written.
+LOOPS, VECTORS = "loops", "vectors"
+kernel = functools.cache(lambda name, form: fresh_kernel(name))
+
+
+def results(name, dtype, arguments, form=LOOPS, run=None):
+    """Of `run`, by default the kernel that is kept for that name and form."""
+    width = llvm_backend.register_bytes() // dtype.itemsize if form == VECTORS else 1
     arguments = [np.ascontiguousarray(a, dtype) for a in arguments]
-    out = np.empty_like(arguments[0])
-    run(*arguments, out)
-    return out
+    with mock.patch.object(llvm_backend, "lanes", lambda lowered: width):
+        return (run or kernel(name, form))(*arguments)
+
+
+def assembly(name, dtype):
+    """Of the loop over numbers."""
+    count, machine = arity(name), llvm_backend.target_machine()
+    with mock.patch.object(llvm_backend, "lanes", lambda lowered: 1):
+        text, _ = llvm_backend.source(kernel(name, LOOPS), (dtype,) * count, "F" * count)
+    module = llvm_backend.llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    llvm_backend.optimise(module, machine)
+    return machine.emit_assembly(module)
 
 
 # Points
@@ -125,11 +138,11 @@ def pairs(name, dtype, count):
 
 
 def arguments(name, dtype, count=250):
-    return (points if arity(FORMULAS[name]) == 1 else pairs)(name, dtype, count)
+    return (points if arity(name) == 1 else pairs)(name, dtype, count)
 
 
 def special_arguments(name):
-    if arity(FORMULAS[name]) == 1:
+    if arity(name) == 1:
         return [SPECIAL]
     return [np.array(column) for column in zip(*product(SPECIAL, SPECIAL))]
 

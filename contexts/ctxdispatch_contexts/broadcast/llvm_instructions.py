@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from ctxdispatch_contexts.broadcast.elementary import values
 from ctxdispatch_contexts.broadcast.elementary.formulas import FAST as FAST_FORMULAS
-from ctxdispatch_contexts.broadcast.elementary.formulas import FAST_RANGE, FORMULAS
+from ctxdispatch_contexts.broadcast.elementary.formulas import FORMULAS
 from ctxdispatch_contexts.broadcast.elementary.values import Value, where
 from ctxdispatch_contexts.broadcast.instructions import SPECIAL
 
@@ -98,10 +98,10 @@ FLOATS: dict[Any, Formula] = {
 }  # fmt: skip
 
 
-FAST: dict[Any, tuple[Formula, float]] = {
-    getattr(np, name): (formula, FAST_RANGE[name, np.dtype(float)]) for name, formula in FAST_FORMULAS.items()
+FAST: dict[Any, Callable[..., tuple[Value, Value]]] = {
+    getattr(np, name): formula for name, formula in FAST_FORMULAS.items()
 }
-"""Cheaper formulas, and up to which absolute value they hold."""
+"""Cheaper formulas, which give the result and whether it holds."""
 
 
 # -- whole numbers -------------------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ DIGAMMA_FROM, ZETA_FROM = 12.0, 14.0
 
 
 def digamma(x: Any) -> Any:
-    """The derivative of log |gamma(x)|, within 1e-14 of the larger of |result| and 1. At 0 the infinity of the
-    side it comes from, NaN at the negative integers and -inf, as scipy.special has it."""
+    """The derivative of log |gamma(x)|, within 1e-14 of the larger of |result| and 1. As scipy.special's, it
+    is the infinity of the side it comes from at 0, and NaN at the negative integers and -inf."""
     y = 1.0 - x if x < 0.0 else x
     total = 0.0
     while y < DIGAMMA_FROM:

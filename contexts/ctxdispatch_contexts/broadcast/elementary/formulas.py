@@ -1,9 +1,6 @@
 """Which function has which formula, by NumPy's names and scipy.special's."""
 
-import numpy as np
-
 from . import bessel, errors, exact, exponentials, inverses, logarithms, powers, sums, trigonometric
-from .reduction import MODERATE
 
 MODULES = {
     exponentials: "exp exp2 expm1 tanh sinh cosh expit",
@@ -19,7 +16,7 @@ MODULES = {
 }
 FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for name in names.split()}
 
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-
-FAST = {name: getattr(trigonometric, f"{name}_moderate") for name in ("sin", "cos", "tan")}
-FAST_RANGE = {(name, dtype): MODERATE for name in FAST for dtype in (SINGLE, DOUBLE)}
+FAST = {
+    name: getattr(module, f"{name}_fast")
+    for module, names in {trigonometric: "sin cos tan", powers: "power"}.items() for name in names.split()
+}
