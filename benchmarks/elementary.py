@@ -24,7 +24,6 @@ from ctxdispatch_contexts.broadcast.scalars import set_outputs
 
 COUNT, ROUNDS = 2048, 100
 INSTRUCTIONS = {f.__name__: f for f in FLOATS}
-NAMES = (*elementary.FORMULAS, "gamma", "lgamma")
 TWO = ("arctan2", "power", "hypot", "logaddexp", "logaddexp2", "copysign", "maximum", "minimum", "fmax",
        "fmin", "fmod", "remainder", "floor_divide")  # fmt: skip
 
@@ -83,7 +82,7 @@ def main(names: Sequence[str]) -> None:
     os.environ.setdefault("CTXDISPATCH_CACHE_DIR", "")
     print(f"{'':21} {'loops':>7} {'vectors':>7} {'NumPy':>7} {'ratio':>7} {'ulp':>5} {'compile':>8}")
     for dtype in (np.dtype(np.float32), np.dtype(np.float64)):
-        for name in names or NAMES:
+        for name in names or elementary.FORMULAS:
             print(row(name, dtype))
 
 

@@ -28,6 +28,7 @@ EXACT = {
     "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
     "erfc": lambda x: mp.erfc(max(min(x, 40), -40)),       # mpmath overflows far out
     "i0": lambda x: mp.besseli(0, x),
+    "lgamma": lambda x: mp.loggamma(x).real,
     "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
     "logaddexp2": lambda x, y: mp.log(mpf(2) ** x + mpf(2) ** y) / mp.log(2),
 }
@@ -84,7 +85,7 @@ SPECIAL = np.array([sign * x for x in SPECIAL for sign in (1, -1)] + [np.nan])
 
 DOMAIN = {"log": (0, np.inf), "log2": (0, np.inf), "log10": (0, np.inf), "sqrt": (0, np.inf),
           "log1p": (-1, np.inf), "arcsin": (-1, 1), "arccos": (-1, 1), "arctanh": (-1, 1), "erfinv": (-1, 1),
-          "arccosh": (1, np.inf)}
+          "arccosh": (1, np.inf), "gamma": (-183, 172), "lgamma": (-1e6, 1e300)}
 FURTHEST = [6381956970095103.0 * 2.0**797]      # the float64 that is nearest to a multiple of pi/2
 BORDERS = {   # where results leave the format, become denormal or integers
     "exp": [-745.2, -708.4, 709.79, -103.98, -87.4, 88.73], "exp2": [-1074.9, -1022.1, 1023.9, -149.9, 127.9],
@@ -164,6 +165,10 @@ def error_at(name, dtype, point, value):
         rounded = dtype.type(float(expected))
     if not np.isfinite(rounded):
         return 0.0 if value == rounded else np.inf
-    scale = max(abs(float(rounded)), *map(abs, point)) if name in elementary.OF_THE_LARGEST else abs(rounded)
+    scale = abs(float(rounded))
+    if name in elementary.OF_THE_LARGEST:
+        scale = max(scale, *map(abs, point))
+    if name in elementary.OF_ONE_AT_LEAST:
+        scale = max(scale, 1.0)
     unit = np.spacing(max(dtype.type(scale), np.finfo(dtype).smallest_subnormal))
     return float(abs(value - expected) / mpf(float(unit)))

@@ -1,6 +1,7 @@
 """Elementary functions: errors within the stated bounds, NumPy's special values, and loops that are
 vectorised."""
 
+import math
 import platform
 import re
 
@@ -89,7 +90,8 @@ def turning(dtype, count):
     edges = np.concatenate([edges, *(np.nextafter(edges, dtype.type(to)) for to in (0, np.inf))])
     largest = np.array([1e30, 3e38 if dtype == SINGLE else 1e300, 1e-30, 0.0, *edges])
     limit = reduction.MODERATE
-    x = np.concatenate([rng.uniform(-limit, limit, count), 3 * rng.normal(size=count), quarter_turns(rng, count),
+    usual = 3 * rng.normal(size=count)
+    x = np.concatenate([rng.uniform(-limit, limit, count), usual, quarter_turns(rng, count),
                         largest, -largest])  # fmt: skip
     return [x.astype(dtype)]
 
@@ -136,6 +138,8 @@ def test_what_is_exact_is_exact():
     assert (results("log10", DOUBLE, [10**k]) == k).all()
     assert (results("power", DOUBLE, [10 + 0 * k, k]) == 10**k).all()
     assert (results("cbrt", DOUBLE, [k**3]) == k).all()
+    assert (results("gamma", DOUBLE, [k + 1]) == [math.factorial(int(n)) for n in k]).all()
+    assert np.isnan(results("gamma", DOUBLE, [-k - 1])).all()
     assert (results("hypot", DOUBLE, [3 * k, 4 * k]) == 5 * k).all()
 
 
@@ -160,6 +164,7 @@ def test_special_values_are_numpys(name, dtype):
 @pytest.mark.parametrize("name, expected", {
     "expit": [np.nan, 1, 0, 0.5, 0.5], "erf": [np.nan, 1, -1, 0.0, -0.0], "erfc": [np.nan, 0, 2, 1, 1],
     "erfinv": [np.nan, np.nan, np.nan, 0.0, -0.0], "i0": [np.nan, np.inf, np.inf, 1, 1],
+    "gamma": [np.nan, np.inf, np.nan, np.inf, -np.inf], "lgamma": [np.nan, np.inf, np.inf, np.inf, np.inf],
 }.items())
 def test_special_values_of_what_numpy_has_not_or_gets_wrong(name, expected, dtype):
     values = results(name, dtype, [[np.nan, np.inf, -np.inf, 0.0, -0.0]])

@@ -10,7 +10,9 @@ All arguments are taken. FAST has formulas that take a half or a third of the ti
 result, and a bool that says whether it is right.
 """
 
-from .bounds import AS_NUMPY, BOUNDS, NOT_VECTORISED, OF_THE_LARGEST
+from .bounds import AS_NUMPY, BOUNDS, NOT_VECTORISED, OF_ONE_AT_LEAST, OF_THE_LARGEST
 from .formulas import FAST, FORMULAS
 
-__all__ = ["AS_NUMPY", "BOUNDS", "FAST", "FORMULAS", "NOT_VECTORISED", "OF_THE_LARGEST"]
+__all__ = [
+    "AS_NUMPY", "BOUNDS", "FAST", "FORMULAS", "NOT_VECTORISED", "OF_ONE_AT_LEAST", "OF_THE_LARGEST",
+]  # fmt: skip

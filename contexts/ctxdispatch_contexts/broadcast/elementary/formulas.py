@@ -1,6 +1,6 @@
 """Which function has which formula, by NumPy's names and scipy.special's."""
 
-from . import bessel, errors, exact, exponentials, inverses, logarithms, powers, sums, trigonometric
+from . import bessel, errors, exact, exponentials, gamma, inverses, logarithms, powers, sums, trigonometric
 
 MODULES = {
     exponentials: "exp exp2 expm1 tanh sinh cosh expit",
@@ -10,6 +10,7 @@ MODULES = {
     powers: "power cbrt hypot",
     errors: "erf erfc erfinv",
     bessel: "i0",
+    gamma: "gamma lgamma",
     sums: "logaddexp logaddexp2",
     exact: "sqrt fabs rint floor ceil trunc copysign maximum minimum fmax fmin fmod remainder floor_divide "
            "sinc",
