@@ -33,5 +33,5 @@ OF_ONE_AT_LEAST = ("lgamma",)
 # Of these the result is NumPy's, bit by bit, which rounds more than once.
 AS_NUMPY = ("remainder", "floor_divide")
 
-# A call of the C library's for each element.
+# A call of the C library's for each element, where the formula of FAST does not hold.
 NOT_VECTORISED = ("fmod", "remainder", "floor_divide")

@@ -17,7 +17,8 @@ MODULES = {
 }
 FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for name in names.split()}
 
+_FAST = {trigonometric: "sin cos tan", powers: "power", exact: "fmod remainder floor_divide"}
 FAST = {
     name: getattr(module, f"{name}_fast")
-    for module, names in {trigonometric: "sin cos tan", powers: "power"}.items() for name in names.split()
+    for module, names in _FAST.items() for name in names.split()
 }

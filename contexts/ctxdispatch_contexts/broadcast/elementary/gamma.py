@@ -7,7 +7,6 @@
 All but S is carried in two floats, so that gamma of a whole number is exact wherever it can be.
 """
 
-import math
 
 from .coefficients import EXPM1, HALF_LOG_TURN, HALF_PI, STIRLING
 from .exponentials import reduced
@@ -69,8 +68,8 @@ def sine_of_half_turns(a):
 
 
 def reflected(negative, a, sine, p, p_low):
-    """Of negative arguments pi p and a sin(pi a), else p and 1: top and bottom, and how much smaller than their
-    quotient that of the exact ones is, as a share of it."""
+    """Of negative arguments pi p and a sin(pi a), else p and 1: as top, bottom, and the share by which their
+    quotient is too large."""
     high, low, _ = HALF_PI[64]
     top, rest = two_product(p, p.like(2.0 * high))
     top_low = muladd(p_low, 2.0 * high, muladd(p, 2.0 * low, rest))
