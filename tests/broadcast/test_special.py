@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import overdub
-from ctxdispatch_contexts.broadcast import BroadcastContext, broadcast
+from ctxdispatch_contexts.broadcast import BroadcastContext, broadcast, interpreter
 from ctxdispatch_contexts.derivatives import special
 
 BACKENDS = ["reference", "compiled"]
@@ -145,3 +145,15 @@ def test_derivatives_of_functions_of_scipy(name, slope, backend):
     x = np.array([0.3, 0.7, 0.95])
     _, (found,) = overdub(BroadcastContext(wrt=(0,), backend=backend), calling(function), x)
     np.testing.assert_allclose(found, slope(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["gamma", "lgamma", "erf", "erfc"])
+def test_the_reference_without_scipy(name):
+    x = np.array([0.0, -0.0, -1.0, -2.5, 0.3, 180.0, np.inf, np.nan])
+    expected = {"gamma": [np.inf, -np.inf, np.nan], "lgamma": [np.inf] * 3}.get(name, [])
+    with np.errstate(all="ignore"):
+        values = interpreter._one_by_one(name)(x)
+    assert same(values[: len(expected)], np.array(expected)).all()
+    for value, t in zip(values[3:5], x[3:5]):
+        assert value == getattr(math, name)(t)
+    assert values[5] == (np.inf if name == "gamma" else getattr(math, name)(180.0)) and np.isnan(values[-1])

@@ -119,12 +119,15 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
 
 
 def _one_by_one(name: str) -> Callable[..., Any]:
+    """The standard library's, which raises at poles and where results are too large."""
     function = getattr(math, name)
 
-    def safe(*args: Any) -> float:
+    def safe(x: float) -> float:
         try:
-            return float(function(*args))
-        except (ValueError, OverflowError):
-            return math.inf if name in ("gamma", "lgamma") and args[0] > 1 else math.nan
+            return float(function(x))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.inf if name == "lgamma" else math.copysign(math.inf, x) if x == 0.0 else math.nan
 
     return np.vectorize(safe, otypes=[float])

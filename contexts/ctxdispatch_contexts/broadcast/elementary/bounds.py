@@ -24,7 +24,8 @@ WORDS = iter(TABLE.split())
 BOUNDS = {(name, np.dtype(dtype)): bound for name, *bounds in zip(WORDS, map(float, WORDS), map(float, WORDS))
           for dtype, bound in zip((np.float32, np.float64), bounds)}
 
-# Their bound is in units in the last place of the largest of |x|, |y| and |result|: that may cancel.
+# Their bound is in units in the last place of the largest of |x|, |y| and |result|: where the exponentials
+# add up to about 1 the result cancels. NumPy's have the same formula, and the same bound.
 OF_THE_LARGEST = ("logaddexp", "logaddexp2")
 
 # Its bound is in units in the last place of the larger of |result| and 1.
