@@ -76,7 +76,7 @@ FLOATS: dict[Any, Formula] = {
 
 
 FAST: dict[Any, Callable[..., tuple[Value, Value]]] = {
-    getattr(np, name): formula for name, formula in FAST_FORMULAS.items()
+    SPECIAL.get(name) or getattr(np, name): formula for name, formula in FAST_FORMULAS.items()
 }
 """Cheaper formulas, which give the result and whether it holds."""
 

@@ -1,6 +1,6 @@
 """Functions whose results are exact, or rounded once: with NumPy's NaN and signed zeros."""
 
-from . import values
+from . import reduction, values
 from .floats import BIAS, INF, MANTISSA, rest_of_product
 from .trigonometric import sin
 from .values import where
@@ -80,7 +80,11 @@ fmod_fast = rest_of_moderate
 remainder_fast, floor_divide_fast = map(by_moderate_rest, (remainder, floor_divide))
 
 
-def sinc(x):
+def sinc(x, reduce=reduction.full):
     """sin(y) / y of y = pi x rounded, as NumPy has it; 1 at 0."""
     y = x * 3.141592653589793
-    return where(x == 0.0, 1.0, sin(y) / y)
+    return where(x == 0.0, 1.0, sin(y, reduce) / y)
+
+
+def sinc_fast(x):
+    return sinc(x, reduction.moderate), fabs(x) <= reduction.MODERATE / 4.0

@@ -17,7 +17,7 @@ MODULES = {
 }
 FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for name in names.split()}
 
-_FAST = {trigonometric: "sin cos tan", powers: "power", exact: "fmod remainder floor_divide"}
+_FAST = {trigonometric: "sin cos tan", powers: "power", exact: "fmod remainder floor_divide sinc"}
 FAST = {
     name: getattr(module, f"{name}_fast")
     for module, names in _FAST.items() for name in names.split()
