@@ -6,6 +6,8 @@ Each row of FITS says: p(t) of the given degrees nearest to f(t) on [low, high],
 weighed with w(t), the share that p has in the function's relative error.
 """
 
+import textwrap
+
 import numpy as np
 from mpmath import mp, mpf
 
@@ -84,6 +86,12 @@ def scaled_erfcx(q):
     return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
+def stirling(u):
+    """z times what Stirling's formula lacks of log(gamma(z)), of u = 1 / z^2."""
+    z = 1 / mp.sqrt(u)
+    return z * (mp.loggamma(z) - (z - mpf(1) / 2) * mp.log(z) + z - mp.log(2 * mp.pi) / 2)
+
+
 # name: (p approximates, low, high, weight, {accuracy: degree}). 32 and 64 are the formats; 24 has float32's
 # accuracy in float64's arithmetic.
 FITS = {
@@ -109,7 +117,9 @@ FITS = {
     mp.sqrt(z)),             {24: 9, 64: 14}),
     "I0_FAR": (lambda u: mp.besseli(0, 1 / u) * mp.exp(-1 / u) / mp.sqrt(u), mpf(1) / 800, mpf(1) / 8,
                lambda u: 1, {24: 6, 64: 22}),
+    "STIRLING": (stirling, TINY, mpf(1) / 9, mp.sqrt, {64: 12}),
 }
+INDENT = {"initial_indent": " " * 8, "subsequent_indent": " " * 8, "break_on_hyphens": False}
 ROUND = {24: float, 32: lambda x: float(np.float32(float(x))), 64: float}
 
 
@@ -132,6 +142,7 @@ PARTS = {
     "HALF_PI": (mp.pi / 2, {24: [22, 22], 64: [53, 53]}),
     "QUARTER_PI": (mp.pi / 4, {32: [21], 64: [50]}),      # exact four times, and three times
     "TWO_THIRDS": (mpf(2) / 3, {64: [53]}),
+    "HALF_LOG_TURN": (mp.log(2 * mp.pi) / 2, {64: [53]}),
 }
 
 
@@ -139,8 +150,7 @@ def show(name, by_accuracy):
     print(f"{name} = {{")
     for accuracy, numbers in by_accuracy.items():
         print(f"    {accuracy}: (")
-        for number in numbers:
-            print(f"        {number!r},")
+        print(textwrap.fill(", ".join(map(repr, numbers)) + ",", 106, **INDENT))
         print("    ),")
     print("}")
 

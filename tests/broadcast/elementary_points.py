@@ -1,15 +1,19 @@
-"""Where elementary functions are looked at, what they are there, and loops that call them."""
+"""Where elementary functions are looked at, what they are there, and kernels of one instruction."""
 
 import functools
+import inspect
 from itertools import product
+from unittest import mock
 
-import numba
 import numpy as np
 from mpmath import mp, mpf
 
-from ctxdispatch_contexts.broadcast import elementary
-from ctxdispatch_contexts.broadcast.elementary.formulas import FORMULAS
-from ctxdispatch_contexts.broadcast.elementary.intrinsics import NUMBA_FLOATS, arity, as_intrinsic
+from ctxdispatch.ir.graph import Const, Graph, Op, Value, positional
+from ctxdispatch_contexts.broadcast import elementary, llvm_backend, llvm_compile
+from ctxdispatch_contexts.broadcast.elementary import FORMULAS
+from ctxdispatch_contexts.broadcast.kernel import Kernel, Options
+from ctxdispatch_contexts.broadcast.llvm_instructions import FLOATS
+from ctxdispatch_contexts.broadcast.scalars import set_outputs
 
 mp.prec = 140
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
@@ -24,6 +28,7 @@ EXACT = {
     "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)),
     "erfc": lambda x: mp.erfc(max(min(x, 40), -40)),       # mpmath overflows far out
     "i0": lambda x: mp.besseli(0, x),
+    "lgamma": lambda x: mp.loggamma(x).real,
     "logaddexp": lambda x, y: mp.log(mp.exp(x) + mp.exp(y)),
     "logaddexp2": lambda x, y: mp.log(mpf(2) ** x + mpf(2) ** y) / mp.log(2),
 }
@@ -33,35 +38,44 @@ def exact(name):
     return EXACT.get(name) or getattr(mp, name)
 
 
-@functools.cache
-def loop(name, dtype, fast=False):
-    """The compiled loop, which calls the function for each element of its arrays."""
-    make = elementary.fast_implementation if fast else elementary.implementation
-    return compiled_loop(make(name, dtype), arity(FORMULAS[name]), dtype)
+INSTRUCTIONS = {instruction.__name__: instruction for instruction in FLOATS}
 
 
-def fresh_loop(name, dtype):
-    return compiled_loop(as_intrinsic(FORMULAS[name], dtype), arity(FORMULAS[name]), dtype)
+def arity(name):
+    parameters = inspect.signature(FORMULAS[name]).parameters.values()
+    return sum(each.default is each.empty for each in parameters)
 
 
-def compiled_loop(f, count, dtype):
-    array = NUMBA_FLOATS[dtype][::1]
-    if count == 1:
-        def run(x, out):
-            for i in range(out.size):
-                out[i] = f(x[i])
-    else:
-        def run(x, y, out):
-            for i in range(out.size):
-                out[i] = f(x[i], y[i])
-    return numba.njit([(array,) * (count + 1)], error_model="numpy")(run)
+def fresh_kernel(name, threads=1):
+    """The kernel of that instruction alone."""
+    graph, y = Graph(name, positional(arity(name))), Value("y")
+    graph.entry.ops = [Op(Const(INSTRUCTIONS[name]), list(graph.params), [y], (), None)]
+    set_outputs(graph.entry, [y])
+    return Kernel(graph, [float] * arity(name), False, name, Options(threads=threads))
 
 
-def results(run, arguments, dtype):
+# How a kernel becomes vector code: by LLVM, from a loop over numbers, or as it is written.
+LOOPS, VECTORS = "loops", "vectors"
+kernel = functools.cache(lambda name, form: fresh_kernel(name))
+
+
+def results(name, dtype, arguments, form=LOOPS, run=None):
+    """Of `run`, by default the kernel that is kept for that name and form."""
+    width = llvm_backend.register_bytes() // dtype.itemsize if form == VECTORS else 1
     arguments = [np.ascontiguousarray(a, dtype) for a in arguments]
-    out = np.empty_like(arguments[0])
-    run(*arguments, out)
-    return out
+    with mock.patch.object(llvm_backend, "lanes", lambda lowered: width):
+        return (run or kernel(name, form))(*arguments)
+
+
+def assembly(name, dtype):
+    """Of the loop over numbers."""
+    count, machine = arity(name), llvm_compile.target_machine()
+    with mock.patch.object(llvm_backend, "lanes", lambda lowered: 1):
+        text, _ = llvm_backend.source(kernel(name, LOOPS), (dtype,) * count, "F" * count)
+    module = llvm_compile.llvm.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    llvm_compile.optimise(module, machine)
+    return machine.emit_assembly(module)
 
 
 # Points
@@ -71,7 +85,7 @@ SPECIAL = np.array([sign * x for x in SPECIAL for sign in (1, -1)] + [np.nan])
 
 DOMAIN = {"log": (0, np.inf), "log2": (0, np.inf), "log10": (0, np.inf), "sqrt": (0, np.inf),
           "log1p": (-1, np.inf), "arcsin": (-1, 1), "arccos": (-1, 1), "arctanh": (-1, 1), "erfinv": (-1, 1),
-          "arccosh": (1, np.inf)}
+          "arccosh": (1, np.inf), "gamma": (-183, 172), "lgamma": (-1e6, np.inf)}
 FURTHEST = [6381956970095103.0 * 2.0**797]      # the float64 that is nearest to a multiple of pi/2
 BORDERS = {   # where results leave the format, become denormal or integers
     "exp": [-745.2, -708.4, 709.79, -103.98, -87.4, 88.73], "exp2": [-1074.9, -1022.1, 1023.9, -149.9, 127.9],
@@ -125,11 +139,11 @@ def pairs(name, dtype, count):
 
 
 def arguments(name, dtype, count=250):
-    return (points if arity(FORMULAS[name]) == 1 else pairs)(name, dtype, count)
+    return (points if arity(name) == 1 else pairs)(name, dtype, count)
 
 
 def special_arguments(name):
-    if arity(FORMULAS[name]) == 1:
+    if arity(name) == 1:
         return [SPECIAL]
     return [np.array(column) for column in zip(*product(SPECIAL, SPECIAL))]
 
@@ -151,6 +165,10 @@ def error_at(name, dtype, point, value):
         rounded = dtype.type(float(expected))
     if not np.isfinite(rounded):
         return 0.0 if value == rounded else np.inf
-    scale = max(abs(float(rounded)), *map(abs, point)) if name in elementary.OF_THE_LARGEST else abs(rounded)
+    scale = abs(float(rounded))
+    if name in elementary.OF_THE_LARGEST:
+        scale = max(scale, *map(abs, point))
+    if name in elementary.OF_ONE_AT_LEAST:
+        scale = max(scale, 1.0)
     unit = np.spacing(max(dtype.type(scale), np.finfo(dtype).smallest_subnormal))
     return float(abs(value - expected) / mpf(float(unit)))

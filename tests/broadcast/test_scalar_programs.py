@@ -141,10 +141,10 @@ def test_programs_compute_what_python_does(f, args):
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (lambda x: [x].append(x), "append"),
+
         (lambda x: print(x), "print"),
         (lambda x: str(x), "str"),
-        (lambda x: x + np.ones(3), "ones"),
+        (lambda x: x + np.ones(3), "is a ndarray"),
         (lambda x: math.factorial(3) * math.comb(int(x), 2), "comb"),
         (lambda x: (x > 0) + (x > 1), "add"),
         (lambda x: int(x) ** int(x), "write float"),

@@ -1,7 +1,7 @@
 """Which back end runs a kernel, and on what.
 
     reference one NumPy operation at a time: `interpreter.py`
-    numba     compiled loops, on threads where that pays: `llvm_backend.py`
+    compiled  LLVM's machine code, on threads where that pays: `llvm_backend.py`
     cuda      where operands are CuPy's: `cuda_backend.py`
 """
 

@@ -76,7 +76,7 @@ _FUNCTIONS = {
             "sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh erf erfc lgamma fabs"
         ).split()},
         "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
-        "arctanh": "atanh", "gamma": "tgamma", "rint": "rint",
+        "arctanh": "atanh", "gamma": "tgamma", "rint": "rint", "erfinv": "erfinv", "i0": "cyl_bessel_i0",
     }.items()
 }  # fmt: skip
 

@@ -13,14 +13,16 @@ from collections.abc import Sequence
 from ctxdispatch.ir.graph import UNREAD, Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions, companion_name
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.dtypes import BOOL, Typing, is_weak
 from ctxdispatch_contexts.broadcast.errors import refuse
-from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, SELECT
+from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, SELECT, Instruction
 from ctxdispatch_contexts.broadcast.scalars import result_of
-from ctxdispatch_contexts.derivatives.table import is_zero
+from ctxdispatch_contexts.derivatives.rows import ROWS
+from ctxdispatch_contexts.derivatives.table import Elementwise, describe, is_zero
 from ctxdispatch_contexts.forward import Shapes, push_row
 from ctxdispatch_contexts.programs.errors import described
-from ctxdispatch_contexts.programs.operands import row_for
+from ctxdispatch_contexts.programs.operands import leaf_class, row_for
 
 FLOAT = T.Exact(float)
 
@@ -90,7 +92,7 @@ def _moved_by(op: Op) -> Sequence[int]:
         return (1, 2)
     if op.fn is CAST or op.fn in CASTS:
         return (0,)
-    row = row_for(op)
+    row = _row(op)
     if row is not None:
         return [i for i, kind in enumerate(row.kinds) if kind != "zero"]
     if is_zero(op.fn):
@@ -98,10 +100,26 @@ def _moved_by(op: Op) -> Sequence[int]:
     raise refuse(op, f"{described(op.fn)} has no derivative in a kernel")
 
 
+def _row(op: Op) -> Elementwise | None:
+    """An instruction that is no ufunc bears the name of its row."""
+    if isinstance(op.fn, Instruction):
+        return describe(op.fn.name) if op.fn.name in ROWS else None
+    return row_for(op)
+
+
+class _Numbers(Shapes):
+    """All tangents have one shape, and are real; a condition may be a factor."""
+
+    def fit(self, run: Companions, tangent: Operand, value: Value, *, whole: bool = True) -> Operand:
+        if leaf_class(operand_type(tangent)) in (bool, int):
+            return run.call(float, tangent, type=FLOAT)
+        return tangent
+
+
 class _Scalars:
     """The algebra of tangents of single numbers."""
 
-    shapes = Shapes(block=False)
+    shapes = _Numbers(block=False)
 
     def op(self, run: Companions, op: Op) -> None:
         run.emit(op)
@@ -115,7 +133,7 @@ class _Scalars:
             companion = run.of(op.args[0])
             run.put(result, Const(0.0) if companion is None else companion)
         else:
-            row = row_for(op)
+            row = _row(op)
             assert row is not None
             push_row(self.shapes, run, op, row)
 

@@ -12,12 +12,16 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.rows import ROWS
 from ctxdispatch_contexts.derivatives.table import elementwise
@@ -25,8 +29,8 @@ from ctxdispatch_contexts.programs.operands import INPLACE
 
 
 @dataclass(frozen=True)
-class Instruction:
-    """`name` of what NumPy has no ufunc for; `evaluate` is its meaning on arrays of one dtype."""
+class Instruction(PureFunction):
+    """`name` of what NumPy has no ufunc for."""
 
     name: str
     arity: int
@@ -35,6 +39,9 @@ class Instruction:
         return self.name
 
     __name__ = property(lambda self: self.name)  # type: ignore[assignment]
+
+    def result_type(self, args: Any) -> T.Type:
+        return T.Any
 
 
 SELECT = Instruction("select", 3)
@@ -50,7 +57,7 @@ SPECIAL = {
     name: Instruction(name, arity)
     for name, arity in {
         "erf": 1, "erfc": 1, "gamma": 1, "lgamma": 1, "digamma": 1, "polygamma": 2, "sinc": 1, "expit": 1,
-        "fma": 3,
+        "erfinv": 1, "i0": 1, "fma": 3,
     }.items()
 }  # fmt: skip
 """Functions of floats; `polygamma` has a whole number first."""
@@ -97,7 +104,7 @@ CANONICAL: dict[Any, Any] = {
     ).split()},
     **_same({"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}, math),
     np.where: SELECT,
-    **_same({"expit": SPECIAL["expit"]}, namespaces),
+    np.i0: SPECIAL["i0"],
     namespaces.div: np.divide,
     namespaces.where: SELECT,
 }  # fmt: skip
@@ -129,6 +136,23 @@ OPERATORS = {
 """Arithmetic is written with Python's operators in scalar programs, for passes know these."""
 
 
+SCIPY: dict[str, Any] = {
+    **{name: SPECIAL[name] for name in "erf erfc erfinv expit gamma i0 digamma polygamma".split()},
+    "gammaln": SPECIAL["lgamma"], "psi": SPECIAL["digamma"],
+    **{name: getattr(np, name) for name in "cbrt exp2 expm1 log1p".split()},
+}  # fmt: skip
+"""Names in scipy.special -> instruction."""
+
+
+def _of_scipy(callee: Any) -> Any:
+    """SciPy is not imported for that: where it has not been, there is no callee of it."""
+    module = sys.modules.get("scipy.special")
+    if module is None or not isinstance(callee, (np.ufunc, FunctionType)):
+        return None
+    name = callee.__name__
+    return SCIPY.get(name) if getattr(module, name, None) is callee else None
+
+
 def canonical(callee: Any) -> Any:
     """What stands for `callee` in scalar programs, None where nothing does."""
     found = instruction(callee)
@@ -140,7 +164,7 @@ def instruction(callee: Any) -> Any:
     try:
         if callee in CASTS or callee in ROUNDING:
             return callee
-        return callee if isinstance(callee, Instruction) else CANONICAL.get(callee)
+        return callee if isinstance(callee, Instruction) else CANONICAL.get(callee) or _of_scipy(callee)
     except TypeError:
         return None
 

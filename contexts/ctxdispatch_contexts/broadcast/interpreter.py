@@ -17,7 +17,6 @@ from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Edge, Jump, Op, Operand, Value
 from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.lowering import Lowered
-from ctxdispatch_contexts.derivatives.special import digamma, polygamma
 
 Array = Any
 
@@ -97,8 +96,8 @@ def special(name: str) -> Callable[..., Any]:
         return _expit
     if name == "fma":
         return _fma
-    if name == "sinc":
-        return np.sinc
+    if name in ("sinc", "i0"):
+        return getattr(np, name)  # type: ignore[no-any-return]
     try:
         from scipy import special as scipy_special
     except ImportError:
@@ -120,13 +119,15 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
 
 
 def _one_by_one(name: str) -> Callable[..., Any]:
-    functions: dict[str, Any] = {"digamma": digamma, "polygamma": polygamma}
-    function = functions.get(name) or getattr(math, name)
+    """The standard library's, which raises at poles and where results are too large."""
+    function = getattr(math, name)
 
-    def safe(*args: Any) -> float:
+    def safe(x: float) -> float:
         try:
-            return float(function(*args))
-        except (ValueError, OverflowError):
-            return math.inf if name in ("gamma", "lgamma") and args[0] > 1 else math.nan
+            return float(function(x))
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.inf if name == "lgamma" else math.copysign(math.inf, x) if x == 0.0 else math.nan
 
     return np.vectorize(safe, otypes=[float])

@@ -186,7 +186,7 @@ def lanes(lowered: Lowered) -> int:
     """How many elements are computed at once: as many of the widest numbers as a register holds, of programs
     with loops, and where a cheaper formula holds for usual numbers (`FAST`). Of others LLVM knows best."""
     ops = [op for _, op in lowered.graph.ops()]
-    if len(lowered.graph.blocks) == 1 and not any(op.fn in FAST for op in ops):
+    if len(lowered.graph.blocks) == 1 and not any(op.fn in FAST and op.result.type.kind == "f" for op in ops):
         return 1
     return max(1, register_bytes() // max(op.result.type.itemsize for op in ops))
 

@@ -17,38 +17,13 @@ from llvmlite import ir
 
 from ctxdispatch_contexts.broadcast.elementary import values
 from ctxdispatch_contexts.broadcast.elementary.formulas import FAST as FAST_FORMULAS
-from ctxdispatch_contexts.broadcast.elementary.formulas import FAST_RANGE, FORMULAS
+from ctxdispatch_contexts.broadcast.elementary.formulas import FORMULAS
 from ctxdispatch_contexts.broadcast.elementary.values import Value, where
 from ctxdispatch_contexts.broadcast.instructions import SPECIAL
 
 Formula = Callable[..., Value]
 
 BIT = ir.IntType(1)
-
-
-def libm(name: str) -> Formula:
-    """A call of the C library's, one element at a time."""
-
-    def formula(*args: Value) -> Value:
-        builder, width = args[0].builder, args[0].width
-        wide = [a.double() for a in args]
-        double = ir.DoubleType()
-        function = values.declared(builder.module, name, double, [double] * len(args))
-        found = Value(builder, _by_lane(builder, function, [a.ir for a in wide]))
-        return found if width == 64 else found.single()
-
-    return formula
-
-
-def _by_lane(builder: Any, function: Any, args: list[Any]) -> Any:
-    kind = args[0].type
-    if not isinstance(kind, ir.VectorType):
-        return builder.call(function, args)
-    found = ir.Constant(kind, ir.Undefined)
-    for lane in (values.INTS[32](i) for i in range(kind.count)):
-        one = builder.call(function, [builder.extract_element(a, lane) for a in args])
-        found = builder.insert_element(found, one, lane)
-    return found
 
 
 def fused(a: Value, b: Value, c: Value) -> Value:
@@ -80,11 +55,13 @@ COMPARISONS: dict[Any, Formula] = {
     np.greater_equal: lambda a, b: a >= b, np.equal: lambda a, b: a == b, np.not_equal: lambda a, b: a != b,
 }  # fmt: skip
 
+_OF_FORMULAS = "erf erfc erfinv expit gamma i0 lgamma sinc".split()
+
 FLOATS: dict[Any, Formula] = {
     **{getattr(np, name): f for name, f in FORMULAS.items() if isinstance(getattr(np, name, 0), np.ufunc)},
-    **{SPECIAL[name]: FORMULAS[name] for name in ("erf", "erfc", "expit", "sinc")},
+    **{SPECIAL[name]: FORMULAS[name] for name in _OF_FORMULAS},
     **COMPARISONS,
-    SPECIAL["gamma"]: libm("tgamma"), SPECIAL["lgamma"]: libm("lgamma"), SPECIAL["fma"]: fused,
+    SPECIAL["fma"]: fused,
     np.add: lambda a, b: a + b, np.subtract: lambda a, b: a - b, np.multiply: lambda a, b: a * b,
     np.divide: lambda a, b: a / b, np.negative: lambda x: -x, np.positive: lambda x: x,
     np.absolute: values.fabs, np.square: square, np.reciprocal: lambda x: x.like(1.0) / x,
@@ -98,10 +75,10 @@ FLOATS: dict[Any, Formula] = {
 }  # fmt: skip
 
 
-FAST: dict[Any, tuple[Formula, float]] = {
-    getattr(np, name): (formula, FAST_RANGE[name, np.dtype(float)]) for name, formula in FAST_FORMULAS.items()
+FAST: dict[Any, Callable[..., tuple[Value, Value]]] = {
+    SPECIAL.get(name) or getattr(np, name): formula for name, formula in FAST_FORMULAS.items()
 }
-"""Cheaper formulas, and up to which absolute value they hold."""
+"""Cheaper formulas, which give the result and whether it holds."""
 
 
 # -- whole numbers -------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from llvmlite import ir
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Const, Jump, Op, Operand
 from ctxdispatch.ir.graph import Value as Name
-from ctxdispatch_contexts.broadcast.elementary.values import Value, constant, declared, fabs, mangled
+from ctxdispatch_contexts.broadcast.elementary.values import Value, constant, declared, mangled
 from ctxdispatch_contexts.broadcast.errors import refuse
 from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.layout import COLUMN, FULL, ONE, ROW
@@ -292,7 +292,7 @@ class _Program:
             return self._of_halves(op, args)
         if kind == "f" and op.fn in FLOATS:
             operands = [Value(self.build, a) for a in args]
-            return self._fast(op.fn, operands[0]) if self._has_fast(op.fn) else FLOATS[op.fn](*operands).ir
+            return self._fast(op.fn, operands) if self._has_fast(op.fn) else FLOATS[op.fn](*operands).ir
         if kind == "b":
             return self._of_bools(op, args)
         if kind in "iu":
@@ -309,19 +309,17 @@ class _Program:
     def _has_fast(self, fn: Any) -> bool:
         return fn in FAST and self.lanes > 1
 
-    def _fast(self, fn: Any, x: Value) -> Any:
-        """By the cheaper formula, where it holds for all lanes."""
-        formula, limit = FAST[fn]
+    def _fast(self, fn: Any, operands: Sequence[Value]) -> Any:
+        """By the cheaper formula; again by the other, where it does not hold for all lanes."""
         build = self.build
-        beyond = any_of(build, (fabs(x) > limit).ir, self.lanes)
-        found = []
-        with build.if_else(beyond, likely=False) as (slowly, fast):
-            for place, one in ((slowly, FLOATS[fn]), (fast, formula)):
-                with place:
-                    found.append((one(x).ir, build.block))
-        result = build.phi(x.ir.type)
-        for value, block in found:
-            result.add_incoming(value, block)
+        fast, holds = FAST[fn](*operands)
+        before = build.block
+        with build.if_then(any_of(build, (~holds).ir, self.lanes), likely=False):
+            slow = FLOATS[fn](*operands)
+            after = build.block
+        result = build.phi(fast.ir.type)
+        result.add_incoming(fast.ir, before)
+        result.add_incoming(slow.ir, after)
         return result
 
     def _of_bools(self, op: Op, args: Sequence[Any]) -> Any:

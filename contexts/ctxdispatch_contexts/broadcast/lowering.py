@@ -22,6 +22,7 @@ from ctxdispatch_contexts.broadcast.dtypes import DType, Typing, signature, stor
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, ROUNDING, instruction
 from ctxdispatch_contexts.broadcast.scalars import result_of
+from ctxdispatch_contexts.broadcast.special import write_out
 
 MAX_FACTORS = 4
 """x ** n is a product up to this n."""
@@ -39,6 +40,7 @@ class Lowered:
 def lower(graph: Graph, types: Sequence[DType]) -> Lowered:
     """A copy of `graph` for operands of these types (np.dtype, or int and float for numbers of Python's)."""
     graph = clone(graph)
+    write_out(graph, types)
     expand_powers(graph)
     end, result = result_of(graph)
     end.ops.remove(result)
@@ -145,6 +147,3 @@ def _expanded(op: Op) -> list[Op]:
     if n == 4:
         ops.append(Op(Const(np.multiply), [square, square], op.results, (), op.pos))
     return ops
-
-
-

@@ -15,6 +15,7 @@ import builtins
 import operator
 from collections.abc import Iterator, Sequence
 from types import FunctionType
+from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
@@ -38,7 +39,6 @@ from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
 from ctxdispatch_contexts.broadcast.instructions import (
     BY_ARITY,
-    CANONICAL,
     FOLDED,
     OPERATORS,
     SPELLED,
@@ -55,9 +55,10 @@ MAX_OPS = 20_000
 
 def to_scalars(graph: Graph, assume: Assume) -> None:
     """Rewrite `graph` in place. `assume(guard)` is told what that takes for granted."""
+    within: dict[Op, tuple[Any, ...]] = {}
     while (
         resolve_names(graph, assume)
-        or _inline_all(graph, assume)
+        or _inline_all(graph, assume, within)
         or _explode(graph)
         or fold_literals(graph)
         or unroll_loops(graph)
@@ -72,7 +73,8 @@ def to_scalars(graph: Graph, assume: Assume) -> None:
 # -- inlined -------------------------------------------------------------------------------------------------
 
 
-def _inline_all(graph: Graph, assume: Assume) -> bool:
+def _inline_all(graph: Graph, assume: Assume, within: dict[Op, tuple[Any, ...]]) -> bool:
+    """`within`: the codes of the functions that an op came from."""
     changed = False
     makers = {r: op for _, op in graph.ops() for r in op.results}
     for block in list(graph.blocks):
@@ -80,7 +82,7 @@ def _inline_all(graph: Graph, assume: Assume) -> bool:
         for op in list(block.ops):
             changed |= _fold_left(at, op, makers)
             function = _function(op)
-            rest = None if function is None else _inline(graph, at, op, function, assume)
+            rest = None if function is None else _inline(graph, at, op, function, assume, within)
             if rest is not None:
                 changed, at = True, rest
     return changed
@@ -121,7 +123,7 @@ def _function(op: Op) -> FunctionType | None:
         return None
     if spelled is not None:
         return spelled  # type: ignore[return-value]
-    ours = fn in CANONICAL or fn in vars(primitives).values() or fn in (builtins.getattr,)
+    ours = canonical(fn) is not None or fn in vars(primitives).values() or fn in (builtins.getattr,)
     return fn if isinstance(fn, FunctionType) and not ours and not is_of_library(fn) else None
 
 
@@ -132,13 +134,14 @@ def is_of_library(fn: object) -> bool:
 
 
 def _inline(
-    graph: Graph, block: Block, op: Op, function: FunctionType, assume: Assume
-) -> Block | None:
+    graph: Graph, block: Block, op: Op, function: FunctionType, assume: Assume,
+    within: dict[Op, tuple[Any, ...]],
+) -> Block | None:  # fmt: skip
+    chain = within.get(op, ())
+    if function.__code__ in chain:
+        raise refuse(op, f"{described(op.fn)} calls itself; a kernel has no recursion: write it as a loop")
     if sum(len(b.ops) for b in graph.blocks) > MAX_OPS:
-        raise refuse(
-            op, f"{described(op.fn)} calls itself, or the kernel is too large; a kernel has no recursion: "
-            "write it as a loop"
-        )  # fmt: skip
+        raise refuse(op, f"with {described(op.fn)} the kernel is too large; call it before or after")
     try:
         callee = clone(lifted(function))
         emit = emit_before(block, op)
@@ -153,6 +156,8 @@ def _inline(
     index = next(i for i, other in enumerate(block.ops) if other is op)
     cells: list[Operand] = [Const(c) for c in function.__closure__ or ()]
     blocks, rest = inline_call(graph, block, index, callee, args, cells)
+    for inlined in blocks:
+        within.update(dict.fromkeys(inlined.ops, (*chain, function.__code__)))
     if function in SPELLED.values() or function in BY_ARITY.values():
         for inlined in blocks:
             for inner in inlined.ops:

@@ -100,8 +100,13 @@ ROWS = {
     "lgamma": row("x", "digamma(x)"),
     "digamma": row("x", "polygamma(1, x)"),
     "polygamma": row("n x", "0", "polygamma(n + 1, x)"),
+    "expit": row("x", "y * (1.0 - y)"),
+    "erfinv": row("x", "0.886226925452758 * exp(y * y)"),
 }  # fmt: skip
 
+
+WITHOUT_CALLEES = frozenset({"expit", "erfinv"})
+"""Rows of instructions of kernels: the functions are scipy.special's, which need not be there."""
 
 PIECEWISE_CONSTANT = frozenset("unit share where isnan rint floor sign copysign".split())
 """Functions whose own derivative is zero: a partial made of these alone varies with nothing."""

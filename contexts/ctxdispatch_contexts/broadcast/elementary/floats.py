@@ -78,6 +78,14 @@ def two_product(a, b):
     return product, rest + a_low * b_low
 
 
+def rest_of_product(c, a, b):
+    """c - a b, rounded once where the difference is small."""
+    if values.HAS_FMA:
+        return llvm_call("fma", -a, b, c)
+    product, lost = two_product(a, b)
+    return (c - product) - lost
+
+
 def in_double(formula):
     """The formula in float64's arithmetic, whatever the arguments are: rounded once more to float32."""
     @functools.wraps(formula)

@@ -1,9 +1,6 @@
 """Which function has which formula, by NumPy's names and scipy.special's."""
 
-import numpy as np
-
-from . import bessel, errors, exact, exponentials, inverses, logarithms, powers, sums, trigonometric
-from .reduction import MODERATE
+from . import bessel, errors, exact, exponentials, gamma, inverses, logarithms, powers, sums, trigonometric
 
 MODULES = {
     exponentials: "exp exp2 expm1 tanh sinh cosh expit",
@@ -13,23 +10,15 @@ MODULES = {
     powers: "power cbrt hypot",
     errors: "erf erfc erfinv",
     bessel: "i0",
+    gamma: "gamma lgamma",
     sums: "logaddexp logaddexp2",
     exact: "sqrt fabs rint floor ceil trunc copysign maximum minimum fmax fmin fmod remainder floor_divide "
            "sinc",
 }
 FORMULAS = {name: getattr(module, name) for module, names in MODULES.items() for name in names.split()}
 
-SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-
-# Compiled functions with loops; polygamma's first argument is an int64.
-LOOPING = ("gamma", "gammaln", "digamma", "polygamma")
-
-
-def looping(name, dtype):
-    from . import gamma  # late: to look for what Numba has cached of it takes as long as all the rest
-
-    return getattr(gamma, name if dtype == DOUBLE else f"{name}_of_single")
-
-
-FAST = {name: getattr(trigonometric, f"{name}_moderate") for name in ("sin", "cos", "tan")}
-FAST_RANGE = {(name, dtype): MODERATE for name in FAST for dtype in (SINGLE, DOUBLE)}
+_FAST = {trigonometric: "sin cos tan", powers: "power", exact: "fmod remainder floor_divide sinc"}
+FAST = {
+    name: getattr(module, f"{name}_fast")
+    for module, names in _FAST.items() for name in names.split()
+}

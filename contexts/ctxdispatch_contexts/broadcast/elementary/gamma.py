@@ -1,117 +1,113 @@
-"""The gamma function and its logarithmic derivatives, with scipy.special's meaning: one element at a time.
+"""The gamma function and the logarithm of its absolute value, in float64's arithmetic.
 
-Euler and Maclaurin's sum, from an argument that recurrence has made large enough; negative ones are
-reflected.
+    gamma(a) = gamma(z) / p        z = a + 3 at most, 3 <= z, and p = a (a + 1) .. (z - 1)
+    log(gamma(z)) = (z - 1/2) log(z) - z + log(2 pi) / 2 + S(1 / z^2) / z       Stirling's formula
+    gamma(-a) = -pi / (a sin(pi a) gamma(a))
+
+All but S is carried in two floats, so that gamma of a whole number is exact wherever it can be.
 """
 
-import math
 
-import numpy as np
-from numba import njit
+from .coefficients import EXPM1, HALF_LOG_TURN, HALF_PI, STIRLING
+from .exponentials import reduced
+from .floats import INF, NAN, fast_two_sum, in_double, normalised, scaled, two_product, two_sum
+from .powers import log_in_two
+from .reduction import within_turn
+from .trigonometric import sine_of_turns
+from .values import fabs, in_pairs, muladd, rint, where
 
-compiled = njit(error_model="numpy", cache=True, nogil=True)
-
-# B(2k) / (2k) for digamma's series, and B(2k) / (2k)! for zeta's
-BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798,
-             -174611 / 330)
-DIGAMMA = np.array([b / (2 * k) for k, b in enumerate(BERNOULLI, 1)])
-ZETA = np.array([b / math.factorial(2 * k) for k, b in enumerate(BERNOULLI, 1)])
-DIGAMMA_FROM, ZETA_FROM = 12.0, 14.0
+FROM = 3
+PAST = 200.0           # gamma(200) is above every float64, and gamma(-200.5) below
+TINY = 2.0**-60        # below it gamma(x) is 1 / x
+LARGEST = 2.55e305     # log(gamma) of what is above it overflows
 
 
-@compiled
+def raised(a):
+    """z and p, both as sums of two floats."""
+    z, z_low, p, p_low = a, a.like(0.0), a.like(1.0), a.like(0.0)
+    for k in range(FROM):
+        factor, lost = more_by(a, k)
+        below = factor < float(FROM)
+        factor, lost = where(below, factor, 1.0), where(below, lost, 0.0)
+        carried = muladd(p, lost, p_low * factor)
+        p, rest = two_product(p, factor)
+        p_low = carried + rest
+        following, lost = more_by(a, k + 1)
+        z, z_low = where(below, following, z), where(below, lost, z_low)
+    return z, z_low, p, p_low
+
+
+def more_by(a, k):
+    """a + k, of a >= 0, and what rounding took."""
+    total = a + float(k)
+    return total, a - (total - float(k))
+
+
+def log_gamma(z, z_low):
+    """Of z >= FROM, as a sum of two floats."""
+    high, low = log_in_two(z)
+    inverse = 1.0 / z
+    half_less = z - 0.5
+    total, lost = two_product(half_less, high)
+    lost = muladd(half_less, low, lost)
+    total, less = two_sum(total, -z)
+    total, more = two_sum(total, z.like(HALF_LOG_TURN[64][0]))
+    series = muladd(in_pairs(STIRLING, inverse * inverse), inverse, HALF_LOG_TURN[64][1])
+    slope = muladd(inverse, -0.5, high)
+    return fast_two_sum(total, series + (muladd(z_low, slope, lost) + (less + more)))
+
+
+def sine_of_half_turns(a):
+    """sin(pi a)"""
+    turns = within_turn(a + a)
+    n = rint(turns)
+    f = turns - n
+    high, low, _ = HALF_PI[64]
+    r, rest = two_product(f, f.like(high))
+    return sine_of_turns(n, r, muladd(f, low, rest), 64)
+
+
+def reflected(negative, a, sine, p, p_low):
+    """Of negative arguments pi p and a sin(pi a), else p and 1: as top, bottom, and the share by which their
+    quotient is too large."""
+    high, low, _ = HALF_PI[64]
+    top, rest = two_product(p, p.like(2.0 * high))
+    top_low = muladd(p_low, 2.0 * high, muladd(p, 2.0 * low, rest))
+    bottom, bottom_low = two_product(a, sine)
+    top, top_low = where(negative, top, p), where(negative, top_low, p_low)
+    bottom, bottom_low = where(negative, bottom, 1.0), where(negative, bottom_low, 0.0)
+    return top, bottom, (bottom_low * top - top_low * bottom) / (top * bottom)
+
+
+@in_double
 def gamma(x):
-    """inf of 0's sign at 0, NaN at the negative integers."""
-    return math.gamma(x)
+    """The infinity of 0's sign at 0, NaN at the negative whole numbers and at -inf."""
+    a = fabs(x)
+    whole, tiny = rint(a) == a, a < TINY
+    negative = (x < 0.0) & ~tiny
+    sine, a = sine_of_half_turns(a), where(a > PAST, PAST, a)
+    z, z_low, p, p_low = raised(a)
+    log, lost = log_gamma(z, z_low)
+    top, bottom, less = reflected(negative, a, sine, p, p_low)
+    n, r = reduced(log)
+    r = r + (lost + less)
+    e = muladd(r * r, in_pairs(EXPM1, r), r) + 1.0
+    top, bottom = where(negative, -top, e), where(negative, bottom * e, top)
+    n = where(tiny, 0.0, where(negative, -n, n))
+    result = scaled(where(tiny, 1.0, top) / where(tiny, x, bottom), n)
+    return where(negative & whole, NAN, result)
 
 
-@compiled
-def gammaln(x):
-    """log |gamma(x)|; inf at 0 and the negative integers, -inf at -inf."""
-    return x if x == -np.inf else math.lgamma(x)
-
-
-@compiled
-def digamma_of_positive(x):
-    total = 0.0
-    while x < DIGAMMA_FROM:
-        total -= 1.0 / x
-        x += 1.0
-    inverse = 1.0 / (x * x)
-    series = 0.0
-    for k in range(len(DIGAMMA) - 1, -1, -1):
-        series = (series + DIGAMMA[k]) * inverse
-    return total + (math.log(x) - 0.5 / x - series)
-
-
-@compiled
-def digamma(x):
-    """The infinity of the side it comes from at 0, NaN at the negative integers."""
-    if x > 0.0:
-        return digamma_of_positive(x)
-    if x == 0.0:
-        return math.copysign(np.inf, -x)
-    fraction = x - math.floor(x)
-    if x == -np.inf or fraction == 0.0:
-        return np.nan
-    return digamma_of_positive(1.0 - x) - math.pi / math.tan(math.pi * (x - np.rint(x)))
-
-
-@compiled
-def zeta_of_positive(s, q):
-    """Hurwitz's: the sum of (q + k)**-s, of s >= 2 and q > 0."""
-    if q == np.inf:
-        return 0.0
-    total = 0.0
-    while q < ZETA_FROM + 0.5 * s:
-        total += q**-s
-        q += 1.0
-    power, inverse = q**-s, 1.0 / (q * q)
-    factor, series = s / q, 0.0
-    for k in range(len(ZETA)):
-        series += ZETA[k] * factor
-        factor *= (s + 2.0 * k + 1.0) * (s + 2.0 * k + 2.0) * inverse
-    return total + power * (q / (s - 1.0) + 0.5 + series)
-
-
-@compiled
-def zeta(s, x):
-    """Of negative x: the terms below 0 are those of a finite sum of positive ones, with a sign."""
-    if x > 0.0:
-        return zeta_of_positive(s, x)
-    above = x - math.floor(x)
-    if above == 0.0 or x == -np.inf:
-        return np.inf
-    below = zeta_of_positive(s, math.ceil(x) - x) - zeta_of_positive(s, 1.0 - x)
-    return zeta_of_positive(s, above) + (below if s % 2.0 == 0.0 else -below)
-
-
-@compiled
-def polygamma(n, x):
-    """The n-th derivative of digamma; an infinity at 0 and the negative integers."""
-    if n == 0:
-        return digamma(x)
-    sign = 1.0 if n % 2 else -1.0
-    return sign * math.gamma(n + 1.0) * zeta(n + 1.0, x)
-
-
-# Of float32, by way of float64. One by one: a closure over a compiled function has no place in Numba's cache.
-
-@compiled
-def gamma_of_single(x):
-    return np.float32(gamma(np.float64(x)))
-
-
-@compiled
-def gammaln_of_single(x):
-    return np.float32(gammaln(np.float64(x)))
-
-
-@compiled
-def digamma_of_single(x):
-    return np.float32(digamma(np.float64(x)))
-
-
-@compiled
-def polygamma_of_single(n, x):
-    return np.float32(polygamma(n, np.float64(x)))
+@in_double
+def lgamma(x):
+    """log |gamma(x)|: inf at 0, at the negative whole numbers and at either infinity."""
+    a = fabs(x)
+    negative = (x < 0.0) & (a >= TINY)
+    z, z_low, p, p_low = raised(a)
+    log, lost = log_gamma(z, z_low)
+    top, bottom, less = reflected(negative, a, sine_of_half_turns(a), p, p_low)
+    high, low = log_in_two(*normalised(fabs(top / bottom)))
+    result, rest = two_sum(log, -high)
+    result = result + (rest + (lost - low + less))
+    pole = (a == 0.0) | (a > LARGEST) | (negative & (rint(a) == a))
+    return where(pole, INF, where(negative, -result, result))

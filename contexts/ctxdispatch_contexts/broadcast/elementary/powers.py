@@ -5,47 +5,46 @@ from .coefficients import ATANH_POWER, ATANH_SQUARE, CBRT, EXPM1, LN2, TWO_THIRD
 from .floats import (
     INF,
     NAN,
+    SMALLEST_NORMAL,
     fast_two_sum,
     mantissa_and_exponent,
     normalised,
     power_of_two,
+    rest_of_product,
     scaled,
     shifter,
     to_width,
     two_product,
-    two_sum,
 )
-from .values import clamp, copysign, fabs, is_nan, muladd, polynomial, sqrt, trunc, where
+from .values import clamp, copysign, fabs, in_pairs, is_nan, muladd, polynomial, sqrt, trunc, where
 
+MODERATE = {32: 86.0, 64: 700.0}    # a power is normal, where its logarithm is below it
 EXPONENTS = 2.0**66        # a larger y gives what this one gives: 0, 1 or inf
 CBRT_LIFT = {32: 24, 64: 54}
 THIRDS = {-1: 0.7937005259840998, 1: 1.2599210498948732}      # 2**(k/3)
 
 
 def atanh_quotient(f):
-    """f / (f + 2) as a sum of two floats."""
-    bottom, lost = fast_two_sum(f.like(2.0), f)
-    inverse = 1.0 / bottom
+    """f / (f + 2) as a sum of two floats. 2 s is near f, so that f - 2 s is exact."""
+    inverse = 1.0 / (f + 2.0)
     s = f * inverse
-    product, rest = two_product(s, bottom)
-    return s, ((f - product) - rest - s * lost) * inverse
+    return s, rest_of_product(f - (s + s), s, f) * inverse
 
 
-def log_in_two(x):
+def log_in_two(x, lifted=None):
     """log(x) as a sum of two floats, with about 65 bits: 2 atanh(s) = s (2 + z (2/3 + z P(z))), z = s^2."""
-    x, lifted = normalised(x)
     m, k = mantissa_and_exponent(x)
-    k = k + lifted
+    k = k if lifted is None else k + lifted
     s, s_low = atanh_quotient(m - 1.0)
     z, z_low = two_product(s, s)
-    z_low = muladd(2.0 * s, s_low, z_low)
-    c, c_low = fast_two_sum(x.like(TWO_THIRDS[64][0]), z * polynomial(ATANH_POWER, z))
+    z_low = muladd(s + s, s_low, z_low)
+    c, c_low = fast_two_sum(x.like(TWO_THIRDS[64][0]), z * in_pairs(ATANH_POWER, z))
     p, p_low = two_product(z, c)
     p_low = p_low + muladd(z, c_low + TWO_THIRDS[64][1], z_low * c)
     p, lost = fast_two_sum(x.like(2.0), p)
     high, low = two_product(s, p)
     low = low + muladd(s, lost + p_low, s_low * p)
-    total, rest = two_sum(k * LN2[64][0], high)
+    total, rest = fast_two_sum(k * LN2[64][0], high)      # of k = 0 the sum is exact
     return total, rest + muladd(k, LN2[64][1], low)
 
 
@@ -59,7 +58,7 @@ def log_of_single(x):
 
 def magnitude(x, y):
     """x**y of finite x > 0."""
-    high, low = log_in_two(x)
+    high, low = log_in_two(*normalised(x))
     t, lost = two_product(y, high)
     lost = muladd(y, low, lost)
     n, r = exponentials.reduced(clamp(t, -800.0, 800.0))
@@ -70,6 +69,29 @@ def magnitude(x, y):
 def magnitude_of_single(x, y):
     n, r = exponentials.reduced(clamp(y * log_of_single(x), -200.0, 200.0))
     return power_of_two(n) * (muladd(r * r, polynomial(EXPM1, r, 24), r) + 1.0)
+
+
+def power_fast(x, y):
+    """Of a positive normal number with a normal result."""
+    t, result = (exp_of_log_single if x.width == 32 else exp_of_log)(x.double(), y.double())
+    holds = (x >= SMALLEST_NORMAL[x.width]) & (x < INF) & (fabs(t) < MODERATE[x.width])
+    return to_width(result, x.width), holds
+
+
+def exp_of_log(x, y):
+    """y log(x), and x**y."""
+    high, low = log_in_two(x)
+    t, lost = two_product(y, high)
+    n, r = exponentials.reduced(t)
+    r = r + muladd(y, low, lost)
+    return t, (muladd(r * r, in_pairs(EXPM1, r), r) + 1.0) * power_of_two(n)
+
+
+def exp_of_log_single(x, y):
+    t = y * log_of_single(x)
+    n = muladd(t, exponentials.LOG2_E, shifter(t)) - shifter(t)
+    r = muladd(n, -sum(LN2[64]), t)
+    return t, power_of_two(n) * (muladd(r * r, in_pairs(EXPM1, r, 24), r) + 1.0)
 
 
 def parity(y):

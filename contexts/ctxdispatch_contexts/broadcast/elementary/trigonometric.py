@@ -66,13 +66,11 @@ def tan(x, reduce=reduction.full):
     return where(fabs(x) < SMALL[x.width], x, result)
 
 
-def sin_moderate(x):
-    return sin(x, reduction.moderate)
+def moderate(formula):
+    def fast(x):
+        return formula(x, reduction.moderate), fabs(x) <= reduction.MODERATE
+
+    return fast
 
 
-def cos_moderate(x):
-    return cos(x, reduction.moderate)
-
-
-def tan_moderate(x):
-    return tan(x, reduction.moderate)
+sin_fast, cos_fast, tan_fast = map(moderate, (sin, cos, tan))

@@ -199,6 +199,15 @@ def polynomial(coefficients, t, accuracy=None):
     return value
 
 
+def in_pairs(coefficients, t, accuracy=None):
+    """Estrin's scheme: more products, of which fewer wait for others, for where much else waits too."""
+    terms = coefficients[accuracy or t.width]
+    while len(terms) > 1:
+        paired = [muladd(b, t, a) for a, b in zip(terms[::2], terms[1::2])]
+        terms, t = (*paired, *terms[len(terms) // 2 * 2:]), t * t
+    return terms[0]
+
+
 def lookup(name, numbers, index):
     """The float64 numbers[index]: from a constant of the module, which a vector gathers."""
     builder = index.builder
