@@ -1,0 +1,1 @@
+"""The fourth table: scalar functions over arrays, with partial derivatives, as one fused kernel and otherwise."""
