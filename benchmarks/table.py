@@ -27,11 +27,11 @@ Targets = Mapping[str, Mapping[str, float]]
 
 
 def second_order_table(
-    results: dict[str, Times], columns: Sequence[str], targets: Targets
+    results: dict[str, Times], columns: Sequence[str], targets: Targets, against: Sequence[str] = ("hand",)
 ) -> list[list[str]]:
     """The same for those columns that some workload has; last, what `ours` takes of what its targets name."""
     columns = [c for c in columns if any(times[c] != "-" for times in results.values())]
-    header, *rows = results_table(results, columns, against=("hand",))
+    header, *rows = results_table(results, columns, against)
     held = [", ".join(target_cells(times, targets[name])) for name, times in results.items()]
     return [[*header, "target"], *([*cells, last] for cells, last in zip(rows, held))]
 

@@ -1,1 +1,1 @@
-"""The fourth table: scalar functions over arrays, with partial derivatives, as one fused kernel and otherwise."""
+"""The fourth table: functions of numbers over arrays, with partial derivatives, as kernels and otherwise."""

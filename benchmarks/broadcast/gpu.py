@@ -1,8 +1,8 @@
 """The columns on a GPU, where CuPy and a device are there. A call ends when the device is done.
 
 cupy           value and partial derivatives by hand, one CuPy operation at a time
-seven kernels  reverse mode as the paper has it: seven fused kernels, four of them with what a partial takes
-ours, GPU      our kernel over CuPy's arrays
+seven kernels  reverse mode as the paper has it: the forward and the reverse pass in fused kernels
+ours on GPU      our kernel over CuPy's arrays
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .peers import flat, with_names
 if TYPE_CHECKING:
     from .workloads import Broadcast
 
-COLUMNS = ("cupy", "seven kernels", "ours, GPU")
+COLUMNS = ("cupy", "seven kernels", "ours on GPU")
 
 
 @cache
@@ -65,8 +65,8 @@ FLAGS = "bool flush = z1 != 0, update = !flush && z2 == 1;"
 
 @cache
 def reverse_kernels() -> dict[str, Any]:
-    """The forward pass stores both sigmoids and tanh; the reverse pass reads them, a kernel a derivative. That
-    of c stores the value too."""
+    """The forward pass stores both sigmoids and tanh; the reverse pass reads them, a kernel a derivative.
+    That of c stores the value too."""
 
     def kernel(inputs: str, outputs: str, body: str, name: str) -> Any:
         named = [", ".join(f"float32 {a}" for a in names.split()) for names in (inputs, outputs)]

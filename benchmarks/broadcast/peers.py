@@ -44,10 +44,16 @@ def with_names(program: Callable[..., Any], **names: Any) -> Callable[..., Any]:
 # -- torch ---------------------------------------------------------------------------------------------------
 
 
-def torch(workload: Broadcast) -> Prepared:
+def torch_compiled(workload: Broadcast) -> Prepared:
+    import torch as module
+
+    return torch(workload, module.compile)
+
+
+def torch(workload: Broadcast, transform: Callable[..., Any] = lambda program: program) -> Prepared:
     import torch
 
-    program = with_names(workload.arrays, np=torch, sigmoid=torch.sigmoid)
+    program = transform(with_names(workload.arrays, np=torch, sigmoid=torch.sigmoid))
     args = [torch.from_numpy(a) for a in workload.args()]
     seed = args.pop() if workload.seed else None
     inputs = [a.requires_grad_() for a in args[: workload.wrt]]
@@ -165,7 +171,9 @@ def floor(workload: Broadcast) -> Prepared:
         partial(move, [a[part] for a in given], [a[part] for a in stored])
         for part in slices(len(whole[0]), threads)
     ]
-    return Prepared(jobs[0] if threads == 1 else partial(at_once, ThreadPoolExecutor(threads), jobs), (), None)
+    return Prepared(
+        jobs[0] if threads == 1 else partial(at_once, ThreadPoolExecutor(threads), jobs), (), None
+    )
 
 
 def slices(n: int, count: int) -> list[slice]:

@@ -1,4 +1,4 @@
-"""The functions that are broadcast, of numbers, and the same of whole arrays, as tools without kernels have it.
+"""The functions that are broadcast, of numbers, and the same of arrays, for tools that have no kernels.
 
 Peers run the code of those of arrays with their own `np` and `sigmoid` (peers.py).
 """
@@ -34,7 +34,7 @@ def factor(x):
 
 
 def product(n: int) -> Callable[..., Any]:
-    """(x0, .., xn-1) -> the product of tanh(g(x)), g(x) = x above 1/2 and else -x (the same, section 3.4.1)."""
+    """(x0, .., xn-1) -> the product of tanh(g(x)), where g(x) is x above 1/2, else -x (section 3.4.1)."""
     names = [f"x{i}" for i in range(n)]
     source = f"lambda {', '.join(names)}: {' * '.join(f'factor({x})' for x in names)}"
     return eval(source, {"factor": factor})

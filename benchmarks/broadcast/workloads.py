@@ -3,12 +3,14 @@
 primal         the program of arrays, in NumPy
 hand           value and partial derivatives by hand, in NumPy, in place (by_hand.py)
 reverse        the program of arrays in our reverse mode: one NumPy operation at a time
-torch          the same, eager
-jax            the same under `jit`, with new memory for every result, as JAX has it
+torch          likewise, eager
+jax            likewise under `jit`, with new memory for every result, as JAX has it
 jax donated    the same, which stores its results where the ones before were
 floor          the same bytes in and out, copied into memory that is there
+forward        the value alone, by hand, in place
+parts          of the loss: our kernels, and the products of matrices, without the rest
 ours           the function of numbers, as one kernel
-on a GPU       `cupy`, `seven kernels`, `ours, GPU` (gpu.py)
+on a GPU       `cupy`, `seven kernels`, `ours on GPU` (gpu.py)
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Broadcast:
     """`kernel` is of numbers, `arrays` the same of arrays. The first `wrt` arguments are differentiated;
     `seed`: the last argument is the cotangent, else ones are. `own`: columns made in another way than others'
     are, or (None) not there. `targets`: column -> how many times as long as that ours may take.
-    `moved`: arrays that are read and written. `series`, `at`: the plot, and where in it this is."""
+    `moved`: arrays that are read and written. `series`, `varies`, `at`: the plot, what it is over, and where
+    in it this is."""
 
     name: str
     kernel: Callable[..., Any]
@@ -50,6 +53,7 @@ class Broadcast:
     seed: bool = False
     moved: tuple[int, int] | None = None
     series: str = ""
+    varies: str = "n"
     at: int = 0
 
     def args(self) -> tuple[Any, ...]:
@@ -90,13 +94,11 @@ def hand(workload: Broadcast) -> Prepared:
 MAKERS: dict[str, Maker] = {
     "primal": primal, "hand": hand, "reverse": ours.reverse, "torch": peers.torch, "jax": peers.jax,
     "jax donated": peers.jax_donated, "floor": peers.floor, "ours": ours.partials,
-    "cupy": gpu.by_hand, "ours, GPU": gpu.ours,
+    "cupy": gpu.by_hand, "ours on GPU": gpu.ours,
 }  # fmt: skip
 
-COLUMNS = (
-    "primal", "forward", "hand", "reverse", "torch", "jax", "jax donated", "floor", "kernels", "parts", "ours",
-    *gpu.COLUMNS,
-)  # fmt: skip
+AGAINST = ("hand", "floor", "parts")
+"""Columns that ours is shown as a multiple of."""
 
 
 def all_workloads(sizes: Iterable[int] | None = None) -> list[Broadcast]:
@@ -163,7 +165,7 @@ def cell_loss(n: int) -> Broadcast:
     return Broadcast(
         f"HM-LSTM in a loss, n = {n}", programs.loss, programs.loss_of_arrays, by_hand.loss,
         partial(loss_data, n), 5,
-        own={"ours": ours.value_and_grad, "kernels": ours.kernels, "parts": ours.parts, "floor": None, **NO_GPU},
+        own={"ours": ours.value_and_grad, "parts": ours.parts, "floor": None, **NO_GPU},
     )  # fmt: skip
 
 
@@ -180,12 +182,13 @@ def arity(n: int) -> Broadcast:
     targets = {"reverse": 0.2, "jax": 1.0, "jax donated": 1.0} if 2 <= n <= 8 else {"jax": 1.0}
     return Broadcast(
         f"product of tanh, N = {n}", programs.product(n), programs.product_of_arrays, by_hand.product,
-        partial(arity_data, n), n, targets if n <= 8 else {}, series="product of tanh", at=n,
+        partial(arity_data, n), n, targets if n <= 8 else {}, series="product of tanh", varies="N",
+        at=n,
     )  # fmt: skip
 
 
-def arity_data(n: int, rows: int = 1024) -> tuple[np.ndarray, ...]:
-    return tuple(rng().random((n, rows, 1024), np.float32))
+def arity_data(n: int, rows: int = 1024, columns: int = 1024) -> tuple[np.ndarray, ...]:
+    return tuple(rng().random((n, rows, columns), np.float32))
 
 
 def kepler(n: int) -> Broadcast:
