@@ -54,7 +54,7 @@ def test_by_hand_is_the_derivative_along_a_random_direction(workload):
 
 
 @EACH
-@pytest.mark.parametrize("column", ["primal", "forward", "hand", "reverse", "floor", "parts", "ours"])
+@pytest.mark.parametrize("column", "primal forward hand reverse fused floor parts ours".split())
 def test_every_column_is_the_one_by_hand_or_not_there(workload, column):
     made = workloads.prepare(column, workload)
     there = workload.own[column] is not None if column in workload.own else column in workloads.MAKERS

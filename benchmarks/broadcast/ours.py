@@ -45,11 +45,20 @@ def value_and_grad(workload: Broadcast) -> Prepared:
 
 
 def reverse(workload: Broadcast) -> Prepared:
-    """Of the program of arrays. The cotangent is there beforehand."""
+    """Of the program of arrays, one operation at a time."""
+    return of_arrays(workload, ctxdispatch.ADContext(fuse=False))
+
+
+def fused(workload: Broadcast) -> Prepared:
+    return of_arrays(workload, ctxdispatch.ADContext())
+
+
+def of_arrays(workload: Broadcast, context: ctxdispatch.ADContext) -> Prepared:
+    """The cotangent is there beforehand."""
     seed = seed_of(workload)
 
     def value_and_vjp(*args: Any) -> Any:
-        y, pull = ctxdispatch.vjp(workload.arrays, *args)
+        y, pull = ctxdispatch.overdub(context, workload.arrays, *args)
         return y, pull(seed)[: workload.wrt]
 
     args = workload.args()

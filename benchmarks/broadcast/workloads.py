@@ -2,7 +2,8 @@
 
 primal         the program of arrays, in NumPy
 hand           value and partial derivatives by hand, in NumPy, in place (by_hand.py)
-reverse        the program of arrays in our reverse mode: one NumPy operation at a time
+reverse        the program of arrays in our reverse mode, one NumPy operation at a time
+fused          the same with chains of operations fused, as our reverse mode has it by default
 torch          likewise, eager
 jax            likewise under `jit`, with new memory for every result, as JAX has it
 jax donated    the same, which stores its results where the ones before were
@@ -92,9 +93,9 @@ def hand(workload: Broadcast) -> Prepared:
 
 
 MAKERS: dict[str, Maker] = {
-    "primal": primal, "hand": hand, "reverse": ours.reverse, "torch": peers.torch, "jax": peers.jax,
-    "jax donated": peers.jax_donated, "floor": peers.floor, "ours": ours.partials,
-    "cupy": gpu.by_hand, "ours on GPU": gpu.ours,
+    "primal": primal, "hand": hand, "reverse": ours.reverse, "fused": ours.fused,
+    "torch": peers.torch, "jax": peers.jax, "jax donated": peers.jax_donated, "floor": peers.floor,
+    "ours": ours.partials, "cupy": gpu.by_hand, "ours on GPU": gpu.ours,
 }  # fmt: skip
 
 AGAINST = ("hand", "floor", "parts")
@@ -148,7 +149,7 @@ def cell_kept(n: int) -> Broadcast:
 
 def cell_pullback(n: int) -> Broadcast:
     """The cotangents alone, of a value with its partial derivatives that are there."""
-    elsewhere = dict.fromkeys(("hand", "reverse", "torch", "jax", "jax donated"))
+    elsewhere = dict.fromkeys(("hand", "reverse", "fused", "torch", "jax", "jax donated"))
     return Broadcast(
         f"HM-LSTM, vjp alone, n = {n}", programs.update_kept, programs.update_of_arrays,
         by_hand.update_pulled, partial(seeded_data, n), 4, {"primal": 0.5, "forward": 0.5},

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch import recurse
 from ctxdispatch_contexts.broadcast.context import BroadcastContext
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.kernel import Options
 from ctxdispatch_contexts.broadcast.mode import BroadcastMode
+from ctxdispatch_contexts.broadcast.written_out import elementwise, over_items
 from ctxdispatch_contexts.programs.derived import maker
 from ctxdispatch_contexts.programs.entry_table import entry_function
+from ctxdispatch_contexts.programs.owned import for_code
 from ctxdispatch_contexts.reverse import checked_indices
 
 
@@ -39,20 +43,51 @@ def broadcast(
     Derivatives of any order, of captured numbers too, are taken by duals inside of the kernel: Revels et al.,
     "Dynamic Automatic Differentiation of GPU Broadcast Kernels", 2018.
 
+    Elements of a structured array have fields: p["x"]. Lists of objects are gone through one by one, in
+    Python.
+
     Raises KernelError (a TypeError), at the user's line, where `f` has no form as a kernel, and with the
     operand's name where operands do not broadcast or are no real numbers.
     """
-    mode = BroadcastMode(Options(partials, fastmath, backend, threads), out is not None)
-    operands = [operand(a) for a in arrays]
-    return _entry_function(f, len(operands), mode)(*operands, *([out] if out is not None else []))
+    if any(map(has_objects, arrays)):
+        return over_items(f, *arrays)
+    operands = [operand(a) if isinstance(a, (list, tuple)) else a for a in arrays]
+    how = (len(operands), partials, fastmath, backend, threads, out is not None)
+    if type(f) is FunctionType:
+        function = for_code(f, (broadcast, *how), lambda: _entry_function(f, *how))
+    else:
+        function = _entry_function(f, *how)
+    return function(*operands) if out is None else function(*operands, out)
+
+
+broadcast.__written_out__ = elementwise  # type: ignore[attr-defined]
+broadcast.__overdub__ = lambda ctx, *args, **kwargs: recurse(ctx, elementwise, *args, **kwargs)  # type: ignore[attr-defined]
+
+
+def _entry_function(
+    f: Any, n: int, partials: str, fastmath: bool, backend: str, threads: int | None, out: bool
+) -> Callable[..., Any]:
+    return entry_for(f, n, BroadcastMode(Options(partials, fastmath, backend, threads), out))
+
+
+def has_objects(array: Any) -> bool:
+    """A list of what is no number, and no list."""
+    if not isinstance(array, (list, tuple)) or not array:
+        return False
+    named = hasattr(array[0], "_fields")
+    return named or not isinstance(array[0], NUMBERS)
+
+
+NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, list, tuple)
 
 
 def operand(array: Any) -> Any:
     """A list of numbers is an array."""
-    return np.asarray(array) if isinstance(array, (list, tuple)) else array
+    return np.asarray(array)
 
 
-def _entry_function(f: Any, n: int, mode: BroadcastMode) -> Callable[..., Any]:
+def entry_for(f: Any, n: int, mode: BroadcastMode) -> Callable[..., Any]:
+    """The function of n arrays, and perhaps an `out`, that runs the kernel of `f`."""
     if not callable(f):
         raise KernelError(f"broadcast takes a function and arrays, not a {type(f).__name__} first")
     if mode.wrt is not None:
@@ -73,4 +108,4 @@ def kernel_of(
 ) -> Callable[..., Any]:  # fmt: skip
     """(*arrays) -> broadcast(f, *arrays), for `count` arrays: for programs. With `wrt`, (y, partials)."""
     n = f.__code__.co_argcount if count is None else count
-    return _entry_function(f, n, _mode(n, n, out, wrt, **options))
+    return entry_for(f, n, _mode(n, n, out, wrt, **options))

@@ -11,15 +11,15 @@ import math
 import warnings
 from collections.abc import Sequence
 from functools import cache
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ctxdispatch_contexts.broadcast.dtypes import BOOL, DType, storage
-from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.errors import KernelError, ShapeError
 from ctxdispatch_contexts.broadcast.interpreter import interpret
 from ctxdispatch_contexts.broadcast.lowering import Lowered, lower
+from ctxdispatch_contexts.programs.sizes import has_compiler
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.broadcast.kernel import Kernel
@@ -57,7 +57,7 @@ def broadcast_shape(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         named = ", ".join(f"{p.name or 'an operand'} {a.shape}" for p, a in zip(kernel.graph.params, arrays))
-        raise KernelError(f"the operands of {kernel.name} do not broadcast: {named}") from None
+        raise ShapeError(f"the operands of {kernel.name} do not broadcast: {named}") from None
 
 
 def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
@@ -65,8 +65,16 @@ def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
     found = kernel.compiled.get(types)
     if found is None:
         with kernel.lock:
-            found = kernel.compiled.setdefault(types, lower(kernel.graph, types))
+            held = [as_python(t) for t in types] if kernel.options.python else types
+            found = kernel.compiled.setdefault(types, lower(kernel.graph, held))
     return found
+
+
+def as_python(type_: DType) -> DType:
+    """The number of Python's that an element becomes where it is taken out of its array."""
+    if type_ is int or type_ is float or type_.kind not in "fi":
+        return type_
+    return float if type_.kind == "f" else int
 
 
 def _is_compiled(kernel: Kernel) -> bool:
@@ -79,11 +87,6 @@ def _is_compiled(kernel: Kernel) -> bool:
         raise KernelError("backend='compiled' needs the extra `jit`: pip install 'ctxdispatch[jit]'")
     _warn_once()
     return False
-
-
-@cache
-def has_compiler() -> bool:
-    return find_spec("llvmlite") is not None
 
 
 @cache
@@ -122,14 +125,20 @@ def store(kernel: Kernel, results: Sequence[Any], out: Sequence[Any] | None) -> 
     return out
 
 
-def check_out(kernel: Kernel, shapes: Sequence[Any], dtypes: Sequence[Any], out: Sequence[Any]) -> None:
-    """KernelError where a result does not fit into its `out`."""
+def check_out(
+    kernel: Kernel, shapes: Sequence[Any], dtypes: Sequence[Any], out: Sequence[Any], array: type = np.ndarray
+) -> None:
+    """KernelError where a result does not fit into its `out`, which must be an `array`."""
     if len(out) != len(dtypes):
         raise KernelError(f"{kernel.name} has {len(dtypes)} results, and out has {len(out)} arrays")
     for each, shape, dtype in zip(out, shapes, dtypes, strict=True):
-        if not isinstance(each, np.ndarray):
-            raise KernelError(f"out must be an array, not a {type(each).__name__}")
+        if not isinstance(each, array):
+            raise KernelError(f"out must be a {_path(array)}, not a {_path(type(each))}")
         if each.shape != shape:
             raise KernelError(f"out has shape {each.shape}, the result of {kernel.name} {shape}")
         if not np.can_cast(dtype, each.dtype, "same_kind"):
             raise KernelError(f"out has dtype {each.dtype}, the result of {kernel.name} {dtype}")
+
+
+def _path(cls: type) -> str:
+    return cls.__name__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__name__}"

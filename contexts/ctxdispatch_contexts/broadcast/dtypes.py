@@ -52,7 +52,14 @@ def join(a: DType | None, b: DType | None) -> DType | None:
     if is_weak(a) and is_weak(b):
         return float
     strong, other = (b, a) if is_weak(a) else (a, b)
+    if other is int and strong.kind in "iub":
+        return _whole_with(strong)  # what it is may not fit
     return np.result_type(strong, other(0) if is_weak(other) else other)
+
+
+def _whole_with(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Of a variable that is one of Python's whole numbers, and one of these."""
+    return dtype if dtype.itemsize == 8 and dtype.kind == "u" else INT64
 
 
 def of_constant(value: Any) -> DType | None:
@@ -104,6 +111,7 @@ def signature(op: Op, given: tuple[DType, ...]) -> tuple[DType, ...]:
     """The types that `op` takes its operands in, and that of its result."""
     fn = instruction(op.fn)
     try:
+        given = tuple([_widened(t, a, given) for t, a in zip(given, op.args, strict=True)])
         if fn is np.power and all(map(_is_whole, given)) and not _counts(op.args[1]):
             raise refuse(
                 op, "a whole number to the power of a whole number may be a fraction; write float(n) ** k"
@@ -114,6 +122,14 @@ def signature(op: Op, given: tuple[DType, ...]) -> tuple[DType, ...]:
     except (TypeError, KeyError):
         names = ", ".join(getattr(t, "__name__", str(t)) for t in given)
         raise refuse(op, f"{described(fn)} of ({names}) cannot be part of a kernel") from None
+
+
+def _widened(type_: DType, operand: Operand, given: tuple[DType, ...]) -> DType:
+    """Only literals take on a short dtype: what a variable is may not fit into it."""
+    wholes = [t for t in given if not is_weak(t) and t.kind in "iub"]
+    if type_ is not int or isinstance(operand, Const) or len(wholes) != len(given) - 1 or not wholes:
+        return type_
+    return _whole_with(wholes[0])
 
 
 @functools.lru_cache(maxsize=4096)
@@ -133,14 +149,26 @@ def _signature(fn: Any, given: tuple[DType, ...]) -> tuple[DType, ...]:
     return _of_ufunc(fn, given)
 
 
+AMBIGUOUS = frozenset({np.add, np.subtract})
+"""Of two bools: NumPy says or, and Python counts."""
+
 COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 
 
 def _of_ufunc(fn: np.ufunc, given: tuple[DType, ...]) -> tuple[DType, ...]:
     weak = all(map(is_weak, given))
     if fn in COMPARISONS:
+        held = [storage(t) for t in given]
+        if held[0].kind + held[1].kind in ("iu", "ui"):
+            return *held, BOOL  # int64 and uint64 have no type in common
         both = storage(functools.reduce(join, given))
         return both, both, BOOL
+    if fn in (np.negative, np.positive) and given == (BOOL,):
+        return INT64, int
+    if fn in AMBIGUOUS and all(t is BOOL or t == BOOL for t in given if not is_weak(t)) and not any(
+        map(is_weak, given)
+    ):
+        raise TypeError
     resolved = fn.resolve_dtypes((*(map(storage, given) if weak else given), None))
     result: DType = resolved[-1]
     if result == np.dtype(np.float16) and not any(t == np.dtype(np.float16) for t in given):

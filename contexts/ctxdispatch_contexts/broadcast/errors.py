@@ -16,6 +16,10 @@ class KernelError(TypeError):
         self.position = where
 
 
+class ShapeError(KernelError, ValueError):
+    """Operands do not broadcast: a ValueError, as it is in NumPy."""
+
+
 def refuse(op: Op, message: str) -> KernelError:
     """The error at the user's line."""
     return KernelError(message, op.pos)

@@ -11,8 +11,10 @@ of no dimension: they have derivatives, and may change from call to call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -36,10 +38,15 @@ class Hoisted:
     operands: list[Value]
 
 
-def hoist(graph: Graph) -> Hoisted:
-    """Take out of `graph`, in place, what is no instruction. Its parameters are then the operands."""
+def hoist(graph: Graph, structs: Mapping[Value, np.dtype[Any]]) -> Hoisted:
+    """Take out of `graph`, in place, what is no instruction. Its parameters are then the operands. Fields of
+    structured arrays are arrays."""
     params = list(graph.params)
-    outside = _Outside(graph)
+    for _, op in graph.ops():
+        dtype = structs.get(op.args[0]) if op.fn in (operator.getitem, getattr) else None  # type: ignore[arg-type]
+        if dtype is not None:
+            op.result.type = _field_type(op, dtype)
+    outside = _Outside(graph, structs)
     read = _read(graph)
     operands = [v for v in [*params, *outside.values] if v in read]
     for value in operands:
@@ -60,10 +67,18 @@ def _needed(ops: Sequence[Op], operands: Sequence[Value]) -> list[Op]:
     return kept[::-1]
 
 
+def _field_type(op: Op, dtype: np.dtype[Any]) -> T.Type:
+    name = op.args[1].value if isinstance(op.args[1], Const) else None
+    if name not in (dtype.names or ()):
+        raise refuse(op, f"an element has the fields {', '.join(dtype.names or ())}, and {name!r} is none")
+    return T.Exact(dtype[name].type)
+
+
 class _Outside:
     """The ops that are no instructions, removed from the graph, in an order in which they can run."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, structs: Mapping[Value, np.dtype[Any]]) -> None:
+        self.structs = structs
         self.ops: list[Op] = []
         self.values: dict[Value, Op] = {}
         available: set[Operand] = {*graph.params, *graph.cells}
@@ -78,7 +93,8 @@ class _Outside:
             block.ops = kept
 
     def _take(self, op: Op, available: set[Operand]) -> None:
-        if any(isinstance(a, Value) and a not in available for a in op.operands()) or not _is_reading(op):
+        known = all(a in available for a in op.operands() if isinstance(a, Value))
+        if not known or not (_is_reading(op) or op.args[0] in self.structs):
             raise _no_instruction(op)
         self.ops.append(op)
         self.values.update(dict.fromkeys(op.results, op))

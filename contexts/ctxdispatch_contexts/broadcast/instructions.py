@@ -21,6 +21,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.rows import ROWS
 from ctxdispatch_contexts.derivatives.table import elementwise
+from ctxdispatch_contexts.programs.operands import INPLACE
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ CANONICAL: dict[Any, Any] = {
     namespaces.where: SELECT,
 }  # fmt: skip
 """Callee -> instruction."""
+
+CANONICAL |= {inplace: CANONICAL[plain] for inplace, plain in INPLACE.items() if plain in CANONICAL}
 
 for _callee in (np.float_power, math.remainder, math.pow, math.hypot):
     CANONICAL.pop(_callee, None)

@@ -53,6 +53,7 @@ class Kernel(Primitive):
         self.name, self.options = name, options
         self.__name__ = self.__qualname__ = name
         self.compiled: dict[Any, Any] = {}
+        self.plans: dict[Any, Any] = {}
         self._derived: dict[Any, Kernel] = {}
         self.lock = threading.RLock()
 

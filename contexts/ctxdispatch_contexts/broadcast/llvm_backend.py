@@ -1,30 +1,25 @@
-"""The compiled back end: LLVM IR to machine code, kept in memory and on disk, and run on threads.
+"""The compiled back end: which machine code runs a kernel on what, and runs it, on threads where that pays.
 
-Object code on disk is under the hash of what it was made from (the IR, the processor, LLVM's version): it is
-never stale. CTXDISPATCH_CACHE_DIR says where; empty, nothing is kept.
+What follows from dtypes, shapes and strides is worked out once and kept as a *plan*.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import math
 import os
-import tempfile
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 
 from ctxdispatch_contexts.broadcast.backends import check_out, lowered_for
 from ctxdispatch_contexts.broadcast.dtypes import DType
-from ctxdispatch_contexts.broadcast.layout import Table, empty, memory_order, overlaps, tabulate
+from ctxdispatch_contexts.broadcast.layout import FULL, ROW, Table, empty, memory_order, overlaps, tabulate
+from ctxdispatch_contexts.broadcast.llvm_compile import Compiled, compiled, register_bytes
 from ctxdispatch_contexts.broadcast.llvm_instructions import FAST
 from ctxdispatch_contexts.broadcast.llvm_source import module_of
 from ctxdispatch_contexts.broadcast.lowering import Lowered
@@ -33,112 +28,21 @@ from ctxdispatch_contexts.broadcast.predicate import flatten
 if TYPE_CHECKING:
     from ctxdispatch_contexts.broadcast.kernel import Kernel
 
-_compiling = threading.RLock()
+Array = Any
 
-_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-
-
-class Compiled:
-    """Machine code for operands of these dtypes that lie so."""
-
-    def __init__(self, module: str, lanes: int) -> None:
-        self.lanes = lanes
-        with _compiling:
-            self.engine = _engine(module)
-            self.function = _KERNEL(self.engine.get_function_address("kernel"))
-
-
-@cache
-def _initialise() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-def target_machine() -> Any:
-    """A new one: an engine owns its own."""
-    _initialise()
-    features = llvm.get_host_cpu_features().flatten()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault"
-    )
-
-
-def _engine(module: str) -> Any:
-    machine = target_machine()
-    parsed = llvm.parse_assembly(module)
-    parsed.triple, parsed.data_layout = machine.triple, str(machine.target_data)
-    stored = _Stored(module)
-    if not stored.found:
-        optimise(parsed, machine)
-    engine = llvm.create_mcjit_compiler(parsed, machine)
-    engine.set_object_cache(stored.keep, stored.get)
-    engine.finalize_object()
-    return engine
-
-
-def optimise(module: Any, machine: Any) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.slp_vectorization, options.loop_interleaving = True, True, True
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-
-
-class _Stored:
-    """The object code of a module on disk."""
-
-    def __init__(self, module: str) -> None:
-        what = "\n".join((module, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), *VERSION))
-        folder = cache_folder()
-        self.path = folder and folder / f"{hashlib.sha256(what.encode()).hexdigest()}.o"
-        self.found = _read(self.path)
-
-    def get(self, module: Any) -> bytes | None:
-        return self.found
-
-    def keep(self, module: Any, code: bytes) -> None:
-        if self.path is None or self.found:
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
-                file.write(code)
-            os.replace(file.name, self.path)
-        except OSError:
-            return  # a folder that cannot be written to: compiled again the next time
-
-
-VERSION = (llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)))
-
-
-def _read(path: Path | None) -> bytes | None:
-    try:
-        return path.read_bytes() if path is not None else None
-    except OSError:
-        return None
-
-
-def cache_folder() -> Path | None:
-    given = os.environ.get("CTXDISPATCH_CACHE_DIR")
-    if given is not None:
-        return Path(given) if given else None
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "ctxdispatch" / "kernels"
-
-
-# -- running -------------------------------------------------------------------------------------------------
+MAX_PLANS = 64
+"""So many are kept per kernel."""
 
 
 def run(
-    kernel: Kernel, types: tuple[DType, ...], arrays: Sequence[Any], shape: tuple[int, ...],
-    out: Sequence[Any] | None,
-) -> Sequence[Any]:  # fmt: skip
+    kernel: Kernel, types: tuple[DType, ...], arrays: Sequence[Array], shape: tuple[int, ...],
+    out: Sequence[Array] | None,
+) -> Sequence[Array]:  # fmt: skip
     lowered = lowered_for(kernel, types)
-    wanted = [p.type for p in lowered.graph.params]
-    arrays = [a if a.dtype == t else a.astype(t) for a, t in zip(arrays, wanted)]
+    arrays = [a if a.dtype == p.type else a.astype(p.type) for a, p in zip(arrays, lowered.graph.params)]
     order = memory_order(arrays, shape)
     if out is not None:
-        check_out(kernel, [shape] * len(out), lowered.results, out)
+        check_out(kernel, [shape] * len(lowered.results), lowered.results, out)
     outputs = [
         out[i] if out is not None and _direct(out[i], dtype, order, arrays) else empty(shape, order, dtype)
         for i, dtype in enumerate(lowered.results)
@@ -153,32 +57,7 @@ def run(
     return out
 
 
-def _compute(
-    kernel: Kernel, types: tuple[DType, ...], shape: tuple[int, ...], order: tuple[int, ...],
-    outputs: Sequence[Any], arrays: Sequence[Any],
-) -> None:  # fmt: skip
-    table, everything = tabulate([*outputs, *arrays], shape, order)
-    compiled = _compiled(kernel, types, table.kinds[len(outputs) :])
-    if table.columns >= compiled.lanes:
-        _go(compiled, table, everything, kernel.options.threads)
-        return
-    n = math.prod(shape)  # too narrow: all elements one after the other, and the last one again
-    longer = max(n, compiled.lanes)
-    flat = [_padded(np.broadcast_to(a, shape), n, longer) for a in arrays]
-    wide = [np.empty(longer, y.dtype) for y in outputs]
-    table, everything = tabulate([*wide, *flat], (longer,), (0,))
-    _go(_compiled(kernel, types, table.kinds[len(outputs) :]), table, everything, kernel.options.threads)
-    for y, found in zip(outputs, wide, strict=True):
-        y[...] = found[:n].reshape(shape)
-
-
-def _padded(array: Any, n: int, longer: int) -> Any:
-    found = np.empty(longer, array.dtype)
-    found[:n], found[n:] = array.reshape(-1), array.flat[-1]
-    return found
-
-
-def _direct(out: Any, dtype: np.dtype[Any], order: tuple[int, ...], arrays: Sequence[Any]) -> bool:
+def _direct(out: Array, dtype: np.dtype[Any], order: tuple[int, ...], arrays: Sequence[Array]) -> bool:
     """The compiled loop may write into it."""
     return (
         out.dtype == dtype and out.flags.writeable and out.transpose(order).flags.c_contiguous
@@ -186,14 +65,113 @@ def _direct(out: Any, dtype: np.dtype[Any], order: tuple[int, ...], arrays: Sequ
     )  # fmt: skip
 
 
-def _compiled(kernel: Kernel, types: tuple[DType, ...], kinds: str) -> Compiled:
+# -- plans ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Plan:
+    """For arrays of certain dtypes, shapes and strides, outputs first."""
+
+    compiled: Compiled
+    table: Table
+    threads: int
+    sizes: tuple[int, ...]
+
+    def run(self, arrays: Sequence[Array]) -> None:
+        table, function = self.table, self.compiled.function
+        addresses = [address(a) for a in arrays]
+        for offsets in table.slices():
+            given = [table.columns]
+            for start, offset, stride in zip(addresses, offsets, table.strides):
+                given += (start + offset, stride)
+            arguments = (ctypes.c_int64 * len(given))(*given)
+            if self.threads == 1:
+                function(ctypes.addressof(arguments), 0, table.rows)
+            else:
+                _in_parallel(self, arguments)
+
+
+def _compute(
+    kernel: Kernel, types: tuple[DType, ...], shape: tuple[int, ...], order: tuple[int, ...],
+    outputs: Sequence[Array], arrays: Sequence[Array],
+) -> None:  # fmt: skip
+    everything = [*outputs, *arrays]
+    key = (types, shape, order, *[a.strides for a in everything], *[a.shape for a in arrays])
+    plan = kernel.plans.get(key)
+    if plan is None:
+        table, readable = tabulate(everything, shape, order)
+        plan = _plan(kernel, types, table, readable, len(outputs))
+        if plan is None:
+            _compute_narrow(kernel, types, shape, outputs, arrays)
+            return
+        if all(a is b for a, b in zip(everything, readable)):
+            if len(kernel.plans) >= MAX_PLANS:
+                kernel.plans.clear()
+            kernel.plans[key] = plan
+        everything = readable
+    plan.run(everything)
+
+
+def _plan(
+    kernel: Kernel, types: tuple[DType, ...], table: Table, arrays: Sequence[Array], outputs: int
+) -> Plan | None:
+    """None where there are too few columns."""
+    code = _code(kernel, types, table.kinds[outputs:])
+    if table.columns < code.lanes:
+        return None
+    threads = _threads(table, kernel.options.threads)
+    return Plan(code, table, threads, tuple(a.itemsize for a in arrays))
+
+
+def _compute_narrow(
+    kernel: Kernel, types: tuple[DType, ...], shape: tuple[int, ...], outputs: Sequence[Array],
+    arrays: Sequence[Array],
+) -> None:  # fmt: skip
+    """All elements one after the other, and the last one again as often as it takes."""
+    n = math.prod(shape)
+    longer = max(n, register_bytes())
+    flat = [_padded(np.broadcast_to(a, shape), n, longer) for a in arrays]
+    wide = [np.empty(longer, y.dtype) for y in outputs]
+    table, readable = tabulate([*wide, *flat], (longer,), (0,))
+    plan = _plan(kernel, types, table, readable, len(outputs))
+    assert plan is not None, "no register holds more numbers than bytes"
+    plan.run(readable)
+    for y, found in zip(outputs, wide, strict=True):
+        y[...] = found[:n].reshape(shape)
+
+
+def _padded(array: Array, n: int, longer: int) -> Array:
+    found = np.empty(longer, array.dtype)
+    found[:n], found[n:] = array.reshape(-1), array.flat[-1]
+    return found
+
+
+_DATA = object.__basicsize__
+"""Where the address of its elements stands in an array: right after the head of an object, by NumPy's ABI."""
+
+
+def address(array: Array) -> int:
+    """`array.ctypes.data`, in a third of the time."""
+    return ctypes.c_ssize_t.from_address(id(array) + _DATA).value
+
+
+if address(np.empty(1)) == 0 or address(_probe := np.empty(1)) != _probe.ctypes.data:  # another interpreter
+
+    def address(array: Array) -> int:
+        return array.ctypes.data  # type: ignore[no-any-return]
+
+
+# -- machine code --------------------------------------------------------------------------------------------
+
+
+def _code(kernel: Kernel, types: tuple[DType, ...], kinds: str) -> Compiled:
     key = (types, kinds)
     found = kernel.compiled.get(key)
     if found is None:
         with kernel.lock:
             found = kernel.compiled.get(key)
             if found is None:
-                found = kernel.compiled[key] = Compiled(*source(kernel, types, kinds))
+                found = kernel.compiled[key] = compiled(*source(kernel, types, kinds))
     return found  # type: ignore[no-any-return]
 
 
@@ -213,31 +191,10 @@ def lanes(lowered: Lowered) -> int:
     return max(1, register_bytes() // max(op.result.type.itemsize for op in ops))
 
 
-@cache
-def register_bytes() -> int:
-    """Of the machine's vector registers."""
-    features = llvm.get_host_cpu_features()
-    if features.get("avx512f"):
-        return 64
-    return 32 if features.get("avx") else 16
-
+# -- threads -------------------------------------------------------------------------------------------------
 
 MIN_PER_THREAD = 1 << 16
 """Elements: less is not worth a thread."""
-
-
-def _go(compiled: Compiled, table: Table, arrays: Sequence[Any], threads: int | None) -> None:
-    addresses = [a.ctypes.data for a in arrays]
-    n = _threads(table, threads)
-    for offsets in table.slices():
-        given = [table.columns]
-        for address, offset, stride in zip(addresses, offsets, table.strides):
-            given += (address + offset, stride)
-        arguments = (ctypes.c_int64 * len(given))(*given)
-        if n == 1:
-            compiled.function(ctypes.addressof(arguments), 0, table.rows)
-        else:
-            _in_parallel(compiled, arguments, table, n, [a.itemsize for a in arrays])
 
 
 def _threads(table: Table, threads: int | None) -> int:
@@ -247,6 +204,7 @@ def _threads(table: Table, threads: int | None) -> int:
 
 @cache
 def available_threads() -> int:
+    """CTXDISPATCH_NUM_THREADS, or as many as this process has processors."""
     given = os.environ.get("CTXDISPATCH_NUM_THREADS")
     if given:
         return max(1, int(given))
@@ -258,28 +216,27 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=available_threads(), thread_name_prefix="ctxdispatch")
 
 
-def _in_parallel(compiled: Compiled, arguments: Any, table: Table, n: int, sizes: Sequence[int]) -> None:
+def _in_parallel(plan: Plan, arguments: Any) -> None:
     """Rows are divided; columns where there is one row."""
-    if table.rows == 1:
-        parts = [_columns(arguments, table, k, n, sizes) for k in range(n)]
-        jobs = [(part, 0, 1) for part in parts]
+    rows, n, function = plan.table.rows, plan.threads, plan.compiled.function
+    if rows == 1:
+        jobs = [(_columns(plan, arguments, k), 0, 1) for k in range(n)]
     else:
-        jobs = [(arguments, table.rows * k // n, table.rows * (k + 1) // n) for k in range(n)]
-    waiting = [_pool().submit(compiled.function, ctypes.addressof(a), i, j) for a, i, j in jobs[1:]]
-    first = jobs[0]
-    compiled.function(ctypes.addressof(first[0]), first[1], first[2])
+        jobs = [(arguments, rows * k // n, rows * (k + 1) // n) for k in range(n)]
+    waiting = [_pool().submit(function, ctypes.addressof(a), i, j) for a, i, j in jobs[1:]]
+    mine, first, last = jobs[0]
+    function(ctypes.addressof(mine), first, last)
     for job in waiting:
         job.result()
 
 
-def _columns(arguments: Any, table: Table, k: int, n: int, sizes: Sequence[int]) -> Any:
-    """The arguments for the k-th of n parts of the columns, in whole cache lines."""
-    first, last = ((table.columns * i // n + 63) // 64 * 64 if i < n else table.columns for i in (k, k + 1))
-    first = 0 if k == 0 else min(first, table.columns)
+def _columns(plan: Plan, arguments: Any, k: int) -> Any:
+    """The arguments for the k-th part of the columns. Parts begin at multiples of 64 elements."""
+    columns, n = plan.table.columns, plan.threads
+    first, last = (columns * k // n // 64 * 64, columns if k == n - 1 else columns * (k + 1) // n // 64 * 64)
     part = type(arguments)(*arguments)
-    part[0] = max(0, min(last, table.columns) - first)
-    kinds = "F" * (len(sizes) - len(table.kinds)) + table.kinds
-    for i, (kind, size) in enumerate(zip(kinds, sizes)):
-        if kind in "FR":
+    part[0] = last - first
+    for i, (kind, size) in enumerate(zip(plan.table.kinds, plan.sizes)):
+        if kind in (FULL, ROW):
             part[1 + 2 * i] += first * size
     return part

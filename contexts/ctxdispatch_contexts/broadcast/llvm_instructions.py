@@ -222,6 +222,18 @@ def _fmod(a: Whole, b: Whole) -> Whole:
 
 INTS[np.fmod] = _fmod
 
+def related(relation: str, a: Whole, b: Whole) -> Any:
+    """A comparison of whole numbers, of which one may be signed and the other not."""
+    if a.signed == b.signed:
+        return a.compare(relation, b)
+    if b.signed:
+        return related({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(relation, relation), b, a)
+    below = a.compare("<", a.constant(0))
+    if relation in ("<", "<=", "!="):
+        return a.builder.or_(below, a.builder.icmp_unsigned(relation, a.ir, b.ir))
+    return a.builder.and_(a.builder.not_(below), a.builder.icmp_unsigned(relation, a.ir, b.ir))
+
+
 RELATIONS = {
     np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==",
     np.not_equal: "!=",

@@ -22,7 +22,15 @@ from ctxdispatch_contexts.broadcast.elementary.values import Value, constant, de
 from ctxdispatch_contexts.broadcast.errors import refuse
 from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.layout import COLUMN, FULL, ONE, ROW
-from ctxdispatch_contexts.broadcast.llvm_instructions import BOOLS, FAST, FLOATS, INTS, RELATIONS, Whole
+from ctxdispatch_contexts.broadcast.llvm_instructions import (
+    BOOLS,
+    FAST,
+    FLOATS,
+    INTS,
+    RELATIONS,
+    Whole,
+    related,
+)
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 
 I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
@@ -32,7 +40,7 @@ BYTES = ir.PointerType(I8)
 def register_type(dtype: np.dtype[Any]) -> ir.Type:
     """What a number is while it is computed with."""
     if dtype.kind == "f":
-        return ir.FloatType() if dtype.itemsize == 4 else ir.DoubleType()
+        return {2: ir.HalfType(), 4: ir.FloatType(), 8: ir.DoubleType()}[dtype.itemsize]
     return I1 if dtype.kind == "b" else ir.IntType(8 * dtype.itemsize)
 
 
@@ -255,6 +263,9 @@ class _Program:
     def of(self, operand: Operand) -> Any:
         if isinstance(operand, Const):
             number = operand.value
+            if type(number) is np.float16:
+                single = constant(shaped(ir.FloatType(), self.lanes), number)
+                return self.build.fptrunc(single, shaped(ir.HalfType(), self.lanes))
             return constant(shaped(register_type(np.dtype(type(number))), self.lanes), number)
         return self.values[operand]
 
@@ -277,6 +288,8 @@ class _Program:
 
     def _compute(self, op: Op, args: Sequence[Any], takes: Sequence[np.dtype[Any]]) -> Any:
         kind = takes[0].kind
+        if takes[0] == np.float16 and op.fn in FLOATS:
+            return self._of_halves(op, args)
         if kind == "f" and op.fn in FLOATS:
             operands = [Value(self.build, a) for a in args]
             return self._fast(op.fn, operands[0]) if self._has_fast(op.fn) else FLOATS[op.fn](*operands).ir
@@ -285,6 +298,13 @@ class _Program:
         if kind in "iu":
             return self._of_ints(op, args, takes)
         return None
+
+    def _of_halves(self, op: Op, args: Sequence[Any]) -> Any:
+        """In single precision, and rounded: as NumPy has it."""
+        kind = shaped(ir.FloatType(), self.lanes)
+        found = FLOATS[op.fn](*(Value(self.build, self.build.fpext(a, kind)) for a in args)).ir
+        whole = op.result.type == np.float16
+        return self.build.fptrunc(found, shaped(ir.HalfType(), self.lanes)) if whole else found
 
     def _has_fast(self, fn: Any) -> bool:
         return fn in FAST and self.lanes > 1
@@ -318,7 +338,7 @@ class _Program:
     def _of_ints(self, op: Op, args: Sequence[Any], takes: Sequence[np.dtype[Any]]) -> Any:
         whole = [Whole(Value(self.build, a), t.kind == "i") for a, t in zip(args, takes)]
         if op.fn in RELATIONS:
-            return whole[0].compare(RELATIONS[op.fn], whole[1])
+            return related(RELATIONS[op.fn], *whole)
         zero = [w.compare("!=", w.constant(0)) for w in whole] if op.fn in _LOGICAL else []
         if zero:
             found = _LOGICAL[op.fn]
@@ -340,6 +360,9 @@ _LOGICAL = {np.logical_not: "not_", np.logical_and: "and_", np.logical_or: "or_"
 def cast(build: ir.IRBuilder, value: Any, now: np.dtype[Any], to: np.dtype[Any]) -> Any:
     """The number in another dtype. Floats out of the range of whole numbers become the nearest one."""
     target = Value(build, value).shaped(register_type(to))
+    if to.kind == "b":
+        compare = build.fcmp_unordered if now.kind == "f" else build.icmp_signed
+        return compare("!=", value, constant(value.type, 0))
     if to.kind == "f":
         if now.kind == "f":
             return build.fpext(value, target) if to.itemsize > now.itemsize else build.fptrunc(value, target)

@@ -17,6 +17,7 @@ from ctxdispatch.ir.rewrite import copy_blocks, definitions, substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.unbound import settle_bounds
 
 MAX_UNROLLED = 256
 """Loops over tuples of at most so many items are unrolled."""
@@ -142,6 +143,7 @@ def _body(graph: Graph, header: Block) -> set[Block]:
 def count_loops(graph: Graph) -> None:
     """for k in range(a, b, c): loops that count. Those over tuples are unrolled (`unroll`)."""
     makers = {r: op for _, op in graph.ops() for r in op.results}
+    sure: set[Edge] = set()
     for block in list(graph.blocks):
         terminator = block.terminator
         if not isinstance(terminator, Iterate):
@@ -154,7 +156,11 @@ def count_loops(graph: Graph) -> None:
                 "a kernel loops over range(...), or over a tuple of numbers; write the loop so",
                 terminator.pos,
             )
-        _count(graph, block, terminator, made, bounds)
+        entered = _count(graph, block, terminator, made, bounds)
+        if all(isinstance(b, Const) for b in bounds[:2]):
+            start, stop = (b.value for b in bounds[:2])  # type: ignore[union-attr]
+            sure |= entered if range(start, stop, bounds[2]) else set()
+    settle_bounds(graph, sure)
     read = {a for _, op in graph.ops() for a in op.args}
     for block in graph.blocks:  # the ranges themselves
         block.ops = [op for op in block.ops if op.fn is not builtins.range or op.result in read]
@@ -178,18 +184,23 @@ def _bounds(source: Operand, makers: dict[Value, Op]) -> tuple[Operand, Operand,
 
 def _count(
     graph: Graph, header: Block, loop: Iterate, made: Op, bounds: tuple[Operand, Operand, int]
-) -> None:
-    """The counter is a parameter of the block that asks for the next item."""
+) -> set[Edge]:
+    """The counter is a parameter of the block that asks for the next item. The result: the edges by which the
+    loop is entered."""
     start, stop, step = bounds
     home = definitions(graph)[made.result]
     before = [(block, edge) for block, edge in graph.predecessors()[header]]
     counter, more, following = Value("k"), Value(), Value("k")
     inside = _body(graph, header)
-    header.params.append(counter)
-    for block, edge in before:
-        edge.args.append(following if block in inside else start)
+    now: Operand = start
+    if inside:  # it goes round
+        now = counter
+        header.params.append(counter)
+        for block, edge in before:
+            edge.args.append(following if block in inside else start)
     test = operator.lt if step > 0 else operator.gt
-    header.ops.append(Op(Const(test), [counter, stop], [more], (), loop.pos, True))
-    header.ops.append(Op(Const(operator.add), [counter, Const(step)], [following], (), loop.pos, True))
-    header.terminator = Branch(more, Edge(loop.body.target, [counter, *loop.body.args]), loop.exit, loop.pos)
+    header.ops.append(Op(Const(test), [now, stop], [more], (), loop.pos, True))
+    header.ops.append(Op(Const(operator.add), [now, Const(step)], [following], (), loop.pos, True))
+    header.terminator = Branch(more, Edge(loop.body.target, [now, *loop.body.args]), loop.exit, loop.pos)
     home.ops.remove(made)
+    return {edge for block, edge in before if block not in inside}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -34,6 +34,7 @@ from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, one_return, to_scalars
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
+from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,25 @@ class BroadcastMode(Mode):
     def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return (*names, *("out",) * self.out)
 
+    def seen(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> tuple[T.Type, ...]:
+        if not on_device(args):
+            return types
+        return tuple([
+            OfDevice(type(a), np.dtype(a.dtype)) if on_device((a,)) else t
+            for t, a in zip(types, args, strict=True)
+        ])  # fmt: skip
+
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:
         n = len(types) - self.out
         names = source().signature.names
+        structs = {i: t.dtype for i, t in enumerate(types[:n]) if is_structured(t)}
         elements = [element_type(t, name) for t, name in zip(types[:n], names, strict=False)]
         prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
         used = [only_used(own, held_names(prepared.graph)) for own in own_types]
         shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
-        graph = _program(prepared, self)
+        graph = _program(prepared, self, structs)
         for param, type_ in zip(graph.params, types, strict=True):
             param.type = type_
         return Program(
@@ -92,7 +102,9 @@ class Language:
 
 def element_type(type_: T.Type, name: str) -> T.Type:
     """The type of an element of an operand; what is no array is one itself."""
-    if isinstance(type_, T.ArrayOf):
+    if is_structured(type_):
+        return T.Any
+    if isinstance(type_, (T.ArrayOf, OfDevice)):
         return T.Exact(_kind(type_.dtype, name))
     cls = T.cls_of(type_)
     if cls is not None and issubclass(cls, np.generic):
@@ -108,11 +120,17 @@ def _kind(dtype: np.dtype[Any], name: str) -> type:
     )
 
 
-def _program(prepared: Prepared, mode: BroadcastMode) -> Graph:
+def is_structured(type_: T.Type) -> bool:
+    """An array whose elements have fields."""
+    return isinstance(type_, T.ArrayOf) and type_.dtype.names is not None
+
+
+def _program(prepared: Prepared, mode: BroadcastMode, structs: Mapping[int, np.dtype[Any]]) -> Graph:
     """The host's program: what is read first, then the kernel."""
     graph = prepared.graph
     params, name = list(graph.params), graph.name
-    kernel, reads, operands = make_kernel(prepared, mode.options)
+    fields = {params[i]: dtype for i, dtype in structs.items()}
+    kernel, reads, operands = make_kernel(prepared, mode.options, fields)
     host = Graph(
         name, graph.signature, cellnames=graph.cellnames, namespace=graph.namespace, code=None,
         filename=graph.filename, line=graph.line,
@@ -156,13 +174,16 @@ def _joined(build: Builder, parts: Sequence[Operand], several: bool) -> Operand:
     return build.call(primitives.build_tuple, *parts, syntax=True) if several else parts[0]
 
 
-def make_kernel(prepared: Prepared, options: Options) -> tuple[Kernel, list[Op], list[Value]]:
-    """The kernel, the ops that give some of its operands, and the operands."""
+def make_kernel(
+    prepared: Prepared, options: Options, structs: Mapping[Value, np.dtype[Any]] | None = None
+) -> tuple[Kernel, list[Op], list[Value]]:
+    """The kernel, the ops that give some of its operands, and the operands. `structs`: the parameters that
+    are structured arrays."""
     graph = prepared.graph
     to_scalars(graph, prepared.assume)
     several = one_return(graph)
     prune(graph)
-    hoisted = hoist(graph)
+    hoisted = hoist(graph, structs or {})
     check_terminators(graph)
     kinds = [kind_of(operand_type(v)) for v in hoisted.operands]
     scalar = _apart(graph, hoisted.operands)

@@ -6,31 +6,73 @@ np.vectorize(f)(x)            kernel_of(f, 1, python=True)(x)
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Block, Const, Op, Operand
+from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
+from ctxdispatch_contexts.broadcast.written_out import over_items
 from ctxdispatch_contexts.forward import Before
 from ctxdispatch_contexts.programs.derived import is_known, objects_spelled_out, spelled_out
+from ctxdispatch_contexts.programs.operands import leaf_class
 
 
 @spelled_out(broadcast)
 def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
+    _see_function(op)
     n = len(op.args) - len(op.kwnames)
+    if not op.kwnames and any(_holds_objects(operand_type(a)) for a in op.args[1:]):
+        op.callee = Const(over_items)
+        return True
     options = dict(zip(op.kwnames, op.args[n:], strict=True))
     out = options.pop("out", Const(None))
     fixed = all(isinstance(v, Const) for v in options.values())
     if not n or not fixed or not is_known(op.args[0], prepared) or operand_type(out) is T.Any:
         return False
-    stored = operand_type(out) != T.Known(None)
     made = {name: v.value for name, v in options.items()}  # type: ignore[union-attr]
-    arrays = [*op.args[1:n], *([out] if stored else [])]
-    _make(block, op, op.args[0], arrays, n - 1, {"out": stored, **made})
+    if operand_type(out) == T.Known(None):
+        _make(block, op, op.args[0], op.args[1:n], n - 1, made)
+        return True
+    if T.cls_of(operand_type(out)) is not np.ndarray:
+        return False
+    _store(prepared, block, op, n, made, out)
     return True
+
+
+def _store(prepared: Any, block: Block, op: Op, n: int, made: dict[str, Any], out: Operand) -> None:
+    """out[...] = broadcast(f, x)"""
+    before = Before(block, op)
+    call = Op(op.callee, op.args[:n], [Value()], (), op.pos)
+    block.ops.insert(block.ops.index(op), call)
+    _make(block, call, call.args[0], call.args[1:], n - 1, made)
+    before(operator.setitem, out, Const(Ellipsis), call.result, syntax=True)
+    block.ops.remove(op)
+    substitute(prepared.graph, {op.result: out})
+
+
+def _holds_objects(type_: T.Type) -> bool:
+    """A list of what is no number, as far as is known."""
+    return T.cls_of(type_) in (list, tuple) and not _is_numbers(type_)
+
+
+def _is_numbers(type_: T.Type) -> bool:
+    """A number or an array, or lists and tuples of such."""
+    if isinstance(type_, T.TupleOf):
+        return all(map(_is_numbers, type_.items))
+    item = getattr(type_, "item", None)
+    return leaf_class(T.widen(type_)) is not None if item is None else _is_numbers(item)
+
+
+def _see_function(op: Op) -> None:
+    """One that is given as an argument is known by a guard on that."""
+    type_ = operand_type(op.args[0]) if op.args else T.Any
+    if isinstance(type_, T.Known) and callable(type_.value):
+        op.args[0] = Const(type_.value)
 
 
 def _make(

@@ -22,7 +22,7 @@ from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import items
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.programs.changes import changed
-from ctxdispatch_contexts.programs.derived import takes_function
+from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
 from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
@@ -91,7 +91,8 @@ class Duals:
             for result in op.results:
                 run.put(result, self.shapes.zero(run, result))
             return
-        if op is self.own or not varying or isinstance(op.fn, Refusal) or takes_function(op.fn):
+        unknown = takes_function(op.fn) and not is_found_at_run_time(op.fn)
+        if op is self.own or not varying or isinstance(op.fn, Refusal) or unknown:
             self._refuse(run, op)
             return
         entry, operands = self.entry_for(op, lambda a: run.of(a) is not None)

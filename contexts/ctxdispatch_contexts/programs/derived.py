@@ -218,6 +218,11 @@ def makes_derivatives(fn: Any) -> bool:
     return "__overdub__" in fn.__dict__ or fn in (overdub, recurse) or takes_function(fn)
 
 
+def is_found_at_run_time(fn: Any) -> bool:
+    """It takes a function that may be met at run time, and is spelled out then."""
+    return type(fn) is FunctionType and "__written_out__" in fn.__dict__
+
+
 def make_known(op: Op) -> Any:
     """What a maker makes of a function that is known, or None."""
     if not is_maker(op.fn) or not op.args or not all(isinstance(a, Const) for a in op.args):

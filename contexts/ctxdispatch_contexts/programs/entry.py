@@ -33,6 +33,7 @@ from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 
 _compiling = threading.RLock()
@@ -181,7 +182,7 @@ class Entry:
     def types_of(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
         """What a program for these arguments is specialised to. One that gets other functions each time
         (lambdas made for the call, classes) is compiled for a few of them, and then for any."""
-        types = tuple([guardable(held_type(a)) for a in args])
+        types = self.mode.seen(tuple([guardable(held_type(a)) for a in args]), args)
         if types in self.specialised:
             return types
         if isinstance(self.source, ClosureSource):  # it outlives what it is called with
@@ -224,11 +225,12 @@ class Entry:
         )
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
-        self.mode.check(self.source.signature().names, types)
+        self.mode.check(self.source.signature().names, unsized(types))
         program = self._differentiated(types)
         other = _other_length(types)
         if other is not None and same_program(program, self._differentiated(other)):
             program.types = _any_length(types)
+        program.types = small(program.types) if program.grows else resized(program.types, types)
         program.guards[:0] = self.source.guards(self._own(types))
         return program
 
@@ -237,7 +239,9 @@ class Entry:
         return types[: len(self.source.signature().names)]
 
     def _differentiated(self, types: tuple[T.Type, ...]) -> Program:
-        return self.mode.differentiate(lambda: self._graph(types), types, self.source.cells, self.context)
+        mode = (self.mode.for_large() if is_large(types) else None) or self.mode
+        plain = unsized(types)
+        return mode.differentiate(lambda: self._graph(plain), plain, self.source.cells, self.context)
 
     def _graph(self, types: tuple[T.Type, ...]) -> Graph:
         """The source's, with the defaults of arguments that were left out."""

@@ -15,19 +15,22 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.sizes import any_large, large_where
 
 
 @dataclass(eq=False)
 class Program:
     """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the
     rest. `untrusted`: the variables of which it takes nothing for granted. `foreign`: something may change
-    while it runs: it calls code out of sight, or stores into what is not its own."""
+    while it runs: it calls code out of sight, or stores into what is not its own. `grows`: for large arrays
+    there is a better one."""
 
     graph: Graph
     types: tuple[T.Type, ...]
     guards: list[Guard]
     untrusted: Set[Variable] = frozenset()
     foreign: bool = False
+    grows: bool = False
 
     @property
     def result(self) -> T.Type:
@@ -48,6 +51,14 @@ class Mode:
     stub: bool = False
     leading: int = 0
     shared: bool = False
+
+    def for_large(self) -> Mode | None:
+        """The mode for large arrays, where that is another one."""
+        return None
+
+    def seen(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> tuple[T.Type, ...]:
+        """The types of arguments, with what more there is to see of them that matters."""
+        return large_where(types, args) if any_large(args) and self.for_large() is not None else types
 
     def after(self, k: int, n: int) -> Mode:
         """The same for the last n of k + n parameters."""

@@ -111,6 +111,6 @@ def missing_message(op: Op) -> str:
 def unknown_message(fn: Any) -> str:
     """Of `grad` and its like, and of gradients."""
     return (
-        f"{described(fn)} makes a derivative of a function that is not known before run time; make it "
+        f"{described(fn)} is given a function that is not known before run time; make it "
         "where the function is made, or of a function of the module"
     )

@@ -12,6 +12,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch_contexts.programs.sizes import LIMIT, OfDevice, Sized
 
 
 class Tests:
@@ -71,6 +72,13 @@ def check_type(tests: Tests, a: Operand, type_: T.Type) -> None:
             _check_held(tests, a, type_)
         case T.ArrayOf(dtype, dims):
             _check_array(tests, a, dtype, dims)
+        case OfDevice(cls, dtype):
+            tests.is_(tests.op(type, a, syntax=False), cls)
+            tests.equal(tests.attribute(a, "dtype"), dtype)
+        case Sized(array, large):
+            check_type(tests, a, array)
+            size = tests.attribute(a, "size")
+            tests.require(tests.op(operator.ge if large else operator.lt, size, Const(LIMIT)))
         case T.TupleOf(items):
             tests.is_(tests.op(type, a, syntax=False), tuple)
             tests.equal(tests.op(len, a, syntax=False), len(items))

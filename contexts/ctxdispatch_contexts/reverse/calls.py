@@ -25,7 +25,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.changes import may_rebind
-from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
+from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time, makes_derivatives
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.errors import (
     DerivativeError,
@@ -295,7 +295,7 @@ def _at_run_time(fn: Any) -> bool:
 
 def _unsupported(fn: FunctionType) -> str:
     """Why a Python function cannot be read, or nothing."""
-    if entry_of(fn) is not None:
+    if entry_of(fn) is not None or is_found_at_run_time(fn):
         return ""
     if makes_derivatives(fn):
         return unknown_message(fn)

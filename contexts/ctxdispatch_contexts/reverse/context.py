@@ -30,17 +30,21 @@ class ADContext(Context):
     A rule of this class, `@ADContext.rule(f)` or `@ADContext.rule(f, type, ...)`, is called as rule(ctx,
     *args, **kwargs) and returns (y, pullback) for f; the pullback gives one cotangent per positional
     argument, and then, if keyword arguments have a derivative, one per keyword argument.
+
+    Chains of elementwise operations on large arrays are fused into kernels where the extra `jit` is
+    installed; not with `fuse=False`.
     """
 
     argnums: int | tuple[int, ...] | None = None
+    fuse: bool = True
 
     def program(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
         if f is overdub:
             first, rest = split(args)
             return _stacked(type(self), first, self.argnums, len(rest), tuple(kwargs))
+        context, what = type(self), (self.argnums, self.fuse, len(args), tuple(kwargs))
         if type(f) is not FunctionType:
-            return _program(type(self), f, self.argnums, len(args), tuple(kwargs))
-        context, what = type(self), (self.argnums, len(args), tuple(kwargs))
+            return _program(context, f, *what)
         return for_code(f, (context, context._version, *what), lambda: _program(context, f, *what))
 
     @classmethod
@@ -74,14 +78,14 @@ class ADContext(Context):
 
 
 def _program(
-    context: type[ADContext], f: Any, argnums: Any, n: int, kwnames: tuple[str, ...]
+    context: type[ADContext], f: Any, argnums: Any, fuse: bool, n: int, kwnames: tuple[str, ...]
 ) -> Callable[..., Any]:
     wrt = (argnums,) if isinstance(argnums, int) else argnums
     if wrt is not None:
         wrt = checked_indices(wrt, n, getattr(f, "__qualname__", type(f).__name__))
     if wrt is None and kwnames:
         wrt = tuple(range(n))
-    return entry_function(f, ReverseMode(wrt=wrt, checked=True), context, n, kwnames)
+    return entry_function(f, ReverseMode(wrt=wrt, checked=True, fuse=fuse), context, n, kwnames)
 
 
 def _stacked(

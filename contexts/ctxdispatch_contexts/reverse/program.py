@@ -32,11 +32,13 @@ from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
+from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.reverse import fitting, keeping, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
+from ctxdispatch_contexts.reverse.fusing import fuse_if_large
 from ctxdispatch_contexts.reverse.iterators import refuse_shared_iterators
 from ctxdispatch_contexts.reverse.last import skip_last
 from ctxdispatch_contexts.reverse.peephole import improve
@@ -69,6 +71,8 @@ class ReverseMode(Mode):
     seeded: bool = False  # the cotangent of the result is the last parameter
     leading: int = 0  # so many parameters come before the caller's own arguments
     pulled: tuple[int, int] | None = None  # the pullback gives cotangents of so many parameters from the i-th
+    fuse: bool = True  # elementwise operations on large arrays become kernels
+    large: bool = False  # there are large arrays among the arguments
 
     def after(self, k: int, n: int) -> ReverseMode:
         """The same with respect to the last n of k + n parameters."""
@@ -77,6 +81,9 @@ class ReverseMode(Mode):
 
     def pulling(self, first: int, n: int) -> ReverseMode:
         return replace(self, pulled=(first, n)) if self.split else self
+
+    def for_large(self) -> ReverseMode | None:
+        return replace(self, large=True) if self.fuse and not self.within and has_compiler() else None
 
     @property
     def within(self) -> bool:
@@ -120,6 +127,7 @@ def differentiate(
     graph = prepared.graph
     names = held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
+    grows = fuse_if_large(graph, mode)
     for rewrite in BEFORE_SWEEP:
         rewrite(graph, wrt)
     primal = {op for _, op in graph.ops()}
@@ -134,7 +142,7 @@ def differentiate(
     if mode.split and adjoint is not None:
         split(graph, mode)
     used = tuple(only_used(t, names) for t in types)
-    return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes)
+    return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes, grows)
 
 
 def _adjoint(

@@ -155,7 +155,7 @@ def mangled(ir_type):
         return f"v{ir_type.count}{mangled(ir_type.element)}"
     if isinstance(ir_type, ir.IntType):
         return f"i{ir_type.width}"
-    return "f32" if ir_type == FLOATS[32] else "f64"
+    return {ir.HalfType(): "f16", FLOATS[32]: "f32", FLOATS[64]: "f64"}[ir_type]
 
 
 def where(condition, chosen, otherwise):

@@ -1,0 +1,143 @@
+"""LLVM IR to machine code, kept in memory and on disk.
+
+Object code on disk is under the hash of what it was made from (the IR, the processor, LLVM's version): it is
+never stale. CTXDISPATCH_CACHE_DIR says where; empty, nothing is kept.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import tempfile
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_compiling = threading.RLock()
+
+_KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+class Compiled:
+    """Machine code; `function(arguments, first row, last row)` needs at least `lanes` columns."""
+
+    def __init__(self, module: str, lanes: int) -> None:
+        self.lanes = lanes
+        self.engine = _engine(module)
+        self.function = _KERNEL(self.engine.get_function_address("kernel"))
+
+
+_known: WeakValueDictionary[str, Compiled] = WeakValueDictionary()
+
+
+def compiled(module: str, lanes: int) -> Compiled:
+    """The machine code of a module. Of kernels that are the same there is one."""
+    with _compiling:
+        found = _known.get(module)
+        if found is None:
+            found = _known[module] = Compiled(module, lanes)
+        return found
+
+
+def register_bytes() -> int:
+    """Of the machine's vector registers."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 64
+    return 32 if features.get("avx") else 16
+
+
+@cache
+def _initialise() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def target_machine() -> Any:
+    """A new one: an engine owns its own."""
+    _initialise()
+    features = llvm.get_host_cpu_features().flatten()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault"
+    )
+
+
+def _engine(module: str) -> Any:
+    machine = target_machine()
+    parsed = llvm.parse_assembly(module)
+    parsed.triple, parsed.data_layout = machine.triple, str(machine.target_data)
+    stored = _Stored(module)
+    if not stored.found:
+        optimise(parsed, machine)
+    engine = llvm.create_mcjit_compiler(parsed, machine)
+    engine.set_object_cache(stored.keep, stored.get)
+    engine.finalize_object()
+    return engine
+
+
+def optimise(module: Any, machine: Any) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization, options.slp_vectorization, options.loop_interleaving = True, True, True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+class _Stored:
+    """The object code of a module on disk."""
+
+    def __init__(self, module: str) -> None:
+        what = "\n".join((module, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), *VERSION))
+        folder = cache_folder()
+        self.path = folder and folder / f"{hashlib.sha256(what.encode()).hexdigest()}.o"
+        self.found = _read(self.path)
+
+    def get(self, module: Any) -> bytes | None:
+        return self.found
+
+    def keep(self, module: Any, code: bytes) -> None:
+        if self.path is None or self.found:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
+                file.write(code)
+            os.replace(file.name, self.path)
+            _keep_few(self.path.parent)
+        except OSError:
+            return  # a folder that cannot be written to: compiled again the next time
+
+
+MAX_STORED = 2000
+"""Files of about 10 KB; the oldest go."""
+
+
+def _keep_few(folder: Path) -> None:
+    files = list(folder.glob("*.o"))
+    if len(files) > MAX_STORED:
+        for old in sorted(files, key=lambda path: path.stat().st_mtime)[: len(files) - MAX_STORED // 2]:
+            old.unlink(missing_ok=True)
+
+
+VERSION = (llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)))
+
+
+def _read(path: Path | None) -> bytes | None:
+    try:
+        return path.read_bytes() if path is not None else None
+    except OSError:
+        return None
+
+
+def cache_folder() -> Path | None:
+    given = os.environ.get("CTXDISPATCH_CACHE_DIR")
+    if given is not None:
+        return Path(given) if given else None
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "ctxdispatch" / "kernels"

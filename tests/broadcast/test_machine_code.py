@@ -1,0 +1,171 @@
+"""Compiled kernels: memory that is used again, code kept on disk, plans, threads."""
+
+import gc
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("llvmlite")
+
+from ctxdispatch import broadcast
+from ctxdispatch_contexts.broadcast import llvm_backend, llvm_compile, pool
+from ctxdispatch_contexts.broadcast.api import kernel_of
+from ctxdispatch_contexts.broadcast.kernel import Kernel
+from ctxdispatch_contexts.programs.derived import entry_of
+
+rng = np.random.default_rng(0)
+
+
+def kernel(f, *args):
+    kernel_of(f)(*args)
+    programs = [p for kept in entry_of(kernel_of(f)).specialised.values() for p in kept]
+    return next(op.fn for p in programs for _, op in p._plain.ops() if isinstance(op.fn, Kernel))
+
+
+def scaled(x, a):
+    return a * x + 1.0
+
+
+def hundredfold(x, n):
+    y = x
+    for k in range(n):
+        y = y * 0.5 + k
+    return y
+
+
+# Memory
+
+
+def test_memory_of_large_results_is_used_again():
+    pool.release()
+    x = rng.normal(size=(512, 512))
+    first = broadcast(scaled, x, 2.0)
+    where = first.ctypes.data
+    view = first[10:20]
+    del first
+    gc.collect()
+    second = broadcast(scaled, x, 3.0)
+    assert second.ctypes.data != where, "a view still reads it"
+    np.testing.assert_array_equal(view, 2.0 * x[10:20] + 1.0)
+    del view
+    gc.collect()
+    third = broadcast(scaled, x, 4.0)
+    assert third.ctypes.data == where
+    np.testing.assert_array_equal(second, 3.0 * x + 1.0)
+
+
+def test_the_pool_is_bounded(monkeypatch):
+    pool.release()
+    monkeypatch.setattr(pool, "capacity", lambda: 3 << 20)
+    arrays = [pool.empty((1 << 20,), np.dtype(np.uint8)) for _ in range(6)]
+    del arrays
+    gc.collect()
+    assert pool._blocks._bytes == 3 << 20
+    assert pool.empty((4 << 20,), np.dtype(np.uint8)).base is None, "more than it may hold"
+    pool.release()
+
+
+def test_results_may_be_changed_and_are_writeable():
+    x = np.ones((600, 600))
+    y = broadcast(scaled, x, 1.0)
+    y += 1.0
+    assert y.flags.writeable and (y == 3.0).all() and (x == 1.0).all()
+
+
+# Code on disk
+
+
+def run_in_a_process(folder):
+    code = (
+        "import numpy as np\n"
+        "from ctxdispatch import broadcast\n"
+        "from ctxdispatch_contexts.broadcast import llvm_compile\n"
+        "calls = []\n"
+        "own = llvm_compile.optimise\n"
+        "llvm_compile.optimise = lambda *a: (calls.append(1), own(*a))\n"
+        "def f(x): return x * x + 1.0\n"
+        "print(broadcast(f, np.arange(4.0)).tolist(), len(calls))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True,
+        env={**os.environ, "CTXDISPATCH_CACHE_DIR": str(folder)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_code_is_kept_on_disk(tmp_path):
+    assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 1"
+    assert len(list(tmp_path.glob("*.o"))) == 1
+    assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 0"
+
+
+def test_nothing_is_kept_where_no_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("CTXDISPATCH_CACHE_DIR", "")
+    assert llvm_compile.cache_folder() is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    assert run_in_a_process(file) == "[1.0, 2.0, 5.0, 10.0] 1"
+
+
+def test_kernels_that_are_the_same_share_their_code():
+    def made():
+        return lambda x: x * 2.0 + 0.25
+
+    x = np.ones(5)
+    codes = {id(c) for c in (_code(kernel(made(), x)) for _ in range(3))}
+    assert len(codes) == 1
+
+
+def _code(found):
+    return next(v for v in found.compiled.values() if isinstance(v, llvm_compile.Compiled))
+
+
+# Plans
+
+
+def test_plans_are_kept_per_layout():
+    found = kernel(scaled, np.ones(3), 1.0)
+    found.plans.clear()
+    for x in (np.ones((4, 6)), np.ones((4, 6)), np.ones((6, 4)).T, np.ones((4, 12))[:, ::2], np.ones((4, 6))):
+        np.testing.assert_array_equal(found(x, 2.0), np.full(x.shape, 3.0))
+    assert len(found.plans) == 2, "one in C order, one in Fortran's; the other is copied each time"
+
+
+def test_plans_are_bounded(monkeypatch):
+    monkeypatch.setattr(llvm_backend, "MAX_PLANS", 4)
+    found = kernel(scaled, np.ones(3), 1.0)
+    for n in range(1, 20):
+        assert found(np.ones(n), 2.0).shape == (n,)
+    assert len(found.plans) <= 4
+
+
+def test_the_address_of_an_array():
+    for array in (np.ones(3), np.ones((4, 5))[1:, 2:], np.float32(2) * np.ones(1, "f4")):
+        assert llvm_backend.address(array) == array.ctypes.data
+
+
+# Threads
+
+
+@pytest.mark.parametrize("shape", [(1 << 20,), (3, 400_000), (100_000, 7), (64, 64, 300)])
+@pytest.mark.parametrize("f", [scaled, hundredfold])
+def test_threads_change_nothing(f, shape):
+    x = rng.normal(size=shape)
+    n = 2.0 if f is scaled else 5
+    one, several = (broadcast(f, x, n, threads=k) for k in (1, 3))
+    np.testing.assert_array_equal(one, several)
+
+
+@pytest.mark.parametrize("columns", [*range(1, 20), 63, 64, 65])
+def test_narrow_tables_of_programs_with_loops(columns):
+    x = rng.normal(size=(5, columns))
+    n = rng.integers(0, 6, size=(5, 1))
+    expected = [[hundredfold(v, k[0]) for v in row] for row, k in zip(x, n)]
+    np.testing.assert_allclose(broadcast(hundredfold, x, n), expected, rtol=1e-15)
