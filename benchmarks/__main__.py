@@ -12,8 +12,8 @@ from typing import Any
 COLUMNS = ("primal", "hand", "ours", "autograd", "torch", "jax")
 SECOND_ORDER = ("primal", "hand", "strided", "ideal", "grad", "100 jvps", "ours", "autograd", "torch", "jax")
 SPARSE = ("primal", "hand", "ours", "asdex")
-BROADCAST = ("primal", "forward", "hand", "reverse", "fused", "torch", "jax", "jax donated", "floor", "parts",
-             "ours", "cupy", "seven kernels", "ours on GPU")  # fmt: skip
+BROADCAST = ("primal", "forward", "hand", "in place", "reverse", "fused", "torch", "jax", "jax donated", "floor",
+             "parts", "ours", "cupy", "seven kernels", "ours on GPU")  # fmt: skip
 KNOWN = {"second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST}
 
 
@@ -63,7 +63,9 @@ def broadcasts(options: argparse.Namespace) -> dict[str, Any]:
         chosen, columns = choose(workloads.all_workloads(options.widths), options.only), options.columns
         results = derivatives(chosen, workloads.prepare, options)
     targets = {w.name: w.targets for w in chosen}
-    table.show(table.second_order_table(results, columns, targets, workloads.AGAINST))
+    for part in table.broadcast_tables(results, columns, targets, workloads.AGAINST):
+        if len(part) > 1 and len(part[0]) > 1:
+            table.show(part)
     if options.plot:
         plots.draw(chosen, results, options.plot)
     return results

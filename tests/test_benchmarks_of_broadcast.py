@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.broadcast import first_call, gpu, peers, plots, workloads
 from benchmarks.peers import Prepared, agree
+from benchmarks.table import broadcast_tables
 
 ROOT = Path(__file__).parent.parent
 
@@ -54,7 +55,9 @@ def test_by_hand_is_the_derivative_along_a_random_direction(workload):
 
 
 @EACH
-@pytest.mark.parametrize("column", "primal forward hand reverse fused floor parts ours".split())
+@pytest.mark.parametrize(
+    "column", [*"primal forward hand reverse fused floor parts ours".split(), "in place"]
+)
 def test_every_column_is_the_one_by_hand_or_not_there(workload, column):
     made = workloads.prepare(column, workload)
     there = workload.own[column] is not None if column in workload.own else column in workloads.MAKERS
@@ -128,6 +131,15 @@ def test_command_line(tmp_path):
     found = json.loads(file.read_text())
     assert found["kind"] == "broadcast" and len(found["results"]) == 2
     assert all(list(map(len, times.values())) == [2, 2, 2] for times in found["results"].values())
+
+
+def test_targets_are_rows_that_are_held_or_not():
+    results = {"W": {"hand": [4.0], "jax": [1.0], "torch": "not installed", "ours": [1.5]}}
+    targets = {"W": {"hand": 0.5, "jax": 1.0, "torch": 1.0}}
+    times, ratios, held = broadcast_tables(results, ["hand", "jax", "ours"], targets, ["hand"])
+    assert times == [["workload", "hand", "jax", "ours"], ["W", "4 s", "1 s", "1.5 s"]]
+    assert ratios == [["workload", "ours/hand", "jax/ours"], ["W", "0.38", "0.67"]]
+    assert held[1:] == [["W", "hand", "0.375", "0.5", "yes"], ["W", "jax", "1.5", "1", "NO"]]
 
 
 def test_targets_are_those_of_the_project():

@@ -1,4 +1,4 @@
-"""Values and partial derivatives written by hand in NumPy, in place where that saves an array.
+"""Values and partial derivatives as a careful person writes them in NumPy: the yardstick of every column.
 
 Each returns (y, partials), a partial derivative per leading argument, as reverse mode with ones has it. CuPy
 runs the same code with its own `np` (gpu.py).
@@ -10,13 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from .programs import SMALL
+from .programs import SMALL, sigmoid
 
 Array = Any
 
 
-def sigmoid(x: Array) -> Array:
-    """By way of tanh, which neither overflows nor takes a division."""
+def update(c: Array, f: Array, i: Array, g: Array, z1: Array, z2: Array) -> tuple[Array, tuple[Array, ...]]:
+    sf, si, tg = sigmoid(f), sigmoid(i), np.tanh(g)
+    flushed = z1 != 0
+    copied = ~flushed & (z2 != 1)
+    gated = si * tg
+    y = np.where(flushed, gated, np.where(copied, c, sf * c + gated))
+    dc = np.where(flushed, 0.0, np.where(copied, 1.0, sf))
+    df = np.where(flushed | copied, 0.0, c * sf * (1.0 - sf))
+    di = np.where(copied, 0.0, gated * (1.0 - si))
+    dg = np.where(copied, 0.0, si * (1.0 - tg * tg))
+    return y, (dc, df, di, dg)
+
+
+# -- the same in place, flags as factors ---------------------------------------------------------------------
+
+
+def sigmoid_in_place(x: Array) -> Array:
+    """By way of tanh, without a division."""
     y = 0.5 * x
     np.tanh(y, out=y)
     y *= 0.5
@@ -34,20 +50,20 @@ def flags(z1: Array, z2: Array, dtype: Any) -> tuple[Array, ...]:
 
 def update_value(c: Array, f: Array, i: Array, g: Array, z1: Array, z2: Array) -> Array:
     updated, new, copied = flags(z1, z2, c.dtype)
-    y = sigmoid(f)
+    y = sigmoid_in_place(f)
     y *= updated
     y += copied
     y *= c
-    gated = sigmoid(i)
+    gated = sigmoid_in_place(i)
     gated *= np.tanh(g)
     gated *= new
     y += gated
     return y
 
 
-def update(c: Array, f: Array, i: Array, g: Array, z1: Array, z2: Array) -> tuple[Array, tuple[Array, ...]]:
+def update_in_place(c: Array, f: Array, i: Array, g: Array, z1: Array, z2: Array) -> Any:
     updated, new, copied = flags(z1, z2, c.dtype)
-    sf, si, tg = sigmoid(f), sigmoid(i), np.tanh(g)
+    sf, si, tg = sigmoid_in_place(f), sigmoid_in_place(i), np.tanh(g)
     dc = sf * updated
     df = 1.0 - sf
     df *= dc
@@ -63,6 +79,9 @@ def update(c: Array, f: Array, i: Array, g: Array, z1: Array, z2: Array) -> tupl
     np.subtract(1.0, si, out=si)
     di *= si
     return y, (dc, df, di, dg)
+
+
+# -- of the other workloads ----------------------------------------------------------------------------------
 
 
 def product(*xs: Array) -> tuple[Array, tuple[Array, ...]]:

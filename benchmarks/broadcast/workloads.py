@@ -1,7 +1,8 @@
 """The workloads: what is broadcast over what, its derivative by hand, and how long ours may take.
 
 primal         the program of arrays, in NumPy
-hand           value and partial derivatives by hand, in NumPy, in place (by_hand.py)
+hand           value and partial derivatives by hand, in NumPy (by_hand.py)
+in place       likewise with as few arrays and operations as may be
 reverse        the program of arrays in our reverse mode, one NumPy operation at a time
 fused          the same with chains of operations fused, as our reverse mode has it by default
 torch          likewise, eager
@@ -98,7 +99,7 @@ MAKERS: dict[str, Maker] = {
     "ours": ours.partials, "cupy": gpu.by_hand, "ours on GPU": gpu.ours,
 }  # fmt: skip
 
-AGAINST = ("hand", "floor", "parts")
+AGAINST = ("hand", "in place", "fused", "floor", "parts")
 """Columns that ours is shown as a multiple of."""
 
 
@@ -120,7 +121,8 @@ def cell(n: int, kind: str) -> Broadcast:
     targets = {"hand": 0.25, "jax": 0.25, "jax donated": 0.5, "floor": 1.3} if n == 2048 else {}
     return Broadcast(
         f"HM-LSTM, {kind} flags, n = {n}", programs.update, programs.update_of_arrays, by_hand.update,
-        partial(cell_data, n, kind), 4, targets, own={"seven kernels": gpu.seven_kernels},
+        partial(cell_data, n, kind), 4, targets,
+        own={"in place": in_place, "seven kernels": gpu.seven_kernels},
         series=f"HM-LSTM, {kind} flags", at=n,
     )  # fmt: skip
 
@@ -155,6 +157,10 @@ def cell_pullback(n: int) -> Broadcast:
         by_hand.update_pulled, partial(seeded_data, n), 4, {"primal": 0.5, "forward": 0.5},
         own={**elsewhere, "ours": ours.pullback, "forward": forward, **NO_GPU}, seed=True, moved=(5, 4),
     )  # fmt: skip
+
+
+def in_place(workload: Broadcast) -> Prepared:
+    return Prepared(by_hand.update_in_place, workload.args(), peers.flat)
 
 
 def forward(workload: Broadcast) -> Prepared:
