@@ -12,8 +12,8 @@ from typing import Any
 COLUMNS = ("primal", "hand", "ours", "autograd", "torch", "jax")
 SECOND_ORDER = ("primal", "hand", "strided", "ideal", "grad", "100 jvps", "ours", "autograd", "torch", "jax")
 SPARSE = ("primal", "hand", "ours", "asdex")
-BROADCAST = ("primal", "forward", "hand", "in place", "reverse", "fused", "torch", "jax", "jax donated", "floor",
-             "parts", "ours", "cupy", "seven kernels", "ours on GPU")  # fmt: skip
+BROADCAST = ("primal", "forward", "hand", "in place", "reverse", "fused", "torch", "jax", "jax donated",
+             "floor", "parts", "ours", "cupy", "seven kernels", "ours on GPU")  # fmt: skip
 KNOWN = {"second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST}
 
 
