@@ -1,9 +1,9 @@
 """The columns of other tools, and the floor.
 
-JAX on a CPU has new memory for every result, and the system clears its pages one by one; that can take longer
-than all the rest. `jax donated` gives each call the results of the one before to store its own in
-(`donate_argnums`), as a loop in JAX would: no fairer way is known to have memory that is there, which NumPy's
-allocator, torch's and ours often have.
+JAX on a CPU asks malloc for the memory of every result. Whether that gives new pages, which the system has to
+clear, and which can take longer than all the rest, or pages that were just freed, depends on what the process
+did before: the times of `jax` are of either kind, as those of NumPy are. `jax donated` gives each call the
+results of the one before to store its own in (`donate_argnums`), as a loop in JAX would, and is always warm.
 """
 
 from __future__ import annotations
