@@ -1,5 +1,5 @@
-"""Chains of elementwise operations on large arrays are one kernel, in reverse mode: the same derivative, in fewer
-passes, and programs for small arrays stay what they were."""
+"""Chains of elementwise operations on large arrays are one kernel, in reverse mode: the same derivative, in
+fewer passes, and programs for small arrays stay what they were."""
 
 import numpy as np
 import pytest

@@ -31,7 +31,7 @@ from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.hoist import hoist, kind_of
 from ctxdispatch_contexts.broadcast.instructions import FOLDED, SPELLED, canonical
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename
-from ctxdispatch_contexts.broadcast.scalars import check_terminators, one_return, to_scalars
+from ctxdispatch_contexts.broadcast.scalars import check_terminators, is_of_library, one_return, to_scalars
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
 from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
@@ -95,7 +95,7 @@ class Language:
 
     def ad_keeps(self, callee: Any) -> bool:
         """Kernels know what calls of `callee` mean."""
-        if canonical(callee) is not None:
+        if canonical(callee) is not None or is_of_library(callee):
             return True
         return hashable(callee) and (callee in SPELLED or callee in FOLDED or callee in _PRIMITIVES)
 
@@ -181,10 +181,10 @@ def make_kernel(
     are structured arrays."""
     graph = prepared.graph
     to_scalars(graph, prepared.assume)
+    check_terminators(graph)
     several = one_return(graph)
     prune(graph)
     hoisted = hoist(graph, structs or {})
-    check_terminators(graph)
     kinds = [kind_of(operand_type(v)) for v in hoisted.operands]
     scalar = _apart(graph, hoisted.operands)
     dual.as_numbers(scalar, kinds)

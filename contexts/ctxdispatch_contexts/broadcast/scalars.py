@@ -122,7 +122,13 @@ def _function(op: Op) -> FunctionType | None:
     if spelled is not None:
         return spelled  # type: ignore[return-value]
     ours = fn in CANONICAL or fn in vars(primitives).values() or fn in (builtins.getattr,)
-    return fn if isinstance(fn, FunctionType) and not ours else None
+    return fn if isinstance(fn, FunctionType) and not ours and not is_of_library(fn) else None
+
+
+def is_of_library(fn: object) -> bool:
+    """A Python function of NumPy's or SciPy's: it is for arrays."""
+    module = fn.__module__ if isinstance(fn, FunctionType) else None
+    return (module or "").partition(".")[0] in ("numpy", "scipy")
 
 
 def _inline(
