@@ -12,12 +12,15 @@ from typing import Any
 COLUMNS = ("primal", "hand", "ours", "autograd", "torch", "jax")
 SECOND_ORDER = ("primal", "hand", "strided", "ideal", "grad", "100 jvps", "ours", "autograd", "torch", "jax")
 SPARSE = ("primal", "hand", "ours", "asdex")
+BROADCAST = ("primal", "forward", "hand", "in place", "reverse", "fused", "torch", "jax", "jax donated",
+             "floor", "parts", "ours", "cupy", "seven kernels", "ours on GPU")  # fmt: skip
+KNOWN = {"second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST}
 
 
 def main() -> None:
     options = parse_options()
     limit_threads(options.threads)  # before anything imports NumPy: a BLAS reads its thread count once
-    results = run(options)
+    results = broadcasts(options) if options.broadcast else run(options)
     explain(results)
     if options.json:
         write_json(options, results)
@@ -34,15 +37,37 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         targets = {w.name: w.targets for w in chosen}
         table.show(table.second_order_table(results, options.columns, targets))
         return results
-    chosen = choose(workloads.all_workloads(options.widths), options.only)
+    chosen = choose(workloads.all_workloads(options.widths or workloads.WIDTHS), options.only)
     if options.first_call:
-        results = first_calls(chosen, options)
+        from .first_call import measure
+
+        results = first_calls(chosen, lambda w: measure(w.name, options.repeat or 5))
         table.show(table.first_call_table(results))
     else:
         from .peers import prepare
 
         results = derivatives(chosen, prepare, options)
         table.show(table.results_table(results, options.columns))
+    return results
+
+
+def broadcasts(options: argparse.Namespace) -> dict[str, Any]:
+    """The same of kernels, with the plots."""
+    from . import table
+    from .broadcast import first_call, plots, workloads
+
+    if options.first_call:
+        chosen, columns = [first_call.FirstCall()], first_call.COLUMNS
+        results = first_calls(chosen, lambda w: first_call.measure(w.size, options.repeat or 5))
+    else:
+        chosen, columns = choose(workloads.all_workloads(options.widths), options.only), options.columns
+        results = derivatives(chosen, workloads.prepare, options)
+    targets = {w.name: w.targets for w in chosen}
+    for part in table.broadcast_tables(results, columns, targets, workloads.AGAINST):
+        if len(part) > 1 and len(part[0]) > 1:
+            table.show(part)
+    if options.plot:
+        plots.draw(chosen, results, options.plot)
     return results
 
 
@@ -61,26 +86,45 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="NAME", help="workloads whose name contains NAME")
     parser.add_argument("--columns", type=names,
                         help=f"some of {','.join(COLUMNS)}; of --second-order also "
-                        "strided,ideal,grad,100 jvps; of --sparse asdex")  # fmt: skip
-    parser.add_argument("--widths", type=widths, default=(64, 128, 256, 512, 1024, 2048),
-                        help="of the MLP with batch 16, e.g. 64,1024")  # fmt: skip
+                        "strided,ideal,grad,100 jvps; of --sparse asdex; of --broadcast "
+                        f"{','.join(BROADCAST)}")  # fmt: skip
+    parser.add_argument("--widths", type=widths,
+                        help="of the MLP with batch 16, e.g. 64,1024; n of the HM-LSTM")  # fmt: skip
     parser.add_argument("--repeat", type=int, default=0,
                         help="rounds (default 50), or processes for --first-call (default 5)")  # fmt: skip
-    parser.add_argument("--threads", type=int, default=1, help="for linear algebra; 0 leaves the default")
+    parser.add_argument("--threads", type=int, default=1, help="of every tool; 0 leaves the default")
+    parser.add_argument("--plot", metavar="DIR", help="with --broadcast: plots, over n and N, into DIR")
+    parser.add_argument("--json", metavar="FILE", help="write all figures, seconds per call, to FILE")
+    add_kinds(parser)
+    options = parser.parse_args()
+    complete(parser, options)
+    return options
+
+
+def add_kinds(parser: argparse.ArgumentParser) -> None:
+    """The tables other than that of gradients."""
+    parser.add_argument("--first-call", action="store_true",
+                        help="time the first call, ours and JAX jit's, in fresh processes; with --broadcast "
+                        "of a kernel")  # fmt: skip
     other = parser.add_mutually_exclusive_group()
-    other.add_argument("--first-call", action="store_true",
-                       help="time the first call, ours and JAX jit's, in fresh processes")  # fmt: skip
     other.add_argument("--second-order", action="store_true",
                        help="higher orders, Hessians, Jacobians, against their targets")  # fmt: skip
     other.add_argument("--sparse", action="store_true",
                        help="sparse Jacobians and Hessians, and patterns, against their targets")  # fmt: skip
-    parser.add_argument("--json", metavar="FILE", help="write all figures, seconds per call, to FILE")
-    options = parser.parse_args()
-    known = SECOND_ORDER if options.second_order else SPARSE if options.sparse else COLUMNS
+    other.add_argument("--broadcast", action="store_true",
+                       help="kernels over arrays, against their targets; CuPy's too on a GPU")  # fmt: skip
+
+
+def complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """The columns that are shown; an error where options do not go together."""
+    if options.plot and not options.broadcast:
+        parser.error("--plot is of --broadcast")
+    if options.first_call and (options.second_order or options.sparse):
+        parser.error("--first-call is of gradients, or of --broadcast")
+    known = next((known for kind, known in KNOWN.items() if getattr(options, kind)), COLUMNS)
     options.columns = options.columns or known
     if unknown := set(options.columns) - set(known):
         parser.error(f"--columns: unknown: {', '.join(sorted(unknown))}")
-    return options
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -96,6 +140,8 @@ def limit_threads(count: int) -> None:
     if count:
         for library in "OMP", "OPENBLAS", "MKL", "VECLIB_MAXIMUM":
             os.environ[f"{library}_NUM_THREADS"] = str(count)
+        for variable in "CTXDISPATCH_NUM_THREADS", "NPROC", "PJRT_NPROC":  # the last two are JAX's
+            os.environ[variable] = str(count)
     if count == 1:
         os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false " + os.environ.get("XLA_FLAGS", "")
 
@@ -117,13 +163,11 @@ def derivatives(
     return results
 
 
-def first_calls(workloads: list, options: argparse.Namespace) -> dict[str, Any]:
-    from .first_call import measure
-
+def first_calls(workloads: list, measure: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     results = {}
     with progress_bar(len(workloads), "workload") as advance:
         for workload in workloads:
-            results[workload.name] = measure(workload.name, options.repeat or 5)
+            results[workload.name] = measure(workload)
             advance()
     return results
 
@@ -148,8 +192,8 @@ def explain(results: dict[str, Any]) -> None:
 
 
 def write_json(options: argparse.Namespace, results: dict[str, Any]) -> None:
-    kinds = ("first_call", "second_order", "sparse")
-    kind = next((kind for kind in kinds if getattr(options, kind)), "gradient")
+    kinds = [kind for kind in (*KNOWN, "first_call") if getattr(options, kind)]
+    kind = ", ".join(kinds) or "gradient"
     about = {"python": platform.python_version(), "threads": options.threads, "kind": kind}
     with open(options.json, "w") as file:
         json.dump({**about, "results": results}, file, indent=1)

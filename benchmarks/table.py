@@ -19,7 +19,7 @@ def results_table(
     return [header, *(row(name, times, columns, ratios) for name, times in results.items())]
 
 
-PEERS = ("autograd", "torch", "jax")
+PEERS = ("autograd", "reverse", "torch", "jax", "jax donated")
 
 
 Targets = Mapping[str, Mapping[str, float]]
@@ -30,10 +30,14 @@ def second_order_table(
     results: dict[str, Times], columns: Sequence[str], targets: Targets
 ) -> list[list[str]]:
     """The same for those columns that some workload has; last, what `ours` takes of what its targets name."""
-    columns = [c for c in columns if any(times[c] != "-" for times in results.values())]
-    header, *rows = results_table(results, columns, against=("hand",))
+    header, *rows = results_table(results, present(results, columns), against=("hand",))
     held = [", ".join(target_cells(times, targets[name])) for name, times in results.items()]
     return [[*header, "target"], *([*cells, last] for cells, last in zip(rows, held))]
+
+
+def present(results: dict[str, Times], columns: Sequence[str]) -> list[str]:
+    """The columns that some workload has."""
+    return [c for c in columns if any(times[c] != "-" for times in results.values())]
 
 
 def target_cells(times: Times, targets: Mapping[str, float]) -> Iterator[str]:
@@ -43,6 +47,28 @@ def target_cells(times: Times, targets: Mapping[str, float]) -> Iterator[str]:
             found = ratio_cell(times["ours"], times[base])
             missed = found != "-" and ratio(times["ours"], times[base]) > most
             yield f"{found} {base} ({most:.2g}{'!' if missed else ''})"
+
+
+def broadcast_tables(
+    results: dict[str, Times], columns: Sequence[str], targets: Targets, against: Sequence[str]
+) -> list[list[list[str]]]:
+    """Times, ratios and targets: too wide for one table."""
+    columns = present(results, columns)
+    rows = results_table(results, columns, against)
+    at = 1 + len(columns)
+    ratios = [[cells[0], *cells[at:]] for cells in rows]
+    return [[cells[:at] for cells in rows], ratios, targets_table(results, targets)]
+
+
+def targets_table(results: dict[str, Times], targets: Targets) -> list[list[str]]:
+    """A row for each target whose columns are there."""
+    rows = [["workload", "ours / ..", "found", "at most", "held"]]
+    for name, times in results.items():
+        for base, most in targets[name].items():
+            if ratio_cell(times.get("ours", "-"), times.get(base, "-")) != "-":
+                found = ratio(times["ours"], times[base])
+                rows.append([name, base, f"{found:.3g}", f"{most:.3g}", "yes" if found <= most else "NO"])
+    return rows
 
 
 def row(name: str, times: Times, columns: Sequence[str], ratios: Iterable[tuple[str, str]]) -> list[str]:

@@ -8,7 +8,10 @@ in the directions it depends on and no other, so zeros that follow from the stru
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+
+import numpy as np
 
 from ctxdispatch.ir.graph import UNREAD, Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.passes import types as T
@@ -33,9 +36,21 @@ def as_numbers(graph: Graph, types: Sequence[type]) -> None:
     for value, type_ in typing.types.items():
         kind = type_ if is_weak(type_) else {"b": bool, "f": float}.get(type_.kind, int)
         value.type = T.Exact(kind)
+    use_reciprocals(graph)
 
 
 
+
+
+def use_reciprocals(graph: Graph) -> None:
+    """1 / x is reciprocal(x), in place: its derivative takes a product where that of a quotient divides."""
+    for _, op in graph.ops():
+        if op.fn is operator.truediv and _is_one(op.args[0]) and operand_type(op.args[1]) == FLOAT:
+            op.callee, op.args, op.syntax = Const(np.reciprocal), [op.args[1]], False
+
+
+def _is_one(operand: Operand) -> bool:
+    return isinstance(operand, Const) and type(operand.value) in (int, float) and operand.value == 1
 
 
 def partials(graph: Graph, wrt: Sequence[int]) -> list[list[Operand | None]]:
