@@ -32,6 +32,8 @@ def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> S
 
         return run_cuda(kernel, operands, out)
     types = tuple([type_of(x) for x in operands])
+    if int in types:
+        types = _where_they_fit(types, operands)
     arrays = [x if isinstance(x, np.ndarray) else np.asarray(x, storage(t)) for x, t in zip(operands, types)]
     shape = broadcast_shape(kernel, arrays)
     if _is_compiled(kernel):
@@ -41,11 +43,24 @@ def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> S
     return run_reference(kernel, types, arrays, shape, out)
 
 
+def _where_they_fit(types: tuple[DType, ...], operands: Sequence[Any]) -> tuple[DType, ...]:
+    """A whole number of Python's takes the dtype of what it meets, if it fits into it."""
+    short = [t for t in types if t is not int and t is not float and t.kind in "iu" and t.itemsize < 8]
+    low = max((np.iinfo(t).min for t in short), default=0)
+    high = min((np.iinfo(t).max for t in short), default=0)
+    return tuple([
+        np.dtype(np.int64) if t is int and short and not low <= x <= high else t
+        for t, x in zip(types, operands, strict=True)
+    ])  # fmt: skip
+
+
 def type_of(x: Any) -> DType:
     """The dtype of an operand; int or float for a number of Python's."""
     if type(x) in (int, float):
         return type(x)
-    return BOOL if type(x) is bool else x.dtype
+    if type(x) is bool:
+        return BOOL
+    return x.dtype if x.dtype.isnative else x.dtype.newbyteorder("=")
 
 
 def broadcast_shape(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, ...]:

@@ -16,18 +16,6 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.broadcast.cuda_table import C_TYPES, fields
-from ctxdispatch_contexts.derivatives.special import _BERNOULLI
-
-_TERMS = range(1, len(_BERNOULLI) + 1)
-
-
-def _series() -> str:
-    """The sum of B_2k / 2k t^k (DLMF 5.11.2)."""
-    text = "0"
-    for k in reversed(_TERMS):
-        text = f"t * (($T){_BERNOULLI[k - 1] / (2 * k)!r} + {text})"
-    return text
-
 
 HELPERS: dict[str, str] = {
     # -- quotients -------------------------------------------------------------------------------------------
@@ -93,42 +81,6 @@ $T $name($T x) {
     $T small = exp$f(-fabs$f(x));
     return (x >= 0 ? 1 : small) / (1 + small);
 }""",
-    # -- the derivatives of log(gamma(x)): recurrence, the asymptotic series, reflection ---------------------
-    "digamma": """
-$T $name($T x) {
-    $T shift = 0;
-    if (x <= 0) {
-        $T fraction = x - rint$f(x);
-        if (fraction == 0) return 0 / fraction;
-        shift = ($T)3.141592653589793 / tan$f(($T)3.141592653589793 * fraction);
-        x = 1 - x;
-    }
-    for (; x < 10; x += 1) shift += 1 / x;
-    $T t = 1 / (x * x);
-    return log$f(x) - ($T)0.5 / x - SERIES - shift;
-}""".replace("SERIES", _series()),
-    "polygamma": """
-double $name(long long n, double x) {
-    if (n == 0) return $digamma_float64(x);
-    if (x <= 0 && x == rint(x)) return 0.0 / (x - rint(x));
-    double scale = tgamma(n + 1.0), shift = 0, reflected = 0, sign = n % 2 ? 1 : -1;
-    if (n == 1 && x < 0) {
-        double s = 3.141592653589793 / sin(3.141592653589793 * (x - rint(x)));
-        reflected = s * s;
-        x = 1 - x;
-        sign = -1;
-    }
-    for (; x < 10.0 + n; x += 1) shift += pow(x, -n - 1.0);
-    const double bernoulli[] = {COEFFICIENTS};
-    double power = pow(x, (double)-n), sum = scale / n * power + 0.5 * scale * power / x;
-    double factor = scale * (n + 1) / 2;
-    for (int k = 1; k <= TERMS; ++k) {
-        power /= x * x;
-        sum += bernoulli[k - 1] * factor * power;
-        factor *= (2.0 * k + n) * (2.0 * k + n + 1) / ((2.0 * k + 1) * (2.0 * k + 2));
-    }
-    return reflected + sign * (sum + scale * shift);
-}""".replace("COEFFICIENTS", ", ".join(map(repr, _BERNOULLI))).replace("TERMS", str(len(_BERNOULLI))),
     # -- the sign of a - b -----------------------------------------------------------------------------------
     "compare": """
 int $name(long long a, unsigned long long b) {

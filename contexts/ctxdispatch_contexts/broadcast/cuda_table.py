@@ -134,8 +134,6 @@ TABLE: dict[str, dict[str, str]] = {
     "radians": {"f": "{0} * ({T})0.017453292519943295"},
     "sinc": _helper("sinc"),
     "expit": _helper("expit"),
-    "digamma": _helper("digamma"),
-    "polygamma": {"i": "({T}){polygamma}({0}, {1})"},
 
     # -- truth, bits -----------------------------------------------------------------------------------------
     "isnan": _whole("false", f="{0} != {0}"),

@@ -10,7 +10,7 @@ A variable that is one dtype on one path and another on the next has the one bot
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class Typing:
                 continue  # the outputs
             given = [self.of(a) for a in op.args]
             if not any(t is None for t in given):
-                self._widen(op.result, signature(op, tuple(given))[-1])
+                self._widen(op.result, signature(op, tuple(given), self.graph.params)[-1])
         for edge in block.edges():
             for param, arg in zip(edge.target.params, edge.args, strict=True):
                 self._widen(param, self.of(arg))
@@ -107,11 +107,11 @@ class Typing:
             self.types[value], self._settled = found, False
 
 
-def signature(op: Op, given: tuple[DType, ...]) -> tuple[DType, ...]:
+def signature(op: Op, given: tuple[DType, ...], known: Container[Any] = ()) -> tuple[DType, ...]:
     """The types that `op` takes its operands in, and that of its result."""
     fn = instruction(op.fn)
     try:
-        given = tuple([_widened(t, a, given) for t, a in zip(given, op.args, strict=True)])
+        given = tuple([_widened(t, a, given, known) for t, a in zip(given, op.args, strict=True)])
         if fn is np.power and all(map(_is_whole, given)) and not _counts(op.args[1]):
             raise refuse(
                 op, "a whole number to the power of a whole number may be a fraction; write float(n) ** k"
@@ -124,10 +124,12 @@ def signature(op: Op, given: tuple[DType, ...]) -> tuple[DType, ...]:
         raise refuse(op, f"{described(fn)} of ({names}) cannot be part of a kernel") from None
 
 
-def _widened(type_: DType, operand: Operand, given: tuple[DType, ...]) -> DType:
-    """Only literals take on a short dtype: what a variable is may not fit into it."""
+def _widened(type_: DType, operand: Operand, given: tuple[DType, ...], known: Container[Any]) -> DType:
+    """Only literals, and numbers that are operands (`known`), take on a short dtype: what a variable is may
+    not fit into it."""
     wholes = [t for t in given if not is_weak(t) and t.kind in "iub"]
-    if type_ is not int or isinstance(operand, Const) or len(wholes) != len(given) - 1 or not wholes:
+    literal = isinstance(operand, Const) or operand in known
+    if type_ is not int or literal or len(wholes) != len(given) - 1 or not wholes:
         return type_
     return _whole_with(wholes[0])
 
@@ -139,6 +141,8 @@ def _signature(fn: Any, given: tuple[DType, ...]) -> tuple[DType, ...]:
         return BOOL, both, both, both
     if isinstance(fn, Instruction):
         return _special(fn, given)
+    if len(given) != getattr(fn, "arity", getattr(fn, "nin", 1)):
+        raise TypeError
     if fn in ROUNDING:
         return (_float(given[0]), int)
     if fn in CASTS:
@@ -159,7 +163,7 @@ def _of_ufunc(fn: np.ufunc, given: tuple[DType, ...]) -> tuple[DType, ...]:
     weak = all(map(is_weak, given))
     if fn in COMPARISONS:
         held = [storage(t) for t in given]
-        if held[0].kind + held[1].kind in ("iu", "ui"):
+        if held[0].kind + held[1].kind in ("iu", "ui") and {held[0].itemsize, held[1].itemsize} == {8}:
             return *held, BOOL  # int64 and uint64 have no type in common
         both = storage(functools.reduce(join, given))
         return both, both, BOOL

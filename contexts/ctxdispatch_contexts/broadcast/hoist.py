@@ -48,10 +48,10 @@ def hoist(graph: Graph, structs: Mapping[Value, np.dtype[Any]]) -> Hoisted:
             op.result.type = _field_type(op, dtype)
     outside = _Outside(graph, structs)
     read = _read(graph)
-    operands = [v for v in [*params, *outside.values] if v in read]
+    elements = [p for p in params if numeric(operand_type(p))]  # the shape is that of all, read or not
+    operands = [*elements, *(v for v in [*params, *outside.values] if v in read and v not in elements)]
     for value in operands:
-        if value not in params or not numeric(operand_type(value)):
-            _check_number(value, outside)
+        _check_number(value, outside)
     graph.entry.params = list(operands)
     return Hoisted(_needed(outside.ops, operands), operands)
 
@@ -81,7 +81,7 @@ class _Outside:
         self.structs = structs
         self.ops: list[Op] = []
         self.values: dict[Value, Op] = {}
-        available: set[Operand] = {*graph.params, *graph.cells}
+        available: set[Operand] = {p for p in graph.params if not numeric(operand_type(p))} | {*graph.cells}
         for block in reverse_postorder(graph):
             kept = []
             for op in block.ops:
@@ -94,7 +94,8 @@ class _Outside:
 
     def _take(self, op: Op, available: set[Operand]) -> None:
         known = all(a in available for a in op.operands() if isinstance(a, Value))
-        if not known or not (_is_reading(op) or op.args[0] in self.structs):
+        field = op.fn in (operator.getitem, getattr) and op.args[0] in self.structs
+        if not known or not (_is_reading(op) or field):
             raise _no_instruction(op)
         self.ops.append(op)
         self.values.update(dict.fromkeys(op.results, op))
@@ -118,13 +119,23 @@ def _is_reading(op: Op) -> bool:
 
 
 def _no_instruction(op: Op) -> KernelError:
+    if op.fn is getattr and isinstance(op.args[1], Const):
+        return refuse(op, f"the attribute {op.args[1].value!r} cannot be read in a kernel; read it before")
     if op.fn is None:
         return refuse(op, "a kernel calls functions that are known before it runs; this one is not")
+    what = DISPLAYS.get(op.fn) or described(op.fn)
     spelled = "" if not op.kwnames else f" with the keywords {', '.join(op.kwnames)}"
     return refuse(
-        op, f"{described(op.fn)}{spelled} cannot be part of a kernel, which computes with numbers; "
+        op, f"{what}{spelled} cannot be part of a kernel, which computes with numbers; "
         "do it before or after, on the arrays"
     )  # fmt: skip
+
+
+DISPLAYS = {
+    primitives.build_list: "a list", primitives.build_map: "a dict", primitives.build_set: "a set",
+    primitives.build_string: "an f-string", primitives.format_value: "an f-string",
+    primitives.build_tuple: "a tuple", primitives.make_function: "a function made here",
+}  # fmt: skip
 
 
 def _check_number(value: Value, outside: _Outside) -> None:

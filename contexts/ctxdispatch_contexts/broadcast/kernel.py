@@ -23,6 +23,7 @@ from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch_contexts.broadcast import dual, rules
 from ctxdispatch_contexts.broadcast.backends import run
+from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.scalars import result_of, to_scalars
 from ctxdispatch_contexts.programs.optimise import loosen
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -40,6 +41,21 @@ class Options:
     backend: str = "auto"
     threads: int | None = None
     python: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in ALLOWED.items():
+            given = getattr(self, name)
+            if given not in allowed or type(given) is not type(allowed[0]):
+                raise KernelError(f"{name} is one of {', '.join(map(repr, allowed))}, not {given!r}")
+        if self.threads is not None and (type(self.threads) is not int or self.threads < 1):
+            raise KernelError(f"threads is a whole number from 1 on, or None, not {self.threads!r}")
+
+
+ALLOWED: dict[str, tuple[Any, ...]] = {
+    "partials": ("recompute", "store"), "backend": ("auto", "compiled", "reference"),
+    "fastmath": (False, True),
+}  # fmt: skip
+"""What options may be."""
 
 
 class Kernel(Primitive):

@@ -32,6 +32,8 @@ def fold_literals(graph: Graph) -> bool:
 def _folded(op: Op) -> Const | None:
     if op.fn in (operator.is_, operator.is_not):
         return _identity(op)
+    if op.fn in (operator.eq, operator.ne) and any(isinstance(a, Const) and a.value is None for a in op.args):
+        return Const(op.fn is operator.ne)  # a number is not None
     if op.kwnames or not all(_is_literal(a) for a in op.args) or not op.args:
         return None
     try:

@@ -175,6 +175,8 @@ def _bounds(source: Operand, makers: dict[Value, Op]) -> tuple[Operand, Operand,
     if making is None or making.fn is not builtins.range:
         return None
     args = making.args
+    if any(T.cls_of(T.widen(operand_type(a))) not in (int, bool, None) for a in args):
+        raise refuse(making, "a range goes over whole numbers; write range(int(n))")
     start, stop = (Const(0), args[0]) if len(args) == 1 else (args[0], args[1])
     step = args[2] if len(args) > 2 else Const(1)
     if not isinstance(step, Const) or not isinstance(step.value, int) or step.value == 0:

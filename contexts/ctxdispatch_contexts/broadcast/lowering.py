@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Position, Value
-from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch_contexts.broadcast.dtypes import DType, Typing, signature, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError
@@ -41,7 +40,6 @@ def lower(graph: Graph, types: Sequence[DType]) -> Lowered:
     """A copy of `graph` for operands of these types (np.dtype, or int and float for numbers of Python's)."""
     graph = clone(graph)
     write_out(graph, types)
-    expand_powers(graph)
     end, result = result_of(graph)
     end.ops.remove(result)
     typing = Typing(graph, types)
@@ -57,7 +55,23 @@ def lower(graph: Graph, types: Sequence[DType]) -> Lowered:
             raise KernelError("a kernel must return numbers on every path", result.pos)
         dtypes.append(storage(type_))
         result.args[i] = run.fitted(end, output, dtypes[-1])
+    _drop_dead(graph, result.args)
     return Lowered(graph, tuple(result.args), tuple(dtypes))
+
+
+def _drop_dead(graph: Graph, outputs: Sequence[Operand]) -> None:
+    """What nobody reads, in place: instructions have no effect."""
+    read: set[Operand] = set(outputs)
+    for block in graph.blocks:
+        read.update(block.terminator.operands())  # type: ignore[union-attr]
+        read.update(a for edge in block.edges() for a in edge.args)
+    size = -1
+    while size != len(read):
+        size = len(read)
+        for block in reversed(graph.blocks):
+            read.update(a for op in reversed(block.ops) if op.result in read for a in op.args)
+    for block in graph.blocks:
+        block.ops = [op for op in block.ops if op.result in read]
 
 
 class _Lowering:
@@ -83,9 +97,12 @@ class _Lowering:
         given = tuple(self.typing.of(a) for a in op.args)
         if any(t is None for t in given):  # np.dtype(float) == None
             return  # it is never reached
-        takes = signature(op, given)[:-1]
+        takes = signature(op, given, self.typing.graph.params)[:-1]
         args = [self._fit(a, storage(t), op.pos) for a, t in zip(op.args, takes, strict=True)]
         callee, result = instruction(op.fn), op.result
+        if callee is np.power and self._is_short_product(op, takes):
+            self._multiply(args[0], op.args[1].value, result, op.pos)  # type: ignore[union-attr]
+            return
         if callee in ROUNDING:
             whole = Value("", storage(takes[0]))
             self.ops.append(Op(Const(ROUNDING[callee]), args, [whole], (), op.pos))
@@ -96,6 +113,24 @@ class _Lowering:
                 zero = Const(storage(given[0]).type(0))
                 callee, args = np.not_equal, [args[0], zero]
         self.ops.append(Op(Const(callee), args, [result], (), op.pos))
+
+    @staticmethod
+    def _is_short_product(op: Op, takes: Sequence[DType]) -> bool:
+        """x ** 2 and the like, and not of bools."""
+        n = op.args[1].value if isinstance(op.args[1], Const) else None
+        number = type(n) in (int, float) and n in range(1, MAX_FACTORS + 1)
+        return number and storage(takes[0]).kind in "fiu"
+
+    def _multiply(self, x: Operand, n: float, result: Value, pos: Position | None) -> None:
+        """x ** n as products."""
+        if n == 1:
+            self.ops.append(Op(Const(np.positive), [x], [result], (), pos))
+            return
+        square = result if n == 2 else Value("", storage(self.typing.of(result)))
+        self.ops.append(Op(Const(np.multiply), [x, x], [square], (), pos))
+        if n > 2:
+            other = x if n == 3 else square
+            self.ops.append(Op(Const(np.multiply), [square, other], [result], (), pos))
 
     def _fit(self, operand: Operand, dtype: np.dtype[Any], pos: Position | None) -> Operand:
         """`operand` in that dtype."""
@@ -116,34 +151,3 @@ def _constant(value: Any, dtype: np.dtype[Any], pos: Position | None) -> Any:
         return dtype.type(value)
     except OverflowError as error:
         raise KernelError(f"{value!r} does not fit into {dtype}", pos) from error
-
-
-# -- powers --------------------------------------------------------------------------------------------------
-
-
-def expand_powers(graph: Graph) -> None:
-    """x ** 2 is square(x), x ** 3 a product, x ** 0.5 a root, in place."""
-    for block in graph.blocks:
-        out: list[Op] = []
-        for op in block.ops:
-            out += _expanded(op)
-        block.ops = out
-    prune(graph)
-
-
-def _expanded(op: Op) -> list[Op]:
-    if instruction(op.fn) is not np.power or not isinstance(op.args[1], Const):
-        return [op]
-    n = op.args[1].value
-    x = op.args[0]
-    if isinstance(n, (bool, np.bool_)) or n not in range(1, MAX_FACTORS + 1):
-        return [op]
-    if n == 1:
-        return [Op(Const(np.positive), [x], op.results, (), op.pos)]
-    square = Value("") if n > 2 else op.result
-    ops = [Op(Const(np.multiply), [x, x], [square], (), op.pos)]
-    if n == 3:
-        ops.append(Op(Const(np.multiply), [square, x], op.results, (), op.pos))
-    if n == 4:
-        ops.append(Op(Const(np.multiply), [square, square], op.results, (), op.pos))
-    return ops

@@ -107,6 +107,10 @@ def element_type(type_: T.Type, name: str) -> T.Type:
     if isinstance(type_, (T.ArrayOf, OfDevice)):
         return T.Exact(_kind(type_.dtype, name))
     cls = T.cls_of(type_)
+    if cls is not None and issubclass(cls, np.ndarray):
+        raise KernelError(
+            f"operand {name!r} is a {cls.__name__}; pass a plain array (np.asarray, or its .filled())"
+        )
     if cls is not None and issubclass(cls, np.generic):
         return T.Exact(_kind(np.dtype(cls), name))
     return type_

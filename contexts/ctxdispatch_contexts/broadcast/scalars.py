@@ -12,6 +12,7 @@ is computed before the kernel (`hoist.py`).
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from collections.abc import Iterator, Sequence
 from types import FunctionType
@@ -34,8 +35,10 @@ from ctxdispatch.ir.graph import (
 )
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
 from ctxdispatch_contexts.broadcast.instructions import (
     BY_ARITY,
@@ -49,6 +52,7 @@ from ctxdispatch_contexts.broadcast.loops import count_loops, unroll_loops
 from ctxdispatch_contexts.broadcast.names import Assume, resolve_names
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.operands import leaf_class
 
 MAX_OPS = 20_000
 
@@ -104,6 +108,9 @@ def _fold_left(block: Block, op: Op, makers: dict[Value, Op]) -> bool:
         items, start = (items, []) if found is None else (list(found), list(op.args[1:]))
     if step.start is not None:
         items = [*(start or [Const(step.start)]), *items]
+    if len(items) == 1 and op.fn is math.hypot:
+        op.callee, op.args = Const(abs), items
+        return True
     emit = emit_before(block, op)
     last = items[0]
     for item in items[1:-1]:
@@ -238,7 +245,15 @@ def _split(block: Block, k: int, edges: list[Edge], makers: dict[Value, Op], n: 
 # -- instructions --------------------------------------------------------------------------------------------
 
 
+def _reads_real(op: Op) -> bool:
+    """x.real of a number"""
+    named = op.fn is getattr and isinstance(op.args[1], Const) and op.args[1].value == "real"
+    return named and leaf_class(T.widen(operand_type(op.args[0]))) in (float, int)
+
+
 def _canonicalise(block: Block, op: Op) -> None:
+    if _reads_real(op):
+        op.callee, op.args, op.syntax = Const(operator.pos), op.args[:1], True
     found = canonical(op.fn)
     if found is None or op.kwnames:
         return
