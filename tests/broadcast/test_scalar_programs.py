@@ -69,11 +69,10 @@ def triangle(x, n):
 
 
 def test_a_branch():
-    assert str(kernel(relu, np.ones(3)).graph).splitlines()[1:] == [
-        "  b0(): %0 = gt(%x, 0); branch %0 b2(%x) b1()",
-        "  b1(): %1 = mul(0.0, %x); jump b2(%1)",
-        "  b2(%2): %y = build_tuple(%2); return %y",
-    ]
+    graph = kernel(relu, np.ones(3)).graph
+    assert [[op.fn.__name__ for op in block.ops] for block in graph.blocks] == [
+        ["gt"], ["mul"], ["build_tuple"],
+    ]  # fmt: skip
 
 
 def test_numbers_read_elsewhere_are_operands():

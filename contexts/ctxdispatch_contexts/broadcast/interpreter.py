@@ -117,7 +117,16 @@ def _expit(x: Array) -> Array:
 def _fma(a: Array, b: Array, c: Array) -> Array:
     """Rounded twice where this Python has no `math.fma`."""
     fma = getattr(math, "fma", None)
-    return a * b + c if fma is None else np.vectorize(fma, otypes=[float])(a, b, c)
+    if fma is None:
+        return a * b + c
+
+    def rounded(x: float, y: float, z: float) -> float:
+        try:
+            return float(fma(x, y, z))
+        except (ValueError, OverflowError):  # nan, or too large
+            return x * y + z
+
+    return np.vectorize(rounded, otypes=[float])(a, b, c)
 
 
 def _one_by_one(name: str) -> Callable[..., Any]:
