@@ -1,5 +1,6 @@
 """Broadcast mixed mode: scalar functions over arrays as fused kernels, differentiated by duals inside."""
 
+from ctxdispatch_contexts.broadcast import splitting as splitting
 from ctxdispatch_contexts.broadcast import storing as storing
 from ctxdispatch_contexts.broadcast import within as within
 from ctxdispatch_contexts.broadcast.api import broadcast

@@ -18,7 +18,7 @@ import numpy as np
 from ctxdispatch_contexts.broadcast.dtypes import BOOL, DType, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError, ShapeError
 from ctxdispatch_contexts.broadcast.interpreter import interpret
-from ctxdispatch_contexts.broadcast.lowering import Lowered, lower
+from ctxdispatch_contexts.broadcast.lowering import Lowered, check_one_class, lower
 from ctxdispatch_contexts.programs.sizes import has_compiler
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ def type_of(x: Any) -> DType:
         return type(x)
     if type(x) is bool:
         return BOOL
-    return x.dtype if x.dtype.isnative else x.dtype.newbyteorder("=")
+    dtype = getattr(x, "dtype", None)
+    if dtype is None:
+        raise KernelError(f"a kernel is given a {type(x).__name__}, and takes arrays and numbers")
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
 def broadcast_shape(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, ...]:
@@ -80,7 +83,10 @@ def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
     found = kernel.compiled.get(types)
     if found is None:
         with kernel.lock:
-            held = [as_python(t) for t in types] if kernel.options.python else types
+            held = types
+            if kernel.options.python:
+                held = tuple(map(as_python, types))
+                check_one_class(kernel.graph, held)
             found = kernel.compiled.setdefault(types, lower(kernel.graph, held))
     return found
 

@@ -17,20 +17,23 @@ class BroadcastContext(Context):
     them. The other fields are the options of `broadcast`.
     """
 
-    wrt: tuple[int, ...] | None = None
+    wrt: int | tuple[int, ...] | None = None
     partials: str = "recompute"
     fastmath: bool = False
     backend: str = "auto"
     threads: int | None = None
 
     def program(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
-        from ctxdispatch_contexts.broadcast.api import kernel_of
+        from ctxdispatch_contexts.broadcast.api import kernel_of, operand
 
         options = {
             "partials": self.partials, "fastmath": self.fastmath, "backend": self.backend,
-            "threads": self.threads, "wrt": self.wrt,
+            "threads": self.threads, "wrt": (self.wrt,) if isinstance(self.wrt, int) else self.wrt,
         }  # fmt: skip
-        return kernel_of(f, len(args), **options)
+        function = kernel_of(f, len(args), **options)
+        if not any(isinstance(a, (list, tuple)) for a in args):
+            return function
+        return lambda *arrays: function(*[operand(a) if isinstance(a, (list, tuple)) else a for a in arrays])
 
     @classmethod
     def ad_ruled(cls, callee: Any) -> bool:

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Position, Value
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
 from ctxdispatch_contexts.broadcast.instructions import (
     CAST,
     CASTS,
     ROUNDING,
     SELECT,
+    STOP,
     Instruction,
     instruction,
 )
@@ -93,10 +94,12 @@ class Typing:
         for op in block.ops:
             if op.fn is primitives.build_tuple:
                 continue  # the outputs
+            _check_constants(op.args, op.pos)
             given = [self.of(a) for a in op.args]
             if not any(t is None for t in given):
                 self._widen(op.result, signature(op, tuple(given), self.graph.params)[-1])
         for edge in block.edges():
+            _check_constants(edge.args, block.terminator.pos)  # type: ignore[union-attr]
             for param, arg in zip(edge.target.params, edge.args, strict=True):
                 self._widen(param, self.of(arg))
 
@@ -105,6 +108,13 @@ class Typing:
         found = join(before, type_)
         if found is not None and (before is None or is_weak(before) != is_weak(found) or before != found):
             self.types[value], self._settled = found, False
+
+
+def _check_constants(operands: Sequence[Operand], pos: Position | None) -> None:
+    for operand in operands:
+        known = isinstance(operand, Const) and operand not in (UNDEF, UNREAD)
+        if known and isinstance(operand.value, (str, bytes, type(None))):  # type: ignore[union-attr]
+            raise KernelError(f"a kernel computes with numbers, and {operand.value!r} is none", pos)  # type: ignore[union-attr]
 
 
 def signature(op: Op, given: tuple[DType, ...], known: Container[Any] = ()) -> tuple[DType, ...]:
@@ -139,6 +149,8 @@ def _signature(fn: Any, given: tuple[DType, ...]) -> tuple[DType, ...]:
     if fn is SELECT:
         both = join(given[1], given[2])
         return BOOL, both, both, both
+    if fn is STOP:
+        return given[0], given[0]
     if isinstance(fn, Instruction):
         return _special(fn, given)
     if len(given) != getattr(fn, "arity", getattr(fn, "nin", 1)):

@@ -19,7 +19,7 @@ from ctxdispatch.passes.companion import Companions, companion_name
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.dtypes import BOOL, Typing, is_weak
 from ctxdispatch_contexts.broadcast.errors import refuse
-from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, SELECT, Instruction
+from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, SELECT, STOP, Instruction
 from ctxdispatch_contexts.broadcast.scalars import result_of
 from ctxdispatch_contexts.derivatives.rows import ROWS
 from ctxdispatch_contexts.derivatives.table import Elementwise, describe, is_zero
@@ -107,6 +107,8 @@ def _moved_by(op: Op) -> Sequence[int]:
         return (1, 2)
     if op.fn is CAST or op.fn in CASTS:
         return (0,)
+    if op.fn is STOP:
+        return ()
     row = _row(op)
     if row is not None:
         return [i for i, kind in enumerate(row.kinds) if kind != "zero"]

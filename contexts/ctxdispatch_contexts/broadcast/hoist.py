@@ -20,12 +20,13 @@ import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import reverse_postorder
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
 from ctxdispatch_contexts.broadcast.instructions import instruction
+from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.operands import leaf_class
 
@@ -123,6 +124,11 @@ def _no_instruction(op: Op) -> KernelError:
         return refuse(op, f"the attribute {op.args[1].value!r} cannot be read in a kernel; read it before")
     if op.fn is None:
         return refuse(op, "a kernel calls functions that are known before it runs; this one is not")
+    if hashable(op.fn) and DualContext.ad_ruled(op.fn):
+        return refuse(
+            op, f"{described(op.fn)} has a derivative rule of its own, which kernels do not follow; call it "
+            "on the arrays, before or after"
+        )  # fmt: skip
     what = DISPLAYS.get(op.fn) or described(op.fn)
     spelled = "" if not op.kwnames else f" with the keywords {', '.join(op.kwnames)}"
     return refuse(

@@ -26,6 +26,7 @@ from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.rows import ROWS
 from ctxdispatch_contexts.derivatives.table import elementwise
 from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.reverse import stop_gradient
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ CAST = Instruction("cast", 1)
 
 ANY = Instruction("any", 1)
 """Whether a bool is true for any of the elements that are computed together."""
+
+STOP = Instruction("stop_gradient", 1)
+"""The operand, taken for a constant by derivatives."""
 
 SPECIAL = {
     name: Instruction(name, arity)
@@ -103,7 +107,7 @@ CANONICAL: dict[Any, Any] = {
         "signbit"
     ).split()},
     **_same({"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}, math),
-    np.where: SELECT,
+    np.where: SELECT, stop_gradient: STOP,
     np.i0: SPECIAL["i0"],
     namespaces.div: np.divide,
     namespaces.where: SELECT,

@@ -123,6 +123,16 @@ class Kernel(Primitive):
         result.args = [*result.args, *(p for each in found for p in each if p is not None)]
         return self._made(graph, own, self.kinds, True, "partials")
 
+    def output(self, m: int) -> Kernel:
+        """(operands) -> result m alone."""
+        return self.derive(("output", m % len(self.outputs)), lambda: self._output(m))
+
+    def _output(self, m: int) -> Kernel:
+        graph, own = self._copy()
+        _, result = result_of(graph)
+        result.args = [result.args[m]]
+        return self._made(graph, own, self.kinds, False, f"result_{m % len(self.outputs)}")
+
     def pullback(self, wrt: Sequence[int], pulled: Sequence[int]) -> Kernel:
         """(operands, cotangents of the outputs `pulled`) -> cotangents of the parameters `wrt`."""
         return self.derive(

@@ -19,7 +19,7 @@ from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch_contexts.broadcast.dtypes import DType, Typing, signature, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError
-from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, ROUNDING, instruction
+from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, ROUNDING, STOP, instruction
 from ctxdispatch_contexts.broadcast.scalars import result_of
 from ctxdispatch_contexts.broadcast.special import write_out
 
@@ -34,6 +34,22 @@ class Lowered:
     graph: Graph
     outputs: tuple[Operand, ...]
     results: tuple[np.dtype[Any], ...]
+
+
+def check_one_class(graph: Graph, types: Sequence[DType]) -> None:
+    """KernelError where a result is a float on one path and a whole number on another: np.vectorize makes an
+    array of the class of the first."""
+    typing = Typing(graph, types)
+    _, result = result_of(graph)
+    for block, edges in graph.predecessors().items():
+        for k, param in enumerate(block.params):
+            found = {storage(t).kind for _, e in edges if (t := typing.of(e.args[k])) is not None}
+            if param in result.args and len(found) > 1:
+                raise KernelError(
+                    "np.vectorize makes an array of the class of the first result, and results are of "
+                    "several; return numbers of one class, or use broadcast",
+                    result.pos,
+                )
 
 
 def lower(graph: Graph, types: Sequence[DType]) -> Lowered:
@@ -100,6 +116,9 @@ class _Lowering:
         takes = signature(op, given, self.typing.graph.params)[:-1]
         args = [self._fit(a, storage(t), op.pos) for a, t in zip(op.args, takes, strict=True)]
         callee, result = instruction(op.fn), op.result
+        if callee is STOP:
+            callee = np.positive if storage(takes[0]).kind != "b" else np.logical_or
+            args = args if callee is np.positive else [*args, *args]
         if callee is np.power and self._is_short_product(op, takes):
             self._multiply(args[0], op.args[1].value, result, op.pos)  # type: ignore[union-attr]
             return

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable, positional
@@ -32,6 +33,7 @@ from ctxdispatch_contexts.broadcast.hoist import hoist, kind_of
 from ctxdispatch_contexts.broadcast.instructions import FOLDED, SPELLED, canonical
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, is_of_library, one_return, to_scalars
+from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
 from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
@@ -47,6 +49,10 @@ class BroadcastMode(Mode):
     wrt: tuple[int, ...] | None = None
     leading: int = 0
     shared = True
+
+    def open_to(self, types: Sequence[T.Type]) -> bool:
+        """What is not known yet may be an array, or a number."""
+        return T.Any not in types and T.Never not in types
 
     def after(self, k: int, n: int) -> BroadcastMode:
         wrt = None if self.wrt is None else tuple(i + k for i in self.wrt)
@@ -70,7 +76,10 @@ class BroadcastMode(Mode):
         names = source().signature.names
         structs = {i: t.dtype for i, t in enumerate(types[:n]) if is_structured(t)}
         elements = [element_type(t, name) for t, name in zip(types[:n], names, strict=False)]
-        prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
+        try:
+            prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
+        except UnsupportedSyntax as error:
+            raise KernelError(str(error)) from error
         used = [only_used(own, held_names(prepared.graph)) for own in own_types]
         shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
         graph = _program(prepared, self, structs)
@@ -97,6 +106,8 @@ class Language:
         """Kernels know what calls of `callee` mean."""
         if canonical(callee) is not None or is_of_library(callee):
             return True
+        if hashable(callee) and DualContext.ad_ruled(callee):
+            return True  # refused: `hoist.py`
         return hashable(callee) and (callee in SPELLED or callee in FOLDED or callee in _PRIMITIVES)
 
 

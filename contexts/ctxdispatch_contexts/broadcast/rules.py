@@ -22,7 +22,7 @@ from ctxdispatch.passes.numpy_shapes import array_or_scalar, broadcast
 from ctxdispatch_contexts.broadcast.backends import lowered_for
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
-from ctxdispatch_contexts.reverse import cotangents_of, fit_cotangent, is_zero
+from ctxdispatch_contexts.reverse import cotangents_of, fit_cotangent, fit_to_operand, is_zero, item_of_result
 
 
 def reverse(kernel: Any, adjoint: Any, op: Op) -> None:
@@ -35,23 +35,26 @@ def reverse(kernel: Any, adjoint: Any, op: Op) -> None:
         return
     operands = [*(adjoint.recall(a) for a in op.args), *(given[m] for m in pulled)]
     found = call_kernel(adjoint.build, kernel.pullback(wrt, pulled), operands)
-    y = op.result
-    if kernel.several:  # all are of one shape
-        y = typed(adjoint.build, operator.getitem, adjoint.recall(op.result), Const(pulled[0]))
+    y = item_of_result(adjoint, op, pulled[0]) if kernel.several else None  # all are of one shape
     for place, i in enumerate(wrt):
         part = typed(adjoint.build, operator.getitem, found, Const(place))
-        adjoint.add(op.args[i], fit_cotangent(adjoint, part, op.args[i], y))
+        arg = op.args[i]
+        if y is None:
+            adjoint.add(arg, fit_cotangent(adjoint, part, arg, op.result))
+        else:
+            adjoint.add(arg, fit_to_operand(adjoint, part, arg, y))
 
 
 def push(kernel: Any, shapes: Any, run: Any, op: Op) -> None:
     """The tangents of the results, from those of the operands."""
-    moving = [i for i, a in enumerate(op.args) if run.of(a) is not None and kernel.kinds[i] is float]
+    moving = [i for i, a in enumerate(op.args) if _moves(run.of(a)) and kernel.kinds[i] is float]
     wrt = kernel.moved_by(moving)
     if not wrt:
         run.put(op.result, shapes.zero(run, op.result))
         return
     results = _results(run, op, kernel)
-    tangents = [shapes.aligned(run, run.of(op.args[i]), op.args[i], results[0]) for i in wrt]
+    definite = [shapes.definite(run, run.of(op.args[i]), op.args[i]) for i in wrt]
+    tangents = [shapes.aligned(run, d, op.args[i], results[0]) for d, i in zip(definite, wrt, strict=True)]
     found = call_kernel(run.build, kernel.pushforward(wrt), [*op.args, *tangents])
     if not kernel.several:
         run.put(op.result, shapes.fit(run, found, op.result, whole=False))
@@ -59,6 +62,11 @@ def push(kernel: Any, shapes: Any, run: Any, op: Op) -> None:
     parts = [typed(run.build, operator.getitem, found, Const(m)) for m in range(len(results))]
     fitted = [shapes.fit(run, part, y, whole=False) for part, y in zip(parts, results, strict=True)]
     run.put(op.result, run.call(primitives.build_tuple, *fitted, syntax=True))
+
+
+def _moves(tangent: Operand | None) -> bool:
+    """It is not known to be zero."""
+    return tangent is not None and not (isinstance(tangent, Const) and tangent.value is None)
 
 
 def _results(run: Any, op: Op, kernel: Any) -> list[Value]:

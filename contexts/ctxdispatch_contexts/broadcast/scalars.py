@@ -50,6 +50,7 @@ from ctxdispatch_contexts.broadcast.instructions import (
 from ctxdispatch_contexts.broadcast.literals import fold_literals
 from ctxdispatch_contexts.broadcast.loops import count_loops, unroll_loops
 from ctxdispatch_contexts.broadcast.names import Assume, resolve_names
+from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.operands import leaf_class
@@ -131,7 +132,8 @@ def _function(op: Op) -> FunctionType | None:
     if spelled is not None:
         return spelled  # type: ignore[return-value]
     ours = canonical(fn) is not None or fn in vars(primitives).values() or fn in (builtins.getattr,)
-    return fn if isinstance(fn, FunctionType) and not ours and not is_of_library(fn) else None
+    apart = ours or is_of_library(fn) or DualContext.ad_ruled(fn)
+    return fn if isinstance(fn, FunctionType) and not apart else None
 
 
 def is_of_library(fn: object) -> bool:

@@ -1,6 +1,6 @@
 """Partial derivatives that are stored in the forward sweep, in the place of recomputing them in the reverse.
 
-    %y = k(%a, %b)       ->      %t = storing(%a, %b); %y = %t[0]           t = (y, dy/da, dy/db)
+    %y = k(%a, %b)       ->      %t = partials(%a, %b); %y = storing(%t, %a, %b)      t = (y, dy/da, dy/db)
                                  ..; bar(a), bar(b) = products of bar(y) with %t[1], %t[2], in one pass
 
 More bytes, and no second evaluation: for kernels that are expensive.
@@ -42,42 +42,40 @@ def _stores(op: Op) -> bool:
 
 
 def _store(block: Block, op: Op, storing: Storing) -> None:
-    y, at = op.result, block.ops.index(op)
-    t = Value("t", storing.result_type([T.widen(operand_type(a)) for a in op.args]))
-    op.callee, op.results = Const(storing), [t]
-    block.ops.insert(at + 1, Op(Const(operator.getitem), [t, Const(0)], [y], (), op.pos, True))
+    at = block.ops.index(op)
+    t = Value("t", storing.partials.result_type([T.widen(operand_type(a)) for a in op.args]))
+    block.ops.insert(at, Op(Const(storing.partials), list(op.args), [t], (), op.pos))
+    op.callee, op.args = Const(storing), [t, *op.args]
 
 
 class Storing(Primitive):
-    """(operands) -> (y, its partial derivatives with respect to the parameters `wrt`)."""
+    """(t, operands) -> y, where t is (y, its partial derivatives with respect to the parameters `wrt`)."""
 
     def __init__(self, kernel: Kernel, wrt: Sequence[int]) -> None:
         self.kernel, self.wrt = kernel, tuple(wrt)
         self.partials = kernel.partials(wrt)
         self.__name__ = f"storing_{kernel.name}"
 
-    def __call__(self, *operands: Any) -> Any:
-        return self.partials(*operands)
+    def __call__(self, t: Any, *operands: Any) -> Any:
+        return t[0]
 
     def result_type(self, args: Sequence[T.Type]) -> T.Type:
-        return self.partials.result_type(args)
+        return self.kernel.result_type(args[1:])
 
     def reverse(self, adjoint: Any, op: Op) -> None:
         """In one pass over what was stored. Whoever differentiates the sweep finds the kernel of the partial
         derivatives."""
-        t, n = adjoint.recall(op.result), len(self.wrt)
-        op.callee = Const(self.partials)
-        g = cotangents_of(adjoint, op, n + 1)[0]
+        n, t = len(self.wrt), adjoint.recall(op.args[0])
+        (g,) = cotangents_of(adjoint, op, None)
+        operands = op.args[1:]
+        op.callee, op.args, op.syntax = Const(operator.getitem), [op.args[0], Const(0)], True
         if is_zero(g):
             return
-        y, *stored = (typed(adjoint.build, operator.getitem, t, Const(i)) for i in range(n + 1))
+        stored = [typed(adjoint.build, operator.getitem, t, Const(i)) for i in range(1, n + 1)]
         found = call_kernel(adjoint.build, _scaling(self.kernel, n), [g, *stored])
         for place, i in enumerate(self.wrt):
             part = typed(adjoint.build, operator.getitem, found, Const(place))
-            adjoint.add(op.args[i], fit_cotangent(adjoint, part, op.args[i], y))
-
-    def push(self, shapes: Any, run: Any, op: Op) -> None:
-        self.partials.push(shapes, run, op)
+            adjoint.add(operands[i], fit_cotangent(adjoint, part, operands[i], op.result))
 
 
 def _scaling(kernel: Kernel, n: int) -> Kernel:

@@ -82,9 +82,21 @@ class ForwardMode(Mode):
         return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes)
 
 
+BEFORE_PUSH: list[Callable[[Graph, Sequence[Value]], None]] = []
+"""Rewrite a prepared graph, given its parameters, in place."""
+
+
+def before_push(rewrite: Callable[..., None]) -> Callable[..., None]:
+    """Decorator: the function below is one of them."""
+    BEFORE_PUSH.append(rewrite)
+    return rewrite
+
+
 def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any, own: Op | None) -> None:
     """Give the prepared graph tangents, in place."""
     params = list(graph.params)
+    for rewrite in BEFORE_PUSH:
+        rewrite(graph, params)
     shapes = Shapes(mode.block, Value("k", T.Exact(int)) if mode.block else NONE)
     given = zip(mode.wrt, types[len(params) :], strict=False)
     tangents = [Value(companion_name(params[i]), _tangent_type(shapes, params[i], t)) for i, t in given]

@@ -20,6 +20,8 @@ from types import (
 )
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
@@ -85,8 +87,16 @@ def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
     return table.get_or_make((context, mode, code, len(f.__defaults__ or ())), make)
 
 
+def _holds_data(cell: Any) -> bool:
+    """A number or an array: nothing that decides what a program is."""
+    try:
+        return isinstance(cell.cell_contents, (int, float, complex, np.ndarray, np.generic))
+    except ValueError:
+        return False
+
+
 def _has_own(f: FunctionType, mode: Mode) -> bool:
-    at_once = mode.shared and f.__closure__ is not None
+    at_once = mode.shared and bool(f.__closure__) and all(map(_holds_data, f.__closure__ or ()))
     return generated(f).get_or_make((takes_own, at_once), lambda: takes_own(f, at_once))  # type: ignore[no-any-return]
 
 
