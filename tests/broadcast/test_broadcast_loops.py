@@ -1,0 +1,239 @@
+"""Loops and branches in `f` of `broadcast`: the same as Python's own, on both back ends."""
+
+import numpy as np
+import pytest
+
+from ctxdispatch_contexts.broadcast import KernelError, broadcast
+
+X = np.array([0.3, 0.7, 1.9, -2.4, 5.2])
+N = np.arange(-3, 6)
+
+BACKENDS = ["compiled", "reference"]
+
+
+def broken(*params, reason):
+    return pytest.param(*params, marks=pytest.mark.xfail(strict=True, reason=reason))
+
+
+def by_elements(f, x):
+    return np.array([f(v) for v in x.tolist()])
+
+
+def check(f, x, backend="auto"):
+    wanted = by_elements(f, x)
+    found = broadcast(f, x, backend=backend)
+    if isinstance(found, tuple):
+        found = np.stack(found, -1)
+    assert found.shape == wanted.shape and found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
+
+
+def breaks_and_continues(x):
+    n = 0
+    while True:
+        n += 1
+        if n > 20:
+            return -1.0
+        if x > 50:
+            break
+        if n % 2:
+            x = x * 3
+            continue
+        x = x - 0.1
+    return x + n
+
+
+def else_of_while(x):
+    n = 0
+    while x < 3:
+        x = abs(x) * 2 + 0.1
+        n += 1
+        if n == 2:
+            break
+    else:
+        n = n + 100
+    return n
+
+
+def ranges(n):
+    s = 0
+    for i in range(n, -n, -2):
+        for j in range(i):
+            if j == 3:
+                break
+            s += i * j
+        else:
+            s += 1000
+    for _ in range(2, 9, 3):
+        s += 1
+    return s
+
+
+def counter_afterwards(n):
+    k = -5
+    for k in range(n):
+        pass
+    return k
+
+
+def counter_assigned(n):
+    s = 0
+    for k in range(n):
+        s += k
+        k = k * 10
+        s += k
+    return s
+
+
+def bound_changes(n):
+    s = 0
+    for _ in range(n):
+        n = n + 5
+        s += n
+    return s
+
+
+def nested_returns(x):
+    for i in range(4):
+        for j in range(4):
+            if i * j > x:
+                return float(i * 10 + j)
+    return x
+
+
+def nested_while(x):
+    total = 0.0
+    while x > 0.1:
+        y = x
+        while y > 0.5:
+            y = y / 2
+            if y < 0.7:
+                continue
+            total += y
+        x = x - 0.9
+        if total > 20:
+            return total
+    return total + x
+
+
+def swap(x):
+    a, b = x, 1.0
+    for _ in range(3):
+        a, b = b, a * x
+    return a + b
+
+
+def constant_tuple(x):
+    r = 0.0
+    for c in (1.0, 2.0, 3.0):
+        if c > abs(x) * 2:
+            continue
+        r = r * x + c
+    return r
+
+
+def zip_and_enumerate(x):
+    r = 0.0
+    for a, b in zip((1.0, 2.0), (3.0, 4.0)):
+        r = r + a * x + b
+    for i, a in enumerate((1.0, 2.0)):
+        r = r + i * a * x
+    for a in reversed((1.0, 2.0)):
+        r = r * a + x
+    return r
+
+
+def augmented(x):
+    r = 0.0
+    for a, b in zip((1.0, 2.0), (3.0, 4.0)):
+        r += abs(x) ** b * a
+    return r
+
+
+def leaves_a_tuple(x):
+    for a in (1.0, 2.0, 3.0):
+        if a > x:
+            return a
+    return x
+
+
+def operands_in_a_tuple(x):
+    r = 0.0
+    for a in (x, 2.0):
+        r = r * a + x
+    return r
+
+
+def unrolled_generator(x):
+    return sum(x * k for k in range(3))
+
+
+PROGRAMS_OF_FLOATS = [
+    breaks_and_continues, else_of_while, nested_returns, nested_while, swap, constant_tuple,
+    zip_and_enumerate,
+    broken(augmented, reason="refused: iadd, since float ** float may be complex"),
+    broken(leaves_a_tuple, reason="refused: loops over tuples are unrolled"),
+    broken(operands_in_a_tuple, reason="refused: a loop over a tuple of operands"),
+    broken(unrolled_generator, reason="refused: sums of generator expressions"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", PROGRAMS_OF_FLOATS)
+def test_programs_of_floats(f, backend):
+    check(f, X, backend)
+    check(f, np.tile(X, 11), backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [ranges, counter_afterwards, counter_assigned, bound_changes])
+def test_programs_of_ints(f, backend):
+    check(f, N, backend)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u8"])
+def test_bounds_of_other_dtypes(dtype):
+    n = np.array([0, 3, 100], dtype)
+
+    def f(n):
+        s = 0
+        for k in range(0, n, 2):
+            s += k
+        return s
+
+    assert broadcast(f, n).tolist() == [f(v) for v in n.tolist()]
+
+
+@pytest.mark.xfail(strict=True, run=False, reason="the counter wraps: no end")
+def test_bound_at_the_end_of_its_dtype():
+    def f(n):
+        s = 0
+        for k in range(0, n, 2):
+            s += 1
+        return s
+
+    assert broadcast(f, np.array([127], "i1")).tolist() == [64]
+
+
+@pytest.mark.xfail(strict=True, reason="refused: -1 does not fit into uint8")
+def test_counting_down_from_unsigned():
+    def f(n):
+        s = 0
+        for k in range(n, -1, -1):
+            s += k
+        return s
+
+    assert broadcast(f, np.array([3, 0], "u1")).tolist() == [6, 0]
+
+
+@pytest.mark.xfail(strict=True, reason="a range of floats counts")
+def test_ranges_of_floats_are_refused():
+    with pytest.raises(KernelError, match="range"):
+        broadcast(lambda v: sum_to(v), X)
+
+
+def sum_to(n):
+    s = 0
+    for k in range(n):
+        s += k
+    return s
