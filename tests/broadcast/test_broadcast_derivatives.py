@@ -50,7 +50,7 @@ def close(found, wanted, rtol=1e-9):
 
 
 def broken(*params, reason):
-    return pytest.param(*params, marks=pytest.mark.xfail(strict=True, reason=reason))
+    return pytest.param(*params, marks=())
 
 
 # -- functions of one number, and three derivatives ----------------------------------------------------------
@@ -159,7 +159,6 @@ def second_of_cubes():
 JACREV = "jacrev of a kernel is not differentiated: KeyError, AttributeError, or silently 0"
 
 
-@pytest.mark.xfail(strict=True, reason=JACREV)
 @pytest.mark.parametrize("how", ["recompute", "store", "several"])
 @pytest.mark.parametrize("outer, inner", [(jacrev, jacrev), (jacfwd, jacrev), (jacrev, jacfwd)])
 def test_jacobians_of_jacobians(outer, inner, how):
@@ -173,7 +172,6 @@ def test_jacobians_of_jacobians_recomputed(outer, inner):
     close(outer(inner(lambda x: broadcast(cubed, x)))(X), second_of_cubes())
 
 
-@pytest.mark.xfail(strict=True, reason=JACREV)
 @pytest.mark.parametrize("how", ["recompute", "store", "several"])
 def test_gradient_of_a_reverse_jacobian(how):
     array = applied(cubed, how)
@@ -235,7 +233,6 @@ def test_dtypes_of_gradients():
     assert jacfwd(lambda x: broadcast(helper, x))(x).dtype == np.float32
 
 
-@pytest.mark.xfail(strict=True, reason="operands that f does not read do not count: twos are ones")
 def test_unused_operands_widen_the_result():
     by_x, by_y = grad(lambda x, y: np.sum(broadcast(lambda x, y: x * x, x, y)), (0, 1))(X, Y)
     close(by_x, 4 * X)
@@ -363,7 +360,6 @@ def test_first_gradient_from_many_threads():
 # -- rules and contexts --------------------------------------------------------------------------------------
 
 
-@pytest.mark.xfail(strict=True, reason="stop_gradient is inlined as the identity: 2 x")
 def test_stop_gradient():
     close(grad(lambda x: np.sum(broadcast(lambda v: v * stop_gradient(v), x)))(X), X)
 
@@ -377,7 +373,6 @@ def _(x):
     return ruled(x), lambda ybar: 100.0 * ybar
 
 
-@pytest.mark.xfail(strict=True, reason="rules of users are not looked at: 2 x")
 @pytest.mark.parametrize("f", [ruled, lambda v: ruled(v), lambda v: 0.0 + ruled(v)])
 def test_custom_rules(f):
     """Right or refused."""

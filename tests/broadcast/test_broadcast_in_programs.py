@@ -39,7 +39,7 @@ def close(found, wanted, rtol=1e-6):
 
 
 def broken(*params, reason):
-    return pytest.param(*params, marks=pytest.mark.xfail(strict=True, reason=reason))
+    return pytest.param(*params, marks=())
 
 
 # -- captured ------------------------------------------------------------------------------------------------
@@ -175,14 +175,12 @@ def test_captured_numbers_to_order_three(c):
     close(jacrev(jacrev(of_one))(c), -np.sum(X**2 * np.sin(0.5 * X)))
 
 
-@pytest.mark.xfail(strict=True, reason="refused: getattr of an argument")
 def test_attributes_of_arguments():
     wanted = np.sum(X / np.cosh(0.5 * X) ** 2)
     for loss in (lambda m: m.loss(X), lambda m: m.loss_by_lambda(X), lambda m: np.sum(broadcast(m, X))):
         close(grad(loss)(Layer(0.5)).scale, wanted)
 
 
-@pytest.mark.xfail(strict=True, reason="refused: getattr")
 def test_attributes_of_known_objects():
     layer = Layer(0.5)
     loss = lambda x: np.sum(broadcast(layer.act, x))
@@ -302,7 +300,6 @@ def test_operands_that_programs_make(name):
 
 
 @pytest.mark.parametrize("name", UNTYPED)
-@pytest.mark.xfail(strict=True, reason="refused: operands of which inference does not know dtype and rank")
 def test_operands_that_are_not_typed(name):
     loss = after(UNTYPED[name])
     close(grad(loss)(X), differences(loss, X))
@@ -374,7 +371,6 @@ def test_derivatives_within_kernels():
 
 
 @pytest.mark.parametrize("wrt", [None, (0,)])
-@pytest.mark.xfail(strict=True, reason="refused: overdub within what is differentiated")
 def test_the_context_within(wrt):
     def loss(x):
         found = overdub(BroadcastContext(wrt=wrt), lambda v: v * v * v, x)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch import Context
+from ctxdispatch_contexts.forward import DualContext
 
 
 class BroadcastContext(Context):
@@ -37,6 +38,7 @@ class BroadcastContext(Context):
 
     @classmethod
     def ad_ruled(cls, callee: Any) -> bool:
-        return False
+        """It has a derivative rule of a user's, which kernels refuse."""
+        return DualContext.ad_ruled(callee)
 
     ad_entries: Any = None
