@@ -18,4 +18,5 @@ def pytest_collection_modifyitems(items):
     for item in items:
         reason = known.get(item.nodeid.partition("tests/broadcast/")[2])
         if reason is not None:
-            item.add_marker(pytest.mark.xfail(strict=True, reason=reason))
+            everywhere = not reason.endswith("(on some versions of Python)")
+            item.add_marker(pytest.mark.xfail(strict=everywhere, reason=reason))
