@@ -4,6 +4,7 @@ the end fails until its line is gone."""
 from pathlib import Path
 
 import pytest
+from broadcast_checks import BACKENDS
 
 LIST = Path(__file__).with_name("expected_failures.txt")
 
@@ -20,3 +21,11 @@ def pytest_collection_modifyitems(items):
         if reason is not None:
             everywhere = not reason.endswith("(on some versions of Python)")
             item.add_marker(pytest.mark.xfail(strict=everywhere, reason=reason))
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request):
+    """The back ends that need no device."""
+    if request.param == "compiled":
+        pytest.importorskip("llvmlite")
+    return request.param

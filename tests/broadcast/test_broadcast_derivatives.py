@@ -5,10 +5,11 @@ Every order, both placements of the partial derivatives, and whatever the operan
 
 import gc
 import math
-import threading
 
 import numpy as np
 import pytest
+from broadcast_checks import THREE, differences, from_threads
+from broadcast_checks import close as close_within
 
 from ctxdispatch import (
     ADContext,
@@ -29,28 +30,13 @@ from ctxdispatch import (
 )
 from ctxdispatch_contexts.broadcast import BroadcastContext, broadcast
 
-X = np.array([0.3, 0.7, 1.9])
+X = THREE
 Y = np.array([[0.5], [1.5]])
 I = np.eye(3)
 
 
-def differences(f, x, h=1e-6):
-    x = np.asarray(x, float)
-    found = np.zeros_like(x)
-    for at in np.ndindex(x.shape):
-        step = np.zeros_like(x)
-        step[at] = h
-        found[at] = (f(x + step) - f(x - step)) / (2 * h)
-    return found
-
-
 def close(found, wanted, rtol=1e-9):
-    assert np.shape(found) == np.shape(wanted)
-    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=1e-9)
-
-
-def broken(*params, reason):
-    return pytest.param(*params, marks=())
+    close_within(found, wanted, rtol, atol=1e-9)
 
 
 # -- functions of one number, and three derivatives ----------------------------------------------------------
@@ -341,20 +327,9 @@ def test_pullbacks_are_called_again(how):
 
 
 def test_first_gradient_from_many_threads():
-    loss, found = summed(lambda x: x * math.sin(x) + math.exp(-x)), [None] * 8
-
-    def work(i):
-        try:
-            found[i] = grad(loss)(X)
-        except BaseException as error:
-            found[i] = error
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(np.array_equal(each, found[0]) for each in found), found
+    loss = summed(lambda x: x * math.sin(x) + math.exp(-x))
+    found = from_threads(lambda: grad(loss)(X))
+    assert all(np.array_equal(each, found[0]) for each in found)
 
 
 # -- rules and contexts --------------------------------------------------------------------------------------

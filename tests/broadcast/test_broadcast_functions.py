@@ -5,36 +5,17 @@ Programs are run on every element by Python itself for comparison.
 
 import functools
 import math
-import threading
 from types import ModuleType
 
 import numpy as np
 import pytest
+from broadcast_checks import BACKENDS, FIVE, INTS, by_elements, from_threads
+from broadcast_checks import check_by_elements as check
 
 from ctxdispatch_contexts.broadcast import KernelError, broadcast
 from ctxdispatch_contexts.broadcast.instructions import CANONICAL
 
-X = np.array([0.3, 0.7, 1.9, -2.4, 5.2])
-N = np.arange(-3, 6)
-
-BACKENDS = ["compiled", "reference"]
-
-
-def broken(*params, reason):
-    return pytest.param(*params, marks=())
-
-
-def by_elements(f, x):
-    return np.array([f(v) for v in x.tolist()])
-
-
-def check(f, x, backend="auto"):
-    wanted = by_elements(f, x)
-    found = broadcast(f, x, backend=backend)
-    if isinstance(found, tuple):
-        found = np.stack(found, -1)
-    assert found.shape == wanted.shape and found.dtype == wanted.dtype
-    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
+X, N = FIVE, INTS
 
 
 # -- expressions ---------------------------------------------------------------------------------------------
@@ -365,19 +346,7 @@ def test_first_call_from_many_threads():
             x, n = x * x + 1, n + 1
         return x, n
 
-    x, found = np.linspace(0, 1, 1000), [None] * 8
-
-    def work(i):
-        try:
-            found[i] = broadcast(f, x)
-        except BaseException as error:
-            found[i] = error
-
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    x = np.linspace(0, 1, 1000)
+    found = from_threads(lambda: broadcast(f, x))
     for each in found:
-        assert not isinstance(each, BaseException), each
         assert all(np.array_equal(a, b) for a, b in zip(each, found[0]))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from broadcast_checks import THREE, WEIGHTS, close, differences
 
 from ctxdispatch import (
     grad,
@@ -15,31 +16,9 @@ from ctxdispatch import (
     overdub,
     vjp,
 )
-from ctxdispatch_contexts.broadcast import BroadcastContext, KernelError, broadcast
-from ctxdispatch_contexts.programs.errors import DerivativeError, MutationError
+from ctxdispatch_contexts.broadcast import BroadcastContext, broadcast
 
-X = np.array([0.3, 0.7, 1.9])
-W = np.array([0.4, 1.3])
-REFUSALS = (KernelError, DerivativeError, MutationError)
-
-
-def differences(f, x, h=1e-6):
-    x = np.asarray(x, float)
-    found = np.zeros_like(x)
-    for at in np.ndindex(x.shape):
-        step = np.zeros_like(x)
-        step[at] = h
-        found[at] = (f(x + step) - f(x - step)) / (2 * h)
-    return found
-
-
-def close(found, wanted, rtol=1e-6):
-    assert np.shape(found) == np.shape(wanted)
-    np.testing.assert_allclose(found, wanted, rtol=rtol, atol=1e-8)
-
-
-def broken(*params, reason):
-    return pytest.param(*params, marks=())
+X, W = THREE, WEIGHTS
 
 
 # -- captured ------------------------------------------------------------------------------------------------
@@ -147,12 +126,12 @@ def of_an_object(w):
 
 CAPTURES = [
     of_a_float, of_an_item, of_a_sum, of_a_default, of_a_tuple, of_a_factory,
-    broken(through_a_helper, reason="refused: functions in cells are not known"),
-    broken(of_a_local_of_self, reason="refused: the type of a made object's attribute"),
-    broken(of_items_within, reason="refused: items of captured arrays"),
-    broken(of_a_partial, reason="refused: partial made inside"),
-    broken(of_a_method, reason="refused: getattr"),
-    broken(of_a_lambda_of_self, reason="refused: getattr"), broken(of_an_object, reason="refused: not known"),
+    through_a_helper,
+    of_a_local_of_self,
+    of_items_within,
+    of_a_partial,
+    of_a_method,
+    of_a_lambda_of_self, of_an_object,
 ]  # fmt: skip
 
 
@@ -337,14 +316,14 @@ def chosen_at_run_time(x):
 
 PROGRAMS = [
     with_the_counter, in_a_branch, beside_others, of_items_and_lists, of_arrays_made, summed_recursion,
-    broken(in_a_comprehension, reason="hessian: AttributeError of None"),
-    broken(of_lists_of_items, reason="refused: a list of numbers that are differentiated"),
-    broken(by_star, reason="refused: *args"),
-    broken(in_a_loop, reason="refused: the type of what a loop makes"),
-    broken(in_a_while, reason="refused: the type of what a loop makes"),
-    broken(of_a_list, reason="refused: functions that run time knows"),
-    broken(of_a_global_list, reason="refused: functions that run time knows"),
-    broken(chosen_at_run_time, reason="refused: functions that run time knows"),
+    in_a_comprehension,
+    of_lists_of_items,
+    by_star,
+    in_a_loop,
+    in_a_while,
+    of_a_list,
+    of_a_global_list,
+    chosen_at_run_time,
 ]  # fmt: skip
 
 

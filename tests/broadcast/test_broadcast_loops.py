@@ -2,30 +2,12 @@
 
 import numpy as np
 import pytest
+from broadcast_checks import BACKENDS, FIVE, INTS
+from broadcast_checks import check_by_elements as check
 
 from ctxdispatch_contexts.broadcast import KernelError, broadcast
 
-X = np.array([0.3, 0.7, 1.9, -2.4, 5.2])
-N = np.arange(-3, 6)
-
-BACKENDS = ["compiled", "reference"]
-
-
-def broken(*params, reason):
-    return pytest.param(*params, marks=())
-
-
-def by_elements(f, x):
-    return np.array([f(v) for v in x.tolist()])
-
-
-def check(f, x, backend="auto"):
-    wanted = by_elements(f, x)
-    found = broadcast(f, x, backend=backend)
-    if isinstance(found, tuple):
-        found = np.stack(found, -1)
-    assert found.shape == wanted.shape and found.dtype == wanted.dtype
-    np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
+X, N = FIVE, INTS
 
 
 def breaks_and_continues(x):
@@ -171,10 +153,10 @@ def unrolled_generator(x):
 PROGRAMS_OF_FLOATS = [
     breaks_and_continues, else_of_while, nested_returns, nested_while, swap, constant_tuple,
     zip_and_enumerate,
-    broken(augmented, reason="refused: iadd, since float ** float may be complex"),
-    broken(leaves_a_tuple, reason="refused: loops over tuples are unrolled"),
-    broken(operands_in_a_tuple, reason="refused: a loop over a tuple of operands"),
-    broken(unrolled_generator, reason="refused: sums of generator expressions"),
+    augmented,
+    leaves_a_tuple,
+    operands_in_a_tuple,
+    unrolled_generator,
 ]  # fmt: skip
 
 

@@ -8,51 +8,11 @@ import sys
 
 import numpy as np
 import pytest
+from broadcast_checks import affine, iterated, piecewise, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxdispatch_contexts.broadcast import KernelError, broadcast
-
-BACKENDS = ["compiled", "reference"]
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    if request.param == "compiled":
-        pytest.importorskip("llvmlite")
-    return request.param
-
-
-def affine(a, b):
-    return a * b + a
-
-
-def piecewise(a, b):
-    if a > b:
-        return a * b
-    elif a < -1.0:
-        return a - b
-    return b * 2.0 - a
-
-
-def iterated(a, b):
-    n, s = 0, a * 0.5
-    while abs(s) < 4.0 and n < 9:
-        s = s * 1.3 + b
-        n += 1
-        if s < -3.0:
-            break
-    return s + n
-
-
-def same(found, wanted, exact=True):
-    assert np.shape(found) == np.shape(wanted)
-    assert np.asarray(found).dtype == np.asarray(wanted).dtype
-    if exact:
-        np.testing.assert_array_equal(found, wanted)
-    else:
-        np.testing.assert_allclose(found, wanted, rtol=1e-12 if np.asarray(found).itemsize == 8 else 1e-5)
-
 
 # -- memory --------------------------------------------------------------------------------------------------
 
@@ -129,7 +89,6 @@ def test_threads_change_no_bit(f):
     assert np.array_equal(one, broadcast(f, x, 0.3, threads=2))
     assert np.array_equal(one[::997], broadcast(f, x[::997].copy(), 0.3))
     assert np.array_equal(one, broadcast(f, x, y, threads=2)[0])
-
 
 # -- out -----------------------------------------------------------------------------------------------------
 

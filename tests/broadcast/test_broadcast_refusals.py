@@ -6,15 +6,11 @@ import time
 
 import numpy as np
 import pytest
+from broadcast_checks import FIVE, INTS
 
 from ctxdispatch_contexts.broadcast import KernelError, broadcast
 
-X = np.array([0.3, 0.7, 1.9, -2.4, 5.2])
-N = np.arange(-3, 6)
-
-
-def broken(*params, reason, run=True):
-    return pytest.param(*params, marks=())
+X, N = FIVE, INTS
 
 
 def raises(x):
@@ -109,9 +105,6 @@ def counting(start):
     return f
 
 
-INTERNAL = "names what is ours, not the user's"
-ELSEWHERE = "another error"
-
 REFUSED = [
     ("raise", raises, X, "return nan|on every path"), ("print", prints, X, "print"),
     ("recursion", factorial, N, "recursion|calls itself"),
@@ -150,30 +143,9 @@ REFUSED = [
     ("list", lambda x: [x, x], X, "list"),  # HERE
 ]  # fmt: skip
 
-BROKEN = {
-    "recursion": "no answer within minutes", "recursion of literals": "no answer within minutes",
-    "mutual recursion": "no answer within minutes", "generator": ELSEWHERE, "async": ELSEWHERE,
-    "try": ELSEWHERE,
-    "with": ELSEWHERE, "raise": "the remedy is not of this error", "global": INTERNAL, "nonlocal": INTERNAL,
-    "unbound": INTERNAL, "unbound after loop": INTERNAL, "fall through": "silently nan",
-    "none": "silently nan",
-    "none of ints": "TypeError of NumPy's", "string on a path": "silently 7.5",
-    "none computed with": "silently nan",
-    "array made": "ValueError of NumPy's", "nested": ELSEWHERE, "unknown name": INTERNAL, "lengths": INTERNAL,
-    "tuple or number": INTERNAL,
-}  # fmt: skip
-
-
-def cases():
-    for name, f, x, words in REFUSED:
-        if name in BROKEN:
-            yield broken(f, x, words, reason=BROKEN[name], run="minutes" not in BROKEN[name])
-        else:
-            yield f, x, words
-
 
 @pytest.mark.parametrize("backend", ["auto", "reference"])
-@pytest.mark.parametrize("f, x, words", cases(), ids=[name for name, *_ in REFUSED])
+@pytest.mark.parametrize("f, x, words", [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
 def test_refused(f, x, words, backend):
     with pytest.raises(KernelError, match=words) as caught:
         broadcast(f, x, backend=backend)

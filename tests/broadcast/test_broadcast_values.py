@@ -9,45 +9,13 @@ import pickle
 
 import numpy as np
 import pytest
+from broadcast_checks import BACKENDS, affine, iterated, piecewise, same
 
 from ctxdispatch import overdub
 from ctxdispatch_contexts.broadcast import BroadcastContext, KernelError, broadcast
 
-BACKENDS = ["compiled", "reference"]
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 
-broken = lambda *params, reason, run=True: pytest.param(  # noqa: E731
-    *params, marks=()
-)
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    if request.param == "compiled":
-        pytest.importorskip("llvmlite")
-    return request.param
-
-
-def affine(a, b):
-    return a * b + a
-
-
-def piecewise(a, b):
-    if a > b:
-        return a * b
-    elif a < -1.0:
-        return a - b
-    return b * 2.0 - a
-
-
-def iterated(a, b):
-    n, s = 0, a * 0.5
-    while abs(s) < 4.0 and n < 9:
-        s = s * 1.3 + b
-        n += 1
-        if s < -3.0:
-            break
-    return s + n
 
 
 def by_elements(f, *operands):
@@ -55,15 +23,6 @@ def by_elements(f, *operands):
     every = np.broadcast(*operands)
     results = [f(*items) for items in every]
     return np.array(results).reshape(every.shape)
-
-
-def same(found, wanted, exact=True):
-    assert np.shape(found) == np.shape(wanted)
-    assert np.asarray(found).dtype == np.asarray(wanted).dtype
-    if exact:
-        np.testing.assert_array_equal(found, wanted)
-    else:
-        np.testing.assert_allclose(found, wanted, rtol=1e-12 if np.asarray(found).itemsize == 8 else 1e-5)
 
 
 def sample(dtype):
@@ -107,7 +66,7 @@ def test_float16(which):
         same(broadcast(lambda v, w: v * w, x, np.ones(4, "i1"), backend=which), x * np.ones(4, "i1"))
 
 
-@pytest.mark.parametrize("order", ["=", broken(">", reason="swapped bytes are read as they lie")])
+@pytest.mark.parametrize("order", ["=", ">"])
 @pytest.mark.parametrize("dtype", ["f8", "i4"])
 def test_byte_order(order, dtype):
     x = np.arange(5).astype(order + dtype)
@@ -307,9 +266,9 @@ def test_casts_out_of_range_are_the_same(to):
         (np.zeros(2, [("a", "f8")]), ["'v'", "f8"]), (None, ["'v'", "NoneType"]), ("ab", ["'v'", "str"]),
         ({}, ["'v'", "dict"]), (np.ones(2, np.longdouble), ["'v'", np.dtype(np.longdouble).name]),
         (1j, ["'v'", "complex"]),
-        broken(2**70, ["'v'"], reason="OverflowError of NumPy's"),
-        broken(np.ma.array([1.0, 2.0], mask=[0, 1]), ["'v'"], reason="the mask is dropped"),
-        broken([1, [2.5]], ["'v'"], reason="ValueError of NumPy's"),
+        (2**70, ["'v'"]),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), ["'v'"]),
+        ([1, [2.5]], ["'v'"]),
     ],
 )  # fmt: skip
 def test_operands_that_are_refused(operand, words):

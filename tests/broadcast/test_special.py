@@ -9,15 +9,6 @@ from ctxdispatch import overdub
 from ctxdispatch_contexts.broadcast import BroadcastContext, broadcast, interpreter
 from ctxdispatch_contexts.derivatives import special
 
-BACKENDS = ["reference", "compiled"]
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request):
-    if request.param == "compiled":
-        pytest.importorskip("llvmlite")
-    return request.param
-
 
 def same(values, expected):
     return ((values == expected) & (np.signbit(values) == np.signbit(expected))) | (

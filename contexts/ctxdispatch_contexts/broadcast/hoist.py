@@ -21,6 +21,7 @@ import numpy as np
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -48,7 +49,7 @@ def hoist(graph: Graph, structs: Mapping[Value, np.dtype[Any]]) -> Hoisted:
         if dtype is not None:
             op.result.type = _field_type(op, dtype)
     outside = _Outside(graph, structs)
-    read = _read(graph)
+    read = {v for v, places in uses(graph).items() if places}
     elements = [p for p in params if numeric(operand_type(p))]  # the shape is that of all, read or not
     operands = [*elements, *(v for v in [*params, *outside.values] if v in read and v not in elements)]
     for value in operands:
@@ -162,16 +163,6 @@ def numeric(type_: T.Type) -> bool:
     """A real number."""
     cls = leaf_class(T.widen(type_))
     return cls is not None and cls.__name__ != "ndarray" and not issubclass(cls, complex)
-
-
-def _read(graph: Graph) -> set[Operand]:
-    found = {a for _, op in graph.ops() for a in op.operands()}
-    for block in graph.blocks:
-        if block.terminator is not None:
-            found.update(block.terminator.operands())
-        for edge in block.edges():
-            found.update(edge.args)
-    return {v for v in found if not isinstance(v, Const)}
 
 
 def kind_of(type_: T.Type) -> type:

@@ -24,7 +24,6 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.rows import ROWS
-from ctxdispatch_contexts.derivatives.table import elementwise
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.reverse import stop_gradient
 
@@ -249,9 +248,3 @@ SPELLED: dict[Any, Callable[..., Any]] = {
 
 BY_ARITY: dict[Any, Callable[..., Any]] = {math.log: log}
 """The same, where the call does not have as many arguments as the instruction."""
-
-
-def row_name(callee: Any) -> str | None:
-    """The name of its row in the derivative table."""
-    row = elementwise(callee)
-    return None if row is None else row.name

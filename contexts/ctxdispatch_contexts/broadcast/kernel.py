@@ -180,6 +180,11 @@ class Kernel(Primitive):
 def finish(graph: Graph, kinds: Sequence[type]) -> None:
     """Bring what transforms added into the form of a scalar program, with no operation too many."""
     to_scalars(graph, lambda function: None)
+    settle(graph, kinds)
+
+
+def settle(graph: Graph, kinds: Sequence[type]) -> None:
+    """Give every value of a scalar program its type, with no operation too many."""
     dual.as_numbers(graph, kinds)
     cse(graph)
     dce(graph)

@@ -23,15 +23,12 @@ from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable, pos
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.cse import cse
-from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.broadcast import dual
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.hoist import hoist, kind_of
 from ctxdispatch_contexts.broadcast.instructions import FOLDED, SPELLED, canonical
-from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename
+from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename, settle
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, is_of_library, one_return, to_scalars
 from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.mode import Mode, Program
@@ -202,10 +199,7 @@ def make_kernel(
     hoisted = hoist(graph, structs or {})
     kinds = [kind_of(operand_type(v)) for v in hoisted.operands]
     scalar = _apart(graph, hoisted.operands)
-    dual.as_numbers(scalar, kinds)
-    cse(scalar)
-    dce(scalar)
-    prune(scalar)
+    settle(scalar, kinds)
     name = graph.name.rpartition(".")[2]
     return Kernel(scalar, kinds, several, name, options), hoisted.ops, hoisted.operands
 

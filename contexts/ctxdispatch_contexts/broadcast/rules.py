@@ -20,6 +20,7 @@ from ctxdispatch.ir.graph import Const, Op, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.numpy_shapes import array_or_scalar, broadcast
 from ctxdispatch_contexts.broadcast.backends import lowered_for
+from ctxdispatch_contexts.forward import moves
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
 from ctxdispatch_contexts.reverse import cotangents_of, fit_cotangent, fit_to_operand, is_zero, item_of_result
@@ -47,7 +48,7 @@ def reverse(kernel: Any, adjoint: Any, op: Op) -> None:
 
 def push(kernel: Any, shapes: Any, run: Any, op: Op) -> None:
     """The tangents of the results, from those of the operands."""
-    moving = [i for i, a in enumerate(op.args) if _moves(run.of(a)) and kernel.kinds[i] is float]
+    moving = [i for i, a in enumerate(op.args) if moves(run.of(a)) and kernel.kinds[i] is float]
     wrt = kernel.moved_by(moving)
     if not wrt:
         run.put(op.result, shapes.zero(run, op.result))
@@ -62,11 +63,6 @@ def push(kernel: Any, shapes: Any, run: Any, op: Op) -> None:
     parts = [typed(run.build, operator.getitem, found, Const(m)) for m in range(len(results))]
     fitted = [shapes.fit(run, part, y, whole=False) for part, y in zip(parts, results, strict=True)]
     run.put(op.result, run.call(primitives.build_tuple, *fitted, syntax=True))
-
-
-def _moves(tangent: Operand | None) -> bool:
-    """It is not known to be zero."""
-    return tangent is not None and not (isinstance(tangent, Const) and tangent.value is None)
 
 
 def _results(run: Any, op: Op, kernel: Any) -> list[Value]:

@@ -34,7 +34,7 @@ from ctxdispatch.ir.graph import (
     Value,
 )
 from ctxdispatch.ir.prune import prune
-from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.ir.rewrite import clone, substitute, uses
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
@@ -70,8 +70,8 @@ def to_scalars(graph: Graph, assume: Assume) -> None:
     ):
         prune(graph)
     count_loops(graph)
-    for block, op in list(graph.ops()):
-        _canonicalise(block, op)
+    for _, op in list(graph.ops()):
+        _canonicalise(op)
     prune(graph)
 
 
@@ -253,7 +253,7 @@ def _reads_real(op: Op) -> bool:
     return named and leaf_class(T.widen(operand_type(op.args[0]))) in (float, int)
 
 
-def _canonicalise(block: Block, op: Op) -> None:
+def _canonicalise(op: Op) -> None:
     if _reads_real(op):
         op.callee, op.args, op.syntax = Const(operator.pos), op.args[:1], True
     found = canonical(op.fn)
@@ -311,12 +311,10 @@ def _flat(value: Operand, makers: dict[Value, Op], block: Block) -> tuple[Sequen
 
 
 def _drop_dead_tuples(graph: Graph) -> None:
-    read = {a for _, op in graph.ops() for a in op.operands()}
-    for block in graph.blocks:
-        read |= {a for edge in block.edges() for a in edge.args} | set(block.terminator.operands())  # type: ignore[union-attr]
+    read = uses(graph)
     for block in graph.blocks:
         block.ops = [
-            op for op in block.ops if op.fn is not primitives.build_tuple or not read.isdisjoint(op.results)
+            op for op in block.ops if op.fn is not primitives.build_tuple or any(read[r] for r in op.results)
         ]
 
 

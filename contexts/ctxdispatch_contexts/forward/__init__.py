@@ -10,10 +10,11 @@ from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.forward.elementwise import push_row
 from ctxdispatch_contexts.forward.program import ForwardMode, before_push
+from ctxdispatch_contexts.forward.structural import moves
 from ctxdispatch_contexts.forward.tangents import Shapes, numeric
 from ctxdispatch_contexts.forward.within import Before, push_call
 
 __all__ = [
     "Before", "BlockDerivative", "Dual", "DualContext", "ForwardMode", "Shapes", "numeric", "jvp",
-    "before_push", "linearize", "push_call", "push_row", "pushforward", "tangent_along",
+    "before_push", "linearize", "moves", "push_call", "push_row", "pushforward", "tangent_along",
 ]  # fmt: skip

@@ -94,7 +94,7 @@ def push_structural(shapes: Shapes, run: Companions, op: Op) -> None:
         return
     linear = linearity_of(op)
     at = _at(op, linear) if linear is not None else []
-    moving = {i for i, a in enumerate(op.args) if _moves(run.of(a))}
+    moving = {i for i, a in enumerate(op.args) if moves(run.of(a))}
     terms: list[Operand] = []
     if linear is not None and not moving.isdisjoint(at):
         terms += [_joint(shapes, run, op, at)] if linear.joint else _separate(shapes, run, op, at)
@@ -107,7 +107,7 @@ def push_structural(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, shapes.fit(run, total, op.result))
 
 
-def _moves(tangent: Operand | None) -> bool:
+def moves(tangent: Operand | None) -> bool:
     """It is not known to be zero."""
     return tangent is not None and not (isinstance(tangent, Const) and tangent.value is None)
 
@@ -150,7 +150,7 @@ def _joint(shapes: Shapes, run: Companions, op: Op, at: list[int]) -> Operand:
 def _separate(shapes: Shapes, run: Companions, op: Op, at: list[int]) -> list[Operand]:
     terms: list[Operand] = []
     for i in at:
-        if _moves(run.of(op.args[i])):
+        if moves(run.of(op.args[i])):
             args = [*op.args[:i], filled(shapes, run, op, op.args[i]), *op.args[i + 1 :]]
             terms.append(_call(shapes, run, op, args, i))
     return terms
