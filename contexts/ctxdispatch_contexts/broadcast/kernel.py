@@ -131,7 +131,9 @@ class Kernel(Primitive):
         graph, own = self._copy()
         _, result = result_of(graph)
         result.args = [result.args[m]]
-        return self._made(graph, own, self.kinds, False, f"result_{m % len(self.outputs)}")
+        made = self._made(graph, own, self.kinds, False, f"result_{m % len(self.outputs)}")
+        made.linear = self.linear
+        return made
 
     def pullback(self, wrt: Sequence[int], pulled: Sequence[int]) -> Kernel:
         """(operands, cotangents of the outputs `pulled`) -> cotangents of the parameters `wrt`."""
@@ -149,7 +151,7 @@ class Kernel(Primitive):
             terms = [build.product(g, each[m]) for g, m in zip(given, pulled, strict=True)]
             cotangents.append(build.total([t for t in terms if t is not None]))
         build.returns(cotangents)
-        return self._made(graph, own, (*self.kinds, *[float] * len(given)), True, "pullback")
+        return self._made(graph, own, (*self.kinds, *[float] * len(given)), True, "pullback", self.arity)
 
     def pushforward(self, wrt: Sequence[int]) -> Kernel:
         """(operands, tangents of the parameters `wrt`) -> tangents of the outputs."""
@@ -161,7 +163,7 @@ class Kernel(Primitive):
         given = _with_parameters(graph, len(wrt), "d")
         found = dual.push(graph, {params[i]: d for i, d in zip(wrt, given, strict=True)})
         _End(graph).returns([Const(0.0) if d is None else d for d in found])
-        return self._made(graph, own, (*self.kinds, *[float] * len(given)), self.several, "pushforward")
+        return self._made(graph, own, (*self.kinds, *[float] * len(given)), self.several, "pushforward", self.arity)
 
     def _copy(self) -> tuple[Graph, set[Op]]:
         """The program, and its ops, which a derivative leaves as they are."""
@@ -169,12 +171,21 @@ class Kernel(Primitive):
         return graph, {op for _, op in graph.ops()}
 
     def _made(
-        self, graph: Graph, own: Set[Op], kinds: Sequence[type], several: bool, what: str
+        self,
+        graph: Graph,
+        own: Set[Op],
+        kinds: Sequence[type],
+        several: bool,
+        what: str,
+        fixed: int | None = None,
     ) -> Kernel:
+        """Linear in the operands after the first `fixed`."""
         finish(graph, kinds)
         loosen(graph, own)
         dce(graph)
-        return Kernel(graph, kinds, several, f"{what}_of_{self.name}", self.options)
+        made = Kernel(graph, kinds, several, f"{what}_of_{self.name}", self.options)
+        made.linear = () if fixed is None else tuple(range(fixed, len(kinds)))
+        return made
 
 
 def finish(graph: Graph, kinds: Sequence[type]) -> None:

@@ -14,7 +14,10 @@ from ctxdispatch_contexts.programs.errors import Opaque
 
 
 class Primitive(PureFunction, Opaque):
-    """`reverse` and `push` are given the run of the transform, for one op that calls this function."""
+    """`reverse` and `push` are given the run of the transform, for one op that calls this function. `linear`:
+    the positions of the operands that give zero where they are all zero, each a number or an array."""
+
+    linear: tuple[int, ...] = ()
 
     def reverse(self, adjoint: Any, op: Op) -> None:
         """bar(operands) += what bar(result) gives."""

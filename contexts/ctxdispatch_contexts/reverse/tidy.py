@@ -26,6 +26,7 @@ from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric
+from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.reverse import containers, cotangents, fitting, releasing, walking
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
@@ -38,6 +39,7 @@ LINEAR = frozenset(
         operator.matmul,
         np.add.reduce,
         fitting.full,
+        fitting.unbroadcast,
         cotangents.times,
     }
 )
@@ -104,6 +106,8 @@ def _is_zero(fn: Any, zeros: list[bool]) -> bool:
         return zeros[0]
     if fn in DELIVERS:
         return False
+    if isinstance(fn, Primitive):
+        return bool(fn.linear) and all(zeros[i] for i in fn.linear)
     rule = linearity(fn)
     if rule is None:
         return False
@@ -120,7 +124,8 @@ def _settle_zeros(adjoint: Adjoint) -> None:
                 if is_zero(arg):
                     edge.args[position] = _zero_of(variable_of.get(param), used[param])
         for op in block.ops:
-            op.args = [NONE if is_zero(a) else a for a in op.args]
+            zero = Const(0.0) if isinstance(op.fn, Primitive) else NONE
+            op.args = [zero if is_zero(a) else a for a in op.args]
     numbers = [op for _, op in adjoint.graph.ops() if op.fn is releasing.number]
     substitute(adjoint.graph, {op.result: Const(0.0) if op.args[0] is NONE else op.args[0] for op in numbers})
 
