@@ -151,7 +151,8 @@ class Kernel(Primitive):
             terms = [build.product(g, each[m]) for g, m in zip(given, pulled, strict=True)]
             cotangents.append(build.total([t for t in terms if t is not None]))
         build.returns(cotangents)
-        return self._made(graph, own, (*self.kinds, *[float] * len(given)), True, "pullback", self.arity)
+        kinds = (*self.kinds, *[float] * len(given))
+        return self._made(graph, own, kinds, True, "pullback", self.arity)
 
     def pushforward(self, wrt: Sequence[int]) -> Kernel:
         """(operands, tangents of the parameters `wrt`) -> tangents of the outputs."""
@@ -163,7 +164,8 @@ class Kernel(Primitive):
         given = _with_parameters(graph, len(wrt), "d")
         found = dual.push(graph, {params[i]: d for i, d in zip(wrt, given, strict=True)})
         _End(graph).returns([Const(0.0) if d is None else d for d in found])
-        return self._made(graph, own, (*self.kinds, *[float] * len(given)), self.several, "pushforward", self.arity)
+        kinds = (*self.kinds, *[float] * len(given))
+        return self._made(graph, own, kinds, self.several, "pushforward", self.arity)
 
     def _copy(self) -> tuple[Graph, set[Op]]:
         """The program, and its ops, which a derivative leaves as they are."""
