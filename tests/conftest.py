@@ -3,6 +3,7 @@
 `HYPOTHESIS_PROFILE=explore python -m pytest` looks for new ones.
 """
 
+import gc
 import os
 
 import pytest
@@ -13,6 +14,19 @@ from ctxdispatch import custom_rule
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_heap(request):
+    """Where tests collect garbage, a collection looks at what the module made, not at what all the modules
+    before it left: hundreds of megabytes, some hundred times."""
+    if getattr(request.module, "gc", None) is not gc:
+        yield
+        return
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")
