@@ -47,6 +47,18 @@ class AttrIs:
 
 
 @dataclass(frozen=True, eq=False)
+class AttrType:
+    """`owner.name` has `type`. An owner that is no class or module holds it itself."""
+
+    owner: Anything
+    name: str
+    type: Type
+
+    def key(self) -> Anything:
+        return (id(self.owner), self.name)
+
+
+@dataclass(frozen=True, eq=False)
 class CodeIs:
     """`function.__code__` has not been replaced."""
 
@@ -91,4 +103,4 @@ class CellType:
         return id(self.cell)
 
 
-Guard = PathIs | PathType | AttrIs | CodeIs | DefaultsAre | CellIs | CellType
+Guard = PathIs | PathType | AttrIs | AttrType | CodeIs | DefaultsAre | CellIs | CellType

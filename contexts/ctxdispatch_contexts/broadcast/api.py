@@ -96,16 +96,18 @@ def entry_for(f: Any, n: int, mode: BroadcastMode) -> Callable[..., Any]:
 
 
 def _mode(
-    n: int, count: int | None = None, out: bool = False, wrt: tuple[int, ...] | None = None, **options: Any
-) -> BroadcastMode:
-    return BroadcastMode(Options(**options), out, wrt)
+    n: int, count: int | None = None, out: bool = False, wrt: tuple[int, ...] | None = None,
+    leading: int = 0, **options: Any,
+) -> BroadcastMode:  # fmt: skip
+    return BroadcastMode(Options(**options), out, wrt, leading)
 
 
 @maker(BroadcastContext, _mode)
 def kernel_of(
     f: Callable[..., Any], count: int | None = None, out: bool = False, wrt: tuple[int, ...] | None = None,
-    **options: Any,
+    leading: int = 0, **options: Any,
 ) -> Callable[..., Any]:  # fmt: skip
-    """(*arrays) -> broadcast(f, *arrays), for `count` arrays: for programs. With `wrt`, (y, partials)."""
+    """(*arrays) -> broadcast(f, *arrays), for `count` arrays: for programs. With `wrt`, (y, partials). The
+    first `leading` are given to every call of f as they are."""
     n = f.__code__.co_argcount if count is None else count
-    return entry_for(f, n, _mode(n, n, out, wrt, **options))
+    return entry_for(f, n, _mode(n, n, out, wrt, leading, **options))

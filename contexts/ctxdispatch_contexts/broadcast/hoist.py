@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.analysis import reverse_postorder
+from ctxdispatch.ir.analysis import dominators, reverse_postorder
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable
 from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import effects
@@ -27,9 +27,11 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
 from ctxdispatch_contexts.broadcast.instructions import instruction
+from ctxdispatch_contexts.broadcast.scalars import result_of
 from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.errors import described
-from ctxdispatch_contexts.programs.operands import leaf_class
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
+from ctxdispatch_contexts.programs.targets import read_method
 
 
 @dataclass
@@ -59,11 +61,11 @@ def hoist(graph: Graph, structs: Mapping[Value, np.dtype[Any]]) -> Hoisted:
 
 
 def _needed(ops: Sequence[Op], operands: Sequence[Value]) -> list[Op]:
-    """Of `ops` those that the operands are made by."""
+    """Of `ops` those that the operands are made by, and those that check what is taken for granted."""
     read: set[Operand] = set(operands)
     kept = []
     for op in reversed(ops):
-        if not read.isdisjoint(op.results):
+        if op.fn is read_method or not read.isdisjoint(op.results):
             kept.append(op)
             read.update(op.operands())
     return kept[::-1]
@@ -84,21 +86,25 @@ class _Outside:
         self.ops: list[Op] = []
         self.values: dict[Value, Op] = {}
         available: set[Operand] = {p for p in graph.params if not numeric(operand_type(p))} | {*graph.cells}
+        tree, (end, _) = dominators(graph), result_of(graph)
         for block in reverse_postorder(graph):
             kept = []
             for op in block.ops:
                 if is_kernel_op(op):
                     kept.append(op)
                     continue
-                self._take(op, available)
+                self._take(op, available, tree.dominates(block, end))
                 available.update(op.results)
             block.ops = kept
 
-    def _take(self, op: Op, available: set[Operand]) -> None:
+    def _take(self, op: Op, available: set[Operand], always: bool) -> None:
+        """`always`: the op is on every path."""
         known = all(a in available for a in op.operands() if isinstance(a, Value))
         field = op.fn in (operator.getitem, getattr) and op.args[0] in self.structs
-        if not known or not (_is_reading(op) or field):
+        if not known or not (field or op.fn is read_method or _is_reading(op)):
             raise _no_instruction(op)
+        if not (field or always or effects.removable(op)):
+            raise refuse(op, f"{described(op.fn)} may fail, and is not reached on every path; do it before")
         self.ops.append(op)
         self.values.update(dict.fromkeys(op.results, op))
 
@@ -111,13 +117,10 @@ def is_kernel_op(op: Op) -> bool:
 
 def _is_reading(op: Op) -> bool:
     """It has no effect, and gives the same wherever it stands."""
-    types = [operand_type(a) for a in op.args]
-    if op.fn in effects.READS_NAMES:
-        return all(r.type not in (None, T.Any) for r in op.results)
-    try:
-        return effects.pure(op.fn, types)
-    except TypeError:
-        return False
+    for result in op.results:
+        if result.type in (None, T.Any) and hashable(op.fn):
+            result.type = infer_op(op)
+    return effects.op_is_pure(op)
 
 
 def _no_instruction(op: Op) -> KernelError:

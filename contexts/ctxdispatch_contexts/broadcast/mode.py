@@ -34,6 +34,7 @@ from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
 from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
+from ctxdispatch_contexts.programs.targets import read_method
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class BroadcastMode(Mode):
 
     def open_to(self, types: Sequence[T.Type]) -> bool:
         """What is not known yet may be an array, or a number."""
-        return T.Any not in types and T.Never not in types
+        return T.Any not in types and T.Never not in types and not any(map(_says_little, types))
 
     def after(self, k: int, n: int) -> BroadcastMode:
         wrt = None if self.wrt is None else tuple(i + k for i in self.wrt)
@@ -59,12 +60,13 @@ class BroadcastMode(Mode):
         return (*names, *("out",) * self.out)
 
     def seen(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> tuple[T.Type, ...]:
-        if not on_device(args):
-            return types
-        return tuple([
-            OfDevice(type(a), np.dtype(a.dtype)) if on_device((a,)) else t
-            for t, a in zip(types, args, strict=True)
-        ])  # fmt: skip
+        if on_device(args):
+            types = tuple([
+                OfDevice(type(a), np.dtype(a.dtype)) if on_device((a,)) else t
+                for t, a in zip(types, args, strict=True)
+            ])  # fmt: skip
+        chosen = {i: T.Known(args[i]) for i in range(self.leading) if type(args[i]) is str}
+        return tuple([chosen.get(i, t) for i, t in enumerate(types)]) if chosen else types
 
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
@@ -72,19 +74,29 @@ class BroadcastMode(Mode):
         n = len(types) - self.out
         names = source().signature.names
         structs = {i: t.dtype for i, t in enumerate(types[:n]) if is_structured(t)}
-        elements = [element_type(t, name) for t, name in zip(types[:n], names, strict=False)]
+        elements = [
+            t if i < self.leading and is_array(t) else element_type(t, name)
+            for i, (t, name) in enumerate(zip(types[:n], names, strict=False))
+        ]
         try:
             prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
         except UnsupportedSyntax as error:
             raise KernelError(str(error)) from error
         used = [only_used(own, held_names(prepared.graph)) for own in own_types]
         shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
-        graph = _program(prepared, self, structs)
+        graph = _program(prepared, self, structs, dict(zip(prepared.graph.cells, cells, strict=True)))
         for param, type_ in zip(graph.params, types, strict=True):
             param.type = type_
         return Program(
             graph, (*shown, *types[n:]), list(prepared.guards.values()), prepared.untrusted, prepared.changes
         )
+
+
+def _says_little(type_: T.Type) -> bool:
+    """An object of which nothing but the class is known."""
+    if not isinstance(type_, T.Exact) or type_.cls.__getattribute__ is not object.__getattribute__:
+        return False
+    return bool(type_.cls.__dictoffset__)
 
 
 _PRIMITIVES = frozenset(f for f in vars(primitives).values() if isinstance(f, FunctionType))
@@ -101,7 +113,7 @@ class Language:
 
     def ad_keeps(self, callee: Any) -> bool:
         """Kernels know what calls of `callee` mean."""
-        if canonical(callee) is not None or is_of_library(callee):
+        if canonical(callee) is not None or is_of_library(callee) or callee is read_method:
             return True
         if hashable(callee) and DualContext.ad_ruled(callee):
             return True  # refused: `hoist.py`
@@ -132,17 +144,26 @@ def _kind(dtype: np.dtype[Any], name: str) -> type:
     )
 
 
+def is_array(type_: T.Type) -> bool:
+    """Of at least one axis."""
+    return isinstance(type_, T.ArrayOf) and bool(type_.dims)
+
+
 def is_structured(type_: T.Type) -> bool:
     """An array whose elements have fields."""
     return isinstance(type_, T.ArrayOf) and type_.dtype.names is not None
 
 
-def _program(prepared: Prepared, mode: BroadcastMode, structs: Mapping[int, np.dtype[Any]]) -> Graph:
+def _program(
+    prepared: Prepared, mode: BroadcastMode, structs: Mapping[int, np.dtype[Any]], cells: Mapping[Value, Any]
+) -> Graph:
     """The host's program: what is read first, then the kernel."""
     graph = prepared.graph
     params, name = list(graph.params), graph.name
     fields = {params[i]: dtype for i, dtype in structs.items()}
-    kernel, reads, operands = make_kernel(prepared, mode.options, fields)
+    given = params[: mode.leading]
+    substitute(graph, {p: Const(p.type.value) for p in given if isinstance(p.type, T.Known)})
+    kernel, reads, operands = make_kernel(prepared, mode.options, fields, cells)
     host = Graph(
         name, graph.signature, cellnames=graph.cellnames, namespace=graph.namespace, code=None,
         filename=graph.filename, line=graph.line,
@@ -187,12 +208,13 @@ def _joined(build: Builder, parts: Sequence[Operand], several: bool) -> Operand:
 
 
 def make_kernel(
-    prepared: Prepared, options: Options, structs: Mapping[Value, np.dtype[Any]] | None = None
-) -> tuple[Kernel, list[Op], list[Value]]:
+    prepared: Prepared, options: Options, structs: Mapping[Value, np.dtype[Any]] | None = None,
+    cells: Mapping[Value, Any] | None = None,
+) -> tuple[Kernel, list[Op], list[Value]]:  # fmt: skip
     """The kernel, the ops that give some of its operands, and the operands. `structs`: the parameters that
-    are structured arrays."""
+    are structured arrays. `cells`: what the variables of functions around it are."""
     graph = prepared.graph
-    to_scalars(graph, prepared.assume)
+    to_scalars(graph, prepared.assume, cells)
     check_terminators(graph)
     several = one_return(graph)
     prune(graph)

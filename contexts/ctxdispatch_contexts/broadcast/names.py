@@ -1,30 +1,44 @@
 """The names in functions that a scalar program has taken in: what they stand for, and which guards say so.
 
-Numbers stay reads, which the host does before the kernel; functions, modules and classes are constants.
+Numbers and arrays stay reads, which the host does before the kernel; functions, modules and classes are
+constants, and so are objects, whose attributes are read like variables.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import functools
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
+from types import CellType as CellOf
+from types import FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import AttrIs, CellIs, CellType, Guard, PathIs, PathType
+from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Guard, PathIs, PathType
+from ctxdispatch.passes.held import has_plain_dict
+from ctxdispatch.passes.resolve import class_attribute, is_code, is_data_descriptor, property_getter
+from ctxdispatch.passes.types import is_literal, operand_type
+from ctxdispatch_contexts.programs.errors import Opaque
 from ctxdispatch_contexts.programs.prepare import OURS
+from ctxdispatch_contexts.programs.targets import read_method
 
 Assume = Callable[[Guard], None]
 
+UNKNOWN: Any = object()
 
-def resolve_names(graph: Graph, assume: Assume) -> bool:
-    """Put constants in the place of names, in place; whether there were any."""
+
+def resolve_names(graph: Graph, assume: Assume, cells: Mapping[Value, CellOf]) -> bool:
+    """Put constants in the place of names, in place; whether there were any. `cells`: the graph's own."""
     mapping: dict[Value, Operand] = {}
     for block in graph.blocks:
         for op in block.ops:
-            found = _resolved(op, assume)
+            found = _resolved(op, assume, cells)
             if found is not None:
                 mapping[op.result] = found
         block.ops = [op for op in block.ops if op.results and op.result not in mapping]
@@ -32,57 +46,39 @@ def resolve_names(graph: Graph, assume: Assume) -> bool:
     return bool(mapping)
 
 
-def _resolved(op: Op, assume: Assume) -> Const | None:
-    if not all(isinstance(a, Const) for a in op.args):
+def _resolved(op: Op, assume: Assume, cells: Mapping[Value, CellOf]) -> Const | None:
+    args = [cells.get(a) or _constant(a) if isinstance(a, Value) else a.value for a in op.args]
+    if op.kwnames or any(a is UNKNOWN for a in args):
         return None
-    args = [a.value for a in op.args]  # type: ignore[union-attr]
     if op.fn is primitives.load_global:
         return _global(op, args[0], args[1], assume)
-    if op.fn is getattr and len(args) == 2 and hasattr(args[0], args[1]):
+    if op.fn is read_method and args[1] in getattr(args[0], "__dict__", ()):
+        return None  # it raises: the class's method was taken already
+    if op.fn in (getattr, read_method) and len(args) == 2:
         return _attribute(op, args[0], args[1], assume)
     if op.fn is primitives.cell_get:
         return _cell(op, args[0], assume)
     return None
 
 
+def _constant(value: Value) -> Any:
+    """What it is, where guards say so."""
+    type_ = operand_type(value)
+    return type_.value if isinstance(type_, T.Known) else UNKNOWN
+
+
 def _global(op: Op, namespace: dict[str, Any], name: str, assume: Assume) -> Const | None:
-    missing = object()
-    value = namespace.get(name, vars(builtins).get(name, missing))
-    if value is missing:
+    value = namespace.get(name, vars(builtins).get(name, UNKNOWN))
+    if value is UNKNOWN:
         return None
     if _is_ours(namespace):
         return Const(value)
-    if _is_number(value):
-        if op.result.type is None:
-            assume(PathType(namespace, (name,), T.Exact(type(value))))
-            op.result.type = T.Exact(type(value))
-        return None
-    assume(PathIs(namespace, (name,), value))
-    return Const(value)
+    path = (name,)
+    return _found(op, value, assume, lambda t: PathType(namespace, path, t), PathIs(namespace, path, value))
 
 
 def _is_ours(namespace: dict[str, Any]) -> bool:
     return str(namespace.get("__name__", "")).startswith((*OURS, "derivatives of"))
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float, bool)
-
-
-def _attribute(op: Op, owner: Any, name: str, assume: Assume) -> Const | None:
-    value = getattr(owner, name)
-    if type(owner).__name__ != "module":
-        return None
-    if _is_number(value) and not _is_constant_of_library(owner):
-        op.result.type = T.Exact(type(value))
-        return None
-    assume(AttrIs(owner, name, value))
-    return Const(value)
-
-
-def _is_constant_of_library(module: Any) -> bool:
-    """math.pi and the like."""
-    return module.__name__ in ("math", "cmath", "numpy")
 
 
 def _cell(op: Op, cell: Any, assume: Assume) -> Const | None:
@@ -90,10 +86,97 @@ def _cell(op: Op, cell: Any, assume: Assume) -> Const | None:
         value = cell.cell_contents
     except ValueError:
         return None
-    if _is_number(value):
-        if op.result.type is None:
-            assume(CellType(cell, T.Exact(type(value))))
-            op.result.type = T.Exact(type(value))
+    return _found(op, value, assume, lambda t: CellType(cell, t), CellIs(cell, value))
+
+
+def _found(
+    op: Op, value: Any, assume: Assume, typed: Callable[[T.Type], Guard], same: Guard
+) -> Const | None:
+    """Numbers and arrays are read on every call, and only their type is taken for granted."""
+    if type(value) in (int, float, bool, np.ndarray) or isinstance(value, np.generic):
+        if op.result.type in (None, T.Any):
+            op.result.type = T.type_of(value)
+            assume(typed(op.result.type))
         return None
-    assume(CellIs(cell, value))
+    assume(same)
     return Const(value)
+
+
+# -- attributes ----------------------------------------------------------------------------------------------
+
+
+def _attribute(op: Op, owner: Any, name: str, assume: Assume) -> Const | None:
+    """Of a module or a class, or of an object whose attributes are found without running code. A property's
+    getter is called, and taken in."""
+    if isinstance(owner, ModuleType) and owner.__name__ in CONSTANT and hasattr(owner, name):
+        return Const(getattr(owner, name))  # math.pi and the like
+    if not isinstance(owner, (ModuleType, type)):
+        getter = property_getter(T.Exact(type(owner)), name)
+        if getter is not None:
+            op.callee, op.args, op.syntax = Const(getter[0]), [Const(owner)], False
+            assume(getter[1])
+            return None
+    if not _is_plain(owner, name):
+        return None
+    value = getattr(owner, name)
+    if not _is_lasting(value):
+        return None
+    return _found(op, value, assume, lambda t: AttrType(owner, name, t), AttrIs(owner, name, value))
+
+
+CONSTANT = ("math", "cmath", "numpy")
+
+
+def _is_plain(owner: Any, name: str) -> bool:
+    """Reading the attribute runs no code of the user's, and finds something."""
+    cls = type(owner)
+    if isinstance(owner, (ModuleType, type)):
+        return cls in (ModuleType, type, ABCMeta) and hasattr(owner, name)
+    computed = class_attribute(cls, "__getattribute__") is not object.__getattribute__
+    if computed or type(cls) not in (type, ABCMeta):
+        return False
+    found = class_attribute(cls, name)
+    if isinstance(found, MemberDescriptorType):  # a slot
+        return hasattr(owner, name)
+    if found is None or not is_data_descriptor(found):
+        own = name in getattr(owner, "__dict__", ())
+        return own or isinstance(found, METHODS) or (found is not None and not hasattr(found, "__get__"))
+    return False
+
+
+METHODS = (FunctionType, classmethod, staticmethod)
+
+
+def _is_lasting(value: Any) -> bool:
+    """A number, an array, or what a program may take as it is: code, a choice (a string, None), an object
+    whose attributes are read one by one. What a list or dict holds may change."""
+    return (
+        is_code(value)
+        or is_literal(value)
+        or type(value) in (MethodType, functools.partial, np.ndarray)
+        or isinstance(value, np.generic)
+        or has_plain_dict(value, type(value))
+    )
+
+
+# -- callees -------------------------------------------------------------------------------------------------
+
+
+def see_through(op: Op, assume: Assume) -> None:
+    """A call of a method, a partial, or an object with a `__call__` is one of a function, in place."""
+    callee = op.fn
+    if isinstance(callee, MethodType):
+        op.callee, op.args, op.syntax = Const(callee.__func__), [Const(callee.__self__), *op.args], False
+    elif type(callee) is functools.partial:
+        given = {k: v for k, v in callee.keywords.items() if k not in op.kwnames}
+        op.args = [*map(Const, callee.args), *op.args, *map(Const, given.values())]
+        op.callee, op.kwnames, op.syntax = Const(callee.func), (*op.kwnames, *given), False
+    elif not isinstance(callee, Opaque) and has_plain_dict(callee, type(callee)):
+        function = class_attribute(type(callee), "__call__")
+        if not isinstance(function, FunctionType):
+            return
+        assume(AttrIs(type(callee), "__call__", function))
+        op.callee, op.args, op.syntax = Const(function), [Const(callee), *op.args], False
+    else:
+        return
+    see_through(op, assume)

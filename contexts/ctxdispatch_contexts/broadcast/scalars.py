@@ -14,8 +14,8 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Iterator, Sequence
-from types import FunctionType
+from collections.abc import Iterator, Mapping, Sequence
+from types import CellType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -49,20 +49,22 @@ from ctxdispatch_contexts.broadcast.instructions import (
 )
 from ctxdispatch_contexts.broadcast.literals import fold_literals
 from ctxdispatch_contexts.broadcast.loops import count_loops, unroll_loops
-from ctxdispatch_contexts.broadcast.names import Assume, resolve_names
+from ctxdispatch_contexts.broadcast.names import Assume, resolve_names, see_through
 from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.operands import leaf_class
+from ctxdispatch_contexts.programs.targets import read_method
 
 MAX_OPS = 20_000
 
 
-def to_scalars(graph: Graph, assume: Assume) -> None:
-    """Rewrite `graph` in place. `assume(guard)` is told what that takes for granted."""
+def to_scalars(graph: Graph, assume: Assume, cells: Mapping[Value, CellType] | None = None) -> None:
+    """Rewrite `graph` in place. `assume(guard)` is told what that takes for granted. `cells`: what those of
+    the graph are."""
     within: dict[Op, tuple[Any, ...]] = {}
     while (
-        resolve_names(graph, assume)
+        resolve_names(graph, assume, cells or {})
         or _inline_all(graph, assume, within)
         or _explode(graph)
         or fold_literals(graph)
@@ -86,6 +88,7 @@ def _inline_all(graph: Graph, assume: Assume, within: dict[Op, tuple[Any, ...]])
         at = block
         for op in list(block.ops):
             changed |= _fold_left(at, op, makers)
+            see_through(op, assume)
             function = _function(op)
             rest = None if function is None else _inline(graph, at, op, function, assume, within)
             if rest is not None:
@@ -131,7 +134,7 @@ def _function(op: Op) -> FunctionType | None:
         return None
     if spelled is not None:
         return spelled  # type: ignore[return-value]
-    ours = canonical(fn) is not None or fn in vars(primitives).values() or fn in (builtins.getattr,)
+    ours = canonical(fn) is not None or fn in vars(primitives).values() or fn in (getattr, read_method)
     apart = ours or is_of_library(fn) or DualContext.ad_ruled(fn)
     return fn if isinstance(fn, FunctionType) and not apart else None
 

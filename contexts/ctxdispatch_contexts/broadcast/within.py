@@ -6,7 +6,9 @@ np.vectorize(f)(x)            kernel_of(f, 1, python=True)(x)
 
 from __future__ import annotations
 
+import functools
 import operator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ import numpy as np
 from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import AttrIs
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
 from ctxdispatch_contexts.broadcast.written_out import over_items
@@ -24,7 +28,6 @@ from ctxdispatch_contexts.programs.operands import leaf_class
 
 @spelled_out(broadcast)
 def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
-    _see_function(op)
     n = len(op.args) - len(op.kwnames)
     if not op.kwnames and any(_holds_objects(operand_type(a)) for a in op.args[1:]):
         op.callee = Const(over_items)
@@ -32,27 +35,50 @@ def _broadcast(prepared: Any, block: Block, op: Op) -> bool:
     options = dict(zip(op.kwnames, op.args[n:], strict=True))
     out = options.pop("out", Const(None))
     fixed = all(isinstance(v, Const) for v in options.values())
-    if not n or not fixed or not is_known(op.args[0], prepared) or operand_type(out) is T.Any:
+    f, leading = _function(prepared, op.args[0]) if n else (Const(None), [])
+    if not n or not fixed or not is_known(f, prepared) or operand_type(out) is T.Any:
         return False
     made = {name: v.value for name, v in options.items()}  # type: ignore[union-attr]
+    if leading:
+        made["leading"] = len(leading)
+    arrays = [*leading, *op.args[1:n]]
     if operand_type(out) == T.Known(None):
-        _make(block, op, op.args[0], op.args[1:n], n - 1, made)
+        _make(block, op, f, arrays, made)
         return True
     if T.cls_of(operand_type(out)) is not np.ndarray:
         return False
-    _store(prepared, block, op, n, made, out)
+    _store(prepared, block, op, f, arrays, made, out)
     return True
 
 
-def _store(prepared: Any, block: Block, op: Op, n: int, made: dict[str, Any], out: Operand) -> None:
+def _store(
+    prepared: Any, block: Block, op: Op, f: Operand, arrays: list[Operand], made: dict[str, Any], out: Operand
+) -> None:
     """out[...] = broadcast(f, x)"""
     before = Before(block, op)
-    call = Op(op.callee, op.args[:n], [Value()], (), op.pos)
+    call = Op(op.callee, [], [Value()], (), op.pos)
     block.ops.insert(block.ops.index(op), call)
-    _make(block, call, call.args[0], call.args[1:], n - 1, made)
+    _make(block, call, f, arrays, made)
     before(operator.setitem, out, Const(Ellipsis), call.result, syntax=True)
     block.ops.remove(op)
     substitute(prepared.graph, {op.result: out})
+
+
+def _function(prepared: Any, f: Operand) -> tuple[Operand, list[Operand]]:
+    """The function that is called, and what it is given before the elements. One that is an argument is known
+    by a guard on that; of a partial made here, and of an object with a `__call__`, it is another."""
+    type_ = operand_type(f)
+    if isinstance(type_, T.Known) and callable(type_.value):
+        return Const(type_.value), []
+    making = prepared.maker.get(f)
+    if making is not None and making.fn is functools.partial and making.args and not making.kwnames:
+        return making.args[0], making.args[1:]
+    cls = T.cls_of(type_)
+    call = None if cls is None else class_attribute(cls, "__call__")
+    if not isinstance(call, FunctionType):
+        return f, []
+    prepared.assume(AttrIs(cls, "__call__", call))
+    return Const(call), [f]
 
 
 def _holds_objects(type_: T.Type) -> bool:
@@ -68,19 +94,10 @@ def _is_numbers(type_: T.Type) -> bool:
     return leaf_class(T.widen(type_)) is not None if item is None else _is_numbers(item)
 
 
-def _see_function(op: Op) -> None:
-    """One that is given as an argument is known by a guard on that."""
-    type_ = operand_type(op.args[0]) if op.args else T.Any
-    if isinstance(type_, T.Known) and callable(type_.value):
-        op.args[0] = Const(type_.value)
-
-
-def _make(
-    block: Block, op: Op, f: Operand, arrays: list[Operand], count: int, options: dict[str, Any]
-) -> None:
+def _make(block: Block, op: Op, f: Operand, arrays: list[Operand], options: dict[str, Any]) -> None:
     """`op` becomes a call of what `kernel_of` makes of f."""
     before = Before(block, op)
-    given = [Const(count), *map(Const, options.values())]
+    given = [Const(len(arrays)), *map(Const, options.values())]
     made = before(kernel_of, f, *given, kwnames=("count", *options))
     op.args = [before(operand, a) if T.cls_of(operand_type(a)) in (list, tuple) else a for a in arrays]
     op.callee, op.kwnames, op.syntax = made, (), False
@@ -99,5 +116,5 @@ def _vectorized(prepared: Any, block: Block, op: Op) -> bool:
         f = making.args[0] if plain else Const(None)
     if not plain or op.kwnames or not is_known(f, prepared):
         return False
-    _make(block, op, f, list(op.args), len(op.args), {"python": True})
+    _make(block, op, f, list(op.args), {"python": True})
     return True

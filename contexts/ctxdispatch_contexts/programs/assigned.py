@@ -31,7 +31,7 @@ def relied_on(guards: Iterable[g.Guard]) -> dict[Variable, Any]:
                 found[id(cell)] = cell
             case g.PathIs() | g.PathType():
                 found.update(_along(guard.namespace, guard.path))
-            case g.AttrIs(owner=ModuleType() as module):
+            case g.AttrIs(owner=ModuleType() as module) | g.AttrType(owner=ModuleType() as module):
                 found[id(vars(module)), guard.name] = vars(module)
     return found
 

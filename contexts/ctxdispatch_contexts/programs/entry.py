@@ -165,7 +165,7 @@ class Entry:
 
     def result(self, types: tuple[T.Type, ...]) -> T.Type:
         """What calls with arguments of these types return."""
-        if self.mode.stub or T.Any in types or T.Never in types:
+        if self.mode.stub or T.Any in types or T.Never in types or not self.mode.open_to(types):
             return T.Any
         if types in self._asked:
             _making.cut()

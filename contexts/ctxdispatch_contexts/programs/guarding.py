@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from types import BuiltinMethodType, FunctionType, ModuleType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -30,7 +30,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.programs.sources import NAMESPACE
-from ctxdispatch_contexts.programs.type_tests import Tests, check_type
+from ctxdispatch_contexts.programs.type_tests import Tests, check_type, field
 
 
 def add_guards(
@@ -81,7 +81,7 @@ def _described(guard: G.Guard | None) -> str:
     match guard:
         case G.PathIs() | G.PathType():
             return f"the variable {'.'.join(guard.path)!r}"
-        case G.AttrIs():
+        case G.AttrIs() | G.AttrType():
             return f"the attribute {guard.name!r} of {described(guard.owner)}"
         case G.CodeIs() | G.DefaultsAre():
             return f"the code or the defaults of {described(guard.function)}"
@@ -146,11 +146,28 @@ def computes_attributes(found: Any) -> bool:
 
 def _path_is(tests: Tests, guard: G.PathIs) -> None:
     loaded = _load(tests, guard.namespace, guard.path)
-    owner = getattr(guard.value, "__self__", None) if isinstance(guard.value, BuiltinMethodType) else None
-    if owner is None or isinstance(owner, ModuleType):
-        tests.is_(loaded, guard.value)
+    _is(tests, loaded, guard.value)
+
+
+def _is(tests: Tests, found: Value, value: Any) -> None:
+    """Methods, and `np.add.reduce`, are new objects each time; equal strings are one constant of code."""
+    bound = isinstance(value, (BuiltinMethodType, MethodType))
+    if type(value) is str:
+        check_type(tests, found, T.Known(value))
+    elif bound and not isinstance(value.__self__, (ModuleType, NoneType)):
+        tests.equal(found, value)
     else:
-        tests.equal(loaded, guard.value)  # np.add.reduce is a new object each time
+        tests.is_(found, value)
+
+
+def _attr_type(tests: Tests, guard: G.AttrType) -> None:
+    owner, cls = Const(guard.owner), type(guard.owner)
+    if isinstance(guard.owner, (type, ModuleType)):
+        found = tests.attribute(owner, guard.name)
+    else:
+        tests.is_(tests.op(type, owner, syntax=False), cls)
+        found = field(tests, owner, cls, guard.name)
+    check_type(tests, found, guardable(guard.type))
 
 
 def _cell(tests: Tests, cell: Any) -> Value:
@@ -174,10 +191,11 @@ def _defaults_are(tests: Tests, guard: G.DefaultsAre) -> None:
 _CHECKS: dict[type, Callable[[Tests, Any], None]] = {
     G.PathIs: _path_is,
     G.PathType: lambda tests, g: check_type(tests, _load(tests, g.namespace, g.path), guardable(g.type)),
-    G.AttrIs: lambda tests, g: tests.is_(tests.attribute(Const(g.owner), g.name), g.value),
+    G.AttrIs: lambda tests, g: _is(tests, tests.attribute(Const(g.owner), g.name), g.value),
+    G.AttrType: _attr_type,
     G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
     G.DefaultsAre: _defaults_are,
-    G.CellIs: lambda tests, g: tests.is_(_cell(tests, g.cell), g.value),
+    G.CellIs: lambda tests, g: _is(tests, _cell(tests, g.cell), g.value),
     G.CellType: lambda tests, g: check_type(tests, _cell(tests, g.cell), guardable(g.type)),
 }
 

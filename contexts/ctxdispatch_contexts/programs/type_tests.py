@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,9 @@ class Tests:
 def check_type(tests: Tests, a: Operand, type_: T.Type) -> None:
     """Append the tests that `a` is of this type. Any, and what `guardable` leaves out, needs none."""
     match type_:
+        case T.Known(str() as value):
+            tests.is_(tests.op(type, a, syntax=False), str)
+            tests.equal(a, value)
         case T.Known(value):
             tests.is_(a, value)
         case T.Exact(cls):
@@ -121,15 +125,16 @@ def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
             tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
         return
     for name, held in type_.fields:
-        check_type(tests, _field(tests, a, type_.cls, name), held)
+        check_type(tests, field(tests, a, type_.cls, name), held)
 
 
-def _field(tests: Tests, a: Operand, cls: type, name: str) -> Value:
+def field(tests: Tests, a: Operand, cls: type, name: str) -> Value:
     """What the object itself holds under that name; where there is no such thing the test raises, and fails.
     An attribute of the object is read as such where the class has nothing to say on it."""
     if cls is dict:
         return tests.op(operator.getitem, a, Const(name))
     silent = class_attribute(cls, name) is None and class_attribute(cls, "__getattr__") is None
-    if issubclass(cls, tuple) or silent:
+    slot = isinstance(class_attribute(cls, name), MemberDescriptorType)
+    if issubclass(cls, tuple) or silent or slot:
         return tests.attribute(a, name)
     return tests.op(operator.getitem, tests.attribute(a, "__dict__"), Const(name))
