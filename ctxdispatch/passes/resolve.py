@@ -76,7 +76,7 @@ def stored_type(value: Anything, *, constant: bool = False) -> Type:
 
 def is_code(value: Anything) -> bool:
     """A program part rather than data: a module, class, function, or what wraps one."""
-    if isinstance(value, CODE) or hasattr(type(value), "__wrapped__"):
+    if isinstance(value, (*CODE, np.vectorize)) or hasattr(type(value), "__wrapped__"):
         return True
     return callable(value) and not isinstance(class_attribute(type(value), "__call__"), pytypes.FunctionType)
 

@@ -51,7 +51,7 @@ def broadcast(
     """
     if any(map(has_objects, arrays)):
         return over_items(f, *arrays)
-    operands = [operand(a) if isinstance(a, (list, tuple)) else a for a in arrays]
+    operands = [operand(a, f, i) if isinstance(a, (list, tuple)) else a for i, a in enumerate(arrays)]
     how = (len(operands), partials, fastmath, backend, threads, out is not None)
     if type(f) is FunctionType:
         function = for_code(f, (broadcast, *how), lambda: _entry_function(f, *how))
@@ -81,9 +81,14 @@ def has_objects(array: Any) -> bool:
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, list, tuple)
 
 
-def operand(array: Any) -> Any:
-    """A list of numbers is an array."""
-    return np.asarray(array)
+def operand(array: Any, f: Any = None, i: int = 0) -> Any:
+    """A list of numbers, operand i of f, is an array."""
+    try:
+        return np.asarray(array)
+    except ValueError as error:  # of lists that are not of one length
+        names = f.__code__.co_varnames if isinstance(f, FunctionType) else ()
+        name = repr(names[i]) if i < len(names) else str(i)
+        raise KernelError(f"no array can be made of operand {name}, a list: {error}") from error
 
 
 def entry_for(f: Any, n: int, mode: BroadcastMode) -> Callable[..., Any]:

@@ -34,13 +34,24 @@ def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> S
     types = tuple([type_of(x) for x in operands])
     if int in types:
         types = _where_they_fit(types, operands)
-    arrays = [x if isinstance(x, np.ndarray) else np.asarray(x, storage(t)) for x, t in zip(operands, types)]
+    try:
+        arrays = [
+            x if isinstance(x, np.ndarray) else np.asarray(x, storage(t)) for x, t in zip(operands, types)
+        ]
+    except OverflowError:
+        raise _too_large(kernel, operands) from None
     shape = broadcast_shape(kernel, arrays)
     if _is_compiled(kernel):
         from ctxdispatch_contexts.broadcast.llvm_backend import run as run_compiled
 
         return run_compiled(kernel, types, arrays, shape, out)
     return run_reference(kernel, types, arrays, shape, out)
+
+
+def _too_large(kernel: Kernel, operands: Sequence[Any]) -> KernelError:
+    at = next(i for i, x in enumerate(operands) if type(x) is int and not -(2**63) <= x < 2**63)
+    name = kernel.graph.params[at].name
+    return KernelError(f"operand {name!r} is a whole number of more than 64 bits: {operands[at]}")
 
 
 def _where_they_fit(types: tuple[DType, ...], operands: Sequence[Any]) -> tuple[DType, ...]:

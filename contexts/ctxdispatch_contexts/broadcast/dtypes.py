@@ -17,7 +17,7 @@ import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Position, Value
-from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.errors import KernelError, is_display, no_number, refuse
 from ctxdispatch_contexts.broadcast.instructions import (
     CAST,
     CASTS,
@@ -120,6 +120,8 @@ def _check_constants(operands: Sequence[Operand], pos: Position | None) -> None:
 def signature(op: Op, given: tuple[DType, ...], known: Container[Any] = ()) -> tuple[DType, ...]:
     """The types that `op` takes its operands in, and that of its result."""
     fn = instruction(op.fn)
+    if fn is None and is_display(op):
+        raise no_number(op)
     try:
         given = tuple([_widened(t, a, given, known) for t, a in zip(given, op.args, strict=True)])
         if fn is np.power and all(map(_is_whole, given)) and not _counts(op.args[1]):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from ctxdispatch.ir.graph import Op, Position
+from typing import Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Op, Position, hashable
 from ctxdispatch_contexts.programs.errors import user_position
 
 
@@ -15,9 +19,43 @@ class KernelError(TypeError):
         super().__init__(f"{where}: {message}" if where else message)
         self.position = where
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.position)
+
+
+def _again(cls: type[KernelError], args: tuple[str, ...], position: str | None) -> KernelError:
+    """An error as it was."""
+    error = cls.__new__(cls, *args)
+    error.position = position
+    return error
+
 
 class ShapeError(KernelError, ValueError):
     """Operands do not broadcast: a ValueError, as it is in NumPy."""
+
+
+def unsupported(error: UnsupportedSyntax) -> KernelError:
+    """Of syntax that no program is made of: at its line."""
+    where = Position(error.filename, error.function, error.line)
+    return KernelError(f"{error.construct} cannot be part of a kernel; {error.remedy}", where)
+
+
+DISPLAYS = {
+    primitives.build_list: "a list, or an array of one,", primitives.build_map: "a dict",
+    primitives.build_set: "a set", primitives.build_tuple: "a tuple",
+    primitives.build_string: "an f-string", primitives.format_value: "an f-string",
+    primitives.make_function: "a function made here",
+}  # fmt: skip
+
+
+def is_display(op: Op) -> bool:
+    return hashable(op.fn) and op.fn in DISPLAYS
+
+
+def no_number(op: Op) -> KernelError:
+    """Of what `op` makes."""
+    what = DISPLAYS[op.fn]
+    return refuse(op, f"{what} cannot be part of a kernel, which computes with numbers; use variables")
 
 
 def refuse(op: Op, message: str) -> KernelError:

@@ -25,7 +25,7 @@ from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.errors import KernelError, is_display, no_number, refuse
 from ctxdispatch_contexts.broadcast.instructions import instruction
 from ctxdispatch_contexts.broadcast.scalars import result_of
 from ctxdispatch_contexts.forward import DualContext
@@ -133,7 +133,12 @@ def _no_instruction(op: Op) -> KernelError:
             op, f"{described(op.fn)} has a derivative rule of its own, which kernels do not follow; call it "
             "on the arrays, before or after"
         )  # fmt: skip
-    what = DISPLAYS.get(op.fn) or described(op.fn)
+    if is_display(op):
+        return no_number(op)
+    message = _of_variables(op)
+    if message is not None:
+        return refuse(op, message)
+    what = described(op.fn)
     spelled = "" if not op.kwnames else f" with the keywords {', '.join(op.kwnames)}"
     return refuse(
         op, f"{what}{spelled} cannot be part of a kernel, which computes with numbers; "
@@ -141,17 +146,28 @@ def _no_instruction(op: Op) -> KernelError:
     )  # fmt: skip
 
 
-DISPLAYS = {
-    primitives.build_list: "a list", primitives.build_map: "a dict", primitives.build_set: "a set",
-    primitives.build_string: "an f-string", primitives.format_value: "an f-string",
-    primitives.build_tuple: "a tuple", primitives.make_function: "a function made here",
-}  # fmt: skip
+def _of_variables(op: Op) -> str | None:
+    name = op.args[1].value if len(op.args) > 1 and isinstance(op.args[1], Const) else None
+    if op.fn is primitives.load_global:
+        return f"the name {name!r} is not defined, or is no number, array or function"
+    if op.fn in (primitives.store_global, primitives.delete_global):
+        return f"a kernel does not assign to the global variable {name!r}; return what it is to be"
+    if op.fn in (primitives.cell_set, primitives.cell_delete):
+        variable = getattr(op.args[0], "name", "") or "a variable"
+        return f"a kernel does not assign to {variable!r} of the function around it; return what it is to be"
+    return None
 
 
 def _check_number(value: Value, outside: _Outside) -> None:
     if numeric(operand_type(value)):
         return
     op = outside.values.get(value)
+    fields = outside.structs.get(value)
+    if fields is not None:
+        raise KernelError(
+            f"{value.name!r} has dtype {fields}, and a kernel computes with numbers; read its fields, "
+            f"as in {value.name}[{(fields.names or ('',))[0]!r}]"
+        )
     what = T.cls_of(operand_type(value))
     name = f"{value.name!r} " if value.name else ""
     message = (

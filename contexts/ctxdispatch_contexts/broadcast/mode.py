@@ -25,7 +25,7 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.errors import KernelError, unsupported
 from ctxdispatch_contexts.broadcast.hoist import hoist, kind_of
 from ctxdispatch_contexts.broadcast.instructions import FOLDED, SPELLED, canonical
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename, settle
@@ -72,16 +72,12 @@ class BroadcastMode(Mode):
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:
         n = len(types) - self.out
-        names = source().signature.names
         structs = {i: t.dtype for i, t in enumerate(types[:n]) if is_structured(t)}
-        elements = [
-            t if i < self.leading and is_array(t) else element_type(t, name)
-            for i, (t, name) in enumerate(zip(types[:n], names, strict=False))
-        ]
         try:
+            elements = self._elements(source().signature.names, types[:n])
             prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
         except UnsupportedSyntax as error:
-            raise KernelError(str(error)) from error
+            raise unsupported(error) from error
         used = [only_used(own, held_names(prepared.graph)) for own in own_types]
         shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
         graph = _program(prepared, self, structs, dict(zip(prepared.graph.cells, cells, strict=True)))
@@ -90,6 +86,14 @@ class BroadcastMode(Mode):
         return Program(
             graph, (*shown, *types[n:]), list(prepared.guards.values()), prepared.untrusted, prepared.changes
         )
+
+
+    def _elements(self, names: Sequence[str], types: Sequence[T.Type]) -> list[T.Type]:
+        """What f is called with."""
+        return [
+            t if i < self.leading and is_array(t) else element_type(t, name)
+            for i, (t, name) in enumerate(zip(types, names, strict=False))
+        ]
 
 
 def _says_little(type_: T.Type) -> bool:

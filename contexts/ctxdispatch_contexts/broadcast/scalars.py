@@ -39,7 +39,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.errors import KernelError, refuse, unsupported
 from ctxdispatch_contexts.broadcast.instructions import (
     BY_ARITY,
     FOLDED,
@@ -161,7 +161,7 @@ def _inline(
             callee.signature, op.args, op.kwnames, function.__defaults__, function.__kwdefaults__, emit
         )
     except UnsupportedSyntax as error:
-        raise refuse(op, f"{described(op.fn)} cannot be part of a kernel: {error}") from error
+        raise unsupported(error) from error
     except BindError as error:
         raise refuse(op, f"{described(op.fn)} {error}") from error
     assume(CodeIs(function, function.__code__))

@@ -110,6 +110,7 @@ def _vectorized(prepared: Any, block: Block, op: Op) -> bool:
     if isinstance(known, np.vectorize):
         f: Operand = Const(known.pyfunc)
         plain = known.signature is None and not known.excluded and not known.otypes
+        prepared.assume(AttrIs(known, "pyfunc", known.pyfunc))
     else:
         making = prepared.maker.get(op.callee)
         plain = making is not None and making.fn is np.vectorize and len(making.args) == 1
