@@ -150,7 +150,23 @@ def unrolled_generator(x):
     return sum(x * k for k in range(3))
 
 
+def comprehensions(x):
+    return max([x * k for k in range(4)]) + sum(i * j * x for i in range(2) for j in (1.0, 2.0))
+
+
+def polynomial(x):
+    return sum(c * x**i for i, c in enumerate((1.0, -2.0, 0.5))) + sum(x * k for k in range(4) if k != 2)
+
+
+def appended(x):
+    terms = [x]
+    for i in range(3):
+        terms.append(terms[i] * x)
+    return sum(terms) + len(terms)
+
+
 PROGRAMS_OF_FLOATS = [
+    comprehensions, polynomial, appended,
     breaks_and_continues, else_of_while, nested_returns, nested_while, swap, constant_tuple,
     zip_and_enumerate,
     augmented,
@@ -216,3 +232,14 @@ def sum_to(n):
     for k in range(n):
         s += k
     return s
+
+
+def test_a_list_that_is_filled_on_some_paths_is_refused():
+    def f(x):
+        terms = [x]
+        if x > 0:
+            terms.append(x)
+        return sum(terms)
+
+    with pytest.raises(KernelError, match="a list"):
+        broadcast(f, X)

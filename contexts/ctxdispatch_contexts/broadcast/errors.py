@@ -44,7 +44,13 @@ DISPLAYS = {
     primitives.build_list: "a list, or an array of one,", primitives.build_map: "a dict",
     primitives.build_set: "a set", primitives.build_tuple: "a tuple",
     primitives.build_string: "an f-string", primitives.format_value: "an f-string",
-    primitives.make_function: "a function made here",
+    primitives.make_function: "a function made here", primitives.call_ex: "a call with *args",
+    primitives.list_append: "a list, or a generator expression,", primitives.list_extend: "a list",
+    list.append: "a list that is not filled on every path",
+    primitives.set_add: "a set", primitives.set_update: "a set", primitives.map_add: "a dict",
+    primitives.dict_update: "a dict", primitives.dict_merge: "a dict",
+    primitives.list_to_tuple: "a tuple made of a list", primitives.unpack_ex: "*unpacking",
+    primitives.import_name: "an import", primitives.import_from: "an import",
 }  # fmt: skip
 
 

@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import loops
 from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
-from ctxdispatch.ir.rewrite import copy_blocks, definitions, substitute
+from ctxdispatch.ir.rewrite import copy_blocks, definitions, substitute, uses
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse
+from ctxdispatch_contexts.broadcast.lists import is_append
 from ctxdispatch_contexts.broadcast.unbound import settle_bounds
 
 MAX_UNROLLED = 256
@@ -36,10 +37,33 @@ def unroll_loops(graph: Graph) -> bool:
             sources = made.args[:1] if made is not None and made.fn is builtins.iter else [loop.iterator]
             emit = _Emit(graph, made)
             items = None if made is None else _items(sources[0], makers, emit)
+            if items is None and _fills_list(graph, block):
+                items = _of_range(sources[0], makers)
             if items is not None and len(items) <= MAX_UNROLLED:
                 _unroll(graph, block, loop, items)
+                _drop(graph, made)
                 return True
     return False
+
+
+def _fills_list(graph: Graph, header: Block) -> bool:
+    return any(is_append(op) for block in _body(graph, header) for op in block.ops)
+
+
+def _of_range(source: Operand, makers: dict[Value, Op]) -> Sequence[Operand] | None:
+    """The numbers of a range that is written out."""
+    bounds = _bounds(source, makers)
+    if bounds is None or not all(isinstance(b, Const) for b in bounds[:2]):
+        return None
+    start, stop = (b.value for b in bounds[:2])  # type: ignore[union-attr]
+    return [Const(k) for k in range(start, stop, bounds[2])][: MAX_UNROLLED + 1]
+
+
+def _drop(graph: Graph, made: Op | None) -> None:
+    """The iterator, which nobody asks for items any more."""
+    used = uses(graph)
+    for block in graph.blocks:
+        block.ops = [op for op in block.ops if op is not made or used[op.result]]
 
 
 class _Emit:

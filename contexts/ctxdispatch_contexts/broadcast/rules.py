@@ -54,7 +54,7 @@ def push(kernel: Any, shapes: Any, run: Any, op: Op) -> None:
         run.put(op.result, shapes.zero(run, op.result))
         return
     results = _results(run, op, kernel)
-    definite = [shapes.definite(run, run.of(op.args[i]), op.args[i]) for i in wrt]
+    definite = [shapes.definite(run, run.of(op.args[i]), op.args[i], certainly=True) for i in wrt]
     tangents = [shapes.aligned(run, d, op.args[i], results[0]) for d, i in zip(definite, wrt, strict=True)]
     found = call_kernel(run.build, kernel.pushforward(wrt), [*op.args, *tangents])
     if not kernel.several:

@@ -47,6 +47,7 @@ from ctxdispatch_contexts.broadcast.instructions import (
     SPELLED,
     canonical,
 )
+from ctxdispatch_contexts.broadcast.lists import gather_lists
 from ctxdispatch_contexts.broadcast.literals import fold_literals
 from ctxdispatch_contexts.broadcast.loops import count_loops, unroll_loops
 from ctxdispatch_contexts.broadcast.names import Assume, resolve_names, see_through
@@ -69,6 +70,7 @@ def to_scalars(graph: Graph, assume: Assume, cells: Mapping[Value, CellType] | N
         or _explode(graph)
         or fold_literals(graph)
         or unroll_loops(graph)
+        or gather_lists(graph)
     ):
         prune(graph)
     count_loops(graph)

@@ -59,9 +59,12 @@ class Shapes:
         cls = T.cls_of(type_)
         return Const(cls(0)) if cls in (complex,) or issubclass(cls or int, np.inexact) else Const(0.0)
 
-    def definite(self, run: Companions, tangent: Operand, value: Value) -> Operand:
-        """The tangent of a number or array, from where None may be meant for zero."""
-        if not numeric(value.type) or operand_type(tangent) not in (T.Any, T.Known(None)):
+    def definite(
+        self, run: Companions, tangent: Operand, value: Value, *, certainly: bool = False
+    ) -> Operand:
+        """The tangent of a number or array, from where None may be meant for zero. `certainly`: `value` is
+        one, though inference does not know it."""
+        if operand_type(tangent) not in (T.Any, T.Known(None)) or not (certainly or numeric(value.type)):
             return tangent
         args = (tangent, value, self.count) if self.block else (tangent, value)
         return run.call(or_zeros_block if self.block else or_zeros, *args, type=self.type(value.type))
