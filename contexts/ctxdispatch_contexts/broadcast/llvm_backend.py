@@ -24,6 +24,7 @@ from ctxdispatch_contexts.broadcast.llvm_instructions import FAST
 from ctxdispatch_contexts.broadcast.llvm_source import module_of
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 from ctxdispatch_contexts.broadcast.predicate import flatten
+from ctxdispatch_contexts.broadcast.streaming import ALIGNMENT, are_large
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.broadcast.kernel import Kernel
@@ -96,11 +97,12 @@ def _compute(
     outputs: Sequence[Array], arrays: Sequence[Array],
 ) -> None:  # fmt: skip
     everything = [*outputs, *arrays]
-    key = (types, shape, order, *[a.strides for a in everything], *[a.shape for a in arrays])
+    streams = are_large(outputs) and not any(address(y) % ALIGNMENT for y in outputs)
+    key = (types, shape, order, streams, *[a.strides for a in everything], *[a.shape for a in arrays])
     plan = kernel.plans.get(key)
     if plan is None:
         table, readable = tabulate(everything, shape, order)
-        plan = _plan(kernel, types, table, readable, len(outputs))
+        plan = _plan(kernel, types, table, readable, len(outputs), streams)
         if plan is None:
             _compute_narrow(kernel, types, shape, outputs, arrays)
             return
@@ -113,14 +115,22 @@ def _compute(
 
 
 def _plan(
-    kernel: Kernel, types: tuple[DType, ...], table: Table, arrays: Sequence[Array], outputs: int
-) -> Plan | None:
-    """None where there are too few columns."""
-    code = _code(kernel, types, table.kinds[outputs:])
-    if table.columns < code.lanes:
+    kernel: Kernel, types: tuple[DType, ...], table: Table, arrays: Sequence[Array], outputs: int,
+    streams: bool = False,
+) -> Plan | None:  # fmt: skip
+    """None where there are too few columns. `streams`: the outputs are large, and aligned."""
+    module, n = source(kernel, types, table.kinds[outputs:])
+    if table.columns < n:
         return None
+    streams = streams and table.columns % n == 0 and _rows_aligned(table, outputs)
+    code = _code(kernel, module, n, streams)
     threads = _threads(table, kernel.options.threads)
     return Plan(code, table, threads, tuple(a.itemsize for a in arrays))
+
+
+def _rows_aligned(table: Table, outputs: int) -> bool:
+    rows = 1 if table.rows == 1 else ALIGNMENT
+    return not table.outer and not any(stride % rows for stride in table.strides[:outputs])
 
 
 def _compute_narrow(
@@ -164,22 +174,26 @@ if address(np.empty(1)) == 0 or address(_probe := np.empty(1)) != _probe.ctypes.
 # -- machine code --------------------------------------------------------------------------------------------
 
 
-def _code(kernel: Kernel, types: tuple[DType, ...], kinds: str) -> Compiled:
-    key = (types, kinds)
+def _code(kernel: Kernel, module: str, n: int, streams: bool) -> Compiled:
+    key = (module, streams)
     found = kernel.compiled.get(key)
     if found is None:
         with kernel.lock:
             found = kernel.compiled.get(key)
             if found is None:
-                found = kernel.compiled[key] = compiled(*source(kernel, types, kinds))
+                found = kernel.compiled[key] = compiled(module, n, streams)
     return found  # type: ignore[no-any-return]
 
 
 def source(kernel: Kernel, types: tuple[DType, ...], kinds: str) -> tuple[str, int]:
-    """The LLVM IR, before it is optimised, and how many columns it needs."""
-    lowered = flatten(lowered_for(kernel, types))
-    n = lanes(lowered)
-    return str(module_of(lowered, kinds, kernel.options.fastmath, n)), n
+    """The LLVM IR, before it is optimised, and how many columns it needs; made once."""
+    found = kernel.compiled.get((types, kinds))
+    if found is None:
+        lowered = flatten(lowered_for(kernel, types))
+        n = lanes(lowered)
+        module = str(module_of(lowered, kinds, kernel.options.fastmath, n))
+        found = kernel.compiled.setdefault((types, kinds), (module, n))
+    return found  # type: ignore[no-any-return]
 
 
 def lanes(lowered: Lowered) -> int:

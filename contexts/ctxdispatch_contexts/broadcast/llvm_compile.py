@@ -19,29 +19,32 @@ from weakref import WeakValueDictionary
 import llvmlite
 import llvmlite.binding as llvm
 
+from ctxdispatch_contexts.broadcast.streaming import stream
+
 _compiling = threading.RLock()
 
 _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
 class Compiled:
-    """Machine code; `function(arguments, first row, last row)` needs at least `lanes` columns."""
+    """Machine code; `function(arguments, first row, last row)` needs at least `lanes` columns. `streams`: it
+    stores past the caches, into rows that are aligned, of columns in multiples of `lanes`."""
 
-    def __init__(self, module: str, lanes: int) -> None:
-        self.lanes = lanes
-        self.engine = _engine(module)
+    def __init__(self, module: str, lanes: int, streams: bool) -> None:
+        self.lanes, self.streams = lanes, streams
+        self.engine = _engine(module, lanes if streams else None)
         self.function = _KERNEL(self.engine.get_function_address("kernel"))
 
 
-_known: WeakValueDictionary[str, Compiled] = WeakValueDictionary()
+_known: WeakValueDictionary[tuple[str, bool], Compiled] = WeakValueDictionary()
 
 
-def compiled(module: str, lanes: int) -> Compiled:
+def compiled(module: str, lanes: int, streams: bool = False) -> Compiled:
     """The machine code of a module. Of kernels that are the same there is one."""
     with _compiling:
-        found = _known.get(module)
+        found = _known.get((module, streams))
         if found is None:
-            found = _known[module] = Compiled(module, lanes)
+            found = _known[module, streams] = Compiled(module, lanes, streams)
         return found
 
 
@@ -69,13 +72,16 @@ def target_machine() -> Any:
     )
 
 
-def _engine(module: str) -> Any:
+def _engine(module: str, streamed: int | None) -> Any:
+    """`streamed`: of so many lanes, stores go past the caches."""
     machine = target_machine()
     parsed = llvm.parse_assembly(module)
     parsed.triple, parsed.data_layout = machine.triple, str(machine.target_data)
-    stored = _Stored(module)
+    stored = _Stored(module, "" if streamed is None else f"{streamed} lanes, streamed")
     if not stored.found:
         optimise(parsed, machine)
+        if streamed is not None:
+            parsed = llvm.parse_assembly(stream(str(parsed), streamed))
     engine = llvm.create_mcjit_compiler(parsed, machine)
     engine.set_object_cache(stored.keep, stored.get)
     engine.finalize_object()
@@ -92,8 +98,9 @@ def optimise(module: Any, machine: Any) -> None:
 class _Stored:
     """The object code of a module on disk."""
 
-    def __init__(self, module: str) -> None:
-        what = "\n".join((module, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), *VERSION))
+    def __init__(self, module: str, how: str) -> None:
+        processor = (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+        what = "\n".join((module, how, *processor, *VERSION))
         folder = cache_folder()
         self.path = folder and folder / f"{hashlib.sha256(what.encode()).hexdigest()}.o"
         self.found = _read(self.path)

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.broadcast.streaming import ALIGNMENT
+
 MIN_BYTES = 1 << 19
 
 
@@ -34,7 +36,7 @@ class _Blocks:
             if found:
                 self._bytes -= size
                 return found.pop()
-        return np.empty(size, np.uint8)
+        return _aligned(size)
 
     def give(self, block: Any) -> None:
         size = block.nbytes
@@ -57,6 +59,13 @@ class _Blocks:
         with self._lock:
             self._free.clear()
             self._bytes = 0
+
+
+def _aligned(size: int) -> Any:
+    """A block that begins with a line of the caches."""
+    whole = np.empty(size + ALIGNMENT, np.uint8)
+    start = -whole.ctypes.data % ALIGNMENT
+    return whole[start : start + size]
 
 
 _blocks = _Blocks()
