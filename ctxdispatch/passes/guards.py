@@ -48,7 +48,7 @@ class AttrIs:
 
 @dataclass(frozen=True, eq=False)
 class AttrType:
-    """`owner.name` has `type`. An owner that is no class or module holds it itself."""
+    """`owner.name` has `type`, and `owner` is of the class it was of."""
 
     owner: Anything
     name: str

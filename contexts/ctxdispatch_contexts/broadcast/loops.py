@@ -180,7 +180,8 @@ def count_loops(graph: Graph) -> None:
                 "a kernel loops over range(...), or over a tuple of numbers; write the loop so",
                 terminator.pos,
             )
-        entered = _count(graph, block, terminator, made, bounds)
+        numbers = [_whole(graph, made, b) for b in bounds[:2]]
+        entered = _count(graph, block, terminator, made, (*numbers, bounds[2]))
         if all(isinstance(b, Const) for b in bounds[:2]):
             start, stop = (b.value for b in bounds[:2])  # type: ignore[union-attr]
             sure |= entered if range(start, stop, bounds[2]) else set()
@@ -188,6 +189,11 @@ def count_loops(graph: Graph) -> None:
     read = {a for _, op in graph.ops() for a in op.args}
     for block in graph.blocks:  # the ranges themselves
         block.ops = [op for op in block.ops if op.fn is not builtins.range or op.result in read]
+
+
+def _whole(graph: Graph, made: Op, bound: Operand) -> Operand:
+    """A range is of Python's whole numbers, whatever the dtype of its bounds is."""
+    return bound if isinstance(bound, Const) else _Emit(graph, made)(int, bound)
 
 
 def _bounds(source: Operand, makers: dict[Value, Op]) -> tuple[Operand, Operand, int] | None:

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Guard, PathIs, PathType
 from ctxdispatch.passes.held import has_plain_dict
+from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute, is_code, is_data_descriptor, property_getter
 from ctxdispatch.passes.types import is_literal, operand_type
 from ctxdispatch_contexts.programs.errors import Opaque
@@ -41,7 +42,7 @@ def resolve_names(graph: Graph, assume: Assume, cells: Mapping[Value, CellOf]) -
             found = _resolved(op, assume, cells)
             if found is not None:
                 mapping[op.result] = found
-        block.ops = [op for op in block.ops if op.results and op.result not in mapping]
+        block.ops = [op for op in block.ops if not (op.results and op.result in mapping)]
     substitute(graph, mapping)
     return bool(mapping)
 
@@ -162,15 +163,17 @@ def _is_lasting(value: Any) -> bool:
 # -- callees -------------------------------------------------------------------------------------------------
 
 
-def see_through(op: Op, assume: Assume) -> None:
-    """A call of a method, a partial, or an object with a `__call__` is one of a function, in place."""
+def see_through(block: Block, op: Op, assume: Assume) -> None:
+    """A call of a method, a partial, or an object with a `__call__` is one of a function, in place. The
+    keywords of a partial are variables: they may be assigned to."""
     callee = op.fn
     if isinstance(callee, MethodType):
         op.callee, op.args, op.syntax = Const(callee.__func__), [Const(callee.__self__), *op.args], False
     elif type(callee) is functools.partial:
-        given = {k: v for k, v in callee.keywords.items() if k not in op.kwnames}
-        op.args = [*map(Const, callee.args), *op.args, *map(Const, given.values())]
-        op.callee, op.kwnames, op.syntax = Const(callee.func), (*op.kwnames, *given), False
+        emit, names = emit_before(block, op), [k for k in callee.keywords if k not in op.kwnames]
+        given = [emit(primitives.load_global, Const(callee.keywords), Const(name)) for name in names]
+        op.args = [*map(Const, callee.args), *op.args, *given]
+        op.callee, op.kwnames, op.syntax = Const(callee.func), (*op.kwnames, *names), False
     elif not isinstance(callee, Opaque) and has_plain_dict(callee, type(callee)):
         function = class_attribute(type(callee), "__call__")
         if not isinstance(function, FunctionType):
@@ -179,4 +182,4 @@ def see_through(op: Op, assume: Assume) -> None:
         op.callee, op.args, op.syntax = Const(function), [Const(callee), *op.args], False
     else:
         return
-    see_through(op, assume)
+    see_through(block, op, assume)

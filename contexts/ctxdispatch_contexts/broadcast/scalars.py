@@ -36,7 +36,7 @@ from ctxdispatch.ir.graph import (
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone, substitute, uses
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import CodeIs
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse, unsupported
@@ -90,7 +90,7 @@ def _inline_all(graph: Graph, assume: Assume, within: dict[Op, tuple[Any, ...]])
         at = block
         for op in list(block.ops):
             changed |= _fold_left(at, op, makers)
-            see_through(op, assume)
+            see_through(at, op, assume)
             function = _function(op)
             rest = None if function is None else _inline(graph, at, op, function, assume, within)
             if rest is not None:
@@ -167,6 +167,8 @@ def _inline(
     except BindError as error:
         raise refuse(op, f"{described(op.fn)} {error}") from error
     assume(CodeIs(function, function.__code__))
+    if function.__defaults__ or function.__kwdefaults__:
+        assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
     index = next(i for i, other in enumerate(block.ops) if other is op)
     cells: list[Operand] = [Const(c) for c in function.__closure__ or ()]
     blocks, rest = inline_call(graph, block, index, callee, args, cells)

@@ -27,18 +27,20 @@ def split_results(graph: Graph, seeds: Sequence[Value]) -> None:
     used = uses(graph) if found else {}
     for block, op in found:
         readers = [use.user for use in used[op.result]]
-        if all(map(_is_reading, readers)):
+        if all(_is_reading(reader, len(op.fn.outputs)) for reader in readers):
             for reader in readers:
                 _read_one(graph, op, reader)
             block.ops.remove(op)
 
 
-def _is_reading(user: Any) -> bool:
+def _is_reading(user: Any, n: int) -> bool:
+    """Of n results, some that there are."""
     if not isinstance(user, Op):
         return False
     if user.fn is primitives.unpack:
-        return True
-    return user.fn is operator.getitem and isinstance(user.args[1], Const) and type(user.args[1].value) is int
+        return len(user.results) == n
+    index = user.args[1].value if user.fn is operator.getitem and isinstance(user.args[1], Const) else None
+    return type(index) is int and -n <= index < n
 
 
 def _read_one(graph: Graph, op: Op, reader: Op) -> None:

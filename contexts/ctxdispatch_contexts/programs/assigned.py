@@ -36,6 +36,18 @@ def relied_on(guards: Iterable[g.Guard]) -> dict[Variable, Any]:
     return found
 
 
+def relied_on_of_objects(guards: Iterable[g.Guard]) -> set[Variable]:
+    """The attributes of objects, not of modules and classes, whose values or types are taken for granted."""
+    attributes = [guard for guard in guards if isinstance(guard, (g.AttrIs, g.AttrType))]
+    return {(id(a.owner), a.name) for a in attributes if not isinstance(a.owner, (ModuleType, type))}
+
+
+def stored_attributes(graph: Graph) -> set[str]:
+    """The names of the attributes that a program stores, of whatever objects."""
+    names = (op.args[1] for _, op in graph.ops() if op.fn in (setattr, delattr) and len(op.args) > 1)
+    return {name.value for name in names if isinstance(name, Const)}
+
+
 def _along(namespace: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Variable, dict[str, Any]]]:
     """The variables that `a.b.c` reads, as far as modules go."""
     for name in path:

@@ -30,7 +30,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.programs.sources import NAMESPACE
-from ctxdispatch_contexts.programs.type_tests import Tests, check_type, field
+from ctxdispatch_contexts.programs.type_tests import Tests, check_type
 
 
 def add_guards(
@@ -150,10 +150,11 @@ def _path_is(tests: Tests, guard: G.PathIs) -> None:
 
 
 def _is(tests: Tests, found: Value, value: Any) -> None:
-    """Methods, and `np.add.reduce`, are new objects each time; equal strings are one constant of code."""
+    """Methods, and `np.add.reduce`, are new objects each time; equal literals are one constant of code."""
     bound = isinstance(value, (BuiltinMethodType, MethodType))
-    if type(value) is str:
-        check_type(tests, found, T.Known(value))
+    if type(value) in (str, int):
+        tests.is_(tests.op(type, found, syntax=False), type(value))
+        tests.equal(found, value)
     elif bound and not isinstance(value.__self__, (ModuleType, NoneType)):
         tests.equal(found, value)
     else:
@@ -161,13 +162,11 @@ def _is(tests: Tests, found: Value, value: Any) -> None:
 
 
 def _attr_type(tests: Tests, guard: G.AttrType) -> None:
-    owner, cls = Const(guard.owner), type(guard.owner)
-    if isinstance(guard.owner, (type, ModuleType)):
-        found = tests.attribute(owner, guard.name)
-    else:
-        tests.is_(tests.op(type, owner, syntax=False), cls)
-        found = field(tests, owner, cls, guard.name)
-    check_type(tests, found, guardable(guard.type))
+    """Read as the program reads it."""
+    owner = Const(guard.owner)
+    if not isinstance(guard.owner, (type, ModuleType)):
+        tests.is_(tests.op(type, owner, syntax=False), type(guard.owner))
+    check_type(tests, tests.attribute(owner, guard.name), guardable(guard.type))
 
 
 def _cell(tests: Tests, cell: Any) -> Value:

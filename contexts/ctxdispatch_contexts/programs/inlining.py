@@ -20,7 +20,7 @@ from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.assigned import assigned_free
+from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.closures import code_entry
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
@@ -115,6 +115,9 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
     program = entry.derivative(types)
     if not prepared.opens(entry, program) or (entry.mode.stub and _refuses(program)):
         return None
+    relied = relied_on(program.guards).keys() | relied_on_of_objects(program.guards)
+    if not relied.isdisjoint(prepared.untrusted):
+        return None  # its guards are for run time
     for guard in program.guards:
         prepared.assume(guard)
     cells = [Const(c) for c in entry.source.cells]

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import functools
 import operator
-from types import FunctionType, SimpleNamespace
+from collections.abc import Callable
+from types import FunctionType, NoneType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import AttrIs
+from ctxdispatch.passes.guards import AttrIs, PathIs
+from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 
@@ -67,11 +69,11 @@ def _allocate(graph: Graph, block: Block, op: Op, cls: type, init: FunctionType)
     op.callee, op.args, op.results = Const(init), [made, *op.args], [Value()]
 
 
-def open_partial(op: Op, maker: dict[Value, Op]) -> bool:
+def open_partial(prepared: Any, block: Block, op: Op) -> bool:
     """functools.partial(f, a, k=b)(*args, **kwargs) is f(a, *args, k=b, **kwargs). True where something was
     changed."""
     changed = False
-    while (bound := _bound(op.callee, maker)) is not None:
+    while (bound := _bound(prepared, op.callee, emit_before(block, op))) is not None:
         function, first, keywords = bound
         n = len(op.args) - len(op.kwnames)
         keywords |= dict(zip(op.kwnames, op.args[n:], strict=True))
@@ -81,20 +83,29 @@ def open_partial(op: Op, maker: dict[Value, Op]) -> bool:
 
 
 def _bound(
-    callee: Operand, maker: dict[Value, Op]
+    prepared: Any, callee: Operand, emit: Callable[..., Operand]
 ) -> tuple[Operand, list[Operand], dict[str, Operand]] | None:
     """The function, arguments and keywords of a partial, that is given or that the program makes."""
     if isinstance(callee, Const):
         partial = callee.value
         if type(partial) is not functools.partial:
             return None
-        named: dict[str, Operand] = {name: Const(value) for name, value in partial.keywords.items()}
+        named = {name: _keyword(prepared, partial.keywords, name, emit) for name in partial.keywords}
         return Const(partial.func), [Const(a) for a in partial.args], named
-    made = maker.get(callee)
+    made = prepared.maker.get(callee)
     if made is None or made.fn is not functools.partial:
         return None
     n = len(made.args) - len(made.kwnames)
     return made.args[0], made.args[1:n], dict(zip(made.kwnames, made.args[n:], strict=True))
+
+
+def _keyword(prepared: Any, keywords: dict[str, Any], name: str, emit: Callable[..., Operand]) -> Operand:
+    """One of a partial that is given, which may be assigned to: a variable, unless it is a choice."""
+    value = keywords[name]
+    if type(value) not in (int, str, bool, NoneType):
+        return emit(primitives.load_global, Const(keywords), Const(name))
+    prepared.assume(PathIs(keywords, (name,), value))
+    return Const(value)
 
 
 def set_by_code(prepared: Any, op: Op) -> bool:

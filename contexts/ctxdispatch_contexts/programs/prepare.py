@@ -29,7 +29,14 @@ from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.assigned import Holder, assigned_in, assigned_out_of_sight, relied_on
+from ctxdispatch_contexts.programs.assigned import (
+    Holder,
+    assigned_in,
+    assigned_out_of_sight,
+    relied_on,
+    relied_on_of_objects,
+    stored_attributes,
+)
 from ctxdispatch_contexts.programs.changes import sets_name
 from ctxdispatch_contexts.programs.derived import (
     chain_of,
@@ -170,10 +177,12 @@ def prepare_trusting(
 
 def _changing(prepared: Prepared) -> Set[Variable]:
     """What the program relies on, and what does not stay as it is while that runs."""
+    attributes, stored = relied_on_of_objects(prepared.guards.values()), stored_attributes(prepared.graph)
+    changed = {key for key in attributes if key[1] in stored}  # type: ignore[index]
     relied = relied_on(prepared.guards.values())
     if not relied:
-        return frozenset()
-    own = relied.keys() & set(assigned_in(prepared.graph, prepared.cells))
+        return changed
+    own = changed | (relied.keys() & set(assigned_in(prepared.graph, prepared.cells)))
     return own | assigned_out_of_sight(relied, _holders(prepared)) if prepared.foreign else own
 
 
@@ -270,7 +279,7 @@ def _rewrite(
     _plain_operator(op)
     if prepared.keeps(op.fn) or is_spelled_out(op.fn):
         return None
-    if open_partial(op, prepared.maker):
+    if open_partial(prepared, block, op):
         return block
     if wants_generator_as_list(op, made):
         return inline_generator(prepared, block, op, made)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from types import MemberDescriptorType
 from typing import Any
 
 import numpy as np
@@ -125,16 +124,15 @@ def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
             tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
         return
     for name, held in type_.fields:
-        check_type(tests, field(tests, a, type_.cls, name), held)
+        check_type(tests, _field(tests, a, type_.cls, name), held)
 
 
-def field(tests: Tests, a: Operand, cls: type, name: str) -> Value:
+def _field(tests: Tests, a: Operand, cls: type, name: str) -> Value:
     """What the object itself holds under that name; where there is no such thing the test raises, and fails.
     An attribute of the object is read as such where the class has nothing to say on it."""
     if cls is dict:
         return tests.op(operator.getitem, a, Const(name))
     silent = class_attribute(cls, name) is None and class_attribute(cls, "__getattr__") is None
-    slot = isinstance(class_attribute(cls, name), MemberDescriptorType)
-    if issubclass(cls, tuple) or silent or slot:
+    if issubclass(cls, tuple) or silent:
         return tests.attribute(a, name)
     return tests.op(operator.getitem, tests.attribute(a, "__dict__"), Const(name))
