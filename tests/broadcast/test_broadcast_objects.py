@@ -173,3 +173,103 @@ def test_a_choice_of_a_function_that_is_made_in_a_program_is_refused():
 
     with pytest.raises(KernelError, match="mode' is a str"):
         grad(of("square"))(X)
+
+
+# -- what is taken for granted -------------------------------------------------------------------------------
+
+
+class OfAClass:
+    scale = 2.0
+
+    def run(self, x):
+        return broadcast(lambda v: v * self.scale, x)
+
+
+OWNER = OfAClass()
+
+
+def test_numbers_of_the_class(monkeypatch):
+    owner = OfAClass()
+    np.testing.assert_array_equal(owner.run(X), 2.0 * X)
+    close(grad(lambda x: np.sum(broadcast(lambda v: OWNER.scale * v, x)))(X), 2.0 * np.ones(3))
+    monkeypatch.setattr(OfAClass, "scale", 3)
+    np.testing.assert_array_equal(owner.run(X), 3 * X)
+    owner.scale = 0.5
+    np.testing.assert_array_equal(owner.run(X), 0.5 * X)
+
+
+def with_defaults(v, k=2.0, *, m=1.0):
+    return v * k + m
+
+
+def test_defaults_of_what_is_called():
+    function, owner = with_defaults, Scale(None)
+    owner.by = function
+
+    def outer(v):
+        return owner.by(v)
+
+    check_by_elements(outer, X)
+    try:
+        function.__defaults__, function.__kwdefaults__["m"] = (5.0,), 3.0
+        check_by_elements(outer, X)
+        close(grad(lambda x: np.sum(broadcast(outer, x)))(X), 5.0 * np.ones(3))
+    finally:
+        function.__defaults__, function.__kwdefaults__["m"] = (2.0,), 1.0
+
+
+def test_keywords_of_a_captured_partial():
+    partial = functools.partial(with_defaults, m=2.0)
+    check_by_elements(lambda v: partial(v), X)
+    for m in (7.0, 3, np.float32(2)):
+        partial.keywords["m"] = m
+        np.testing.assert_allclose(broadcast(lambda v: partial(v), X), [partial(v) for v in X.tolist()])
+        close(grad(lambda x: np.sum(partial(x)))(X), 2 * np.ones(3))
+
+
+def test_a_choice_that_the_program_makes_meanwhile():
+    state = Scale("a")
+
+    def kernel(v):
+        return v * v if state.by == "a" else v * v * v
+
+    def loss(x):
+        state.by = "b"
+        total = np.sum(broadcast(kernel, x))
+        state.by = "a"
+        return total
+
+    close(grad(loss)(X), 3 * X * X)
+
+
+def test_results_that_are_not_there():
+    def of_two(x):
+        return broadcast(lambda v: (v * v, math.sin(v)), x)
+
+    def unpacked(x):
+        a, _, _ = of_two(x)
+        return np.sum(a)
+
+    with pytest.raises(IndexError):
+        grad(lambda x: np.sum(of_two(x)[1]) + np.sum(of_two(x)[3]))(X)
+    with pytest.raises(ValueError, match="unpack"):
+        grad(unpacked)(X)
+
+
+def test_ranges_are_of_pythons_numbers():
+    def hundreds(a, b):
+        total = 0
+        for k in range(a, b):
+            total = total + k * 100
+        return total
+
+    def strides(a, b):
+        n = 0
+        for _ in range(a, b, 10):
+            n += 1
+        return n
+
+    a, b = np.array([3, 250], np.uint8), np.array([6, 255], np.uint8)
+    for backend in ("auto", "reference"):
+        assert broadcast(hundreds, a, b, backend=backend).tolist() == [1200, 126000]
+        assert broadcast(strides, a, b, backend=backend).tolist() == [1, 1]

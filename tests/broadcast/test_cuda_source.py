@@ -50,26 +50,27 @@ def halved(x, n):
 HALVED = """\
 __device__ __forceinline__ void halved(double x_0, long long n_1, double &result0, bool &result1)
 {
-    double y_2, y_6;
-    long long k_3, k_5;
-    bool v4, v7;
-    y_2 = x_0;
-    k_3 = 0LL;
+    long long v2, k_4, k_6;
+    double y_3, y_7;
+    bool v5, v8;
+    v2 = (long long)n_1;
+    y_3 = x_0;
+    k_4 = 0LL;
     goto b1;
 b1:
-    v4 = k_3 < n_1;
-    k_5 = (long long)((unsigned long long)k_3 + (unsigned long long)1LL);
-    if (v4) { goto b2; }
+    v5 = k_4 < v2;
+    k_6 = (long long)((unsigned long long)k_4 + (unsigned long long)1LL);
+    if (v5) { goto b2; }
     goto b3;
 b2:
-    y_6 = y_2 / 2.0;
-    y_2 = y_6;
-    k_3 = k_5;
+    y_7 = y_3 / 2.0;
+    y_3 = y_7;
+    k_4 = k_6;
     goto b1;
 b3:
-    v7 = y_2 > 1.0;
-    result0 = y_2;
-    result1 = v7;
+    v8 = y_3 > 1.0;
+    result0 = y_3;
+    result1 = v8;
     return;
 }
 """

@@ -31,15 +31,8 @@ def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> S
         from ctxdispatch_contexts.broadcast.cuda_backend import run as run_cuda
 
         return run_cuda(kernel, operands, out)
-    types = tuple([type_of(x) for x in operands])
-    if int in types:
-        types = _where_they_fit(types, operands)
-    try:
-        arrays = [
-            x if isinstance(x, np.ndarray) else np.asarray(x, storage(t)) for x, t in zip(operands, types)
-        ]
-    except OverflowError:
-        raise _too_large(kernel, operands) from None
+    types = types_of(kernel, operands)
+    arrays = [x if isinstance(x, np.ndarray) else np.asarray(x, storage(t)) for x, t in zip(operands, types)]
     shape = broadcast_shape(kernel, arrays)
     if _is_compiled(kernel):
         from ctxdispatch_contexts.broadcast.llvm_backend import run as run_compiled
@@ -48,10 +41,15 @@ def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> S
     return run_reference(kernel, types, arrays, shape, out)
 
 
-def _too_large(kernel: Kernel, operands: Sequence[Any]) -> KernelError:
-    at = next(i for i, x in enumerate(operands) if type(x) is int and not -(2**63) <= x < 2**63)
-    name = kernel.graph.params[at].name
-    return KernelError(f"operand {name!r} is a whole number of more than 64 bits: {operands[at]}")
+def types_of(kernel: Kernel, operands: Sequence[Any]) -> tuple[DType, ...]:
+    """Of the operands of one call, on every back end."""
+    types = tuple([type_of(x) for x in operands])
+    if int not in types:
+        return types
+    for param, type_, x in zip(kernel.graph.params, types, operands, strict=True):
+        if type_ is int and not -(2**63) <= x < 2**63:
+            raise KernelError(f"operand {param.name!r} is a whole number of more than 64 bits: {x}")
+    return _where_they_fit(types, operands)
 
 
 def _where_they_fit(types: tuple[DType, ...], operands: Sequence[Any]) -> tuple[DType, ...]:

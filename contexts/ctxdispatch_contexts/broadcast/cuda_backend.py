@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ctxdispatch_contexts.broadcast.backends import broadcast_shape, check_out, lowered_for, type_of
+from ctxdispatch_contexts.broadcast.backends import broadcast_shape, check_out, lowered_for, types_of
 from ctxdispatch_contexts.broadcast.cuda_source import device_function
 from ctxdispatch_contexts.broadcast.cuda_table import c_type
 from ctxdispatch_contexts.broadcast.dtypes import DType, storage
@@ -28,7 +28,7 @@ def run(kernel: Kernel, operands: Sequence[Any], out: Sequence[Any] | None) -> S
     """The outputs of `kernel` on CuPy arrays, and numbers: new CuPy arrays, or those of `out`."""
     cupy = cupy_module()
     given = [_on_device(kernel, i, x, cupy) for i, x in enumerate(operands)]
-    types = tuple([type_of(x) for x in given])
+    types = types_of(kernel, given)
     given = [x if isinstance(x, cupy.ndarray) else storage(t).type(x) for x, t in zip(given, types)]
     shape = broadcast_shape(kernel, given)
     lowered = lowered_for(kernel, types)

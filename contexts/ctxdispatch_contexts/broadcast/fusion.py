@@ -92,7 +92,14 @@ def is_elementwise(op: Op) -> bool:
     if not isinstance(type_, T.ArrayOf) or type_.dtype.kind not in "fiub" or not type_.dims:
         return False
     known = instruction(op.fn) is not None or (op.fn in SPELLED and len(op.args) == SPELLED_ARGUMENTS)
-    return known and all(map(_is_operand, op.args))
+    return known and all(map(_is_operand, op.args)) and not _may_not_fit(op)
+
+
+def _may_not_fit(op: Op) -> bool:
+    """A whole number of Python's meets an array of short ones: NumPy raises where it does not fit."""
+    types = [T.widen(operand_type(a)) for a in op.args]
+    short = any(isinstance(t, T.ArrayOf) and t.dtype.kind in "iu" and t.dtype.itemsize < 8 for t in types)
+    return short and any(t == T.Exact(int) for t in types)
 
 
 SPELLED_ARGUMENTS = 3

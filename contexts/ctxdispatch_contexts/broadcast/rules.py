@@ -86,6 +86,8 @@ def result_type(kernel: Any, args: Sequence[T.Type]) -> T.Type:
     if any(t is None for t in dtypes) or len(args) != kernel.arity:
         return T.Any
     dims = broadcast([a.dims if isinstance(a, T.ArrayOf) else () for a in known])
+    if int in dtypes and any(t not in (int, float) and t.kind in "iu" and t.itemsize < 8 for t in dtypes):
+        return T.Any  # the number may not fit into what it meets: `backends.types_of`
     results = lowered_for(kernel, tuple(dtypes)).results
     types = tuple(array_or_scalar(dtype, dims, scalar=True) for dtype in results)
     return T.TupleOf(types) if kernel.several else types[0]

@@ -110,7 +110,8 @@ def _vectorized(prepared: Any, block: Block, op: Op) -> bool:
     if isinstance(known, np.vectorize):
         f: Operand = Const(known.pyfunc)
         plain = known.signature is None and not known.excluded and not known.otypes
-        prepared.assume(AttrIs(known, "pyfunc", known.pyfunc))
+        for name in ("pyfunc", "otypes", "signature"):
+            prepared.assume(AttrIs(known, name, getattr(known, name)))
     else:
         making = prepared.maker.get(op.callee)
         plain = making is not None and making.fn is np.vectorize and len(making.args) == 1
