@@ -29,9 +29,10 @@ from ctxdispatch.passes.strength import strengthen
 from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, is_literal, operand_type
 
 
-def fold(graph: Graph, inference: Inference) -> Graph:
-    """In place. `ir.prune` and `passes.dce` sweep up afterwards."""
-    folder = _Folder(graph, inference)
+def fold(graph: Graph, inference: Inference, *, wraps: bool = False) -> Graph:
+    """In place. `ir.prune` and `passes.dce` sweep up afterwards. `wraps`: an int stands for whole numbers of
+    any dtype, of which -a + b need not be b - a."""
+    folder = _Folder(graph, inference, wraps)
     for block in graph.blocks:
         if block in inference.reachable:
             folder.block(block)
@@ -40,8 +41,8 @@ def fold(graph: Graph, inference: Inference) -> Graph:
 
 
 class _Folder:
-    def __init__(self, graph: Graph, inference: Inference) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, inference: Inference, wraps: bool) -> None:
+        self.graph, self.wraps = graph, wraps
         self.inference = inference
         self.replaced: dict[Value, Operand] = {}
         self.maker: dict[Value, Op] = {}
@@ -89,7 +90,8 @@ class _Folder:
         self._out_of_place(op)
         if self._forward(op):
             return True
-        same = strengthen(op, self.settled)
+        whole = self.wraps and any(cls_of(operand_type(a)) is int for a in op.args)
+        same = None if whole else strengthen(op, self.settled)
         if same is not None:
             self.replaced[op.result] = same
         return same is not None

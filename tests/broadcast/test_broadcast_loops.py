@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from broadcast_checks import BACKENDS, FIVE, INTS
+from broadcast_checks import BACKENDS, FIVE, INTS, close
 from broadcast_checks import check_by_elements as check
 
+from ctxdispatch import grad
 from ctxdispatch_contexts.broadcast import KernelError, broadcast
 
 X, N = FIVE, INTS
@@ -243,3 +244,40 @@ def test_a_list_that_is_filled_on_some_paths_is_refused():
 
     with pytest.raises(KernelError, match="a list"):
         broadcast(f, X)
+
+
+def left_at_once(x):
+    s, n = 0.0, 0
+    while n < 5:
+        n += 1
+        for _ in range(2):
+            s = s + x
+            break
+    return s
+
+
+def left_on_all_paths(x, flag=None):
+    s, n = 0.0, 0
+    while n < 4:
+        n += 1
+        for i in range(n - 1):
+            if x > 0:
+                s = s + x
+                break
+            s = s - i
+            if flag is None:
+                break
+        else:
+            s = s + 10.0
+        for c in (2.0, 3.0):
+            s = s * c
+            break
+    return s
+
+
+@pytest.mark.parametrize("f", [left_at_once, left_on_all_paths])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_loops_that_never_go_round(f, backend):
+    """What is there is the loop around them."""
+    check(f, X, backend)
+    close(grad(lambda x: np.sum(broadcast(f, x)))(X), [grad(f)(v) for v in X.tolist()])

@@ -135,7 +135,7 @@ def test_a_captured_array_is_no_operand():
 
 def test_what_may_fail_is_read_on_every_path():
     w = np.ones(2)
-    with pytest.raises(KernelError, match="may fail"):
+    with pytest.raises(KernelError, match="read it into a variable before"):
         broadcast(lambda x: x if x > 0 else w[7], X)
     with pytest.raises(IndexError):
         broadcast(lambda x: x * w[7], X)
@@ -273,3 +273,21 @@ def test_ranges_are_of_pythons_numbers():
     for backend in ("auto", "reference"):
         assert broadcast(hundreds, a, b, backend=backend).tolist() == [1200, 126000]
         assert broadcast(strides, a, b, backend=backend).tolist() == [1, 1]
+
+
+def test_a_method_on_some_paths():
+    owner = Scale(0.5)
+    f = lambda x: owner.twice(x) if x > 0.5 else owner(x)
+    check_by_elements(f, X)
+    close(grad(lambda x: np.sum(broadcast(f, x)))(X), [0.5, 1.0, 1.0])
+
+
+def test_an_array_of_which_only_run_time_knows_the_dtype():
+    loss = lambda x: np.sum(broadcast(lambda v, k: v**k, x, np.array([0, 1, 2])))
+    close(grad(loss)(X), [0, 1, 2 * X[2]])
+
+
+def test_options_that_are_not_written_out_are_refused():
+    threads = int("2")
+    with pytest.raises(TypeError, match="option"):
+        grad(lambda x: np.sum(broadcast(math.sin, x, threads=threads)))(X)

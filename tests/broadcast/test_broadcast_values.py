@@ -294,3 +294,10 @@ def test_errors_pickle():
     error = KernelError("words")
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
+
+@pytest.mark.parametrize("a, b", [("u1", "i2"), ("i1", "i4"), ("u4", "f8"), ("u2", "f4"), ("i8", "i8")])
+def test_negatives_of_whole_numbers_in_sums(a, b, backend):
+    """-a is of the dtype of a, and wraps there."""
+    x, y = np.array([1, 200, -128]).astype(a), np.array([5, 5, 1]).astype(b)
+    for f in (lambda v, w: -v + w, lambda v, w: w - (-v), lambda v, w: w + -v):
+        same(broadcast(f, x, y, backend=backend), f(x, y))

@@ -103,8 +103,11 @@ class _Outside:
         field = op.fn in (operator.getitem, getattr) and op.args[0] in self.structs
         if not known or not (field or op.fn is read_method or _is_reading(op)):
             raise _no_instruction(op)
-        if not (field or always or effects.removable(op)):
-            raise refuse(op, f"{described(op.fn)} may fail, and is not reached on every path; do it before")
+        if not (field or always or op.fn is read_method or effects.removable(op)):
+            what = "an item of an array" if op.fn is operator.getitem else described(op.fn)
+            raise refuse(
+                op, f"{what} that may not be there is read on some paths only; read it into a variable before"
+            )
         self.ops.append(op)
         self.values.update(dict.fromkeys(op.results, op))
 
@@ -138,7 +141,7 @@ def _no_instruction(op: Op) -> KernelError:
     message = _of_variables(op)
     if message is not None:
         return refuse(op, message)
-    what = described(op.fn)
+    what = "an item of this" if op.fn is operator.getitem else described(op.fn)
     spelled = "" if not op.kwnames else f" with the keywords {', '.join(op.kwnames)}"
     return refuse(
         op, f"{what}{spelled} cannot be part of a kernel, which computes with numbers; "

@@ -40,7 +40,10 @@ def unroll_loops(graph: Graph) -> bool:
             if items is None and _fills_list(graph, block):
                 items = _of_range(sources[0], makers)
             if items is not None and len(items) <= MAX_UNROLLED:
-                _unroll(graph, block, loop, items)
+                if made in block.ops:
+                    _take_one(block, loop, items)
+                else:
+                    _unroll(graph, block, loop, items)
                 _drop(graph, made)
                 return True
     return False
@@ -111,6 +114,12 @@ _OF_TUPLES = {
     reversed: lambda emit, items: list(items)[::-1],
     iter: lambda emit, items: items, tuple: lambda emit, items: items, list: lambda emit, items: items,
 }  # fmt: skip
+
+
+def _take_one(header: Block, loop: Iterate, items: Sequence[Operand]) -> None:
+    """It never goes round: every time there is a new iterator."""
+    first = Edge(loop.body.target, [*items[:1], *loop.body.args])
+    header.terminator = Jump(first if items else loop.exit, loop.pos)
 
 
 def _unroll(graph: Graph, header: Block, loop: Iterate, items: Sequence[Operand]) -> None:
@@ -223,7 +232,7 @@ def _count(
     home = definitions(graph)[made.result]
     before = [(block, edge) for block, edge in graph.predecessors()[header]]
     counter, more, following = Value("k"), Value(), Value("k")
-    inside = _body(graph, header)
+    inside = set() if made in header.ops else _body(graph, header)  # there: a new iterator every time
     now: Operand = start
     if inside:  # it goes round
         now = counter

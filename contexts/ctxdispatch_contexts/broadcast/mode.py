@@ -97,7 +97,9 @@ class BroadcastMode(Mode):
 
 
 def _says_little(type_: T.Type) -> bool:
-    """An object of which nothing but the class is known."""
+    """An object, or an array, of which nothing but the class is known."""
+    if type_ == T.Exact(np.ndarray):
+        return True
     if not isinstance(type_, T.Exact) or type_.cls.__getattribute__ is not object.__getattribute__:
         return False
     return bool(type_.cls.__dictoffset__)
@@ -107,7 +109,9 @@ _PRIMITIVES = frozenset(f for f in vars(primitives).values() if isinstance(f, Fu
 
 
 class Language:
-    """What preparing asks of a context: which calls it leaves alone."""
+    """What preparing asks of a context: which calls it leaves alone. Elements that are int have any dtype."""
+
+    wraps = True
 
     def has_rule(self, callee: Any) -> bool:
         return False

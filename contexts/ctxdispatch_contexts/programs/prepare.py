@@ -223,7 +223,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     )  # fmt: skip
     if prepared.ruled is not None:
         hide_ruled(graph, prepared.ruled.ad_ruled)
-    fold(graph, inference)
+    fold(graph, inference, wraps=getattr(prepared.ruled, "wraps", False))
     prune(graph)
     for guard in inference.guards:
         prepared.assume(guard)

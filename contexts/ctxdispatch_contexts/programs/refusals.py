@@ -111,6 +111,6 @@ def missing_message(op: Op) -> str:
 def unknown_message(fn: Any) -> str:
     """Of `grad` and its like, and of gradients."""
     return (
-        f"{described(fn)} is given a function that is not known before run time; make it "
-        "where the function is made, or of a function of the module"
+        f"{described(fn)} is given a function, or an option, that is not known before run time; make it "
+        "where it is given, or give a function of the module, and write options out"
     )
