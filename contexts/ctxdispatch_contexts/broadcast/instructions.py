@@ -121,8 +121,8 @@ for _callee in (np.float_power, math.remainder, math.pow, math.hypot):
 CASTS: dict[Any, Any] = {
     builtins.float: float, builtins.int: int, builtins.bool: bool, np.bool_: np.dtype(bool),
     **{cls: np.dtype(cls) for cls in (
-        np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32,
-        np.uint64,
+        np.float16, np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
+        np.uint32, np.uint64,
     )},
     operator.truth: bool,
 }  # fmt: skip

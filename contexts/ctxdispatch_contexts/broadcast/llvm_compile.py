@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import struct
 import tempfile
 import threading
 from functools import cache
@@ -19,6 +20,7 @@ from weakref import WeakValueDictionary
 import llvmlite
 import llvmlite.binding as llvm
 
+from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.streaming import stream
 
 _compiling = threading.RLock()
@@ -83,9 +85,34 @@ def _engine(module: str, streamed: int | None) -> Any:
         if streamed is not None:
             parsed = llvm.parse_assembly(stream(str(parsed), streamed))
     engine = llvm.create_mcjit_compiler(parsed, machine)
-    engine.set_object_cache(stored.keep, stored.get)
+    code = stored.found or stored.keep(machine.emit_object(parsed))
+    _check_calls(code)
+    engine.set_object_cache(getbuffer_func=lambda _: code)
     engine.finalize_object()
     return engine
+
+
+def _check_calls(code: bytes) -> None:
+    """KernelError where the code calls what this process does not have: MCJIT would link it to address 0."""
+    missing = [name for name in undefined_symbols(code) if llvm.address_of_symbol(name) is None]
+    if missing:
+        raise KernelError(
+            f"the machine code of this kernel calls {', '.join(missing)}, which the process does not have: "
+            "this processor lacks an instruction, such as conversions of float16; use other dtypes, or "
+            "backend='reference'"
+        )
+
+
+_SYMBOL = struct.Struct("<IBBHQQ")
+"""Of ELF: name, kind, visibility, section, value, size."""
+
+
+def undefined_symbols(code: bytes) -> list[str]:
+    """What object code refers to and does not define; nothing is known of formats other than ELF's."""
+    sections = {section.name(): section.data() for section in llvm.ObjectFileRef.from_data(code).sections()}
+    symbols, names = sections.get(b".symtab", b""), sections.get(b".strtab", b"")
+    starts = [start for start, _, _, section, _, _ in _SYMBOL.iter_unpack(symbols) if start and not section]
+    return [names[start : names.index(b"\0", start)].decode() for start in starts]
 
 
 def optimise(module: Any, machine: Any) -> None:
@@ -105,18 +132,20 @@ class _Stored:
         self.path = folder and folder / f"{hashlib.sha256(what.encode()).hexdigest()}.o"
         self.found = _read(self.path)
 
-    def get(self, module: Any) -> bytes | None:
-        return self.found
+    def keep(self, code: bytes) -> bytes:
+        """The code itself, stored where there is a folder for it."""
+        if self.path is not None:
+            self._write(self.path, code)
+        return code
 
-    def keep(self, module: Any, code: bytes) -> None:
-        if self.path is None or self.found:
-            return
+    @staticmethod
+    def _write(path: Path, code: bytes) -> None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=self.path.parent, delete=False) as file:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
                 file.write(code)
-            os.replace(file.name, self.path)
-            _keep_few(self.path.parent)
+            os.replace(file.name, path)
+            _keep_few(path.parent)
         except OSError:
             return  # a folder that cannot be written to: compiled again the next time
 

@@ -18,10 +18,11 @@ from llvmlite import ir
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Const, Jump, Op, Operand
 from ctxdispatch.ir.graph import Value as Name
-from ctxdispatch_contexts.broadcast.elementary.values import Value, constant, declared, mangled
+from ctxdispatch_contexts.broadcast.elementary.values import Value, constant
 from ctxdispatch_contexts.broadcast.errors import refuse
 from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.layout import COLUMN, FULL, ONE, ROW
+from ctxdispatch_contexts.broadcast.llvm_casts import cast, register_type
 from ctxdispatch_contexts.broadcast.llvm_instructions import (
     BOOLS,
     FAST,
@@ -33,19 +34,12 @@ from ctxdispatch_contexts.broadcast.llvm_instructions import (
 )
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 
-I1, I8, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(64)
+I8, I64 = ir.IntType(8), ir.IntType(64)
 BYTES = ir.PointerType(I8)
 
 
-def register_type(dtype: np.dtype[Any]) -> ir.Type:
-    """What a number is while it is computed with."""
-    if dtype.kind == "f":
-        return {2: ir.HalfType(), 4: ir.FloatType(), 8: ir.DoubleType()}[dtype.itemsize]
-    return I1 if dtype.kind == "b" else ir.IntType(8 * dtype.itemsize)
-
-
 def memory_type(dtype: np.dtype[Any]) -> ir.Type:
-    """What it is in an array."""
+    """What a number is in an array."""
     return I8 if dtype.kind == "b" else register_type(dtype)
 
 
@@ -353,22 +347,3 @@ def any_of(build: ir.IRBuilder, value: Any, lanes: int) -> Any:
 
 
 _LOGICAL = {np.logical_not: "not_", np.logical_and: "and_", np.logical_or: "or_", np.logical_xor: "xor"}
-
-
-def cast(build: ir.IRBuilder, value: Any, now: np.dtype[Any], to: np.dtype[Any]) -> Any:
-    """The number in another dtype. Floats out of the range of whole numbers become the nearest one."""
-    target = Value(build, value).shaped(register_type(to))
-    if to.kind == "b":
-        compare = build.fcmp_unordered if now.kind == "f" else build.icmp_signed
-        return compare("!=", value, constant(value.type, 0))
-    if to.kind == "f":
-        if now.kind == "f":
-            return build.fpext(value, target) if to.itemsize > now.itemsize else build.fptrunc(value, target)
-        return build.sitofp(value, target) if now.kind == "i" else build.uitofp(value, target)
-    if now.kind == "f":
-        name = f"llvm.fpto{'s' if to.kind == 'i' else 'u'}i.sat"
-        name = f"{name}.{mangled(target)}.{mangled(value.type)}"
-        return build.call(declared(build.module, name, target, [value.type]), [value])
-    if register_type(to).width <= register_type(now).width:
-        return value if target == value.type else build.trunc(value, target)
-    return build.sext(value, target) if now.kind == "i" else build.zext(value, target)
