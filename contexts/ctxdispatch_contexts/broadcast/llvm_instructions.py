@@ -1,7 +1,7 @@
 """Instructions as LLVM's: one table per kind of number.
 
     FLOATS[np.exp](x)      a formula over `Value`s of one float type
-    INTS[np.add](x, y)     of one int type; the last argument says whether it is signed
+    INTS[np.add](x, y)     over `Whole`s of one int type, which know whether it is signed
     BOOLS[np.logical_and]
 
 Whole numbers wrap around. Their division by zero gives 0 and never traps, as NumPy's.
@@ -163,11 +163,21 @@ def _shifted(name: str) -> Callable[[Whole, Whole], Whole]:
     return shift
 
 
+def _fmod(a: Whole, b: Whole) -> Whole:
+    """With the sign of a."""
+    rest = _divided(a, b)[1]
+    if not a.signed:
+        return rest
+    other = a.builder.xor(rest.compare("<", a.constant(0)), a.compare("<", a.constant(0)))
+    off = a.builder.and_(rest.compare("!=", a.constant(0)), other)
+    return rest.select(off, rest.emit("sub", b), rest)
+
+
 def _power(a: Whole, b: Whole) -> Whole:
-    """By squaring, of exponents below 64: what is larger overflows unless the base is -1, 0 or 1, for which
-    the low bits say it all."""
+    """By squaring, once for every bit of the exponent's type. Exponents are constants that are not negative:
+    LLVM leaves the products that count."""
     result, base, n = a.of(a.constant(1)), a, b
-    for _ in range(6):
+    for _ in range(b.width):
         odd = n.emit("and_", n.constant(1))
         result = result.select(odd.compare("!=", n.constant(0)), result.emit("mul", base), result)
         base, n = base.emit("mul", base), n.emit("lshr", n.constant(1))
@@ -179,6 +189,7 @@ INTS: dict[Any, Callable[..., Whole]] = {
     np.multiply: lambda a, b: a.emit("mul", b), np.negative: _negative, np.positive: lambda a: a,
     np.absolute: _absolute, np.square: lambda a: a.emit("mul", a), np.sign: _sign,
     np.floor_divide: lambda a, b: _divided(a, b)[0], np.remainder: lambda a, b: _divided(a, b)[1],
+    np.fmod: _fmod,
     np.maximum: _extreme(">"), np.minimum: _extreme("<"), np.fmax: _extreme(">"), np.fmin: _extreme("<"),
     np.bitwise_and: lambda a, b: a.emit("and_", b), np.bitwise_or: lambda a, b: a.emit("or_", b),
     np.bitwise_xor: lambda a, b: a.emit("xor", b), np.invert: lambda a: a.of(a.builder.not_(a.ir)),
@@ -186,18 +197,6 @@ INTS: dict[Any, Callable[..., Whole]] = {
     np.floor: lambda a: a, np.ceil: lambda a: a, np.trunc: lambda a: a, np.rint: lambda a: a,
 }  # fmt: skip
 
-
-def _fmod(a: Whole, b: Whole) -> Whole:
-    """With the sign of a."""
-    rest = _divided(a, b)[1]
-    if not a.signed:
-        return rest
-    other = a.builder.xor(rest.compare("<", a.constant(0)), a.compare("<", a.constant(0)))
-    off = a.builder.and_(rest.compare("!=", a.constant(0)), other)
-    return rest.select(off, rest.emit("sub", b), rest)
-
-
-INTS[np.fmod] = _fmod
 
 def related(relation: str, a: Whole, b: Whole) -> Any:
     """A comparison of whole numbers, of which one may be signed and the other not."""
