@@ -33,7 +33,8 @@ def broadcast(
 
     `arrays` are arrays, or numbers, that broadcast as NumPy has it. float32 stays float32, and numbers of
     Python's take the dtype of what they meet (NEP 50); one that does not fit there is of 64 bits. Whole
-    numbers have at most 64 bits, and wrap as NumPy's do. The result has the shape of all together.
+    numbers have at most 64 bits, and wrap as NumPy's do; a float that does not fit into those it is cast to
+    becomes the nearest that does, and nan becomes 0. The result has the shape of all together.
 
     `out`: an array (of several results a tuple of arrays) to store the result in, which is then returned.
     `partials`: where `broadcast` is differentiated in reverse mode, "recompute" the partial derivatives in

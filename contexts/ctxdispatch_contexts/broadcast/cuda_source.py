@@ -105,7 +105,7 @@ class _Function:
 
     def expression(self, op: Op) -> str:
         dtypes = tuple(_dtype(a) for a in op.args)
-        found = template(op.fn.__name__, dtypes)
+        found = template(op.fn.__name__, dtypes, op.result.type)
         if found is None:
             names = ", ".join(d.name for d in dtypes)
             raise refuse(op, f"{described(op.fn)} of ({names}) cannot be part of a kernel that runs on a GPU")

@@ -159,12 +159,24 @@ MIXED = {name: f"{{compare}}({{0}}, {{1}}) {operator} 0" for name, operator in _
 """Comparisons of int64 with uint64, which C would compare as unsigned."""
 
 
-def template(name: str, dtypes: tuple[np.dtype[Any], ...]) -> str | None:
-    """The expression for the instruction on operands of these dtypes; None where there is none."""
+def template(name: str, dtypes: tuple[np.dtype[Any], ...], to: np.dtype[Any]) -> str | None:
+    """The expression for the instruction on operands of these dtypes, with a result of dtype `to`; None where
+    there is none."""
     kinds = "".join(d.kind for d in dtypes)
+    if name == CAST.name and kinds == "f" and to.kind in "iu":
+        return _whole_of_float(dtypes[0], to)
     if name in MIXED and kinds in ("iu", "ui"):
         return MIXED[name]
     return next((t for of, t in TABLE.get(name, {}).items() if kinds[0] in of), None)
+
+
+def _whole_of_float(of: np.dtype[Any], to: np.dtype[Any]) -> str:
+    """What does not fit becomes the nearest number that does, nan becomes 0: C says nothing of it, and CUDA
+    something else for every width."""
+    info = np.iinfo(to)
+    above = literal((np.float64 if of.itemsize == 8 else np.float32)(info.max + 1))
+    least, most = literal(to.type(info.min)), literal(to.type(info.max))
+    return f"{{0}} >= {above} ? {most} : {{0}} >= {least} ? ({{T}}){{0}} : {{0}} == {{0}} ? {least} : 0"
 
 
 # -- literals ------------------------------------------------------------------------------------------------

@@ -85,10 +85,21 @@ def evaluate(op: Op, args: Sequence[Array]) -> Array:
     if op.fn is ANY:  # elements are run one by one, as far as anyone can tell
         return args[0]
     if op.fn is CAST:
-        return args[0].astype(op.result.type)
+        return cast(args[0], op.result.type)
     if isinstance(op.fn, np.ufunc):
         return op.fn(*args)
     return special(op.fn.name)(*args).astype(op.result.type)
+
+
+def cast(x: Array, dtype: np.dtype[Any]) -> Array:
+    """`x` in that dtype. Floats that do not fit become the nearest whole number that does, and nan 0."""
+    if x.dtype.kind != "f" or dtype.kind not in "iu":
+        return x.astype(dtype)
+    info = np.iinfo(dtype)
+    whole = np.trunc(x.astype(np.float64))
+    above, below = whole >= float(info.max + 1), whole < float(info.min)  # both ends are powers of two
+    inside = np.where(above | below | np.isnan(whole), 0.0, whole).astype(dtype)
+    return np.where(above, dtype.type(info.max), np.where(below, dtype.type(info.min), inside))
 
 
 @cache
