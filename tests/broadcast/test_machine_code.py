@@ -68,6 +68,69 @@ def test_the_pool_is_bounded(monkeypatch):
     pool.release()
 
 
+def in_a_process(code, **environment):
+    """What it prints. An interpreter that hangs, or is aborted, fails the test and not the run."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", code], capture_output=True, text=True, timeout=120,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+COLLECTED = """
+import gc
+import numpy as np
+from ctxdispatch_contexts.broadcast import pool
+
+class Node:
+    pass
+
+def cycle(n):
+    node = Node()
+    node.itself, node.array = node, pool.empty((n,), np.dtype(float))
+
+gc.set_threshold(1, 1, 1)
+for i in range(2000):
+    cycle(1 << 17)
+    arrays = [pool.empty((70_000 + (7 * i + j) % 900 * 1000,), np.dtype(float)) for j in range(4)]
+    del arrays
+gc.set_threshold(700)
+gc.collect()
+print(pool._blocks._bytes <= pool.capacity(), len(pool._blocks._returned))
+"""
+
+
+def test_memory_is_given_back_by_collections_while_the_pool_is_at_work():
+    assert in_a_process(COLLECTED, CTXDISPATCH_POOL_BYTES=str(3 << 20)) == "True 0"
+
+
+FINALISED = """
+import numpy as np
+from ctxdispatch_contexts.broadcast import pool
+
+def array(m):
+    return pool.empty((m << 20,), np.dtype(np.uint8))
+
+def capacity():
+    "Asked for under the lock: as a collection may, gives two blocks back, and takes one."
+    if held:
+        held.clear()
+        pool.empty((1 << 20,), np.dtype(np.uint8))
+    return 3 << 20
+
+first, held = array(1), []
+pool.capacity = capacity
+held += [array(2), array(1)]
+del first
+print(pool._blocks._bytes >> 20, len(pool._blocks._returned))
+"""
+
+
+def test_the_pool_waits_for_no_thread():
+    assert in_a_process(FINALISED) == "3 0"
+
+
 def test_results_may_be_changed_and_are_writeable():
     x = np.ones((600, 600))
     y = broadcast(scaled, x, 1.0)
@@ -89,12 +152,7 @@ def run_in_a_process(folder):
         "def f(x): return x * x + 1.0\n"
         "print(broadcast(f, np.arange(4.0)).tolist(), len(calls))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True,
-        env={**os.environ, "CTXDISPATCH_CACHE_DIR": str(folder)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return in_a_process(code, CTXDISPATCH_CACHE_DIR=str(folder))
 
 
 def test_code_is_kept_on_disk(tmp_path):

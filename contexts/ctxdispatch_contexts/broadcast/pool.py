@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -23,29 +23,67 @@ MIN_BYTES = 1 << 19
 
 
 class _Blocks:
-    """Blocks that nobody uses, by size; those longest unused go first."""
+    """Blocks that nobody uses, by size; those longest unused go first.
+
+    A collection may give blocks back, or run a finaliser that takes one, at any time, also in the thread that
+    holds the lock: so neither waits for it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._returned: deque[Any] = deque()
+        """Given back, and not yet among those that are free."""
         self._free: OrderedDict[int, list[Any]] = OrderedDict()
         self._bytes = 0
 
     def take(self, size: int) -> Any:
-        with self._lock:
-            found = self._free.get(size)
-            if found:
-                self._bytes -= size
-                return found.pop()
-        return _aligned(size)
+        """A block; a new one where none is free, or where the lock is held."""
+        found = self._alone(self._found, size)
+        self._sort_returned()
+        return _aligned(size) if found is None else found
 
     def give(self, block: Any) -> None:
-        size = block.nbytes
+        self._returned.append(block)
+        self._sort_returned()
+
+    def clear(self) -> None:
         with self._lock:
+            self._returned.clear()
+            self._free.clear()
+            self._bytes = 0
+        self._sort_returned()
+
+    def _alone(self, action: Callable[..., Any], *args: Any) -> Any:
+        """What `action` returns; None, and nothing happens, where the lock is held."""
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            return action(*args)
+        finally:
+            self._lock.release()
+
+    def _sort_returned(self) -> None:
+        """Where the lock is held, who holds it comes here afterwards."""
+        while self._returned and not self._lock.locked():
+            self._alone(self._free_returned)
+
+    def _found(self, size: int) -> Any:
+        self._free_returned()
+        blocks = self._free.get(size)
+        if not blocks:
+            return None
+        self._bytes -= size
+        return blocks.pop()
+
+    def _free_returned(self) -> None:
+        while self._returned:
+            block = self._returned.popleft()
+            size = block.nbytes
             self._free.setdefault(size, []).append(block)
             self._free.move_to_end(size)
             self._bytes += size
-            while self._bytes > capacity():
-                self._drop()
+        while self._bytes > capacity():
+            self._drop()
 
     def _drop(self) -> None:
         size, blocks = next(iter(self._free.items()))
@@ -54,11 +92,6 @@ class _Blocks:
             self._bytes -= size
         if not blocks:
             del self._free[size]
-
-    def clear(self) -> None:
-        with self._lock:
-            self._free.clear()
-            self._bytes = 0
 
 
 def _aligned(size: int) -> Any:
