@@ -1,9 +1,11 @@
 """Compiled kernels: memory that is used again, code kept on disk, plans, threads."""
 
+import errno
 import gc
 import os
 import subprocess
 import sys
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -159,6 +161,53 @@ def test_code_is_kept_on_disk(tmp_path):
     assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 1"
     assert len(list(tmp_path.glob("*.o"))) == 1
     assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 0"
+
+
+@pytest.mark.parametrize(
+    "damaged", [lambda whole: whole[: len(whole) // 2], lambda whole: b"", lambda whole: b"garbage" * 999]
+)
+def test_damaged_files_are_made_again(tmp_path, damaged):
+    run_in_a_process(tmp_path)
+    (file,) = tmp_path.glob("*.o")
+    whole = file.read_bytes()
+    file.write_bytes(damaged(whole))
+    assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 1"
+    assert list(tmp_path.iterdir()) == [file] and len(file.read_bytes()) == len(whole)
+    assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 0"
+
+
+@pytest.mark.parametrize("damaged", [b"", b"x", b"code", sha256(b"code").digest() + b"cod"])
+def test_a_damaged_file_is_removed(tmp_path, damaged):
+    file = tmp_path / "code.o"
+    file.write_bytes(sha256(b"code").digest() + b"code")
+    assert llvm_compile._read(file) == b"code"
+    file.write_bytes(damaged)
+    assert llvm_compile._read(file) is None and not file.exists()
+
+
+def test_a_disk_that_is_full_is_no_error_and_nothing_is_left(tmp_path, monkeypatch):
+    written = []
+
+    def full(source, target):
+        written.append(source)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv("CTXDISPATCH_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(llvm_compile.os, "replace", full)
+    assert broadcast(lambda x: x * 3.0 + 0.125, np.ones(3)).tolist() == [3.125] * 3
+    assert written and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["TARGET", "PASSES", "VERSION"])
+def test_code_on_disk_is_of_these_options(tmp_path, monkeypatch, name):
+    monkeypatch.setenv("CTXDISPATCH_CACHE_DIR", str(tmp_path))
+    paths = []
+    for value in (getattr(llvm_compile, name), "another"):
+        monkeypatch.setattr(llvm_compile, name, value)
+        llvm_compile._made_by.cache_clear()
+        paths.append(llvm_compile._Stored("a module", "").path)
+    llvm_compile._made_by.cache_clear()
+    assert len(set(paths)) == 2
 
 
 def test_nothing_is_kept_where_no_folder_is_named(tmp_path, monkeypatch):

@@ -1,7 +1,9 @@
 """LLVM IR to machine code, kept in memory and on disk.
 
-Object code on disk is under the hash of what it was made from (the IR, the processor, LLVM's version): it is
-never stale. CTXDISPATCH_CACHE_DIR says where; empty, nothing is kept.
+Object code on disk is under the hash of what it was made from (the IR, the target and its processor, the
+options of the passes, the versions of LLVM and of this file): it is never stale. It stands there after its
+own hash: what was cut short, as where a disk was full, is not given to LLVM, which would abort the process,
+but made again. CTXDISPATCH_CACHE_DIR says where; empty, nothing is kept.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 import struct
 import tempfile
 import threading
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -64,14 +67,20 @@ def _initialise() -> None:
     llvm.initialize_native_asmprinter()
 
 
+TARGET: dict[str, Any] = {"opt": 3, "reloc": "default", "codemodel": "jitdefault"}
+
+PASSES = {"speed_level": 3, "loop_vectorization": True, "slp_vectorization": True, "loop_interleaving": True}
+
+VERSION = 2
+"""Of what this file and `streaming.py` make of the same IR with the same options."""
+
+
 def target_machine() -> Any:
     """A new one: an engine owns its own."""
     _initialise()
     features = llvm.get_host_cpu_features().flatten()
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(), features=features, opt=3, reloc="default", codemodel="jitdefault"
-    )
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=features, **TARGET)
 
 
 def _engine(module: str, streamed: int | None) -> Any:
@@ -116,8 +125,9 @@ def undefined_symbols(code: bytes) -> list[str]:
 
 
 def optimise(module: Any, machine: Any) -> None:
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization, options.slp_vectorization, options.loop_interleaving = True, True, True
+    options = llvm.create_pipeline_tuning_options()
+    for name, value in PASSES.items():
+        setattr(options, name, value)
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 
@@ -126,28 +136,55 @@ class _Stored:
     """The object code of a module on disk."""
 
     def __init__(self, module: str, how: str) -> None:
-        processor = (llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
-        what = "\n".join((module, how, *processor, *VERSION))
+        what = "\n".join((module, how, *map(str, _made_by())))
         folder = cache_folder()
         self.path = folder and folder / f"{hashlib.sha256(what.encode()).hexdigest()}.o"
-        self.found = _read(self.path)
+        self.found = None if self.path is None else _read(self.path)
 
     def keep(self, code: bytes) -> bytes:
         """The code itself, stored where there is a folder for it."""
-        if self.path is not None:
-            self._write(self.path, code)
+        if self.path is None:
+            return code
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            _write(self.path, hashlib.sha256(code).digest() + code)
+            _keep_few(self.path.parent)
+        except OSError:
+            return code  # a folder that cannot be written to: compiled again the next time
         return code
 
-    @staticmethod
-    def _write(path: Path, code: bytes) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-                file.write(code)
-            os.replace(file.name, path)
-            _keep_few(path.parent)
-        except OSError:
-            return  # a folder that cannot be written to: compiled again the next time
+
+@cache
+def _made_by() -> tuple[Any, ...]:
+    """What code is made by, and for, whatever the module."""
+    processor = (llvm.get_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+    return *processor, TARGET, PASSES, VERSION, llvmlite.__version__, llvm.llvm_version_info
+
+
+def _read(path: Path) -> bytes | None:
+    """The code, if it is there and whole; what is not whole is removed."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    size = hashlib.sha256().digest_size
+    if hashlib.sha256(found[size:]).digest() == found[:size]:
+        return found[size:]
+    with suppress(OSError):  # a folder that cannot be written to
+        path.unlink()
+    return None
+
+
+def _write(path: Path, content: bytes) -> None:
+    """All of it, or nothing: others read meanwhile."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
 
 
 MAX_STORED = 2000
@@ -159,16 +196,6 @@ def _keep_few(folder: Path) -> None:
     if len(files) > MAX_STORED:
         for old in sorted(files, key=lambda path: path.stat().st_mtime)[: len(files) - MAX_STORED // 2]:
             old.unlink(missing_ok=True)
-
-
-VERSION = (llvmlite.__version__, ".".join(map(str, llvm.llvm_version_info)))
-
-
-def _read(path: Path | None) -> bytes | None:
-    try:
-        return path.read_bytes() if path is not None else None
-    except OSError:
-        return None
 
 
 def cache_folder() -> Path | None:
