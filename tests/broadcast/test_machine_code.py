@@ -5,6 +5,8 @@ import gc
 import os
 import subprocess
 import sys
+import threading
+import time
 from hashlib import sha256
 
 import numpy as np
@@ -268,6 +270,83 @@ def test_threads_change_nothing(f, shape):
     n = 2.0 if f is scaled else 5
     one, several = (broadcast(f, x, n, threads=k) for k in (1, 3))
     np.testing.assert_array_equal(one, several)
+
+
+def test_an_interrupt_waits_for_the_parts_that_run(monkeypatch):
+    done = []
+
+    def part(plan, arrays, arguments, first, last):
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        time.sleep(0.2)
+        done.append(first)
+
+    x = rng.normal(size=(300_000,))
+    broadcast(scaled, x, 2.0, threads=3)
+    monkeypatch.setattr(llvm_backend, "_run_part", part)
+    with pytest.raises(KeyboardInterrupt):
+        broadcast(scaled, x, 2.0, threads=3)
+    assert len(done) == 2
+
+
+FORKED = """
+import os, signal, threading
+import numpy as np
+from ctxdispatch import broadcast
+from ctxdispatch_contexts.broadcast import llvm_compile, pool
+
+def f(x):
+    return 2.0 * x + 1.0
+
+def g(x):
+    return 3.0 * x - 0.1875
+
+x = np.arange(float(1 << 18))
+broadcast(f, x, threads=2)
+inside, forked = threading.Event(), threading.Event()
+{busy}
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    right = (broadcast(f, x, threads=2) == f(x)).all() and (broadcast(g, x, threads=2) == g(x)).all()
+    where = broadcast(f, x, threads=2).ctypes.data
+    again = broadcast(f, x, threads=2).ctypes.data == where
+    os._exit(0 if right and again else 1)
+forked.set()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+COMPILES = """
+own = llvm_compile.optimise
+def optimise(*args):
+    inside.set()
+    forked.wait(0.5)
+    own(*args)
+llvm_compile.optimise = optimise
+thread = threading.Thread(target=broadcast, args=(lambda x: x * 0.21875, x))
+thread.start()
+assert inside.wait(60)
+"""
+
+TAKES_MEMORY = """
+own = pool.capacity
+def capacity():
+    if pool._blocks._lock.locked() and threading.current_thread() is thread:
+        inside.set()
+        forked.wait(60)
+    return own()
+pool.capacity = capacity
+thread = threading.Thread(target=pool.empty, args=((1 << 18,), np.dtype(float)))
+thread.start()
+assert inside.wait(60)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("busy", ["", COMPILES, TAKES_MEMORY], ids=["nothing", "compiles", "takes_memory"])
+def test_a_child_runs_kernels_whatever_threads_did_at_the_fork(busy):
+    code = FORKED.replace("{busy}", busy)
+    assert in_a_process(code, CTXDISPATCH_NUM_THREADS="2", CTXDISPATCH_CACHE_DIR="") == "0"
 
 
 @pytest.mark.parametrize("columns", [*range(1, 20), 63, 64, 65])

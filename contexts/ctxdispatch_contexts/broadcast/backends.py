@@ -17,6 +17,7 @@ import numpy as np
 
 from ctxdispatch_contexts.broadcast.dtypes import BOOL, DType, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError, ShapeError
+from ctxdispatch_contexts.broadcast.forks import making
 from ctxdispatch_contexts.broadcast.interpreter import interpret
 from ctxdispatch_contexts.broadcast.lowering import Lowered, check_one_class, lower
 from ctxdispatch_contexts.programs.sizes import has_compiler
@@ -91,7 +92,7 @@ def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
     """The program for operands of these types; made once."""
     found = kernel.compiled.get(types)
     if found is None:
-        with kernel.lock:
+        with making:
             held = types
             if kernel.options.python:
                 held = tuple(map(as_python, types))

@@ -11,7 +11,6 @@ Each is a kernel again, so derivatives of every order are one pass over the arra
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,7 @@ from ctxdispatch.passes.dce import dce
 from ctxdispatch_contexts.broadcast import dual, rules
 from ctxdispatch_contexts.broadcast.backends import run
 from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.forks import making
 from ctxdispatch_contexts.broadcast.scalars import result_of, to_scalars
 from ctxdispatch_contexts.programs.optimise import loosen
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -71,7 +71,6 @@ class Kernel(Primitive):
         self.compiled: dict[Any, Any] = {}
         self.plans: dict[Any, Any] = {}
         self._derived: dict[Any, Kernel] = {}
-        self.lock = threading.RLock()
 
     result_type, reverse, push = rules.result_type, rules.reverse, rules.push
 
@@ -98,7 +97,7 @@ class Kernel(Primitive):
     # -- derived ---------------------------------------------------------------------------------------------
 
     def derive(self, key: Any, make: Callable[[], Kernel]) -> Kernel:
-        with self.lock:
+        with making:
             if key not in self._derived:
                 self._derived[key] = make()
             return self._derived[key]

@@ -9,7 +9,7 @@ import ctypes
 import math
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import numpy as np
 
 from ctxdispatch_contexts.broadcast.backends import check_out, lowered_for
 from ctxdispatch_contexts.broadcast.dtypes import DType
+from ctxdispatch_contexts.broadcast.forks import in_children
 from ctxdispatch_contexts.broadcast.layout import FULL, ROW, Table, empty, memory_order, overlaps, tabulate
 from ctxdispatch_contexts.broadcast.llvm_compile import Compiled, compiled, register_bytes
 from ctxdispatch_contexts.broadcast.llvm_instructions import FAST
@@ -89,7 +90,7 @@ class Plan:
             if self.threads == 1:
                 function(ctypes.addressof(arguments), 0, table.rows)
             else:
-                _in_parallel(self, arguments)
+                _in_parallel(self, arguments, arrays)
 
 
 def _compute(
@@ -178,10 +179,7 @@ def _code(kernel: Kernel, module: str, n: int, streams: bool) -> Compiled:
     key = (module, streams)
     found = kernel.compiled.get(key)
     if found is None:
-        with kernel.lock:
-            found = kernel.compiled.get(key)
-            if found is None:
-                found = kernel.compiled[key] = compiled(module, n, streams)
+        found = kernel.compiled[key] = compiled(module, n, streams)
     return found  # type: ignore[no-any-return]
 
 
@@ -230,18 +228,29 @@ def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=available_threads(), thread_name_prefix="ctxdispatch")
 
 
-def _in_parallel(plan: Plan, arguments: Any) -> None:
-    """Rows are divided; columns where there is one row."""
-    rows, n, function = plan.table.rows, plan.threads, plan.compiled.function
+in_children(_pool.cache_clear)
+
+
+def _in_parallel(plan: Plan, arguments: Any, arrays: Sequence[Array]) -> None:
+    """Rows are divided; columns where there is one row. No part runs on when an interrupt ends this."""
+    rows, n = plan.table.rows, plan.threads
     if rows == 1:
         jobs = [(_columns(plan, arguments, k), 0, 1) for k in range(n)]
     else:
         jobs = [(arguments, rows * k // n, rows * (k + 1) // n) for k in range(n)]
-    waiting = [_pool().submit(function, ctypes.addressof(a), i, j) for a, i, j in jobs[1:]]
-    mine, first, last = jobs[0]
-    function(ctypes.addressof(mine), first, last)
-    for job in waiting:
-        job.result()
+    waiting: list[Future[None]] = []
+    try:
+        waiting.extend(_pool().submit(_run_part, plan, arrays, *part) for part in jobs[1:])
+        _run_part(plan, arrays, *jobs[0])
+        for job in waiting:
+            job.result()
+    finally:
+        wait(waiting)
+
+
+def _run_part(plan: Plan, arrays: Sequence[Array], arguments: Any, first: int, last: int) -> None:
+    """`arrays` own the memory: a second interrupt may end the wait for this."""
+    plan.compiled.function(ctypes.addressof(arguments), first, last)
 
 
 def _columns(plan: Plan, arguments: Any, k: int) -> Any:

@@ -13,7 +13,6 @@ import hashlib
 import os
 import struct
 import tempfile
-import threading
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -24,9 +23,8 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from ctxdispatch_contexts.broadcast.errors import KernelError
+from ctxdispatch_contexts.broadcast.forks import making
 from ctxdispatch_contexts.broadcast.streaming import stream
-
-_compiling = threading.RLock()
 
 _KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -46,7 +44,7 @@ _known: WeakValueDictionary[tuple[str, bool], Compiled] = WeakValueDictionary()
 
 def compiled(module: str, lanes: int, streams: bool = False) -> Compiled:
     """The machine code of a module. Of kernels that are the same there is one."""
-    with _compiling:
+    with making:
         found = _known.get((module, streams))
         if found is None:
             found = _known[module, streams] = Compiled(module, lanes, streams)

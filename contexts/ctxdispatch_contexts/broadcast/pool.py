@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.broadcast.forks import in_children
 from ctxdispatch_contexts.broadcast.streaming import ALIGNMENT
 
 MIN_BYTES = 1 << 19
@@ -102,6 +103,7 @@ def _aligned(size: int) -> Any:
 
 
 _blocks = _Blocks()
+in_children(_blocks.__init__)  # type: ignore[misc]  # another thread may have been half way through
 
 release = _blocks.clear
 
