@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import time
 
 import numpy as np
@@ -162,6 +163,28 @@ def test_remedies_fit(f):
     with pytest.raises(KernelError) as caught:
         broadcast(f, X)
     assert "on the arrays" not in str(caught.value)
+
+
+OPTIONS = [
+    ("threads", 1, True), ("threads", 1, 1.0), ("threads", 1, np.int64(1)), ("threads", 1, [1]),
+    ("threads", 1, np.ones(2)), ("fastmath", True, 1), ("fastmath", False, 0), ("fastmath", True, {}),
+    ("partials", "store", []), ("partials", "store", "stored"), ("backend", "reference", np.ones(2)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, right, wrong", OPTIONS)
+def test_options_are_refused_also_after_those_that_are_equal(name, right, wrong):
+    def f(x):
+        return 2.0 * x
+
+    assert broadcast(f, X, **{name: right}).tolist() == (2.0 * X).tolist()
+    with pytest.raises(KernelError, match=f"{name} is .*, not {re.escape(repr(wrong))}"):
+        broadcast(f, X, **{name: wrong})
+
+
+def test_what_the_function_raises_is_not_blamed_on_options():
+    with pytest.raises(KernelError, match="print"):
+        broadcast(prints, X, threads=2, partials="store")
 
 
 def test_refused_again_and_then_not(monkeypatch):

@@ -55,10 +55,16 @@ def broadcast(
         return over_items(f, *arrays)
     operands = [operand(a, f, i) if isinstance(a, (list, tuple)) else a for i, a in enumerate(arrays)]
     how = (len(operands), partials, fastmath, backend, threads, out is not None)
-    if type(f) is FunctionType:
-        function = for_code(f, (broadcast, *how), lambda: _entry_function(f, *how))
-    else:
+    if type(f) is not FunctionType:
         function = _entry_function(f, *how)
+    else:
+        types = (type(partials), type(fastmath), type(backend), type(threads))  # 1 == True, and is no option
+        try:
+            function = for_code(f, (broadcast, how, types), lambda: _entry_function(f, *how))
+        except TypeError as error:
+            if not isinstance(error, KernelError):
+                Options(partials, fastmath, backend, threads)  # one that cannot be hashed is refused
+            raise
     return function(*operands) if out is None else function(*operands, out)
 
 

@@ -45,7 +45,7 @@ class Options:
     def __post_init__(self) -> None:
         for name, allowed in ALLOWED.items():
             given = getattr(self, name)
-            if given not in allowed or type(given) is not type(allowed[0]):
+            if type(given) is not type(allowed[0]) or given not in allowed:
                 raise KernelError(f"{name} is one of {', '.join(map(repr, allowed))}, not {given!r}")
         if self.threads is not None and (type(self.threads) is not int or self.threads < 1):
             raise KernelError(f"threads is a whole number from 1 on, or None, not {self.threads!r}")
