@@ -17,7 +17,6 @@ from ctxdispatch_contexts.broadcast import BroadcastContext, KernelError, broadc
 DTYPES = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"]
 
 
-
 def by_elements(f, *operands):
     """f of NumPy's scalars, one by one."""
     every = np.broadcast(*operands)

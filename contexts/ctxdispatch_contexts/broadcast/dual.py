@@ -39,9 +39,6 @@ def as_numbers(graph: Graph, types: Sequence[type]) -> None:
     use_reciprocals(graph)
 
 
-
-
-
 def use_reciprocals(graph: Graph) -> None:
     """1 / x is reciprocal(x), in place: its derivative takes a product where that of a quotient divides."""
     for _, op in graph.ops():

@@ -73,10 +73,9 @@ def tabulate(
     """The table, and the arrays to be read by it: copies of those that lie otherwise."""
     arrays = list(arrays)
     axes = _axes(arrays, shape, order)
-    while len(axes) > 2 and _small_slices(axes):
+    if len(axes) > 2 and _small_slices(axes):
         arrays = [_whole(a, shape, order) if 1 < a.size < math.prod(shape) else a for a in arrays]
         axes = _axes(arrays, shape, order)
-        break
     for i, array in enumerate(arrays):
         if not _readable(array, i, axes):
             arrays[i] = _contiguous(array, order, len(shape))

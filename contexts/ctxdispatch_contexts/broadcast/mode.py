@@ -87,7 +87,6 @@ class BroadcastMode(Mode):
             graph, (*shown, *types[n:]), list(prepared.guards.values()), prepared.untrusted, prepared.changes
         )
 
-
     def _elements(self, names: Sequence[str], types: Sequence[T.Type]) -> list[T.Type]:
         """What f is called with."""
         return [

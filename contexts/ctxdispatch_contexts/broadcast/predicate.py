@@ -33,10 +33,6 @@ Condition = Operand | None
 """A bool, None for what is always so."""
 
 
-def has_loops(graph: Graph) -> bool:
-    return bool(loops(graph).loops)
-
-
 def flatten(lowered: Lowered) -> Lowered:
     """Another graph for the same program, whose only branches are on `any`."""
     if len(lowered.graph.blocks) == 1:
