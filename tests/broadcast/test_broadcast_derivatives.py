@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from broadcast_checks import THREE, differences, from_threads
 from broadcast_checks import close as close_within
+from elementary_points import fresh_kernel
 
 from ctxdispatch import (
     ADContext,
@@ -29,6 +30,7 @@ from ctxdispatch import (
     vjp,
 )
 from ctxdispatch_contexts.broadcast import BroadcastContext, broadcast
+from ctxdispatch_contexts.broadcast.storing import _scaling
 
 X = THREE
 Y = np.array([[0.5], [1.5]])
@@ -125,6 +127,13 @@ def test_three_orders(how, f, d1, d2, d3):
     close(jvp(lambda x: jvp(array, (x,), (ones,))[1], (X,), (ones,))[1], d2(X))
     close(grad(lambda x: np.sum(second(x)))(X), d3(X))
     close(jvp(second, (X,), (ones,))[1], d3(X))
+
+
+def test_products_with_stored_partials_are_zero_where_the_cotangent_is():
+    kernel = fresh_kernel("sin")
+    scaling = _scaling(kernel, 2)
+    assert scaling.linear == (0,) and scaling.output(1).linear == (0,)
+    assert [y.tolist() for y in scaling(np.array([0.0, 2.0]), X[:2], 3.0)] == [[0.0, 2 * X[1]], [0.0, 6.0]]
 
 
 @pytest.mark.parametrize("how", ["recompute", "store", "several"])

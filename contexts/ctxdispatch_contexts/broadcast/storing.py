@@ -79,7 +79,7 @@ class Storing(Primitive):
 
 
 def _scaling(kernel: Kernel, n: int) -> Kernel:
-    """(g, p1 .. pn) -> g * p1, .., g * pn"""
+    """(g, p1 .. pn) -> g * p1, .., g * pn, linear in g."""
 
     def make() -> Kernel:
         graph = Graph("scaling", positional(n + 1))
@@ -92,6 +92,8 @@ def _scaling(kernel: Kernel, n: int) -> Kernel:
         ]
         set_outputs(block, products)
         finish(graph, [float] * (n + 1))
-        return Kernel(graph, [float] * (n + 1), True, f"scaling_{kernel.name}", kernel.options)
+        made = Kernel(graph, [float] * (n + 1), True, f"scaling_{kernel.name}", kernel.options)
+        made.linear = (0,)
+        return made
 
     return kernel.derive(("scaling", n), make)
