@@ -131,6 +131,58 @@ def test_out_for_several(backend):
     assert x.tolist() == [0, 2, 4, 6] and a.tolist() == [1, 2, 3, 4]
 
 
+def test_outputs_that_overlap_are_stored_one_after_the_other(backend):
+    def f(v):
+        return v * 2, v + 100
+
+    x = np.linspace(-3, 3, 40)
+    twice, more = f(x)
+    for a, b in ((0, 1), (1, 0), (0, 0)):
+        memory = np.zeros(41)
+        outs = memory[a : a + 40], memory[b : b + 40]
+        broadcast(f, x, out=outs, backend=backend)
+        expected = np.zeros(41)
+        expected[a : a + 40] = twice
+        expected[b : b + 40] = more
+        same(memory, expected)
+
+
+def test_outputs_that_overlap_where_one_is_converted(backend):
+    memory = np.zeros(5)
+    outs = memory.view("f4")[:4], memory[:4]
+    broadcast(lambda v: (v, v + 100), np.arange(4.0), out=outs, backend=backend)
+    assert memory.tolist() == [100, 101, 102, 103, 0]
+
+
+def unaligned(x):
+    """A copy that begins one byte after an element would."""
+    buffer = np.zeros(x.nbytes + 1, np.uint8)
+    array = buffer[1:].view(x.dtype).reshape(x.shape)
+    array[...] = x
+    return array
+
+
+def test_what_is_not_aligned_is_copied(backend, monkeypatch):
+    if backend == "compiled":
+        from ctxdispatch_contexts.broadcast import llvm_backend
+
+        def run(plan, arrays):
+            past.extend(llvm_backend.address(a) % a.itemsize for a in arrays)
+            own(plan, arrays)
+
+        past, own = [], llvm_backend.Plan.run
+        monkeypatch.setattr(llvm_backend.Plan, "run", run)
+    packed = np.zeros(40, np.dtype([("flag", "u1"), ("x", "f8")]))
+    packed["x"] = x = np.linspace(-3, 3, 40)
+    wanted = broadcast(affine, x, x, backend=backend)
+    out = unaligned(np.zeros(40))
+    for operand in (unaligned(x), packed["x"], unaligned(x)[::-1][::-1]):
+        assert not operand.flags.aligned
+        same(broadcast(affine, operand, x, backend=backend), wanted)
+        same(broadcast(affine, x, operand, out=out, backend=backend), wanted)
+    assert backend != "compiled" or (past and not any(past))
+
+
 @pytest.mark.parametrize(
     "out, words",
     [

@@ -41,12 +41,16 @@ def run(
     out: Sequence[Array] | None,
 ) -> Sequence[Array]:  # fmt: skip
     lowered = lowered_for(kernel, types)
-    arrays = [a if a.dtype == p.type else a.astype(p.type) for a, p in zip(arrays, lowered.graph.params)]
+    arrays = [
+        a if a.dtype == p.type and a.flags.aligned else a.astype(p.type)
+        for a, p in zip(arrays, lowered.graph.params)
+    ]
     order = memory_order(arrays, shape)
     if out is not None:
         check_out(kernel, [shape] * len(lowered.results), lowered.results, out)
     outputs = [
-        out[i] if out is not None and _direct(out[i], dtype, order, arrays) else empty(shape, order, dtype)
+        out[i] if out is not None and _direct(out[i], dtype, order, [*arrays, *out[:i]])
+        else empty(shape, order, dtype)
         for i, dtype in enumerate(lowered.results)
     ]
     if all(shape):
@@ -60,9 +64,10 @@ def run(
 
 
 def _direct(out: Array, dtype: np.dtype[Any], order: tuple[int, ...], arrays: Sequence[Array]) -> bool:
-    """The compiled loop may write into it."""
+    """The compiled loop may write into it. `arrays`: what it reads, and the outputs before."""
     return (
-        out.dtype == dtype and out.flags.writeable and out.transpose(order).flags.c_contiguous
+        out.dtype == dtype and out.flags.writeable and out.flags.aligned
+        and out.transpose(order).flags.c_contiguous
         and not overlaps(out, arrays)
     )  # fmt: skip
 
