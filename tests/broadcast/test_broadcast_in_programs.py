@@ -356,3 +356,23 @@ def test_the_context_within(wrt):
         return np.sum(found if wrt is None else found[1][0])
 
     close(grad(loss)(X), 3 * X**2 if wrt is None else 6 * X)
+
+
+def test_the_context_within_with_fields():
+    """Partial derivatives that are differentiated again."""
+
+    def by_partials(x):
+        y, (dx,) = overdub(BroadcastContext(wrt=0), lambda v: v * v * v, x)
+        return np.sum(y + dx)
+
+    def stored(x):
+        return np.sum(overdub(BroadcastContext(partials="store", wrt=(0,)), square, x)[1][0] * x)
+
+    close(grad(by_partials)(X), 3 * X**2 + 6 * X)
+    close(jvp(by_partials, (X,), (X,))[1], np.sum(3 * X**3 + 6 * X**2))
+    close(grad(stored)(X), 4 * X)
+
+
+def test_indices_that_are_not_there():
+    with pytest.raises(TypeError, match="argnums 3 is out of range"):
+        grad(lambda x: np.sum(overdub(BroadcastContext(wrt=3), square, x)[1][0]))(X)

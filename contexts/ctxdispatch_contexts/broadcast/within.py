@@ -20,10 +20,17 @@ from ctxdispatch.passes.guards import AttrIs
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
+from ctxdispatch_contexts.broadcast.context import BroadcastContext
 from ctxdispatch_contexts.broadcast.written_out import over_items
 from ctxdispatch_contexts.forward import Before
-from ctxdispatch_contexts.programs.derived import is_known, objects_spelled_out, spelled_out
+from ctxdispatch_contexts.programs.derived import (
+    is_known,
+    objects_spelled_out,
+    overdub_of,
+    spelled_out,
+)
 from ctxdispatch_contexts.programs.operands import leaf_class
+from ctxdispatch_contexts.reverse import checked_indices
 
 
 @spelled_out(broadcast)
@@ -79,6 +86,48 @@ def _function(prepared: Any, f: Operand) -> tuple[Operand, list[Operand]]:
         return f, []
     prepared.assume(AttrIs(cls, "__call__", call))
     return Const(call), [f]
+
+
+@overdub_of(BroadcastContext, fields=True)
+def _overdubbed(
+    prepared: Any, block: Block, op: Op, f: Operand, args: list[Operand], context: BroadcastContext | None
+) -> bool:
+    """overdub(BroadcastContext(wrt=0), f, x, y)            kernel_of(f, 2, wrt=(0,))(x, y)"""
+    options = _options(prepared.maker.get(op.args[0]), context)
+    f, leading = _function(prepared, f)
+    if options is None or not is_known(f, prepared):
+        return False
+    wrt = options.pop("wrt", None)
+    if wrt is not None:
+        found = checked_indices((wrt,) if isinstance(wrt, int) else wrt, len(args), "f")
+        options["wrt"] = tuple(i + len(leading) for i in found)
+    if leading:
+        options["leading"] = len(leading)
+    _make(block, op, f, [*leading, *args], options)
+    return True
+
+
+def _options(making: Op | None, context: BroadcastContext | None) -> dict[str, Any] | None:
+    """The fields of a context that is known, or made here; None where some are not written out."""
+    if context is not None:
+        return {name: getattr(context, name) for name in FIELDS}
+    if making is None or len(making.args) != len(making.kwnames):
+        return None
+    given = {name: _written_out(a) for name, a in zip(making.kwnames, making.args, strict=True)}
+    return None if _UNKNOWN in given.values() else given
+
+
+def _written_out(operand: Operand) -> Any:
+    if isinstance(operand, Const):
+        return operand.value
+    type_ = operand_type(operand)
+    return type_.value if isinstance(type_, T.Known) else _UNKNOWN
+
+
+_UNKNOWN: Any = object()
+
+
+FIELDS = ("wrt", "partials", "fastmath", "backend", "threads")
 
 
 def _holds_objects(type_: T.Type) -> bool:

@@ -159,11 +159,19 @@ def is_spelled_out(cls: Any) -> bool:
 OVERDUBS: dict[type, Callable[..., bool]] = {}
 
 
-def overdub_of(context: type) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
-    """Decorator: the function below rewrites overdub(context, f, *args), within a program."""
+WITH_FIELDS: set[type] = set()
+"""Those of which the rewriting looks at the fields that one is made with."""
+
+
+def overdub_of(
+    context: type, *, fields: bool = False
+) -> Callable[[Callable[..., bool]], Callable[..., bool]]:
+    """Decorator: the function below rewrites overdub(context, f, *args), within a program. `fields`: also
+    where one is made with fields, at which it looks."""
 
     def register(rewrite: Callable[..., bool]) -> Callable[..., bool]:
         OVERDUBS[context] = rewrite
+        WITH_FIELDS.update([context] * fields)
         return rewrite
 
     return register
@@ -178,7 +186,9 @@ def _overdub(prepared: Any, block: Block, op: Op) -> bool:
         rewrite = OVERDUBS.get(type(context.value), _any_context)
         return rewrite(prepared, block, op, f, args, context.value)
     made = prepared.maker.get(context)
-    rewrite = OVERDUBS.get(made.fn) if made is not None and not made.args and hashable(made.fn) else None
+    if made is None or not hashable(made.fn) or (made.args and made.fn not in WITH_FIELDS):
+        return False
+    rewrite = OVERDUBS.get(made.fn)
     return rewrite is not None and rewrite(prepared, block, op, f, args, None)
 
 
