@@ -31,6 +31,7 @@ from ctxdispatch import (
 )
 from ctxdispatch_contexts.broadcast import BroadcastContext, broadcast
 from ctxdispatch_contexts.broadcast.storing import _scaling
+from ctxdispatch_contexts.reverse import keeping
 
 X = THREE
 Y = np.array([[0.5], [1.5]])
@@ -373,3 +374,19 @@ def test_contexts():
     dual = overdub(DualContext(), loss, Dual(X, np.ones(3)))
     close(dual.partials, np.sum(2 * X))
     assert "pullback_of" in code_adjoint(loss)(X) and code_adjoint(loss)(X) == code_adjoint(loss)(X)
+
+
+def test_what_is_stored_is_not_the_result(monkeypatch):
+    """The pullback keeps the partial derivatives alone: y would be copied, for the caller may change it."""
+    copied, touches = [], keeping.Memory.touches
+
+    def noted(memory, array):
+        copied.append(touches(memory, array))
+        return copied[-1]
+
+    monkeypatch.setattr(keeping.Memory, "touches", noted)
+    x = np.linspace(0.1, 2.0, 1000)
+    y, pullback = vjp(lambda x: broadcast(cubed, x, partials="store"), x)
+    assert copied and not any(copied)
+    y *= 0.0
+    close(pullback(np.ones_like(x))[0], 3 * x**2)

@@ -1,9 +1,11 @@
 """Partial derivatives that are stored in the forward sweep, in the place of recomputing them in the reverse.
 
-    %y = k(%a, %b)       ->      %t = partials(%a, %b); %y = storing(%t, %a, %b)      t = (y, dy/da, dy/db)
+    %y = k(%a, %b)       ->      %t = partials(%a, %b)                                 t = (y, dy/da, dy/db)
+                                 %y = storing(%t, %t[1], %t[2], %a, %b)
                                  ..; bar(a), bar(b) = products of bar(y) with %t[1], %t[2], in one pass
 
-More bytes, and no second evaluation: for kernels that are expensive.
+More bytes, and no second evaluation: for kernels that are expensive. The items are read before the sweep,
+which does not keep y then.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.kernel import Kernel, finish
 from ctxdispatch_contexts.broadcast.rules import call_kernel
 from ctxdispatch_contexts.broadcast.scalars import set_outputs
+from ctxdispatch_contexts.forward import Before
 from ctxdispatch_contexts.programs.activity import active_values
 from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.programs.scaling import typed
@@ -42,37 +45,40 @@ def _stores(op: Op) -> bool:
 
 
 def _store(block: Block, op: Op, storing: Storing) -> None:
-    at = block.ops.index(op)
-    t = Value("t", storing.partials.result_type([T.widen(operand_type(a)) for a in op.args]))
-    block.ops.insert(at, Op(Const(storing.partials), list(op.args), [t], (), op.pos))
-    op.callee, op.args = Const(storing), [t, *op.args]
+    before = Before(block, op)
+    t = before(storing.partials, *op.args)
+    t.type = storing.partials.result_type([T.widen(operand_type(a)) for a in op.args])
+    items = [before(operator.getitem, t, Const(i), syntax=True) for i in range(1, len(storing.wrt) + 1)]
+    for i, item in enumerate(items, start=1):
+        item.type = t.type.items[i] if isinstance(t.type, T.TupleOf) else T.Any
+    op.callee, op.args = Const(storing), [t, *items, *op.args]
 
 
 class Storing(Primitive):
-    """(t, operands) -> y, where t is (y, its partial derivatives with respect to the parameters `wrt`)."""
+    """(t, its items but the first, operands) -> y, where t is (y, its partial derivatives with respect to the
+    parameters `wrt`)."""
 
     def __init__(self, kernel: Kernel, wrt: Sequence[int]) -> None:
         self.kernel, self.wrt = kernel, tuple(wrt)
         self.partials = kernel.partials(wrt)
         self.__name__ = f"storing_{kernel.name}"
 
-    def __call__(self, t: Any, *operands: Any) -> Any:
+    def __call__(self, t: Any, *others: Any) -> Any:
         return t[0]
 
     def result_type(self, args: Sequence[T.Type]) -> T.Type:
-        return self.kernel.result_type(args[1:])
+        return self.kernel.result_type(args[1 + len(self.wrt) :])
 
     def reverse(self, adjoint: Any, op: Op) -> None:
         """In one pass over what was stored. Whoever differentiates the sweep finds the kernel of the partial
         derivatives."""
-        n, t = len(self.wrt), adjoint.recall(op.args[0])
+        n = len(self.wrt)
         (g,) = cotangents_of(adjoint, op, None)
-        operands = op.args[1:]
+        stored, operands = op.args[1 : n + 1], op.args[n + 1 :]
         op.callee, op.args, op.syntax = Const(operator.getitem), [op.args[0], Const(0)], True
         if is_zero(g):
             return
-        stored = [typed(adjoint.build, operator.getitem, t, Const(i)) for i in range(1, n + 1)]
-        found = call_kernel(adjoint.build, _scaling(self.kernel, n), [g, *stored])
+        found = call_kernel(adjoint.build, _scaling(self.kernel, n), [g, *map(adjoint.recall, stored)])
         for place, i in enumerate(self.wrt):
             part = typed(adjoint.build, operator.getitem, found, Const(place))
             adjoint.add(operands[i], fit_cotangent(adjoint, part, operands[i], op.result))
