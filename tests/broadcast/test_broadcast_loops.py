@@ -281,3 +281,8 @@ def test_loops_that_never_go_round(f, backend):
     """What is there is the loop around them."""
     check(f, X, backend)
     close(grad(lambda x: np.sum(broadcast(f, x)))(X), [grad(f)(v) for v in X.tolist()])
+
+
+def test_a_comprehension_over_a_long_range_is_refused_at_once():
+    with pytest.raises(KernelError, match="a list"):
+        broadcast(lambda x: sum(x * k for k in range(10**12)), X)

@@ -56,10 +56,8 @@ def _fills_list(graph: Graph, header: Block) -> bool:
 def _of_range(source: Operand, makers: dict[Value, Op]) -> Sequence[Operand] | None:
     """The numbers of a range that is written out."""
     bounds = _bounds(source, makers)
-    if bounds is None or not all(isinstance(b, Const) for b in bounds[:2]):
-        return None
-    start, stop = (b.value for b in bounds[:2])  # type: ignore[union-attr]
-    return [Const(k) for k in range(start, stop, bounds[2])][: MAX_UNROLLED + 1]
+    written = None if bounds is None else _written_out(bounds)
+    return None if written is None else [Const(k) for k in written[: MAX_UNROLLED + 1]]
 
 
 def _drop(graph: Graph, made: Op | None) -> None:
@@ -191,13 +189,19 @@ def count_loops(graph: Graph) -> None:
             )
         numbers = [_whole(graph, made, b) for b in bounds[:2]]
         entered = _count(graph, block, terminator, made, (*numbers, bounds[2]))
-        if all(isinstance(b, Const) for b in bounds[:2]):
-            start, stop = (b.value for b in bounds[:2])  # type: ignore[union-attr]
-            sure |= entered if range(start, stop, bounds[2]) else set()
+        sure |= entered if _written_out(bounds) else set()
     settle_bounds(graph, sure)
     read = {a for _, op in graph.ops() for a in op.args}
     for block in graph.blocks:  # the ranges themselves
         block.ops = [op for op in block.ops if op.fn is not builtins.range or op.result in read]
+
+
+def _written_out(bounds: tuple[Operand, Operand, int]) -> range | None:
+    """The range, where its bounds are literals."""
+    start, stop, step = bounds
+    if not isinstance(start, Const) or not isinstance(stop, Const):
+        return None
+    return range(start.value, stop.value, step)
 
 
 def _whole(graph: Graph, made: Op, bound: Operand) -> Operand:
