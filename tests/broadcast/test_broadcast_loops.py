@@ -286,3 +286,41 @@ def test_loops_that_never_go_round(f, backend):
 def test_a_comprehension_over_a_long_range_is_refused_at_once():
     with pytest.raises(KernelError, match="a list"):
         broadcast(lambda x: sum(x * k for k in range(10**12)), X)
+
+
+def shared_by_runs(x):
+    items, s, n = iter((1.0, 2.0, 3.0)), 0.0, 0
+    while n < 3:
+        n += 1
+        for a in items:
+            s = s + a * x
+            break
+    return s
+
+
+def shared_by_loops(x):
+    pairs, s = zip((1.0, 2.0), (3.0, 4.0)), 0.0
+    for a, b in pairs:
+        s = s + a * b * x
+    for _ in pairs:
+        s = s + 100.0
+    return s
+
+
+@pytest.mark.parametrize("f", [shared_by_runs, shared_by_loops])
+def test_iterators_of_several_loops_are_refused(f):
+    with pytest.raises(KernelError, match="make one for each"):
+        broadcast(f, X)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_iterator_that_is_made_before(backend):
+    def f(x):
+        pairs, s = zip((1.0, 2.0), reversed((3.0, 4.0))), 0.0
+        if x > 0:
+            s = 1.0
+        for i, (a, b) in enumerate(pairs):
+            s = s + a * b * x + i
+        return s
+
+    check(f, X, backend)

@@ -82,6 +82,14 @@ class _Emit:
         return result
 
 
+    def is_for_it_alone(self, iterator: Op) -> bool:
+        """Nobody else takes items of it, nor does this loop when it is run again."""
+        assert self.made is not None
+        home, around = definitions(self.graph), loops(self.graph).loop_of
+        same = around.get(home[iterator.result]) is around.get(home[self.made.result])
+        return same and len(uses(self.graph)[iterator.result]) == 1
+
+
 def _items(source: Operand, makers: dict[Value, Op], emit: _Emit) -> Sequence[Operand] | None:
     """What a loop over `source` goes through."""
     if isinstance(source, Const):
@@ -96,10 +104,16 @@ def _items(source: Operand, makers: dict[Value, Op], emit: _Emit) -> Sequence[Op
         return items
     if making is None or making.kwnames or making.fn not in _OF_TUPLES:
         return None
+    if making.fn in ITERATORS and not emit.is_for_it_alone(making):
+        raise refuse(making, "items of an iterator go to several loops, or runs of one; make one for each")
     parts = [_items(a, makers, emit) for a in making.args]
     if not parts or any(part is None for part in parts):
         return None
     return _OF_TUPLES[making.fn](emit, *parts)
+
+
+ITERATORS = (zip, enumerate, reversed, iter)
+"""What these return gives every item once."""
 
 
 def _zipped(emit: _Emit, *parts: Sequence[Operand]) -> list[Operand]:
