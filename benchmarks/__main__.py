@@ -1,6 +1,7 @@
 """The command line: choose, measure, show."""
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -14,13 +15,16 @@ SECOND_ORDER = ("primal", "hand", "strided", "ideal", "grad", "100 jvps", "ours"
 SPARSE = ("primal", "hand", "ours", "asdex")
 BROADCAST = ("primal", "forward", "hand", "in place", "reverse", "fused", "torch", "jax", "jax donated",
              "floor", "parts", "ours", "cupy", "seven kernels", "ours on GPU")  # fmt: skip
-KNOWN = {"second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST}
+OVERHEAD = ("plain", "faithful", "free", "bare", "idle", "3 bare", "3 idle",
+            "identity", "2 identity", "3 identity")  # fmt: skip
+KNOWN = {"second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST, "overhead": OVERHEAD}
 
 
 def main() -> None:
     options = parse_options()
     limit_threads(options.threads)  # before anything imports NumPy: a BLAS reads its thread count once
-    results = broadcasts(options) if options.broadcast else run(options)
+    kinds = {"broadcast": broadcasts, "overhead": overheads}
+    results = next((kinds[kind] for kind in kinds if getattr(options, kind)), run)(options)
     explain(results)
     if options.json:
         write_json(options, results)
@@ -71,6 +75,17 @@ def broadcasts(options: argparse.Namespace) -> dict[str, Any]:
     return results
 
 
+def overheads(options: argparse.Namespace) -> dict[str, Any]:
+    """The same of what rewriting costs: a table for each part of that."""
+    from . import overhead, table
+
+    chosen = choose(overhead.all_workloads(), options.only)
+    results = overhead.per_operation(chosen, derivatives(chosen, overhead.prepare, options))
+    for _, part in itertools.groupby(chosen, lambda cost: cost.group.title):
+        table.show(table.overhead_table(list(part), results))
+    return results
+
+
 def choose(workloads: list, name: str) -> list:
     if chosen := [w for w in workloads if name.lower() in w.name.lower()]:
         return chosen
@@ -87,7 +102,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--columns", type=names,
                         help=f"some of {','.join(COLUMNS)}; of --second-order also "
                         "strided,ideal,grad,100 jvps; of --sparse asdex; of --broadcast "
-                        f"{','.join(BROADCAST)}")  # fmt: skip
+                        f"{','.join(BROADCAST)}; of --overhead {','.join(OVERHEAD)}")  # fmt: skip
     parser.add_argument("--widths", type=widths,
                         help="of the MLP with batch 16, e.g. 64,1024; n of the HM-LSTM")  # fmt: skip
     parser.add_argument("--repeat", type=int, default=0,
@@ -113,13 +128,15 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
                        help="sparse Jacobians and Hessians, and patterns, against their targets")  # fmt: skip
     other.add_argument("--broadcast", action="store_true",
                        help="kernels over arrays, against their targets; CuPy's too on a GPU")  # fmt: skip
+    other.add_argument("--overhead", action="store_true",
+                       help="what rewriting costs by itself, against targets")  # fmt: skip
 
 
 def complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """The columns that are shown; an error where options do not go together."""
     if options.plot and not options.broadcast:
         parser.error("--plot is of --broadcast")
-    if options.first_call and (options.second_order or options.sparse):
+    if options.first_call and (options.second_order or options.sparse or options.overhead):
         parser.error("--first-call is of gradients, or of --broadcast")
     known = next((known for kind, known in KNOWN.items() if getattr(options, kind)), COLUMNS)
     options.columns = options.columns or known

@@ -1,10 +1,16 @@
 """The results as a table for people: times, and the ratios of ours to hand and primal, of peers to ours."""
 
+from __future__ import annotations
+
 import statistics
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from .timing import ratio
+from .timing import difference, ratio
+
+if TYPE_CHECKING:
+    from .overhead import Cost
 
 Times = dict[str, list[float] | str]
 
@@ -71,6 +77,45 @@ def targets_table(results: dict[str, Times], targets: Targets) -> list[list[str]
     return rows
 
 
+def overhead_table(costs: Sequence[Cost], results: dict[str, Times]) -> list[list[str]]:
+    """Of costs of one group. `1.20 (1.15!)` is 1.2 times plain, where 1.15 is the target, which is missed."""
+    group = costs[0].group
+    shown = [c for c in results[costs[0].name] if c in costs[0].columns and c != "plain"]
+    header = [f"{group.title}: {'ns over' if group.over else '/'} plain", "plain", *shown]
+    rows = [overhead_row(cost, results[cost.name], shown) for cost in costs]
+    return [header, *rows, *([] if group.over else [mean_row(costs, results, shown)])]
+
+
+def overhead_row(cost: Cost, times: Times, columns: Sequence[str]) -> list[str]:
+    over = cost.group.over
+    cells = (held_cell(overhead(times, c, over), cost.targets.get(c), over) for c in columns)
+    return [cost.what, time_cell(times.get("plain", "-")), *cells]
+
+
+def mean_row(costs: Sequence[Cost], results: dict[str, Times], columns: Sequence[str]) -> list[str]:
+    means, cells = costs[0].group.means, []
+    for column in columns:
+        found = [overhead(results[cost.name], column, over=False) for cost in costs]
+        figures = [f for f in found if not isinstance(f, str)]
+        cells.append(held_cell(statistics.geometric_mean(figures) if figures else "-", means.get(column)))
+    return ["geometric mean", "", *cells]
+
+
+def overhead(times: Times, column: str, over: bool) -> float | str:
+    """Multiples of plain, or ns over it; or why there is no figure."""
+    found, base = times[column], times.get("plain", "-")
+    if isinstance(found, str) or isinstance(base, str):
+        return found.split(":")[0] if isinstance(found, str) else "-"
+    return 1e9 * difference(found, base) if over else ratio(found, base)
+
+
+def held_cell(found: float | str, target: float | None, over: bool = False) -> str:
+    if isinstance(found, str):
+        return found
+    text = f"{found:.0f}" if over or found >= 10 else f"{found:.2f}"
+    return text if target is None else f"{text} ({target:.3g}{'!' if found > target else ''})"
+
+
 def row(name: str, times: Times, columns: Sequence[str], ratios: Iterable[tuple[str, str]]) -> list[str]:
     cells = [time_cell(times[column]) for column in columns]
     return [name, *cells, *(ratio_cell(times[a], times[b]) for a, b in ratios)]
@@ -113,6 +158,7 @@ def show(rows: list[list[str]]) -> None:
     """With rich where it is installed, else as aligned text."""
     try:
         from rich.console import Console
+        from rich.markup import escape
         from rich.table import Table
     except ImportError:
         print(aligned(rows))
@@ -121,7 +167,7 @@ def show(rows: list[list[str]]) -> None:
     for title in rows[0][1:]:
         table.add_column(title, justify="right", no_wrap=True)
     for cells in rows[1:]:
-        table.add_row(*cells)
+        table.add_row(*map(escape, cells))
     Console(width=None if sys.stdout.isatty() else 200).print(table)
 
 

@@ -51,3 +51,8 @@ class Burst:
 def ratio(times: list[float], base: list[float]) -> float:
     """The median over rounds of times / base: what the machine did to a round, it did to both."""
     return statistics.median(t / b for t, b in zip(times, base))
+
+
+def difference(times: list[float], base: list[float]) -> float:
+    """The median over rounds of times - base."""
+    return statistics.median(t - b for t, b in zip(times, base))

@@ -4,15 +4,24 @@ import dataclasses
 import json
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from benchmarks import second_order, sparse
+from benchmarks import overhead, second_order, sparse
 from benchmarks.peers import Prepared, agree
-from benchmarks.table import aligned, duration, ratio_cell, results_table, second_order_table, target_cells
-from benchmarks.timing import ratio
+from benchmarks.table import (
+    aligned,
+    duration,
+    overhead_table,
+    ratio_cell,
+    results_table,
+    second_order_table,
+    target_cells,
+)
+from benchmarks.timing import difference, ratio
 from benchmarks.workloads import all_workloads
 
 ROOT = Path(__file__).parent.parent
@@ -198,3 +207,90 @@ def test_command_line_of_the_third_table(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "hand (3.5" in done.stdout and json.loads(file.read_text())["kind"] == "sparse"
+
+
+# -- the fourth table ----------------------------------------------------------------------------------------
+
+COSTS = {cost.name: cost for cost in overhead.all_workloads()}
+REFUSED = {"round trip: generator": "generator function", "round trip: try in loop": "try/except"}
+
+
+@pytest.mark.parametrize("cost", COSTS.values(), ids=lambda c: c.name)
+def test_of_overhead_every_column_does_what_the_plain_one_does_or_says_why_not(cost):
+    if cost.group is overhead.TRANSFORM:
+        return
+    for column in cost.columns:
+        prepared = overhead.prepare(column, cost)
+        assert isinstance(prepared, Prepared) or prepared.startswith("refused: "), column
+
+
+@pytest.mark.parametrize("what", ["scalar loop", "comprehension", "method calls", "string building"])
+def test_of_overhead_free_emission_has_a_figure(what):
+    assert isinstance(overhead.prepare("free", COSTS[f"round trip: {what}"]), Prepared)
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_of_overhead_what_has_no_free_form_is_left_out(what):
+    assert REFUSED[what] in overhead.prepare("free", COSTS[what])
+
+
+def test_of_overhead_a_wrong_program_and_one_that_runs_natively_have_no_figure():
+    def native():
+        warnings.warn("it runs natively", RuntimeWarning)
+
+    columns = {
+        "plain": lambda: Prepared(abs, (-2.0,), None),
+        "wrong": lambda: Prepared(float, (-2.0,), None),
+        "native": lambda: Prepared(native, (), None),
+    }
+    cost = overhead.Cost(overhead.ROUND_TRIP, "abs", columns, {})
+    assert overhead.prepare("wrong", cost) == "wrong"
+    assert overhead.prepare("native", cost) == "refused: RuntimeWarning: it runs natively"
+    assert overhead.prepare("idle", cost) == "-"
+
+
+def test_of_overhead_codes_that_are_rewritten_equal_no_other():
+    one, other = overhead.fresh(overhead.identity), overhead.fresh(overhead.identity)
+    assert one.__code__ != other.__code__ and one.__code__.co_code == other.__code__.co_code
+
+
+def test_overhead_is_a_ratio_or_a_difference_with_a_mark_where_the_target_is_missed():
+    ratios = overhead.Group("R", means={"free": 1.02})
+    columns = {"plain": None, "free": None, "faithful": None}
+    costs = [overhead.Cost(ratios, what, columns, {"free": 1.15}) for what in ("a", "b")]
+    results = {
+        "R: a": {"plain": [2e-6], "free": [2e-6], "faithful": "refused: why", "idle": "-"},
+        "R: b": {"plain": [2e-6], "free": [3e-6], "faithful": [1e-6], "idle": "-"},
+    }
+    assert overhead_table(costs, results) == [
+        ["R: / plain", "plain", "free", "faithful"],
+        ["a", "2 µs", "1.00 (1.15)", "refused"],
+        ["b", "2 µs", "1.50 (1.15!)", "0.50"],
+        ["geometric mean", "", "1.22 (1.02!)", "0.50"],
+    ]
+    cost = overhead.Cost(overhead.Group("D", over=True), "a", columns, {"free": 30.0}, count=100)
+    times = overhead.per_operation([cost], {cost.name: {"plain": [1e-6], "free": [5e-6], "faithful": "-"}})
+    header, row = overhead_table([cost], times)
+    assert header == ["D: ns over plain", "plain", "free", "faithful"]
+    assert row == ["a", "10 ns", "40 (30!)", "-"]
+
+
+def test_differences_are_taken_round_by_round():
+    assert difference([1.0, 12.0, 3.0], [2.0, 10.0, 3.0]) == 0.0
+
+
+def test_command_line_of_the_fourth_table(tmp_path):
+    file = tmp_path / "out.json"
+    chosen = "--overhead", "--only", "idle context: dict", "--columns", "plain,bare"
+    done = run_benchmarks(*chosen, "--repeat", "1", "--json", file)
+    assert done.returncode == 0, done.stderr
+    assert "(1.05" in done.stdout and "geometric mean" in done.stdout
+    found = json.loads(file.read_text())
+    (times,) = found["results"].values()
+    assert found["kind"] == "overhead" and list(map(len, times.values())) == [1, 1]
+
+
+def test_of_overhead_the_files_of_a_package_are_all_there():
+    names = [Path(name).name for _, name in overhead.sources("json")]
+    assert {"__init__.py", "decoder.py", "encoder.py"} <= set(names)
+    assert len(overhead.sources("argparse")) == 1

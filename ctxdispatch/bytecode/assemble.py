@@ -42,6 +42,7 @@ def _cache_units(opcode: int) -> int:
 
 
 CACHES = [_cache_units(opcode) for opcode in range(256)]
+RETURN_GENERATOR = dis.opmap["RETURN_GENERATOR"]
 PADDING = [bytes(2 * n) for n in CACHES]
 
 
@@ -203,6 +204,8 @@ def _big_endian(number: int) -> bytes:
 
 @cache
 def effect(opcode: int, arg: int, jump: bool) -> int:
+    if opcode == RETURN_GENERATOR:
+        return 1  # what the generator is first sent, which not all versions count
     return dis.stack_effect(opcode, arg if opcode >= dis.HAVE_ARGUMENT else None, jump=jump)
 
 
@@ -217,7 +220,7 @@ def stack_size(instrs: Sequence[Instr], handlers: Sequence[Handler] = ()) -> int
         while not seen[at]:
             seen[at] = 1
             opcode, arg, _ = instrs[at]
-            if opcode in flow.JUMPS:
+            if opcode in flow.BRANCHES:
                 work.append((arg, depth + effect(opcode, 0, True)))
             if opcode in flow.ENDS:
                 break

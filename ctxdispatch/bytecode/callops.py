@@ -24,7 +24,7 @@ def push_callable(m: Machine, value: Operand) -> None:
 
 def load_global(m: Machine, arg: int) -> None:
     value = m.syntax(primitives.load_global, m.namespace, m.name(arg >> 1))
-    if m.code.co_names[arg >> 1] == "super":
+    if m.hides_frame and m.code.co_names[arg >> 1] == "super":
         m.supers.add(value)
     if arg & 1:
         m.stack.append(NULL)
@@ -96,6 +96,7 @@ def call_kw(m: Machine, arg: int) -> None:
 
 def _call(m: Machine, args: list[Operand], kwnames: tuple[str, ...]) -> None:
     lower, upper = m.pop(2)
+    bare = lower is not NULL and upper is not NULL
     if upper is NULL:
         callee = lower
     elif lower is NULL:
@@ -104,7 +105,9 @@ def _call(m: Machine, args: list[Operand], kwnames: tuple[str, ...]) -> None:
         callee, args = lower, [upper, *args]
     if not args and callee in m.supers:
         args = super_arguments(m)
-    m.stack.append(m.op(callee, args, False, kwnames).results[0])
+    op = m.op(callee, args, False, kwnames)
+    op.bare = bare
+    m.stack.append(op.results[0])
 
 
 def call_function_ex(m: Machine, arg: int) -> None:
@@ -181,7 +184,7 @@ def _cell(m: Machine, arg: int) -> list[Operand]:
     return [m.locals[arg], Const(m.names[arg]), *free]
 
 
-PARTS = {1: 2, 2: 3, 4: 4, 8: 5}
+PARTS = {1: 2, 2: 3, 4: 4, 8: 5, 16: 6}
 """Per flag of a function's part the operand of `primitives.make_function` that it is."""
 
 
@@ -200,6 +203,7 @@ def set_function_attribute(m: Machine, arg: int) -> None:
     part, function = m.pop(2)
     op = m.block.ops[-1]
     assert op.results[0] is function
+    op.args += [NONE] * (PARTS[arg] + 1 - len(op.args))
     op.args[PARTS[arg]] = part
     m.stack.append(function)
 

@@ -45,11 +45,52 @@ class Dialect:
     """MAKE_FUNCTION with the parts whose flags are set: they lie in this order, then comes the code."""
     merge_below: int
     """How many slots DICT_MERGE expects between the function that its message names and the dict."""
+    load_closure: str = "LOAD_CLOSURE"
+    """Loads a cell, not what it holds."""
+    call_ex: tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]] = (
+        (("CALL_FUNCTION_EX", 0),),
+        (("CALL_FUNCTION_EX", 1),),
+    )
+    """The call of f(*args), without and with **kwargs, when all of it is on the stack."""
+    subscript: Symbolic = ("BINARY_SUBSCR", 0)
+    const_keys: bool = True
+    """There is BUILD_CONST_KEY_MAP."""
+    small_ints: int = 0
+    """How many ints, from 0 on, are loaded by LOAD_SMALL_INT."""
+    common: tuple[Any, ...] = ()
+    """What LOAD_COMMON_CONSTANT loads."""
+    takes: bool = True
+    """There is LOAD_FAST_AND_CLEAR."""
+    borrows: bool = False
+    """There is LOAD_FAST_BORROW."""
+    or_pop: bool = False
+    """There are JUMP_IF_TRUE_OR_POP and JUMP_IF_FALSE_OR_POP."""
     slices: bool = True
     """There is BINARY_SLICE."""
     return_const: bool = True
     fused: dict[tuple[str, str], str] = field(default_factory=dict)
     """Pairs of slot instructions that are one."""
+
+
+def call_by_names(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
+    """Since 3.13: the names lie on the stack."""
+    return (("LOAD_CONST", names), ("CALL_KW", count)) if names else (("CALL", count),)
+
+
+def convert_and_format(conversion: int, spec: bool) -> tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]]:
+    """Since 3.13: one instruction each."""
+    convert: tuple[Symbolic, ...] = (("CONVERT_VALUE", conversion),) if conversion else ()
+    return convert, (("FORMAT_WITH_SPEC" if spec else "FORMAT_SIMPLE", 0),)
+
+
+def parts_after(*order: int) -> Callable[[int], tuple[Symbolic, ...]]:
+    """Since 3.13: MAKE_FUNCTION, then its parts in this order of their flags."""
+
+    def function(flags: int) -> tuple[Symbolic, ...]:
+        parts = tuple(("SET_FUNCTION_ATTRIBUTE", flag) for flag in order if flags & flag)
+        return (("MAKE_FUNCTION", 0), *parts)
+
+    return function
 
 
 def no_parts(flags: int) -> tuple[Symbolic, ...]:

@@ -174,8 +174,9 @@ def _joined(code: list[SymbolicAt], loads: Counter[Any]) -> list[SymbolicAt]:
 
 # -- the code object -------------------------------------------------------------------------------
 
-KEPT_FLAGS = inspect.CO_NESTED | 0x1FE0000
-"""Of the code that a graph was lifted from: CO_NESTED and the flags of __future__ imports."""
+KEPT_FLAGS = inspect.CO_NESTED | 0x1FE0000 | getattr(inspect, "CO_HAS_DOCSTRING", 0)
+"""Of the code that a graph was lifted from: CO_NESTED, the flags of __future__ imports, and that the first
+constant is a docstring."""
 
 
 def _prologue(graph: Graph, line: int) -> list[Instr]:

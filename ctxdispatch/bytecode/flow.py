@@ -32,8 +32,16 @@ ENDS = frozenset(
 )
 """What never goes on to the next instruction."""
 
-JUMPS = {op: -1 if "BACKWARD" in dis.opname[op] else 1 for op in dis.hasjrel if op < EXTENDED_ARG or op < 256}
+JUMPS = {
+    op: -1 if dis._is_backward_jump(op) else 1  # type: ignore[attr-defined]
+    for op in dis.hasjrel
+    if op < 256
+}
 """Which way the argument of a jump counts."""
+
+BRANCHES = frozenset(JUMPS) - {dis.opmap["END_ASYNC_FOR"]}
+"""Where control may go to the target. (END_ASYNC_FOR has one, if at all, for monitors: where the loop was
+left.)"""
 
 STORES: dict[str, Callable[[int], tuple[int, ...]]] = {
     "STORE_FAST": lambda arg: (arg,),
@@ -78,7 +86,7 @@ class Span:
 
     def targets(self) -> Iterator[int]:
         last = self.instructions[-1]
-        if last.opcode in JUMPS:
+        if last.opcode in BRANCHES:
             yield last.arg
         if last.opcode not in ENDS:
             yield last.end
@@ -130,7 +138,7 @@ def cleared(order: list[Span]) -> set[int]:
 def _split(instructions: list[Instruction]) -> dict[int, Span]:
     leaders = set()
     for i in instructions:
-        if i.opcode in JUMPS:
+        if i.opcode in BRANCHES:
             leaders.add(i.arg)
             leaders.add(i.end)
         elif i.opcode in ENDS:

@@ -16,10 +16,10 @@ from typing import Any
 
 from ctxdispatch.bytecode import flow, stackops, tables
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.machine import Handler, Machine
+from ctxdispatch.bytecode.machine import Handler, Machine, empty_graph
 from ctxdispatch.bytecode.original import recall
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Return, Signature
+from ctxdispatch.ir.graph import Const, Graph, Return
 from ctxdispatch.ir.prune import prune
 
 ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
@@ -56,15 +56,7 @@ def _lift(code: CodeType, namespace: dict[str, Any], handlers: list[Handler]) ->
     order = flow.spans(instructions)
     if code.co_exceptiontable:
         _refuse_handlers(code, instructions, order)
-    graph = Graph(
-        code.co_qualname,
-        Signature.of(code),
-        cellnames=code.co_freevars,
-        namespace=namespace,
-        code=code,
-        filename=code.co_filename,
-        line=code.co_firstlineno,
-    )
+    graph = empty_graph(code, namespace)
     Machine(code, graph, handlers).run(order)
     return prune(graph)
 

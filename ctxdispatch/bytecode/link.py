@@ -147,10 +147,14 @@ class Linker:
         if self._fusable and index < 16 and self.instrs:
             opcode, before, at = self.instrs[-1]
             pair = FUSED.get((opcode, name))
-            if pair is not None and before < 16 and at[0] == pos[0]:
+            if pair is not None and before < 16 and self._may_fuse(before, at, index, pos):
                 self.instrs[-1] = (pair, before << 4 | index, at)
                 return
         self._add(name, index, pos)
+
+    def _may_fuse(self, before: int, at: Pos, index: int, pos: Pos) -> bool:
+        """Whether what uses slot `before` at `at` may be one instruction with what uses `index` at `pos`."""
+        return at[0] == pos[0]
 
     def const(self, name: str, value: Any, pos: Pos) -> None:
         value = None if value is UNREAD.value else value
@@ -165,9 +169,12 @@ class Linker:
         assert self._pool_cell is not None
         self._add("LOAD_DEREF", self._slot[self._pool_cell], pos)
         self._const("LOAD_CONST", self._pool.index(value), pos)
-        self._add("BINARY_SUBSCR", 0, pos)
+        self._add(*EMIT.subscript, pos)
 
     def _const(self, name: str, value: Any, pos: Pos) -> None:
+        if type(value) is int and 0 <= value < EMIT.small_ints:
+            self._add("LOAD_SMALL_INT", value, pos)
+            return
         index = self._const_index.setdefault(id(value), len(self.consts))
         if index == len(self.consts):
             self.consts.append(value)
@@ -178,6 +185,8 @@ class Linker:
         shift, method = EMIT.attribute
         if name == "LOAD_METHOD" and method:
             self._add("LOAD_ATTR", index << shift | method, pos)
+        elif name == "LOAD_BOUND":
+            self._add("LOAD_ATTR", index << shift, pos)
         else:
             self._add(name, index << shift if name == "LOAD_ATTR" else index, pos)
 
@@ -240,9 +249,11 @@ class Linker:
         if not successors:
             return
         if piece.test is None:
-            self._jump(successors[0], following, piece.pos)
-        elif piece.test == "ITER":
-            self._patch("FOR_ITER", successors[1], piece.pos)
+            if piece.spelled and successors[0] is following:
+                self._add("NOP", 0, piece.pos)
+            self._jump(successors[0], following, piece.pos, piece.quiet)
+        elif piece.test in GOES_ON:
+            self._patch(GOES_ON[piece.test], successors[1], piece.pos)
             self._jump(successors[0], following, piece.pos)
         else:
             self._branch(piece.test, successors[0], successors[1], following, piece.pos)
@@ -273,23 +284,33 @@ class Linker:
     def _behind(self, piece: Piece) -> bool:
         return piece in self._starts
 
-    def _jump(self, target: Piece, following: Piece | None, pos: Pos) -> None:
+    def _jump(self, target: Piece, following: Piece | None, pos: Pos, quiet: bool = False) -> None:
         if target is not following:
-            self._patch("JUMP_BACKWARD" if self._behind(target) else "JUMP_FORWARD", target, pos)
+            backward = "JUMP_BACKWARD_NO_INTERRUPT" if quiet else "JUMP_BACKWARD"
+            self._patch(backward if self._behind(target) else "JUMP_FORWARD", target, pos)
 
     def _patch(self, name: str, target: Piece, pos: Pos) -> None:
         self._patches.append((len(self.instrs), target))
         self._add(name, 0, pos)
 
 
+GOES_ON = {
+    "ITER": "FOR_ITER",
+    "SEND": "SEND",
+    "TRUE_OR_POP": "JUMP_IF_TRUE_OR_POP",
+    "FALSE_OR_POP": "JUMP_IF_FALSE_OR_POP",
+}
+"""Instructions that go on, or jump forward with something else on the stack."""
+
 FUSED = {(OPCODE[first], second): OPCODE[pair] for (first, second), pair in EMIT.fused.items()}
 
 KINDS: dict[str, Callable[[Linker, str, Any, Pos], None]] = {
-    **dict.fromkeys(("LOAD_FAST", "STORE_FAST"), Linker.slot),
+    **dict.fromkeys(("LOAD_FAST", "LOAD_FAST_BORROW", "STORE_FAST"), Linker.slot),
     **dict.fromkeys(("LOAD_CONST", "RETURN_CONST", "KW_NAMES"), Linker.const),
     **dict.fromkeys(
         (
             "LOAD_ATTR",
+            "LOAD_BOUND",
             "LOAD_METHOD",
             "STORE_ATTR",
             "DELETE_ATTR",
@@ -297,6 +318,10 @@ KINDS: dict[str, Callable[[Linker, str, Any, Pos], None]] = {
             "DELETE_GLOBAL",
             "IMPORT_NAME",
             "IMPORT_FROM",
+            "LOAD_NAME",
+            "STORE_NAME",
+            "DELETE_NAME",
+            "LOAD_FROM_DICT_OR_GLOBALS",
         ),
         Linker.name,
     ),

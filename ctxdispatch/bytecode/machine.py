@@ -28,12 +28,16 @@ from ctxdispatch.ir.graph import (
     Op,
     Operand,
     Position,
+    Signature,
     Terminator,
     Value,
 )
 
 NULL = Const("NULL")
 """The marker that CPython pushes beside a callable that is not a method."""
+
+ITERATOR, ITEM = Const("iterator"), Const("item")
+"""What stands in the place of an exhausted iterator, for instructions that pop it and are never executed."""
 
 Handler = Callable[["Machine", int], None]
 State = list[Operand]
@@ -62,9 +66,11 @@ class Machine:
         self.handlers = handlers
         self.names = slot_names(code)
         self.consts = [Const(c) for c in code.co_consts]
+        self.small_ints: dict[int, Const] = {}
         self.namespace = Const(graph.namespace)
         self.frees = len(self.names) - len(code.co_freevars)  # the first slot of the closure's cells
         self.kwnames: tuple[str, ...] = ()
+        self.hides_frame = True  # builtins that look at the caller's frame find another one
         self.output: Operand = UNDEF  # the list that a generator expression's items go to
         self.block = graph.entry
         self.locals: State = []
@@ -86,8 +92,9 @@ class Machine:
         unset = [UNDEF] * (self.frees - len(self.graph.params))
         self._joins[0].state = [*self.graph.params, *unset, *self.graph.cells]
         for join in self._joins.values():
-            self._enter(join)
-            self._execute(join.span)
+            if join.incoming or join.span.index == 0:  # a handler may know that a branch is never taken
+                self._enter(join)
+                self._execute(join.span)
 
     def _execute(self, span: flow.Span) -> None:
         handlers = self.handlers
@@ -190,6 +197,11 @@ class Machine:
             value.name = name
         return value
 
+    @property
+    def unit(self) -> int:
+        """Where the instruction is in the code."""
+        return self._unit
+
     def name(self, index: int) -> Const:
         return Const(self.code.co_names[index])
 
@@ -213,6 +225,19 @@ class Machine:
                 (code.co_filename, code.co_qualname, *self._positions[self._unit])
             )
         return self._position
+
+
+def empty_graph(code: CodeType, namespace: dict[str, Any] | None) -> Graph:
+    """What `code` is lifted into."""
+    return Graph(
+        code.co_qualname,
+        Signature.of(code),
+        cellnames=code.co_freevars,
+        namespace=namespace,
+        code=code,
+        filename=code.co_filename,
+        line=code.co_firstlineno,
+    )
 
 
 def slot_names(code: CodeType) -> list[str]:

@@ -150,7 +150,7 @@ def getitem(op: Op, site: Site) -> Spelling | None:
     bounds = _slice_bounds(index, site)
     if bounds:
         return Spelling([container, *bounds], (("BINARY_SLICE", 0),))
-    return Spelling([container, index], (("BINARY_SUBSCR", 0),))
+    return Spelling([container, index], (EMIT.subscript,))
 
 
 def setitem(op: Op, site: Site) -> Spelling | None:
@@ -250,7 +250,7 @@ def cell(name: str, pushed: tuple[int, ...] = (), results: int = 1) -> Row:
     return row
 
 
-FLAGS = {1: 2, 2: 3, 4: 4, 8: 5}
+FLAGS = {1: 2, 2: 3, 4: 4, 16: 6, 8: 5}
 """Per flag of MAKE_FUNCTION the operand of `primitives.make_function` that it is."""
 
 
@@ -269,7 +269,7 @@ def call_ex(op: Op, site: Site) -> Spelling | None:
     if not 2 <= len(op.args) <= 3:
         return None
     arguments = op.args[1 : 2 if is_none(op.args[-1]) else 3]
-    return Spelling([*head(op.args[0]), *arguments], (("CALL_FUNCTION_EX", len(arguments) - 1),))
+    return Spelling([*head(op.args[0]), *arguments], EMIT.call_ex[len(arguments) - 1])
 
 
 def grow(name: str) -> Row:
@@ -306,7 +306,7 @@ def dict_merge(op: Op, site: Site) -> Spelling | None:
 
 def build_map(op: Op, site: Site) -> Spelling | None:
     keys = op.args[::2]
-    if len(keys) < 2 or not all(isinstance(key, Const) for key in keys):
+    if not EMIT.const_keys or len(keys) < 2 or not all(isinstance(key, Const) for key in keys):
         return Spelling([*op.args], (("BUILD_MAP", len(keys)),))
     names = Const(tuple(_value(key) for key in keys))
     return Spelling([*op.args[1::2], names], (("BUILD_CONST_KEY_MAP", len(keys)),))
@@ -327,6 +327,12 @@ def format_value(op: Op, site: Site) -> Spelling | None:
     wanted = not (isinstance(spec, Const) and isinstance(spec.value, str) and not spec.value)
     after_value, last = EMIT.format(kind, wanted)
     return Spelling([value, *after_value, *([spec] if wanted else [])], last)
+
+
+def convert(function: Any) -> Row:
+    """The conversion of a format alone, where the version has an instruction for it."""
+    code, _ = EMIT.format(CONVERSIONS.index(function), False)
+    return lambda op, site: Spelling([*op.args], code) if code and len(op.args) == 1 else None
 
 
 def unpack(op: Op, site: Site) -> Spelling | None:

@@ -24,17 +24,22 @@ SymbolicAt = tuple[str, Any, Pos]
 class Piece:
     """Straight-line code and where it goes on. `live`: the values that are in slots at its start, as bits."""
 
-    __slots__ = ("code", "successors", "test", "pos", "live", "events", "place", "kept")
+    __slots__ = (
+        "code", "successors", "test", "pos", "live", "events", "place", "kept", "quiet", "spelled", "written",
+    )  # fmt: skip
 
     def __init__(self, code: list[SymbolicAt]) -> None:
         self.code = code
         self.successors: list[Piece] = []
-        self.test: str | None = None  # of a branch; FOR_ITER's is "ITER"
+        self.test: str | None = None  # of a branch; FOR_ITER's is "ITER", SEND's "SEND"
         self.pos: Pos = (None, None, None, None)
         self.live = 0
         self.events: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
         self.place = -1
         self.kept = False  # an edge that must be there even without code
+        self.written = False  # its block has been: those that are not lie ahead
+        self.spelled = False  # there is an instruction, if it goes to the next piece too
+        self.quiet = False  # jumps without handling signals
 
 
 class Slots:

@@ -71,6 +71,7 @@ TABLE: list[tuple[Any, Row]] = [
     (primitives.build_map, rows.build_map),
     (primitives.build_string, rows.display("BUILD_STRING")),
     (primitives.format_value, rows.format_value),
+    *((f, rows.convert(f)) for f in rows.CONVERSIONS if f),
     (primitives.list_append, rows.grow("LIST_APPEND")),
     (primitives.set_add, rows.grow("SET_ADD")),
     (primitives.map_add, rows.grow("MAP_ADD")),

@@ -176,6 +176,8 @@ NB_FUNCTIONS = {
 
 
 def _binary_function(name: str) -> Callable[..., Any]:
+    if name == "NB_SUBSCR":
+        return operator.getitem
     *inplace, kind = name.removeprefix("NB_").partition("INPLACE_")
     plain = NB_FUNCTIONS[kind or inplace[0]]
     function: Callable[..., Any] = getattr(operator, "i" + plain.rstrip("_") if kind else plain)

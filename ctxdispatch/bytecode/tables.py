@@ -8,7 +8,7 @@ import sys
 from ctxdispatch.bytecode.dialect import Dialect
 from ctxdispatch.bytecode.machine import Handler
 
-VERSIONS = {(3, 11): "v311", (3, 12): "v312", (3, 13): "v313"}
+VERSIONS = {(3, 11): "v311", (3, 12): "v312", (3, 13): "v313", (3, 14): "v314"}
 
 if sys.version_info[:2] not in VERSIONS:
     raise ImportError(
@@ -19,4 +19,6 @@ if sys.version_info[:2] not in VERSIONS:
 table = importlib.import_module(f"ctxdispatch.bytecode.{VERSIONS[sys.version_info[:2]]}")
 
 LIFT: dict[str, Handler] = table.LIFT
+FRAME: dict[str, Handler] = table.FRAME
+"""What the frame form lifts in another way."""
 EMIT: Dialect = table.EMIT

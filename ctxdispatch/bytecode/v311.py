@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 
-from ctxdispatch.bytecode import callops, displayops, stackops
+from ctxdispatch.bytecode import callops, displayops, frameops, stackops
 from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
@@ -38,6 +38,11 @@ LIFT: dict[str, Handler] = {
     "LIST_TO_TUPLE": stackops.unary(primitives.list_to_tuple),
 }
 
+FRAME: dict[str, Handler] = {
+    "FOR_ITER": frameops.for_iter([]),
+    "SEND": frameops.send(receiver_goes=True),
+}
+
 # -- EMIT ------------------------------------------------------------------------------------------
 
 def _call(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
@@ -63,6 +68,8 @@ EMIT = Dialect(
     format=format_value,
     function=no_parts,
     merge_below=1,
+    or_pop=True,
     slices=False,
+    takes=False,
     return_const=False,
 )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 
-from ctxdispatch.bytecode import callops, displayops, stackops
+from ctxdispatch.bytecode import callops, displayops, frameops, stackops
 from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
-from ctxdispatch.bytecode.machine import Handler
+from ctxdispatch.bytecode.machine import ITEM, ITERATOR, Handler
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const
+
+INTRINSICS = {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
 
 # -- LIFT: opname -> handler -----------------------------------------------------------------------
 
@@ -27,7 +28,7 @@ LIFT: dict[str, Handler] = {
     "BINARY_SLICE": stackops.binary_slice,
     "STORE_SLICE": stackops.store_slice,
     # An exhausted FOR_ITER goes to END_FOR, which pops the iterator and what would be the item.
-    "FOR_ITER": stackops.for_iter([Const("iterator"), Const("item")]),
+    "FOR_ITER": stackops.for_iter([ITERATOR, ITEM]),
     "END_FOR": stackops.pops(2),
     "POP_JUMP_IF_TRUE": stackops.pop_jump_if_true,
     "POP_JUMP_IF_FALSE": stackops.pop_jump_if_false,
@@ -35,9 +36,15 @@ LIFT: dict[str, Handler] = {
     "POP_JUMP_IF_NOT_NONE": stackops.pop_jump_if_not_none,
     "RETURN_CONST": stackops.return_const,
     "FORMAT_VALUE": displayops.format_value,
-    "CALL_INTRINSIC_1": stackops.select(
-        {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
-    ),
+    "CALL_INTRINSIC_1": stackops.select(INTRINSICS),
+}
+
+FRAME: dict[str, Handler] = {
+    "FOR_ITER": frameops.for_iter([ITERATOR, ITEM]),
+    "SEND": frameops.send(receiver_goes=False),
+    "LOAD_ATTR": frameops.load_attr_or_method,
+    "CALL_INTRINSIC_1": frameops.intrinsic("CALL_INTRINSIC_1", 1, INTRINSICS),
+    "CALL_INTRINSIC_2": frameops.intrinsic("CALL_INTRINSIC_2", 2, {}),
 }
 
 # -- EMIT ------------------------------------------------------------------------------------------

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 
-from ctxdispatch.bytecode import callops, displayops, stackops
-from ctxdispatch.bytecode.dialect import Dialect, Symbolic
-from ctxdispatch.bytecode.machine import Handler
+from ctxdispatch.bytecode import callops, displayops, frameops, stackops
+from ctxdispatch.bytecode.dialect import Dialect, call_by_names, convert_and_format, parts_after
+from ctxdispatch.bytecode.machine import ITEM, ITERATOR, Handler
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const
+
+INTRINSICS = {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
 
 # -- LIFT: opname -> handler -----------------------------------------------------------------------
 
@@ -31,7 +32,7 @@ LIFT: dict[str, Handler] = {
     "BINARY_SLICE": stackops.binary_slice,
     "STORE_SLICE": stackops.store_slice,
     # An exhausted FOR_ITER goes to END_FOR, POP_TOP, which pop what would be the item and the iterator.
-    "FOR_ITER": stackops.for_iter([Const("iterator"), Const("item")]),
+    "FOR_ITER": stackops.for_iter([ITERATOR, ITEM]),
     "END_FOR": stackops.pops(1),
     "POP_JUMP_IF_TRUE": stackops.pop_jump_if_true,
     "POP_JUMP_IF_FALSE": stackops.pop_jump_if_false,
@@ -41,30 +42,28 @@ LIFT: dict[str, Handler] = {
     "CONVERT_VALUE": displayops.convert_value,
     "FORMAT_SIMPLE": displayops.format_simple,
     "FORMAT_WITH_SPEC": displayops.format_with_spec,
-    "CALL_INTRINSIC_1": stackops.select(
-        {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
-    ),
+    "CALL_INTRINSIC_1": stackops.select(INTRINSICS),
+}
+
+LOAD = frameops.SHARED["LOAD_FAST"]
+
+FRAME: dict[str, Handler] = {
+    "FOR_ITER": frameops.for_iter([ITERATOR, ITEM]),
+    "SEND": frameops.send(receiver_goes=False),
+    **frameops.EXACT_JUMPS,
+    "LOAD_ATTR": frameops.load_attr_or_method,
+    "CALL_INTRINSIC_1": frameops.intrinsic("CALL_INTRINSIC_1", 1, INTRINSICS),
+    "CALL_INTRINSIC_2": frameops.intrinsic("CALL_INTRINSIC_2", 2, {}),
+    "LOAD_FAST_LOAD_FAST": stackops.two(LOAD, LOAD),
+    "STORE_FAST_LOAD_FAST": stackops.two(frameops.store_fast, LOAD),
+    "STORE_FAST_STORE_FAST": stackops.two(frameops.store_fast, frameops.store_fast),
 }
 
 # -- EMIT ------------------------------------------------------------------------------------------
 
-def _call(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
-    return (("LOAD_CONST", names), ("CALL_KW", count)) if names else (("CALL", count),)
-
-
-def _format(conversion: int, spec: bool) -> tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]]:
-    convert: tuple[Symbolic, ...] = (("CONVERT_VALUE", conversion),) if conversion else ()
-    return convert, (("FORMAT_WITH_SPEC" if spec else "FORMAT_SIMPLE", 0),)
-
-
-def _function(flags: int) -> tuple[Symbolic, ...]:
-    parts = tuple(("SET_FUNCTION_ATTRIBUTE", flag) for flag in (8, 4, 2, 1) if flags & flag)
-    return (("MAKE_FUNCTION", 0), *parts)
-
-
 EMIT = Dialect(
     null_first=False,
-    call=_call,
+    call=call_by_names,
     attribute=(1, 1),
     compare=(5, 16),
     compare_mask=True,
@@ -75,9 +74,10 @@ EMIT = Dialect(
     positive=("CALL_INTRINSIC_1", 5),
     to_tuple=("CALL_INTRINSIC_1", 6),
     load_check="LOAD_FAST_CHECK",
-    format=_format,
-    function=_function,
+    format=convert_and_format,
+    function=parts_after(8, 4, 2, 1),
     merge_below=2,
+    load_closure="LOAD_FAST",
     fused={
         ("LOAD_FAST", "LOAD_FAST"): "LOAD_FAST_LOAD_FAST",
         ("STORE_FAST", "LOAD_FAST"): "STORE_FAST_LOAD_FAST",

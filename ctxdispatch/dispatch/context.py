@@ -39,6 +39,7 @@ class Context(metaclass=rules.Registered):
 
     intercepts: ClassVar[Iterable[Any] | None] = None
     _twins: ClassVar[dict[int, Any]]
+    _beforehand: ClassVar[bool] = False  # of an instance, True: all code is rewritten already (`static`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         self = super().__new__(cls)

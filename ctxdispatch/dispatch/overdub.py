@@ -1,25 +1,29 @@
 """The engine: what runs in place of a callee, and how rewritten code asks for it.
 
-    resolve(ctx, f)        a callable: the rule for f  >  f's Python code, rewritten  >  the fallback
-    dispatch(ctx, f, ...)  prehook; resolve(ctx, f)(...); posthook
+    resolve(ctx, f)          a callable: the rule for f  >  f's Python code, rewritten  >  the fallback
+    select(f, *args, ctx)    the same of an operation, whose rule may be one on the types of `args`
+    prehooked(f, args, kwargs, ctx), posthooked(f, args, kwargs, out, ctx)     the hooks around a call
 
-`transform` puts calls of these two into programs; both are opaque to contexts further out, which see the
-callable that `resolve` returned: an outer context rewrites the inner's generated program.
+`transform` puts calls of these into programs, and what they return is called by the user's own code: so no
+frame of the engine is on the stack while the user's code runs. They are opaque to contexts further out, which
+see the callable that is called: an outer context rewrites the inner's generated program.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import types
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.plan import plan
+from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine, Target
 
 Args = tuple[Any, ...]
@@ -58,8 +62,11 @@ def fallback(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) 
 
 def resolve(ctx: Context, f: Any, /) -> Target:
     """What runs in place of the callee `f`."""
+    table = rules.table(type(ctx))
+    if not table:
+        return beyond_rules(ctx, f)
     callee, bound = (f, ()) if type(f) is types.FunctionType else rules.canonical(f)
-    found = rules.table(type(ctx)).get(id(callee))
+    found = table.get(id(callee))
     if found is None:
         return beyond_rules(ctx, f)
     rule = found[0].default
@@ -77,21 +84,26 @@ def _by_types(ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def beyond_rules(ctx: Context, f: Any, /) -> Target:
     """`resolve` that asks for no rule of `f` itself."""
+    if ctx._beforehand:
+        return native(ctx, f)
     target = _function(ctx, f) if type(f) is types.FunctionType else _reach(ctx, f)
     return native(ctx, f) if target is None else target
 
 
 def _reach(ctx: Context, f: Any) -> Target | None:
-    if type(f) is types.BuiltinMethodType:
+    if type(f) in _BUILTIN:
         return _builtin(ctx, f)
     own = getattr(type(f), "__overdub__", None)
     if own is not None:
         return functools.partial(own, f, ctx)
-    handler = protocols.BY_IDENTITY.get(id(f)) or reach.BY_TYPE.get(type(f), reach.class_or_object)
+    handler = protocols.BY_IDENTITY.get(id(f)) or protocols.BY_TYPE.get(type(f), reach.class_or_object)
     return handler(_ENGINE, ctx, f)
 
 
-def _builtin(ctx: Context, f: types.BuiltinMethodType) -> Target | None:
+_BUILTIN = (types.BuiltinMethodType, types.MethodWrapperType, reach.CMETHOD)
+
+
+def _builtin(ctx: Context, f: types.BuiltinMethodType | types.MethodWrapperType) -> Target | None:
     """A C function, or a method like `xs.sort`: that is `list.sort` in the table."""
     callee, bound = rules.canonical(f)
     handler = protocols.BY_IDENTITY.get(id(callee))
@@ -100,8 +112,15 @@ def _builtin(ctx: Context, f: types.BuiltinMethodType) -> Target | None:
 
 
 def native(ctx: Context, f: Any, /) -> Target:
-    """`f` by way of the context's fallback; `f` itself where that is the inherited one."""
-    return f if _default_fallback(type(ctx)) else functools.partial(fallback, ctx, f)
+    """`f` by way of the context's fallback; `f` itself where that is the inherited one, or where `f` looks at
+    the frame that calls it."""
+    if _default_fallback(type(ctx)) or any(f is looks for looks in OF_FRAME):
+        return f  # type: ignore[no-any-return]
+    return functools.partial(fallback, ctx, f)
+
+
+OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe)
+"""Builtins that look at the frame that calls them."""
 
 
 def _default_fallback(cls: type[Context]) -> bool:
@@ -110,21 +129,51 @@ def _default_fallback(cls: type[Context]) -> bool:
 
 def dispatch(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A dispatched call with hooks."""
-    seen = f if type(f) is not functools.partial else _seen(f)
+    seen = _seen(f)
     ctx.prehook(seen, args, kwargs)
     out = resolve(ctx, f)(*args, **kwargs)
     ctx.posthook(out, seen, args, kwargs)
     return out
 
 
-def operate(ctx: Context, f: Any, /, *args: Any) -> Any:
-    """A dispatched operator without hooks."""
+def select(f: Any, /, *args: Any) -> Target:
+    """What runs in place of the operation `f` on all of `args` but the last, which is the context."""
+    *operands, ctx = args
+    return _selected(ctx, f, operands)
+
+
+def _selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
+    """`resolve` that knows the arguments, and so which rule on types it is."""
     cls = type(ctx)
-    if id(f) in rules.table(cls):
-        rule = rules.find(cls, f, tuple(map(type, args)))
-        if rule is not None:
-            return rule(ctx, *args)
-    return beyond_rules(ctx, f)(*args)
+    table = rules.table(cls)
+    if not table:
+        return beyond_rules(ctx, f)
+    callee, bound = (f, ()) if type(f) is types.FunctionType else rules.canonical(f)
+    if id(callee) not in table:
+        return beyond_rules(ctx, f)
+    rule = rules.find(cls, callee, tuple(map(type, (*bound, *args))))
+    if rule is None:
+        return beyond_rules(ctx, f)
+    target: Target = functools.partial(rule, ctx, *bound)
+    return target
+
+
+def prehooked(f: Any, args: Any, kwargs: Kwargs, ctx: Context, /) -> Target:
+    """The hook before f(*args, **kwargs); what to call."""
+    seen = _seen(f)
+    ctx.prehook(seen, args, kwargs)
+    return _selected(ctx, f, args)
+
+
+def posthooked(f: Any, args: Any, kwargs: Kwargs, out: Any, ctx: Context, /) -> Any:
+    """The hook after it; `out`."""
+    ctx.posthook(out, _seen(f), args, kwargs)
+    return out
+
+
+def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
+    """What f(*args) goes through."""
+    return args if type(args) is tuple else iteration.splat(_ENGINE, ctx, f, args)
 
 
 def callback(ctx: Context, f: Any, /) -> Target:
@@ -135,6 +184,11 @@ def callback(ctx: Context, f: Any, /) -> Target:
 def hooking(ctx: Context, f: Any, /) -> Target:
     """Calling it is a dispatched call of `f`, hooks included."""
     return functools.partial(dispatch, ctx, f)
+
+
+def stepping(iterable: Any, iterator: Any, ctx: Context, /) -> Any:
+    """What a loop over `iterable` takes its items from: `iterator`, its steps under `ctx`."""
+    return iteration.stepping(_ENGINE, ctx, iterable, iterator)
 
 
 _ENGINE = Engine(resolve, callback, native, beneath=lambda f: f)
@@ -187,6 +241,9 @@ REMEMBERED = 1024
 
 def _twin(ctx: Context, f: types.FunctionType) -> Target:
     """`f` with its code rewritten, `f` itself where nothing is to do in it. Raises UnsupportedSyntax."""
+    handler = protocols.of_function(f)
+    if handler is not None:
+        return handler(_ENGINE, ctx, f)  # type: ignore[return-value]
     code = code_for(ctx, f)
     if type(code) is types.CodeType:
         return _rebuilt(ctx, f, code)
@@ -221,21 +278,18 @@ def code_for(ctx: Context, f: types.FunctionType) -> types.CodeType | Unsupporte
 
 
 def _compile(ctx: Context, f: types.FunctionType) -> types.CodeType | UnsupportedSyntax | None:
-    from ctxdispatch.bytecode.emit import make_function
-    from ctxdispatch.bytecode.lift import lift
+    from ctxdispatch.bytecode.program import emit_program, lift_program
+
     if _machinery(f) or not plan(type(ctx)).active:
         return None
     try:
-        graph = lift(f)
+        graph = lift_program(f)
     except UnsupportedSyntax as error:
         return error.with_traceback(None)  # kept: it must not hold this frame, and through it the function
     result = ctx.transform(graph)
     if result is graph and not plan(type(ctx)).transforms:
         return None
-    emitted: types.FunctionType = make_function(
-        result, f.__globals__, tuple(types.CellType() for _ in result.cells)
-    )
-    return emitted.__code__
+    return emit_program(result, f.__globals__)
 
 
 def _machinery(f: types.FunctionType) -> bool:
@@ -300,26 +354,43 @@ def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: 
 
 
 def _dispatch_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    engine.resolve(outer, ctx.prehook)(f, args, kwargs)
-    out = _operate_under(engine, outer, ctx, f, *args, **kwargs)
-    engine.resolve(outer, ctx.posthook)(out, f, args, kwargs)
-    return out
-
-
-def _operate_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    target = resolve(ctx, f)
+    target = _prehooked_under(engine, outer, f, args, kwargs, ctx)
     run = engine.resolve(outer, target)
-    if not plan(type(outer)).hooks(f):
-        return run(*args, **kwargs)
+    hooks = plan(type(outer)).hooks(f)
     seen = _seen(target)
-    engine.beneath(outer.prehook)(seen, args, kwargs)
+    if hooks:
+        engine.beneath(outer.prehook)(seen, args, kwargs)
     out = run(*args, **kwargs)
-    engine.beneath(outer.posthook)(out, seen, args, kwargs)
+    if hooks:
+        engine.beneath(outer.posthook)(out, seen, args, kwargs)
+    return _posthooked_under(engine, outer, f, args, kwargs, out, ctx)
+
+
+def _prehooked_under(
+    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, ctx: Context, /
+) -> Target:
+    engine.resolve(outer, ctx.prehook)(_seen(f), args, kwargs)
+    return _selected(ctx, f, args)
+
+
+def _posthooked_under(
+    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, out: Any, ctx: Context, /
+) -> Any:
+    seen = _seen(f)
+    engine.resolve(outer, ctx.posthook)(out, seen, args, kwargs)
     return out
 
 
 def _hooking_under(engine: Engine, outer: Any, ctx: Context, f: Any, /) -> Any:
     return functools.partial(_dispatch_under, engine, outer, ctx, f)
+
+
+def _stepping_under(engine: Engine, outer: Any, iterable: Any, iterator: Any, ctx: Context, /) -> Any:
+    return iteration.stepping(reach.composed(engine, outer, _ENGINE), ctx, iterable, iterator)
+
+
+def _splatted_under(engine: Engine, outer: Any, args: Any, f: Any, ctx: Context, /) -> Any:
+    return iteration.splat(reach.composed(engine, outer, _ENGINE), ctx, f, args)
 
 
 def _seen(f: Any) -> Any:
@@ -336,12 +407,21 @@ _UNDER: dict[Any, Any] = {
     recurse: _recurse_under,
     fallback: _fallback_under,
     dispatch: _dispatch_under,
-    operate: _operate_under,
+    prehooked: _prehooked_under,
+    posthooked: _posthooked_under,
     hooking: _hooking_under,
+    stepping: _stepping_under,
+    splatted: _splatted_under,
     _by_types: _by_types_under,
 }
 
 
 def is_stub(f: Any) -> bool:
     """Whether `f` is a function by which rewritten code reaches the engine."""
-    return f is dispatch or f is operate or f is hooking or f is resolve
+    return any(f is stub for stub in STUBS)
+
+
+MACHINERY = (resolve, select)
+"""What contexts further out do not see: it finds what is run, and runs nothing."""
+
+STUBS = (*MACHINERY, dispatch, prehooked, posthooked, hooking, stepping, splatted)

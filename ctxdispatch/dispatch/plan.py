@@ -31,16 +31,20 @@ KINDS: dict[str, frozenset[Any]] = {
     "display": frozenset({
         primitives.build_tuple, primitives.build_list, primitives.build_set, primitives.build_map,
         primitives.list_append, primitives.set_add, primitives.map_add, primitives.list_extend,
-        primitives.set_update, primitives.dict_update, primitives.list_to_tuple, builtins.slice,
+        primitives.set_update, primitives.dict_update, primitives.dict_merge, primitives.list_to_tuple,
+        builtins.slice,
     }),
-    "format": frozenset({primitives.format_value, primitives.build_string}),
-    "unpack": primitives.MULTIPLE_RESULTS,
+    "format": frozenset({
+        primitives.format_value, primitives.build_string, builtins.str, builtins.repr, builtins.ascii,
+    }),
+    "unpack": frozenset({primitives.unpack, primitives.unpack_ex}),
+    "with": frozenset({primitives.enter, primitives.enter_async}),
     "global": frozenset({primitives.load_global, primitives.store_global, primitives.delete_global}),
     "import": frozenset({primitives.import_name, primitives.import_from}),
 }  # fmt: skip
 """The kinds of operation, for `Context.intercepts`. "call" is every call that is written as one."""
 
-HOOKED = ("call", "operator", "compare", "item", "attribute", "iterate")
+HOOKED = ("call", "operator", "compare", "item", "attribute", "iterate", "with")
 """What a class with hooks intercepts unless it says otherwise."""
 
 class Plan(NamedTuple):
@@ -53,6 +57,9 @@ class Plan(NamedTuple):
     syntax: frozenset[Any]
     transforms: bool
     """`transform` is overridden."""
+    rules_on_calls: bool
+    ruled: frozenset[Any]
+    """Syntax that has a rule."""
     direct: dict[Any, Any]
     """Syntax whose rule is known without the arguments: its function."""
 
@@ -67,6 +74,11 @@ class Plan(NamedTuple):
 
 _SYNTAX = {id(f): f for f in (*frozenset().union(*KINDS.values()), *vars(primitives).values())}
 """By id: callees need not be hashable."""
+
+
+def is_syntax(f: Any) -> bool:
+    """Whether the source spells calls of `f` in another way."""
+    return id(f) in _SYNTAX
 
 
 def plan(cls: type[Context]) -> Plan:
@@ -84,10 +96,12 @@ def _make_plan(cls: type[Context]) -> Plan:
     kinds = frozenset(k for k in declared if isinstance(k, str))
     asked = frozenset().union(*(KINDS[k] for k in kinds), (f for f in declared if not isinstance(f, str)))
     ruled = _ruled(cls)
+    on_calls = any(f not in ruled for f in rules.callees(cls)) or _overrides(cls, "fallback")
     calls = CALL in kinds or next(rules.callees(cls), None) is not None
     hooked_syntax = asked if hooked else frozenset()
     direct = {} if hooked else _direct(cls, ruled)
-    return Plan(hooked, calls, hooked_syntax, asked | ruled, _overrides(cls, "transform"), direct)
+    transforms = _overrides(cls, "transform")
+    return Plan(hooked, calls, hooked_syntax, asked | ruled, transforms, on_calls, ruled, direct)
 
 
 def _direct(cls: type[Context], ruled: frozenset[Any]) -> dict[Any, Any]:

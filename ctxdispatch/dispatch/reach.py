@@ -8,12 +8,13 @@ business (`overdub.twin`).
 from __future__ import annotations
 
 import functools
+import re
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 Target = Callable[..., Any]
-_ABSENT: Any = object()
+ABSENT: Any = object()
 
 
 class Engine(NamedTuple):
@@ -30,18 +31,24 @@ class Engine(NamedTuple):
 
 
 Handler = Callable[[Engine, Any, Any], Target | None]
+Total = Callable[[Engine, Any, Any], Target]
+"""A handler of whose callee there always is something to run in its place."""
 
 
-def lookup(cls: type, name: str) -> Any:
-    """What the MRO holds under `name`, unbound, or None: how the interpreter looks up special methods."""
+def lookup(cls: type, name: str, default: Any = None) -> Any:
+    """What the MRO holds under `name`, unbound, or `default`: so the interpreter looks up special methods."""
     for base in cls.__mro__:
-        found = base.__dict__.get(name, _ABSENT)
-        if found is not _ABSENT:
+        found = base.__dict__.get(name, ABSENT)
+        if found is not ABSENT:
             return found
-    return None
+    return default
 
+
+CMETHOD: type = type(re.compile("").sub)
+"""Of bound C methods that are told the class that defines them."""
 
 _C_CODE = (
+    CMETHOD,
     types.WrapperDescriptorType,
     types.MethodDescriptorType,
     types.BuiltinFunctionType,
@@ -76,6 +83,19 @@ def bind(attribute: Any, instance: Any) -> Any:
     return attribute if get is None else get(attribute, instance, type(instance))
 
 
+def invoke(engine: Engine, ctx: Any, instance: Any, name: str, *args: Any) -> Any:
+    """The special method `name` of `instance`, under `ctx`; NotImplemented where it has none."""
+    method = lookup(type(instance), name, ABSENT)
+    if method is ABSENT:
+        return NotImplemented
+    return engine.resolve(ctx, bind(method, instance))(*args)
+
+
+def running(function: Callable[..., Any]) -> Total:
+    """The handler whose target is function(engine, ctx, f, *args): a form that contexts further out see."""
+    return lambda engine, ctx, f: functools.partial(function, engine, ctx, f)
+
+
 # -- handlers --------------------------------------------------------------------------------------
 
 
@@ -85,11 +105,11 @@ def _method(engine: Engine, ctx: Any, f: types.MethodType) -> Target:
 
 def _partial(engine: Engine, ctx: Any, f: functools.partial[Any]) -> Target:
     if f.args and type(f.args[0]) is Engine:  # what a handler returned to a context further in
-        return functools.partial(f.func, _composed(engine, ctx, f.args[0]), *f.args[1:], **f.keywords)
+        return functools.partial(f.func, composed(engine, ctx, f.args[0]), *f.args[1:], **f.keywords)
     return functools.partial(engine.resolve(ctx, f.func), *f.args, **f.keywords)
 
 
-def _composed(outer: Engine, ctx: Any, inner: Engine) -> Engine:
+def composed(outer: Engine, ctx: Any, inner: Engine) -> Engine:
     """`inner` for a run inside a run of `ctx`: what it resolves to is the program that `ctx` sees."""
     return Engine(
         lambda c, f: outer.resolve(ctx, inner.resolve(c, f)),
@@ -112,10 +132,10 @@ def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
     call = special(type(f), "__call__")
     if call is not None:
         return engine.resolve(ctx, bind(call, f))
-    return _class(engine, ctx, f) if isinstance(f, type) else None
+    return of_class(engine, ctx, f) if isinstance(f, type) else None
 
 
-def _class(engine: Engine, ctx: Any, cls: type) -> Target | None:
+def of_class(engine: Engine, ctx: Any, cls: type) -> Target | None:
     if is_python(lookup(cls, "__new__")) or is_python(lookup(cls, "__init__")):
         return functools.partial(_construct, engine, ctx, cls)
     return None
@@ -134,8 +154,9 @@ def _construct(engine: Engine, ctx: Any, cls: type, /, *args: Any, **kwargs: Any
 def _initialise(engine: Engine, ctx: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     init = special(type(made), "__init__")
     run = type(made).__init__.__get__(made) if init is None else engine.resolve(ctx, bind(init, made))
-    if run(*args, **kwargs) is not None:
-        raise TypeError("__init__() should return None")
+    out = run(*args, **kwargs)
+    if out is not None:
+        raise TypeError(f"__init__() should return None, not {type(out).__name__!r}")
 
 
 BY_TYPE: dict[type, Handler] = {

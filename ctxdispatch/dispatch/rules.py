@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -45,15 +46,37 @@ def _of_method(f: types.MethodType) -> tuple[Any, tuple[Any, ...]]:
 
 def _of_builtin(f: types.BuiltinMethodType) -> tuple[Any, tuple[Any, ...]]:
     owner = f.__self__
-    if owner is None or isinstance(owner, (types.ModuleType, type)):
+    kind = type(owner)  # isinstance asks the owner
+    if issubclass(kind, type):
+        return _of_class_method(f, owner)  # type: ignore[arg-type]
+    if owner is None or issubclass(kind, types.ModuleType):
         return f, ()
     function = getattr(type(owner), f.__name__, None)
-    return (function, (owner,)) if isinstance(function, _DESCRIPTORS) else (f, ())
+    if isinstance(function, _DESCRIPTORS) and function.__get__(owner, type(owner)) == f:
+        return function, (owner,)
+    return _of_base(f, owner)
+
+
+def _of_base(f: Any, owner: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A method that the class of its object overrides: super().update"""
+    for base in type(owner).__mro__:
+        function = base.__dict__.get(f.__name__)
+        if isinstance(function, _DESCRIPTORS) and function.__get__(owner, type(owner)) == f:
+            return function, (owner,)
+    return f, ()
+
+
+def _of_class_method(f: types.BuiltinMethodType, cls: type) -> tuple[Any, tuple[Any, ...]]:
+    """`dict.fromkeys` is another object each time it is read; its descriptor is not."""
+    found = (base.__dict__.get(f.__name__) for base in cls.__mro__)
+    function = next((d for d in found if type(d) is types.ClassMethodDescriptorType), None)
+    return _of_base(f, cls) if function is None else (function, (cls,))
 
 
 _BINDS: dict[type, Callable[[Any], tuple[Any, tuple[Any, ...]]]] = {
     types.MethodType: _of_method,
     types.BuiltinMethodType: _of_builtin,
+    type(re.compile("").sub): _of_builtin,  # of C methods that are told the class that defines them
     types.MethodWrapperType: _of_builtin,
     staticmethod: lambda f: canonical(f.__func__),
     classmethod: lambda f: canonical(f.__func__),

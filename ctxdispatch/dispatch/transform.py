@@ -1,28 +1,43 @@
-"""The default pass: calls that a context class intercepts become calls of the engine.
+"""The default pass: calls that a context class intercepts become calls of the engine, and of what it returns.
 
-    %y = f(%x)          %g = resolve(%ctx, f); %y = %g(%x)      nothing needs the arguments
-    %y = f(%x)          %y = dispatch(%ctx, f, %x)              a hook does
-    %y = mul(%a, %b)    %y = rule(%ctx, %a, %b)                 an operator that has a rule for any types
-    %y = mul(%a, %b)    %y = operate(%ctx, mul, %a, %b)         another one that is intercepted
+    %y = f(%x)        %g = resolve(%ctx, f); %y = %g(%x)                  nothing needs the arguments
+    %y = f(%x)        %t = (%x,); %g = prehooked(f, %t, {}, %ctx)         hooks do
+                      %o = %g(*%t); %y = posthooked(f, %t, {}, %o, %ctx)
+    %y = mul(%a, %b)  %y = rule(%ctx, %a, %b)                             a rule for any types
+    %y = mul(%a, %b)  %g = select(mul, %a, %b, %ctx); %y = %g(%a, %b)     another operator that is intercepted
 
-Invariants: what the class neither rules nor hooks stays the native instruction; `%ctx` comes from a cell,
-the last, so one code object serves all instances of the class.
+Invariants: what the class neither rules nor hooks stays the native instruction; while the user's code runs,
+no frame of the engine is on the stack; `%ctx` comes from a cell, the last, so one code object serves all
+instances of the class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import builtins
+from collections.abc import Iterable, Iterator
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.overdub import dispatch, hooking, is_stub, operate, resolve
-from ctxdispatch.dispatch.plan import Plan, plan
-from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
+from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
+from ctxdispatch.dispatch.overdub import (
+    MACHINERY,
+    is_stub,
+    posthooked,
+    prehooked,
+    resolve,
+    select,
+    splatted,
+    stepping,
+)
+from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
+from ctxdispatch.ir import frames, primitives
+from ctxdispatch.ir.graph import Block, Branch, Const, Graph, Op, Operand, Reread, Value
 from ctxdispatch.ir.rewrite import clone
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
-"""Builtins that look at the frame that calls them: their calls stay where they are."""
+"""Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls
+stay."""
 
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 """Functions that are no functions to the user, and since 3.12 not to the interpreter either."""
@@ -31,17 +46,22 @@ COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 # -- the pass --------------------------------------------------------------------------------------
 
 
-def dispatch_calls(graph: Graph, cls: type[Context]) -> Graph:
-    """`graph` with what `cls` intercepts dispatched; `graph` itself where that is nothing."""
-    rewriter = _Rewriter(graph, plan(cls))
-    if not any(rewriter.intercepts(op) for _, op in graph.ops()):
+def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -> Graph:
+    """`graph` with what `cls` intercepts dispatched; `graph` itself where that is nothing. `ctx` is the
+    instance, for code of which nothing is left to be rewritten at run time (`static`)."""
+    rewriter = Rewriter(graph, plan(cls), ctx)
+    if not any(rewriter.intercepts(op) or rewriter.spells_out(op) for _, op in graph.ops()):
+        return graph
+    if ctx is not None:  # lifted for this: nobody else has the graph
+        rewriter.blocks(graph)
         return graph
     twin = clone(graph)
-    rewriter = _Rewriter(twin, plan(cls))
+    if any(rewriter.spells_out(op) for _, op in twin.ops()):
+        spell_out(twin)
+    rewriter = Rewriter(twin, plan(cls), None)
     read = context_read(twin)
-    ctx = read.result
-    for block in twin.blocks:
-        block.ops = [new for op in block.ops for new in rewriter.rewrite(op, ctx)]
+    rewriter.ctx = read.result
+    rewriter.blocks(twin)
     twin.entry.ops.insert(0, read)
     return twin
 
@@ -49,29 +69,55 @@ def dispatch_calls(graph: Graph, cls: type[Context]) -> Graph:
 def context_read(graph: Graph) -> Op:
     """Give `graph` the hidden cell; the op reads the context instance that it holds at run time."""
     name = "$ctx" + "'" * sum(n.startswith("$ctx") for n in graph.cellnames)
-    cell, ctx = Value(name), Value("ctx")
+    cell = Value(name)
+    ctx = Value("ctx") if graph.frame is None else Reread(cell, "ctx")
     graph.cellnames = (*graph.cellnames, name)
     graph.cells.append(cell)
     return Op(Const(primitives.cell_get), [cell, Const(name), Const(True)], [ctx], syntax=True)
 
 
-class _Rewriter:
-    def __init__(self, graph: Graph, plan: Plan) -> None:
+class Rewriter:
+    """Rewrites blocks in place. `ctx` is the operand that is the context."""
+
+    def __init__(self, graph: Graph, plan: Plan, static: Const | None) -> None:
         self.plan = plan
+        self.static = static is not None
+        self.ctx: Operand = static or Const(None)
+        self.framed = graph.frame is not None
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
+        self._early: dict[Op, list[Op]] = {}
 
     # -- which -------------------------------------------------------------------------------------
 
     def intercepts(self, op: Op) -> bool:
         if not op.syntax or op.fn is primitives.call_ex:
+            operation = self._operation(_callee(op))
+            if operation is not None:
+                return operation in self.plan.syntax
             return self.plan.calls and not self._of_frame(op)
-        return op.fn in self.plan.syntax
+        return op.fn in self.plan.syntax and not self._namespace_unknown(op)
+
+    def spells_out(self, op: Op) -> bool:
+        """Code that is all rewritten beforehand has nothing to follow."""
+        return is_spelled_out(op) and not self.static and self.plan.calls
 
     def _of_frame(self, op: Op) -> bool:
         callee = _callee(op)
         if isinstance(callee, Const):
-            return callee.value is resolve
-        return self._global_name(callee) in FRAME
+            return any(callee.value is f for f in (*MACHINERY, *HELPERS))
+        return not self.framed and self._global_name(callee) in FRAME
+
+    def _operation(self, callee: Operand) -> Any:
+        """What a context further in calls `callee` for, where that is an operation that is no call."""
+        made = self._definition(callee)
+        if made is None or (made.fn is not prehooked and made.fn is not select):
+            return None
+        f = made.args[0]
+        return f.value if isinstance(f, Const) and is_syntax(f.value) else None
+
+    def _namespace_unknown(self, op: Op) -> bool:
+        first = op.args[0] if op.args else None
+        return isinstance(first, Const) and first.value is None and op.fn in NAMESPACED
 
     def _global_name(self, callee: Operand) -> Any:
         read = self._definition(callee)
@@ -83,54 +129,170 @@ class _Rewriter:
 
     # -- how ---------------------------------------------------------------------------------------
 
-    def rewrite(self, op: Op, ctx: Value) -> Iterable[Op]:
+    def blocks(self, graph: Graph) -> None:
+        for block in graph.blocks:
+            self.block(block)
+
+    def block(self, block: Block) -> None:
+        here = {result: op for op in block.ops for result in op.results}
+        made = [(op, [*self.rewrite(op, here)]) for op in block.ops]
+        block.ops = [new for op, ops in made for new in (*ops, *self._early.get(op, ()))]
+        _exact_condition(block, here, {op for op, ops in made if ops != [op]})
+
+    def rewrite(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
+        if op.fn is frames.load_builtin and self.plan.calls:
+            return [Op(op.callee, [NO_BUILTIN], op.results, pos=op.pos, syntax=True)]
         if not self.intercepts(op):
             return [op]
-        if op.fn in primitives.MULTIPLE_RESULTS and op.syntax:
-            return self._unpack(op, ctx)
-        if op.syntax and op.fn in self.plan.direct:
-            return [_with(op, self.plan.direct[op.fn], [ctx, *op.args])]
-        if op.syntax and op.fn is not primitives.call_ex:
-            hooked = op.fn in self.plan.hooked_syntax
-            return [_with(op, dispatch if hooked else operate, [ctx, op.callee, *op.args])]
-        return self._call(op, ctx)
+        if not op.syntax or op.fn is primitives.call_ex:
+            return self._call(op, here)
+        if op.fn in primitives.MULTIPLE_RESULTS:
+            return self._unpack(op)
+        return self._operate(op) if op.fn is not builtins.iter or self.static else self._loop(op)
 
-    def _call(self, op: Op, ctx: Value) -> Iterable[Op]:
+    def _loop(self, op: Op) -> Iterator[Op]:
+        """A loop takes an item in one instruction: of an iterator that steps under the context."""
+        iterator = Value("iterator")
+        yield from self._operate(Op(op.callee, op.args, [iterator], pos=op.pos, syntax=True))
+        yield Op(Const(stepping), [*op.args, iterator, self.ctx], op.results, pos=op.pos)
+
+    def _operate(self, op: Op) -> Iterable[Op]:
+        if op.fn in self.plan.direct:
+            return [_with(op, Const(self.plan.direct[op.fn]), [self.ctx, *op.args])]
+        if op.fn in self.plan.hooked_syntax:
+            return self._hooks(op, op.callee, op.args)
+        if self.static and op.fn not in self.plan.ruled:
+            return [op if type(op.fn) is FunctionType else _with(op, op.callee, op.args)]
+        target = Value("selected")
+        call = _with(op, target, op.args)
+        call.bare = bool(op.args)
+        return [Op(Const(select), [op.callee, *op.args, self.ctx], [target], pos=op.pos), call]
+
+    def _call(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
+        callee = _callee(op)
+        if self._hooked(callee):
+            splats = op.fn is primitives.call_ex
+            return self._call_ex_hooked(op) if splats else self._hooks(op, callee, op.args)
+        target = Value("resolved")
+        resolved = Op(Const(resolve), [self.ctx, callee], [target], pos=op.pos)
+        if self.static and not self.plan.rules_on_calls:
+            resolved = Op(Const(ITSELF), [Const(None), callee], [target], pos=op.pos)
         if op.fn is primitives.call_ex:
-            return self._call_ex(op, ctx)
-        if self._hooked(op.callee):
-            return [_with(op, dispatch, [ctx, op.callee, *op.args])]
-        target = Value("resolved")
-        call = Op(target, op.args, op.results, op.kwnames, op.pos)
-        return [Op(Const(resolve), [ctx, op.callee], [target], pos=op.pos), call]
+            items, through = self._splatted(op)
+            args = [target, items, *op.args[2:]]
+            call = Op(op.callee, args, op.results, op.kwnames, op.pos, syntax=True)
+        else:
+            through = []
+            call = _with(op, target, op.args)
+            call.bare = op.bare
+        made = here.get(callee) if self.framed else None  # type: ignore[arg-type]
+        if made is None:
+            return [resolved, *through, call]
+        self._early.setdefault(made, []).append(resolved)  # where its place on the stack is
+        return [*through, call]
 
-    def _call_ex(self, op: Op, ctx: Value) -> Iterable[Op]:
-        """f(*args, **kwargs): only the callee changes."""
-        target = Value("resolved")
-        mapped = hooking if self._hooked(op.args[0]) else resolve
-        call = Op(op.callee, [target, *op.args[1:]], op.results, op.kwnames, op.pos, syntax=True)
-        return [Op(Const(mapped), [ctx, op.args[0]], [target], pos=op.pos), call]
+    def _splatted(self, op: Op) -> tuple[Operand, list[Op]]:
+        """What f(*items) is called with, and what makes that."""
+        callee, items, *_ = op.args
+        made = self._definition(items)
+        if self.static or (made is not None and made.fn in TUPLES):
+            return items, []
+        through = Value("through")
+        return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
 
     def _hooked(self, callee: Operand) -> bool:
         if isinstance(callee, Const) and is_stub(callee.value):
             return False  # the engine's own, of a context further in
+        operation = self._operation(callee)
+        if operation is not None:
+            return operation in self.plan.hooked_syntax
         made = self._definition(callee)
         if made is not None and made.fn is primitives.make_function and isinstance(made.args[1], Const):
             return self.plan.hooked and made.args[1].value.co_name not in COMPREHENSIONS
         return self.plan.hooked
 
-    def _unpack(self, op: Op, ctx: Value) -> Iterable[Op]:
+    def _hooks(self, op: Op, callee: Operand, operands: list[Operand]) -> Iterator[Op]:
+        plain = len(operands) - len(op.kwnames)
+        args, kwargs = Value("args"), Value("kwargs")
+        yield Op(Const(primitives.build_tuple), operands[:plain], [args], pos=op.pos, syntax=True)
+        pairs = [o for name, value in zip(op.kwnames, operands[plain:]) for o in (Const(name), value)]
+        yield Op(Const(primitives.build_map), pairs, [kwargs], pos=op.pos, syntax=True)
+        yield from self._around(op, callee, args, kwargs if op.kwnames else None, kwargs)
+
+    def _call_ex_hooked(self, op: Op) -> Iterator[Op]:
+        callee, items, *rest = op.args
+        made = self._definition(items)
+        args: Operand = items
+        if made is None or made.fn not in TUPLES:
+            checked, filled, args = Value(), Value(), Value("args")
+            yield Op(Const(splatted), [items, callee, self.ctx], [checked], pos=op.pos)
+            yield Op(Const(primitives.build_list), [], [filled], pos=op.pos, syntax=True)
+            yield Op(Const(primitives.list_extend), [filled, checked], [Value()], pos=op.pos, syntax=True)
+            yield Op(Const(primitives.list_to_tuple), [filled], [args], pos=op.pos, syntax=True)
+        kwargs: Operand = rest[0] if rest else Value("kwargs")
+        if isinstance(kwargs, Value) and not rest:
+            yield Op(Const(primitives.build_map), [], [kwargs], pos=op.pos, syntax=True)
+        yield from self._around(op, callee, args, kwargs if rest else None, kwargs)
+
+    def _around(
+        self, op: Op, callee: Operand, args: Operand, given: Operand | None, kwargs: Operand
+    ) -> Iterator[Op]:
+        """The call between its hooks; `given`: the keywords, if there are any."""
+        target, out = Value("target"), Value("out")
+        items = Value("items") if op.fn in primitives.MULTIPLE_RESULTS else None
+        results = [items] if items is not None else op.results
+        call = [target, args] if given is None else [target, args, given]
+        pos = op.pos
+        yield Op(Const(prehooked), [callee, args, kwargs, self.ctx], [target], pos=pos)
+        yield Op(Const(primitives.call_ex), [*call], [out], pos=pos, syntax=True)
+        yield Op(Const(posthooked), [callee, args, kwargs, out, self.ctx], results, pos=pos)
+        if items is not None:
+            yield _unpacked(op, items)
+
+    def _unpack(self, op: Op) -> Iterable[Op]:
         """The engine returns one value, a tuple: unpack that."""
+        if op.fn in self.plan.hooked_syntax:
+            return self._hooks(op, op.callee, op.args)
+        if self.static and op.fn not in self.plan.ruled:
+            return [op]
         items = Value("items")
-        run = dispatch if op.fn in self.plan.hooked_syntax else operate
-        yield Op(Const(run), [ctx, op.callee, *op.args], [items], pos=op.pos)
-        count = Const(len(op.results))
-        yield Op(Const(primitives.unpack), [items, count], op.results, pos=op.pos, syntax=True)
+        one = Op(op.callee, op.args, [items], pos=op.pos, syntax=True)
+        return [*self._operate(one), _unpacked(op, items)]
+
+
+ITSELF = {}.get  # type: ignore[var-annotated]
+"""`ITSELF(None, f)` is f: no frame, and nothing of `f` is looked at."""
+
+TUPLES = (primitives.build_tuple, primitives.list_to_tuple)
+"""What makes f(*items) no call of `__iter__`."""
+
+NO_BUILTIN = Const(frames.load_builtin)
+"""No name means it: so what is called is called."""
+
+NAMESPACED = frozenset({
+    primitives.load_global, primitives.store_global, primitives.delete_global, primitives.import_name,
+})  # fmt: skip
+"""What has the namespace for its first operand."""
 
 
 def _callee(op: Op) -> Operand:
     return op.args[0] if op.fn is primitives.call_ex else op.callee
 
 
-def _with(op: Op, stub: Any, args: list[Operand]) -> Op:
-    return Op(Const(stub), args, op.results, op.kwnames, op.pos)
+def _with(op: Op, callee: Operand, args: list[Operand]) -> Op:
+    return Op(callee, args, op.results, op.kwnames, op.pos)
+
+
+def _unpacked(op: Op, items: Value) -> Op:
+    count = Const(len(op.results))
+    return Op(Const(primitives.unpack), [items, count], op.results, pos=op.pos, syntax=True)
+
+
+def _exact_condition(block: Block, before: dict[Value, Op], changed: set[Op]) -> None:
+    """A rule may have returned anything where the branch wants a bool."""
+    end = block.terminator
+    if isinstance(end, Branch) and isinstance(end.cond, Value) and before.get(end.cond) in changed:
+        exact = Value("cond")
+        pos = before[end.cond].pos
+        block.ops.append(Op(Const(builtins.bool), [end.cond], [exact], pos=pos, syntax=True))
+        block.terminator = Branch(exact, end.then, end.orelse, end.pos)

@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any, NamedTuple
 
+from ctxdispatch.ir.frames import Frame, Handler
+
 
 class Position(NamedTuple):
     """Where in the user's source something stands. Columns are byte offsets as in `co_positions`."""
@@ -51,6 +53,16 @@ class Value:
         return f"%{self.name or hex(id(self))[-5:]}"
 
 
+class Reread(Value):
+    """A value of the frame form that is read again from `cell` wherever it is used: it is on no stack."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: Value, name: str = "") -> None:
+        super().__init__(name)
+        self.cell = cell
+
+
 def hashable(value: Any) -> bool:
     """Callees are looked up in tables, and may be anything."""
     try:
@@ -62,16 +74,23 @@ def hashable(value: Any) -> bool:
 
 class Const:
     """An operand known when the graph is built: any Python object, by reference. `type` is what passes know
-    of it, as of a `Value`."""
+    of it, as of a `Value`; `pos` is where the source has it (in frame form)."""
 
-    __slots__ = ("type", "value")
+    __slots__ = ("pos", "type", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Any, pos: Position | None = None) -> None:
         self.value = value
+        self.pos = pos
         self.type: Any = None
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+class MethodName(Const):
+    """The name of an attribute that is loaded to be called."""
+
+    __slots__ = ()
 
 
 Operand = Value | Const
@@ -102,10 +121,11 @@ class Op:
     `syntax` marks a call that the source spells without parentheses (`a + b`, `a.b`, a display, ...): `emit`
     turns it back into its own instruction. `reassoc`, which transforms set for what they add: the result may
     be computed in another way, within rounding, and the sign of a zero is nobody's (LLVM's fast-math flags
-    reassoc and nsz).
+    reassoc and nsz). `bare`: the instruction has its first argument where others have NULL (decorators);
+    `moves`: where the source copies and swaps operands for it (both in frame form).
     """
 
-    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax", "reassoc")
+    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves")
 
     def __init__(
         self,
@@ -124,6 +144,8 @@ class Op:
         self.pos = pos
         self.syntax = syntax
         self.reassoc = reassoc
+        self.bare = False
+        self.moves: Position | None = None
 
     @property
     def result(self) -> Value:
@@ -155,12 +177,15 @@ class Edge:
 
 
 class Jump:
-    """To one block."""
+    """To one block. `quiet`: the interpreter handles no signal there; `spelled`: the source's code has an
+    instruction for it, which a tracer sees."""
 
-    __slots__ = ("edge", "pos")
+    __slots__ = ("edge", "pos", "quiet", "spelled")
 
-    def __init__(self, edge: Edge, pos: Position | None = None) -> None:
-        self.edge, self.pos = edge, pos
+    def __init__(
+        self, edge: Edge, pos: Position | None = None, quiet: bool = False, spelled: bool = False
+    ) -> None:
+        self.edge, self.pos, self.quiet, self.spelled = edge, pos, quiet, spelled
 
     def operands(self) -> tuple[Operand, ...]:
         return ()
@@ -232,25 +257,74 @@ class Raise:
         return ()
 
 
-Terminator = Jump | Branch | Iterate | Return | Raise
+class Reraise:
+    """Raise `exc`, which was caught, again; as if where `lasti` (None: here) says. `kept` lies below it on
+    the stack."""
+
+    __slots__ = ("exc", "lasti", "kept", "pos")
+
+    def __init__(
+        self,
+        exc: Operand,
+        lasti: Operand | None = None,
+        kept: tuple[Operand, ...] = (),
+        pos: Position | None = None,
+    ) -> None:
+        self.exc, self.lasti, self.kept, self.pos = exc, lasti, kept, pos
+
+    def operands(self) -> tuple[Operand, ...]:
+        return (*self.kept, self.exc)
+
+    def edges(self) -> tuple[Edge, ...]:
+        return ()
+
+
+class Delegate:
+    """Send `value` to `receiver`: to `yielded`, or, when it has returned, to `done`; the target gets what it
+    yielded or returned as its last parameter."""
+
+    __slots__ = ("receiver", "value", "yielded", "done", "pos")
+
+    def __init__(
+        self, receiver: Operand, value: Operand, yielded: Edge, done: Edge, pos: Position | None = None
+    ) -> None:
+        self.receiver, self.value, self.yielded, self.done, self.pos = receiver, value, yielded, done, pos
+
+    def operands(self) -> tuple[Operand, ...]:
+        return (self.receiver, self.value)
+
+    def edges(self) -> tuple[Edge, ...]:
+        return (self.yielded, self.done)
+
+
+Terminator = Jump | Branch | Iterate | Return | Raise | Reraise | Delegate
 
 
 class Block:
     """Straight-line code with parameters, which ends in a terminator."""
 
-    __slots__ = ("name", "params", "ops", "terminator")
+    __slots__ = ("name", "params", "ops", "terminator", "handler")
 
     def __init__(self, name: str = "") -> None:
         self.name = name
         self.params: list[Value] = []
         self.ops: list[Op] = []
         self.terminator: Terminator | None = None
+        self.handler: Handler | None = None
 
     def edges(self) -> tuple[Edge, ...]:
+        """Those of the terminator."""
         return self.terminator.edges() if self.terminator is not None else ()
 
     def successors(self) -> list[Block]:
-        return [e.target for e in self.edges()]
+        """Where control may go, exceptions included."""
+        found = [e.target for e in self.edges()]
+        return found if self.handler is None else [*found, self.handler.edge.target]
+
+    def implicit(self, edge: Edge) -> int:
+        """How many parameters of its target one of the edges does not give: the terminator does."""
+        end = self.terminator
+        return int(isinstance(end, Delegate) or (isinstance(end, Iterate) and edge is end.body))
 
     def __repr__(self) -> str:
         return self.name or f"b@{id(self) & 0xFFFF:x}"
@@ -294,12 +368,12 @@ class Graph:
 
     `namespace` is the `__globals__` that the function's global names mean; `code` the code object it was
     lifted from, or None for a generated one. With a `pool`, constants that may lead anywhere are read from
-    that (`bytecode.pool`), by way of the cell `pool_cell`.
+    that (`bytecode.pool`), by way of the cell `pool_cell`. `frame` is there in frame form (`ir.frames`) only.
     """
 
     __slots__ = (
         "name", "blocks", "cells", "cellnames", "signature", "namespace", "code", "filename", "line",
-        "pool", "pool_cell", "trap",
+        "pool", "pool_cell", "trap", "frame",
     )  # fmt: skip
 
     def __init__(
@@ -324,6 +398,7 @@ class Graph:
         self.pool: Any = None
         self.pool_cell: Value | None = None
         self.trap: Trap | None = None
+        self.frame: Frame | None = None
         entry = Block("b0")
         entry.params = [Value(n) for n in signature.names]
         self.blocks: list[Block] = [entry]

@@ -7,9 +7,10 @@ reference interpreter, and a context that intercepts one, just calls it.
 from __future__ import annotations
 
 import builtins
+import itertools
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ctxdispatch.ir.graph import UNDEF
@@ -88,13 +89,17 @@ def make_function(
     kwdefaults: dict[str, Any] | None = None,
     annotations: tuple[Any, ...] | None = None,
     closure: tuple[types.CellType, ...] | None = None,
+    annotate: Callable[[int], dict[str, Any]] | None = None,
 ) -> types.FunctionType:
-    """A function object. `annotations` is the flat (name, value, ...) tuple of the instruction."""
+    """A function object. `annotations` is the flat (name, value, ...) tuple of the instruction, `annotate`
+    what makes them when they are asked for."""
     function = types.FunctionType(code, namespace, code.co_name, defaults, closure)
     function.__qualname__ = code.co_qualname
     function.__kwdefaults__ = kwdefaults
     if annotations:
         function.__annotations__ = dict(zip(annotations[::2], annotations[1::2], strict=True))
+    if annotate is not None:
+        function.__annotate__ = annotate  # type: ignore[attr-defined]
     return function
 
 
@@ -154,12 +159,9 @@ def map_add(target: dict[Any, Any], key: Any, value: Any) -> None:
 
 
 def list_extend(target: list[Any], items: Iterable[Any]) -> None:
-    try:
-        target.extend(items)
-    except TypeError:
-        if hasattr(type(items), "__iter__") or hasattr(type(items), "__getitem__"):
-            raise
-        raise TypeError(f"Value after * must be an iterable, not {type(items).__name__}") from None
+    if not _goes_through(items):
+        raise TypeError(f"Value after * must be an iterable, not {type(items).__name__}")
+    target.extend(items)
 
 
 def set_update(target: set[Any], items: Iterable[Any]) -> None:
@@ -176,18 +178,28 @@ def dict_update(target: dict[Any, Any], other: Any) -> None:
 def dict_merge(target: dict[str, Any], other: Any, function: Any = None) -> None:
     """f(**other): a key that is there already is an error that names `function`."""
     if not hasattr(other, "keys"):
-        raise TypeError(f"{_name(function)} argument after ** must be a mapping, not {type(other).__name__}")
-    for key in other.keys():  # noqa: SIM118 (`other` may be no dict, and iterate over anything)
+        kind = type(other).__name__
+        raise TypeError(f"{name_of_callee(function)} argument after ** must be a mapping, not {kind}")
+    for key in _keys(other):
         if key in target:
-            raise TypeError(f"{_name(function)} got multiple values for keyword argument {key!r}")
+            raise TypeError(f"{name_of_callee(function)} got multiple values for keyword argument {key!r}")
         target[key] = other[key]
+
+
+def _keys(mapping: Any) -> list[Any]:
+    keys = mapping.keys()
+    if not _goes_through(keys):
+        text = f"{type(mapping).__name__}.keys() returned a non-iterable (type {type(keys).__name__})"
+        raise TypeError(text)
+    return list(keys)
 
 
 def list_to_tuple(items: list[Any]) -> tuple[Any, ...]:
     return tuple(items)
 
 
-def _name(function: Any) -> str:
+def name_of_callee(function: Any) -> str:
+    """What the interpreter's messages about a call call it."""
     module = getattr(function, "__module__", None)
     name = getattr(function, "__qualname__", repr(function)) + "()"
     return name if module in (None, "builtins") else f"{module}.{name}"
@@ -196,17 +208,25 @@ def _name(function: Any) -> str:
 # -- unpacking -----------------------------------------------------------------------------------------------
 
 
+def _is_counted() -> bool:
+    try:
+        [_] = (1, 2)  # type: ignore[misc]
+    except ValueError as e:
+        return "got" in str(e)
+    return False
+
+
+COUNTED = _is_counted()
+"""Whether the interpreter says of how many values there are too many."""
+
+
 def unpack(sequence: Iterable[Any], n: int) -> tuple[Any, ...]:
     """a, b, c = sequence: an op with n results."""
-    try:
-        iterator = iter(sequence)
-    except TypeError:
-        raise TypeError(f"cannot unpack non-iterable {type(sequence).__name__} object") from None
-    items: list[Any] = []
-    for item in iterator:
-        if len(items) == n:
-            raise ValueError(f"too many values to unpack (expected {n})")
-        items.append(item)
+    items = _take(_unpacked(sequence), n + 1)
+    if len(items) > n:
+        counted = COUNTED and type(sequence) in (list, tuple, dict)
+        got = f", got {len(sequence)}" if counted else ""  # type: ignore[arg-type]
+        raise ValueError(f"too many values to unpack (expected {n}{got})")
     if len(items) < n:
         raise ValueError(f"not enough values to unpack (expected {n}, got {len(items)})")
     return tuple(items)
@@ -214,18 +234,85 @@ def unpack(sequence: Iterable[Any], n: int) -> tuple[Any, ...]:
 
 def unpack_ex(sequence: Iterable[Any], before: int, after: int) -> tuple[Any, ...]:
     """a, *b, c = sequence: an op with before + 1 + after results."""
-    try:
-        items = list(sequence)
-    except TypeError:
-        if hasattr(type(sequence), "__iter__") or hasattr(type(sequence), "__getitem__"):
-            raise
-        raise TypeError(f"cannot unpack non-iterable {type(sequence).__name__} object") from None
-    if len(items) < before + after:
-        raise ValueError(
-            f"not enough values to unpack (expected at least {before + after}, got {len(items)})"
-        )
-    split = len(items) - after
-    return (*items[:before], items[before:split], *items[split:])
+    iterator = _unpacked(sequence)
+    first = _take(iterator, before)
+    rest = list(iterator) if len(first) == before else []
+    if len(first) + len(rest) < before + after:
+        got = len(first) + len(rest)
+        raise ValueError(f"not enough values to unpack (expected at least {before + after}, got {got})")
+    middle = len(rest) - after
+    return (*first, rest[:middle], *rest[middle:])
+
+
+def _unpacked(sequence: Any) -> Iterator[Any]:
+    if not _goes_through(sequence):
+        raise TypeError(f"cannot unpack non-iterable {type(sequence).__name__} object")
+    return iter(sequence)
+
+
+def _take(iterator: Iterator[Any], n: int) -> list[Any]:
+    """The next n items, or all there are, with no other question asked of the iterator."""
+    return list(itertools.islice(map(next, itertools.repeat(iterator)), n))
+
+
+def _goes_through(value: Any) -> bool:
+    return hasattr(type(value), "__iter__") or hasattr(type(value), "__getitem__")
+
+
+# -- with ----------------------------------------------------------------------------------------------------
+
+
+def enter(manager: Any) -> tuple[Any, Any]:
+    """`with manager`: an op with two results, the bound exit and what entering returned."""
+    begin, end = with_methods(manager)
+    return end, begin()
+
+
+def enter_async(manager: Any) -> tuple[Any, Any]:
+    """`async with manager`: the bound exit, and the awaitable that entering returned."""
+    begin, end = async_with_methods(manager)
+    return end, begin()
+
+
+def with_methods(manager: Any) -> tuple[Any, Any]:
+    """Both are bound before the first is called."""
+    return special_method(manager, "__enter__"), special_method(manager, "__exit__")
+
+
+def async_with_methods(manager: Any) -> tuple[Any, Any]:
+    return special_method(manager, "__aenter__"), special_method(manager, "__aexit__")
+
+
+def special_method(manager: Any, name: str) -> Any:
+    """The method `name` of the class of `manager`, bound to it; without one, the statement's error."""
+    cls = type(manager)
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            method = base.__dict__[name]
+            bind = getattr(type(method), "__get__", None)
+            return method if bind is None else bind(method, manager, cls)
+    return _refuse_async(manager).send(None) if name.startswith("__a") else _refuse(manager)
+
+
+def _refuse(manager: Any) -> None:
+    """Nothing of the manager's is run: one of the two methods is missing."""
+    with manager:
+        pass
+
+
+async def _refuse_async(manager: Any) -> None:
+    async with manager:
+        pass
+
+
+def exit_arguments(exc: BaseException) -> tuple[Any, ...]:
+    """What `__exit__` is called with, whatever the class of the exception says of its attributes."""
+    return type(exc), exc, BaseException.__dict__["__traceback__"].__get__(exc)
+
+
+def super_object(f: Any, cls: type, instance: Any, two: bool) -> Any:
+    """super(), or super(cls, instance) if `two`; `f` is what `super` means there, which may be anything."""
+    return f(cls, instance) if two or f is super else f()
 
 
 # -- imports -------------------------------------------------------------------------------------------------
@@ -248,9 +335,12 @@ def import_from(module: Any, name: str) -> Any:
     if found is not None:
         return found
     path = getattr(module, "__file__", None)
-    text = f"cannot import name {name!r} from {package!r} ({path or 'unknown location'})"
+    where, why = repr(package), ""
+    if getattr(getattr(module, "__spec__", None), "_initializing", False):
+        where, why = f"partially initialized module {where}", " (most likely due to a circular import)"
+    text = f"cannot import name {name!r} from {where}{why} ({path or 'unknown location'})"
     raise ImportError(text, name=package, path=path)
 
 
-MULTIPLE_RESULTS = frozenset({unpack, unpack_ex})
+MULTIPLE_RESULTS = frozenset({unpack, unpack_ex, enter, enter_async})
 """Primitives whose op has one result per item of what they return."""

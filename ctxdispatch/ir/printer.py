@@ -19,6 +19,7 @@ from ctxdispatch.ir.graph import (
     Block,
     Branch,
     Const,
+    Delegate,
     Edge,
     Graph,
     Iterate,
@@ -27,6 +28,7 @@ from ctxdispatch.ir.graph import (
     Operand,
     Position,
     Raise,
+    Reraise,
     Return,
     Signature,
     Terminator,
@@ -61,6 +63,7 @@ class Printer:
         head = f"{self.block_name(block)}({params}):"
         body = [self.op(op) for op in block.ops]
         body.append(self.terminator(block.terminator) if block.terminator else "<no terminator>")
+        head += f" on error {self.edge(block.handler.edge)}" if block.handler else ""
         line = f"{head} {'; '.join(body)}"
         if self._lines or len(line) > self._width:
             return "\n    ".join([head, *(self._commented(body, block) if self._lines else body)])
@@ -133,6 +136,10 @@ _TERMINATORS: dict[type, Callable[[Printer, Any], str]] = {
     Iterate: lambda p, t: f"iterate {p.operand(t.iterator)} {p.edge(t.body)} {p.edge(t.exit)}",
     Return: lambda p, t: f"return {p.operand(t.value)}",
     Raise: _raise,
+    Reraise: lambda p, t: f"reraise {p.operand(t.exc)}" + (f" at {p.operand(t.lasti)}" if t.lasti else ""),
+    Delegate: lambda p, t: (
+        f"delegate {p.operand(t.receiver)} {p.operand(t.value)} {p.edge(t.yielded)} {p.edge(t.done)}"
+    ),
 }
 
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
+from ctxdispatch.ir.frames import Frame, Handler, Instruction
 from ctxdispatch.ir.graph import (
     Block,
     Branch,
+    Const,
+    Delegate,
     Edge,
     Graph,
     Iterate,
@@ -21,6 +24,8 @@ from ctxdispatch.ir.graph import (
     Op,
     Operand,
     Raise,
+    Reraise,
+    Reread,
     Return,
     Terminator,
     Trap,
@@ -73,10 +78,20 @@ def clone(graph: Graph) -> Graph:
         cells[old] = new
         if old is graph.pool_cell:
             twin.pool, twin.pool_cell = graph.pool, new
+    twin.frame = _cloned_frame(graph.frame, cells)
     copy = copy_blocks(graph, cells)
     twin.blocks = copy.blocks
     if graph.trap is not None:
         twin.trap = Trap(tuple(copy.block_of[b] for b in graph.trap.blocks), copy.block_of[graph.trap.target])
+    return twin
+
+
+def _cloned_frame(frame: Frame | None, values: dict[Value, Operand]) -> Frame | None:
+    if frame is None:
+        return None
+    cells = {name: _copy_value(cell, values) for name, cell in frame.cells.items()}
+    twin = Frame(frame.code, cells)
+    twin.prologue = list(frame.prologue)
     return twin
 
 
@@ -106,6 +121,8 @@ def copy_blocks(source: Graph | Iterable[Block], values: Mapping[Value, Operand]
         new.ops = [_copy_op(op, copy) for op in old.ops]
         if old.terminator is not None:
             new.terminator = map_terminator(old.terminator, copy.operand, copy.edge)
+        if old.handler is not None:
+            new.handler = Handler(copy.edge(old.handler.edge), old.handler.lasti)
     return copy
 
 
@@ -121,7 +138,10 @@ def _declare(block: Block, copy: Copy) -> None:
 
 
 def _copy_value(value: Value, values: dict[Value, Operand]) -> Value:
-    new = Value(value.name, value.type)
+    if isinstance(value, Reread):
+        new: Value = Reread(values.get(value.cell, value.cell), value.name)  # type: ignore[arg-type]
+    else:
+        new = Value(value.name, value.type)
     values[value] = new
     return new
 
@@ -130,7 +150,18 @@ def _copy_op(op: Op, copy: Copy) -> Op:
     values = copy.values
     args = [values.get(a, a) if isinstance(a, Value) else a for a in op.args]
     results = [values[r] for r in op.results]
-    return Op(copy.operand(op.callee), args, results, op.kwnames, op.pos, op.syntax, op.reassoc)  # type: ignore[arg-type]
+    made = Op(_copied_callee(op.callee, values), args, results, op.kwnames, op.pos, op.syntax, op.reassoc)  # type: ignore[arg-type]
+    made.bare, made.moves = op.bare, op.moves
+    return made
+
+
+def _copied_callee(callee: Operand, values: dict[Value, Operand]) -> Operand:
+    """An instruction may name a cell."""
+    if isinstance(callee, Value):
+        return values.get(callee, callee)
+    if type(callee.value) is Instruction and isinstance(callee.value.arg, Value):
+        return Const(Instruction(callee.value.name, values.get(callee.value.arg)))
+    return callee
 
 
 def map_terminator(
@@ -139,7 +170,7 @@ def map_terminator(
     """A new terminator of the same kind, its operands and edges mapped."""
     match terminator:
         case Jump():
-            return Jump(edge(terminator.edge), terminator.pos)
+            return Jump(edge(terminator.edge), terminator.pos, terminator.quiet, terminator.spelled)
         case Branch():
             return Branch(
                 operand(terminator.cond), edge(terminator.then), edge(terminator.orelse), terminator.pos
@@ -153,6 +184,15 @@ def map_terminator(
         case Raise():
             exc, cause = (None if v is None else operand(v) for v in (terminator.exc, terminator.cause))
             return Raise(exc, cause, terminator.pos)
+        case Reraise():
+            lasti = None if terminator.lasti is None else operand(terminator.lasti)
+            kept = tuple(map(operand, terminator.kept))
+            return Reraise(operand(terminator.exc), lasti, kept, terminator.pos)
+        case Delegate():
+            return Delegate(
+                operand(terminator.receiver), operand(terminator.value),
+                edge(terminator.yielded), edge(terminator.done), terminator.pos,
+            )  # fmt: skip
 
 
 # -- replacing -------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ well formed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
 from ctxdispatch.ir.analysis import DominatorTree, dominators
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Op, Operand, Terminator, Value
+from ctxdispatch.ir.frames import Instruction
+from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Op, Operand, Terminator, Value
 from ctxdispatch.ir.primitives import MULTIPLE_RESULTS
 from ctxdispatch.ir.printer import Printer
 
@@ -76,12 +77,12 @@ class _Verifier:
 
     def edges(self, block: Block) -> None:
         terminator = block.terminator
-        for edge in block.edges():
+        for edge, implicit in _edges(block):
             if edge.target not in self.blocks:
                 self.fail(f"an edge leads to {edge.target!r}, which is not in the graph", block, terminator)
             if edge.target is self.graph.entry:
                 self.fail("an edge leads to the entry", block, terminator)
-            wanted = len(edge.target.params) - _implicit(terminator, edge)
+            wanted = len(edge.target.params) - implicit
             if len(edge.args) != wanted:
                 self.fail(f"{len(edge.args)} arguments on an edge that takes {wanted}", block, terminator)
         cond = terminator.cond if isinstance(terminator, Branch) else None
@@ -92,13 +93,14 @@ class _Verifier:
         for op in block.ops:
             if len(op.kwnames) > len(op.args):
                 self.fail("more keywords than arguments", block, op)
-            if len(op.results) > 1 and op.syntax and not any(op.fn is f for f in MULTIPLE_RESULTS):
+            if len(op.results) > 1 and op.syntax and not _several(op):
                 self.fail("several results of a call that returns one", block, op)
 
     # -- definitions and uses ----------------------------------------------------------------------
 
     def definitions(self) -> None:
-        for cell in self.graph.cells:
+        frame = self.graph.frame
+        for cell in (*self.graph.cells, *(frame.cells.values() if frame else ())):
             self.define(cell, self.graph.entry, -1)
         for block in self.graph.blocks:
             for param in block.params:
@@ -121,6 +123,17 @@ class _Verifier:
         self.check(terminator.operands(), block, end, tree, terminator)
         for edge in terminator.edges():
             self.check(edge.args, block, end, tree, terminator)
+        if block.handler is not None:
+            self.check(block.handler.edge.args, block, 0, tree, terminator)
+        if self.graph.frame is not None:
+            self.stays(block)
+
+    def stays(self, block: Block) -> None:
+        """In frame form a block hands on its stack: the values that it uses are its own."""
+        passed = (argument for edge in block.edges() for argument in edge.args)
+        for operand in (*passed, *(v for op in block.ops for v in op.operands())):
+            if isinstance(operand, Value) and self.defined[operand][0] not in (block, self.graph.entry):
+                self.fail(f"{self.name(operand)} is a value of another block", block)
 
     def check(
         self,
@@ -140,9 +153,16 @@ class _Verifier:
                 self.fail(f"{operand!r} is no operand", block, user)
 
 
-def _implicit(terminator: Terminator | None, edge: Edge) -> int:
-    """The parameters that the terminator itself supplies: the item of an iteration."""
-    return int(isinstance(terminator, Iterate) and edge is terminator.body)
+def _several(op: Op) -> bool:
+    return isinstance(op.fn, Instruction) or any(op.fn is f for f in MULTIPLE_RESULTS)
+
+
+def _edges(block: Block) -> Iterator[tuple[Edge, int]]:
+    """With the number of parameters that are given without being arguments."""
+    for edge in block.edges():
+        yield edge, block.implicit(edge)
+    if block.handler is not None:
+        yield block.handler.edge, block.handler.implicit
 
 
 def _reaches(definition: tuple[Block, int], block: Block, index: int, tree: DominatorTree[Block]) -> bool:

@@ -88,7 +88,7 @@ def test_a_condition_that_is_a_bool_is_not_converted():
         return 1 if x is None or x in xs else 2
 
     assert text_of(f).count("bool(") == 0
-    assert text_of(power).count("bool(") == 2  # the compiler tests at both ends of the loop
+    assert text_of(power).count("bool(") in (1, 2)  # some compilers test at both ends of the loop
 
 
 def test_display_of_constants():

@@ -1,6 +1,7 @@
 """The engine end to end: hooks, what recursion reaches, fallback, native code where nothing is to do."""
 
 import collections
+import contextlib
 import functools
 import itertools
 import math
@@ -11,7 +12,7 @@ import warnings
 import numpy as np
 import pytest
 
-from ctxdispatch.dispatch import Context, NativeCallWarning, UnsupportedSyntax, fallback, overdub, recurse
+from ctxdispatch.dispatch import Context, fallback, overdub, recurse
 from ctxdispatch.dispatch import cache as code_cache
 
 
@@ -481,20 +482,24 @@ def test_a_context_with_nothing_to_do_runs_the_function_itself():
     assert Cosine().program(arithmetic, (), {}) is not arithmetic
 
 
-def test_what_cannot_be_rewritten_is_an_error_outermost_and_native_with_one_warning_below():
+def test_generators_handlers_and_with_run_under_the_context():
     def generator(x):
-        yield math.sin(x)
+        try:
+            yield math.sin(x)
+            raise ValueError
+        except ValueError:
+            yield math.sin(x) + 1.0
+        finally:
+            with contextlib.suppress(KeyError):
+                raise KeyError
 
     def f(x):
         return list(generator(x))
 
-    with pytest.raises(UnsupportedSyntax):
-        overdub(Cosine(), generator, 0.0)
-    with pytest.warns(NativeCallWarning, match="generator"):
-        assert overdub(Cosine(), f, 0.0) == [0.0]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert overdub(Cosine(), f, 0.0) == [0.0]
+        assert overdub(Cosine(), f, 0.0) == [1.0, 2.0]
+        assert list(overdub(Cosine(), generator, 0.0)) == [1.0, 2.0]
 
 
 def test_fallback_is_the_context_s():

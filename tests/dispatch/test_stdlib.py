@@ -16,12 +16,11 @@ import re
 import shlex
 import statistics
 import textwrap
-import warnings
 
 import numpy as np
 import pytest
 
-from ctxdispatch.dispatch import Context, NativeCallWarning, overdub
+from ctxdispatch.dispatch import Context, overdub
 from ctxdispatch.dispatch.plan import KINDS
 
 
@@ -107,19 +106,3 @@ def test_results_are_those_of_the_plain_run(name):
     assert repr(overdub(ctx, program)) == expected
     assert ctx.calls["pre"] >= ctx.calls["post"] > 0
     assert repr(overdub(Resolved(), program)) == expected
-
-
-def test_an_unrewritable_callee_is_named_once_per_function():
-    def callee():
-        try:
-            return len("a")
-        finally:
-            len("b")
-
-    def f():
-        return callee() + callee()
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert overdub(Resolved(), f) == 2
-    assert [w.category for w in caught] == [NativeCallWarning] and "callee" in str(caught[0].message)

@@ -173,7 +173,7 @@ class Parts(NamedTuple):
 def parts_of(making: Op) -> Parts:
     namespace, code, *rest = making.args
     rest += [Const(None)] * (4 - len(rest))
-    return Parts(namespace.value, code.value, *rest)  # type: ignore[union-attr]
+    return Parts(namespace.value, code.value, *rest[:4])  # type: ignore[union-attr]
 
 
 def is_none(operand: Operand) -> bool:

@@ -94,6 +94,7 @@ def no_more(given: Any) -> None:
         raise TypeError("a pullback takes one argument: the cotangent of the result")
 
 
+@natively
 def check_cotangent(g: Any, signature: Any) -> Any:
     """`g` as the cotangent of a result of that signature; an error where it does not fit."""
     if isinstance(signature, ArrayLike):

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.protocols import HANDLERS as PROTOCOLS
+from ctxdispatch.dispatch.protocols import OPERATIONS as PROTOCOLS
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, special
 from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
@@ -76,7 +76,7 @@ class Calls(Opaque):
             x = self.lifted(args[1])
             if isinstance(x, Array):
                 return sparse_product(self, args[0], x, f(args[0], x.sample))
-        if protocol is not None and any(_has_python_methods(a) for a in args[:2]):
+        if protocol is not None and any(_has_python_methods(a) for a in args[:2]) and not _keeps(f, args):
             return protocol(ENGINE, self, f)(*args, **kwargs)
         out = self.primitive(f, args, kwargs)
         return self.of_types(out, args) if self.loose and isinstance(out, Scalar) else out
@@ -304,6 +304,12 @@ def _is_sparse_product(f: Any, args: list[Any]) -> bool:
     if not type(owner).__module__.startswith("scipy.sparse"):
         return False
     return f is operator.matmul or (f is operator.mul and not hasattr(owner, "_is_array"))
+
+
+def _keeps(f: Any, args: list[Any]) -> bool:
+    """Whether reading the attribute stores it: the journal would not see that."""
+    descriptor = lookup(type(args[0]), args[1]) if f is getattr and isinstance(args[1], str) else None
+    return isinstance(descriptor, functools.cached_property)
 
 
 def _has_python_constructor(cls: type) -> bool:

@@ -1,0 +1,86 @@
+"""Instructions of the frame form that run Python code, spelled out as the calls that they are.
+
+    %v, %exit = before_with(%m)      %enter, %exit = with_methods(%m); %v = %enter()
+    .. = with_except_start(%exit, .., %e)                 %a = exit_arguments(%e); %r = %exit(*%a)
+    %y = load_super_attr[name](super, %C, %x)     %s = super_object(super, %C, %x); %y = getattr(%s, name)
+
+So entering, leaving and `super().name` are dispatched like any other call or attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.frames import Instruction
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.rewrite import substitute
+
+Renamed = dict[Value, Operand]
+
+
+def spell_out(graph: Graph) -> None:
+    """In place."""
+    renamed: Renamed = {}
+    for block in graph.blocks:
+        block.ops = [new for op in block.ops for new in _spelled(op, renamed)]
+    substitute(graph, renamed)
+
+
+def is_spelled_out(op: Op) -> bool:
+    return type(op.fn) is Instruction and op.fn.name in _ROWS
+
+
+def _spelled(op: Op, renamed: Renamed) -> list[Op]:
+    return _ROWS[op.fn.name](op, renamed) if is_spelled_out(op) else [op]
+
+
+def _before(methods: Callable[[Any], tuple[Any, Any]]) -> Callable[[Op, Renamed], list[Op]]:
+    def row(op: Op, renamed: Renamed) -> list[Op]:
+        value, leave = op.results
+        pair, enter = Value("methods"), Value("enter")
+        return [
+            Op(Const(methods), [*op.args], [pair], pos=op.pos),
+            Op(Const(primitives.unpack), [pair, Const(2)], [enter, leave], pos=op.pos, syntax=True),
+            Op(enter, [], [value], pos=op.pos),
+        ]
+
+    return row
+
+
+def _except(op: Op, renamed: Renamed) -> list[Op]:
+    """The instruction leaves its operands, and the result on top of them."""
+    result, *left = op.results
+    renamed.update(zip(left, reversed(op.args)))
+    leave, exc = op.args[0], op.args[-1]
+    args = Value("args")
+    return [
+        Op(Const(primitives.exit_arguments), [exc], [args], pos=op.pos),
+        Op(Const(primitives.call_ex), [leave, args], [result], pos=op.pos, syntax=True),
+    ]
+
+
+def _super(op: Op, renamed: Renamed) -> list[Op]:
+    name, two = op.fn.arg
+    proxy = Value("super")
+    return [
+        Op(Const(primitives.super_object), [*op.args, Const(bool(two))], [proxy], pos=op.pos),
+        Op(Const(getattr), [proxy, Const(name)], op.results, pos=op.pos, syntax=True),
+    ]
+
+
+_ROWS: dict[str, Callable[[Op, Renamed], list[Op]]] = {
+    "BEFORE_WITH": _before(primitives.with_methods),
+    "BEFORE_ASYNC_WITH": _before(primitives.async_with_methods),
+    "WITH_EXCEPT_START": _except,
+    "LOAD_SUPER_ATTR": _super,
+}
+
+HELPERS = (
+    primitives.with_methods,
+    primitives.async_with_methods,
+    primitives.exit_arguments,
+    primitives.super_object,
+)
+"""They run nothing of the user's; nobody is told of them."""

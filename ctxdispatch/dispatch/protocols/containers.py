@@ -1,0 +1,151 @@
+"""Items and members, mappings, and `with`.
+
+Exact dicts, sets and lists ask `__hash__` and `__eq__` of what is in them when they see fit, in the middle of
+their own work: that cannot be done from outside and stays native.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ctxdispatch.dispatch.protocols.conversions import first_operand, truth
+from ctxdispatch.dispatch.protocols.standins import ITERATION, MAPPING, ORDERED_MAPPING, stand_in
+from ctxdispatch.dispatch.reach import ABSENT, Engine, Total, invoke, is_python, lookup, running, special
+from ctxdispatch.ir import primitives
+
+# -- x[k] ------------------------------------------------------------------------------------------
+
+
+def _getitem(engine: Engine, ctx: Any, f: Any, container: Any, key: Any, /) -> Any:
+    cls = type(container)
+    if special(cls, "__getitem__") is not None:
+        return invoke(engine, ctx, container, "__getitem__", key)
+    if isinstance(container, dict) and cls is not dict:
+        return _get_or_make(engine, ctx, f, container, key)
+    if isinstance(container, type):
+        return _of_class(engine, ctx, f, container, key)
+    return engine.native(ctx, f)(container, key)
+
+
+def _get_or_make(engine: Engine, ctx: Any, f: Any, mapping: Any, key: Any) -> Any:
+    """An item of a dict whose class has a `__missing__`, or of a defaultdict."""
+    run = engine.native(ctx, f)
+    make = _maker(engine, ctx, mapping)
+    if make is None or lookup(type(mapping), "__getitem__") is not dict.__getitem__:
+        return run(mapping, key)
+    value = dict.get(mapping, key, ABSENT)
+    if value is ABSENT:
+        return make(key)
+    return value if run is f else run(mapping, key)
+
+
+def _maker(engine: Engine, ctx: Any, mapping: Any) -> Any:
+    if special(type(mapping), "__missing__") is not None:
+        return functools.partial(invoke, engine, ctx, mapping, "__missing__")
+    if lookup(type(mapping), "__missing__") is not collections.defaultdict.__missing__:
+        return None
+    factory = mapping.default_factory
+    return None if factory is None else functools.partial(_made, engine, ctx, mapping, factory)
+
+
+def _made(engine: Engine, ctx: Any, mapping: Any, factory: Any, key: Any) -> Any:
+    """defaultdict.__missing__"""
+    value = engine.resolve(ctx, factory)()
+    HANDLERS[operator.setitem](engine, ctx, operator.setitem)(mapping, key, value)
+    return value
+
+
+def _of_class(engine: Engine, ctx: Any, f: Any, cls: type, key: Any) -> Any:
+    """C[k]: `__class_getitem__`, where the metaclass has no say."""
+    found = lookup(cls, "__class_getitem__")
+    if lookup(type(cls), "__getitem__") is not None or not is_python(found):
+        return engine.native(ctx, f)(cls, key)
+    return engine.resolve(ctx, getattr(cls, "__class_getitem__"))(key)  # noqa: B009 (mypy: it is of any class)
+
+
+# -- k in x ----------------------------------------------------------------------------------------
+
+
+def _contains(engine: Engine, ctx: Any, container: Any, item: Any) -> Any:
+    """A bool; NotImplemented where no Python code takes part."""
+    cls = type(container)
+    if special(cls, "__contains__") is not None:
+        return truth(engine, ctx, invoke(engine, ctx, container, "__contains__", item))
+    iterated = lookup(cls, "__contains__", ABSENT) is ABSENT
+    through = stand_in(engine, ctx, container) if iterated else container
+    return NotImplemented if through is container else item in through
+
+
+def _in(engine: Engine, ctx: Any, f: Any, container: Any, item: Any, /) -> Any:
+    found = _contains(engine, ctx, container, item)
+    if found is NotImplemented:
+        return engine.native(ctx, f)(container, item)
+    return found if f is operator.contains else not found
+
+
+# -- mappings --------------------------------------------------------------------------------------
+
+
+def _mapping(engine: Engine, ctx: Any, other: Any, names: tuple[str, ...]) -> Any:
+    """What a dict may be updated with in place of `other`; it looks into dicts, and asks others."""
+    if isinstance(other, dict) and lookup(type(other), "__iter__") is dict.__iter__:
+        return other
+    for name in names[len(ITERATION) :]:
+        if lookup(type(other), name) is None and hasattr(other, name):  # of its own, or by `__getattr__`
+            return other
+    return stand_in(engine, ctx, other, names)
+
+
+def _update(position: int, names: tuple[str, ...] = MAPPING) -> Total:
+    def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        others = [_mapping(engine, ctx, other, names) for other in args[position : position + 1]]
+        return engine.native(ctx, f)(*args[:position], *others, *args[position + 1 :], **kwargs)
+
+    return running(run)
+
+
+# -- with ------------------------------------------------------------------------------------------
+
+
+def _entering(method: str, methods: Callable[[Any], tuple[Any, Any]]) -> Total:
+    """The exit is returned as it is: leaving calls it, and that is dispatched like any call."""
+
+    def run(engine: Engine, ctx: Any, f: Any, manager: Any, /) -> Any:
+        if special(type(manager), method) is None:
+            return engine.native(ctx, f)(manager)
+        begin, end = methods(manager)
+        return end, engine.resolve(ctx, begin)()
+
+    return running(run)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+OPERATIONS: dict[Any, Total] = {
+    operator.getitem: running(_getitem),
+    operator.setitem: first_operand("__setitem__"),
+    operator.delitem: first_operand("__delitem__"),
+    operator.contains: running(_in),
+    primitives.not_contains: running(_in),
+}
+
+HANDLERS: dict[Any, Total] = {
+    **OPERATIONS,
+    builtins.dict: _update(0),
+    dict.__init__: _update(1),
+    dict.update: _update(1),
+    collections.OrderedDict: _update(0, ORDERED_MAPPING),
+    collections.OrderedDict.__init__: _update(1, ORDERED_MAPPING),
+    collections.OrderedDict.update: _update(1, ORDERED_MAPPING),
+    collections.defaultdict: _update(1),
+    collections.defaultdict.__init__: _update(2),
+    primitives.dict_update: _update(1),
+    primitives.dict_merge: _update(1),
+    primitives.enter: _entering("__enter__", primitives.with_methods),
+    primitives.enter_async: _entering("__aenter__", primitives.async_with_methods),
+}

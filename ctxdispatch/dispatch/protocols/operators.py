@@ -1,0 +1,148 @@
+"""Operators on two objects: `a + b` runs `__add__`, `__radd__` or `__iadd__`.
+
+One whose operands have no such method written in Python is left to the interpreter.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ctxdispatch.dispatch.protocols.conversions import truth
+from ctxdispatch.dispatch.reach import ABSENT, Engine, Handler, Target, invoke, lookup, running, special
+
+ARITHMETIC = {
+    "add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "** or pow()", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
+}  # fmt: skip
+COMPARISON = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_INPLACE_SYMBOLS = {"pow": "**"}
+_SYMBOLS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_BY_IDENTITY_OF_OPERANDS = {"eq": operator.is_, "ne": operator.is_not}
+
+
+def operator_function(name: str) -> Any:
+    return getattr(operator, name + "_" if name in ("and", "or") else name)
+
+
+INPLACE = {getattr(operator, "i" + name): operator_function(name) for name in ARITHMETIC}
+"""operator.iadd -> operator.add: what `a += b` means where a's class has no `__iadd__`."""
+
+
+class _Binary:
+    """The interpreter's protocol of `left op right`, for operands with a method written in Python."""
+
+    def __init__(
+        self, name: str, reflected: str, refusal: Callable[[Any, Any], str], comparison: bool
+    ) -> None:
+        self.forward, self.reflected = f"__{name}__", f"__{reflected}__"
+        self.refusal, self.comparison = refusal, comparison
+        self.otherwise = _BY_IDENTITY_OF_OPERANDS.get(name)
+        self.concatenates = name in ("add", "mul")
+
+    def __call__(self, engine: Engine, ctx: Any, f: Any) -> Target:
+        return functools.partial(self.run, engine, ctx, f)
+
+    def run(self, engine: Engine, ctx: Any, f: Any, left: Any, right: Any, /) -> Any:
+        if not _in_python(type(left), self.forward) and not _in_python(type(right), self.reflected):
+            return engine.native(ctx, f)(left, right)
+        for name, x, y in self._order(left, right):
+            out = _ask(engine, ctx, x, name, y)
+            if out is not NotImplemented:
+                return out
+        if self.otherwise is not None:
+            return self.otherwise(left, right)
+        raise TypeError(self.refusal(left, right))
+
+    def _order(self, left: Any, right: Any) -> list[tuple[str, Any, Any]]:
+        forward, reflected = (self.forward, left, right), (self.reflected, right, left)
+        if type(left) is type(right) and not self.comparison:
+            return [forward]
+        first = self._reflected_first(type(left), type(right))
+        return [reflected, forward] if first else [forward, reflected]
+
+    def _reflected_first(self, left: type, right: type) -> bool:
+        # Sequences in C concatenate and repeat after all number protocols were tried; numbers have __radd__.
+        if self.concatenates and special(left, self.forward) is None and lookup(left, "__radd__") is None:
+            return True
+        if left is right or not issubclass(right, left):
+            return False
+        return self.comparison or lookup(right, self.reflected) is not lookup(left, self.reflected)
+
+
+def _in_python(cls: type, name: str) -> bool:
+    return special(cls, name) is not None or (name == "__ne__" and _by_eq(cls))
+
+
+def _ask(engine: Engine, ctx: Any, instance: Any, name: str, other: Any) -> Any:
+    if name != "__ne__" or not _by_eq(type(instance)):
+        return invoke(engine, ctx, instance, name, other)
+    out = invoke(engine, ctx, instance, "__eq__", other)
+    return out if out is NotImplemented else not truth(engine, ctx, out)
+
+
+def _by_eq(cls: type) -> bool:
+    """Whether `__ne__` is inherited from `object`: that asks `__eq__`."""
+    return special(cls, "__eq__") is not None and lookup(cls, "__ne__") is object.__ne__
+
+
+def _types(left: Any, right: Any) -> str:
+    return f"{type(left).__name__!r} and {type(right).__name__!r}"
+
+
+def _arithmetic(name: str, symbol: str) -> _Binary:
+    def refusal(left: Any, right: Any) -> str:
+        return f"unsupported operand type(s) for {symbol}: {_types(left, right)}"
+
+    return _Binary(name, f"r{name}", refusal, comparison=False)
+
+
+def _comparison(name: str, reflected: str) -> _Binary:
+    def refusal(left: Any, right: Any) -> str:
+        return f"{_SYMBOLS[name]!r} not supported between instances of {_types(left, right)}"
+
+    return _Binary(name, reflected, refusal, comparison=True)
+
+
+def _inplace(name: str, symbol: str) -> Handler:
+    """`__iadd__`, else what the context does for `+`, but for an error that says `+=`."""
+    method, plain = f"__i{name}__", operator_function(name)
+    assigned = _arithmetic(name, f"{symbol}=")
+
+    def run(engine: Engine, ctx: Any, f: Any, left: Any, right: Any, /) -> Any:
+        if lookup(type(left), method, ABSENT) is not ABSENT:
+            if special(type(left), method) is None:
+                return engine.native(ctx, f)(left, right)
+            out = invoke(engine, ctx, left, method, right)
+            if out is not NotImplemented:
+                return out
+        try:
+            return engine.resolve(ctx, plain)(left, right)
+        except TypeError as error:
+            if str(error) != HANDLERS[plain].refusal(left, right):
+                raise
+        raise TypeError(assigned.refusal(left, right))
+
+    return running(run)
+
+
+def _pow(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """With a modulus it has three operands, and which of them decides changes with the version: native."""
+    if kwargs or len(args) != 2:
+        return engine.native(ctx, f)(*args, **kwargs)
+    return HANDLERS[operator.pow].run(engine, ctx, f, *args)
+
+
+HANDLERS: dict[Any, Any] = {
+    **{operator_function(name): _arithmetic(name, symbol) for name, symbol in ARITHMETIC.items()},
+    **{getattr(operator, name): _comparison(name, reflected) for name, reflected in COMPARISON.items()},
+    builtins.divmod: _arithmetic("divmod", "divmod()"),
+}
+HANDLERS |= {
+    **{getattr(operator, "i" + name): _inplace(name, _INPLACE_SYMBOLS.get(name, symbol))
+       for name, symbol in ARITHMETIC.items()},
+    builtins.pow: running(_pow),
+}

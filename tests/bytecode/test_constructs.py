@@ -1,0 +1,75 @@
+"""A rewritten program shows what the plain one shows: results, exceptions and their places, side effects,
+ends of objects, events and locals under `sys.settrace`, and what can be read of its code objects."""
+
+import functools
+from types import CodeType
+
+import pytest
+from constructs import FILES, PROGRAMS, Program, compiled
+from observe import difference, observe
+from rewriters import REWRITERS
+from structure import complaints
+
+BY_NAME = {program.name: program for program in PROGRAMS}
+each_program = pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS])
+each_rewriter = pytest.mark.parametrize("rewriter", REWRITERS)
+
+
+@functools.cache
+def plain(name: str, traced: bool) -> dict:
+    program = BY_NAME[name]
+    return observed(program, program.code, traced)
+
+
+def observed(program: Program, code: CodeType, traced: bool, module: CodeType | None = None) -> dict:
+    """Both runs are made right here: the depth of the stack is the same."""
+    return observe(program.call(code, module), program.filename, traced)
+
+
+@functools.cache
+def rewritten(rewriter: str, name: str) -> CodeType:
+    """Cases of one function share it."""
+    program = BY_NAME[name]
+    first = program.name.rpartition("-")[0] + "-0"
+    if program.case:
+        return rewritten(rewriter, first)
+    return REWRITERS[rewriter](program.code)
+
+
+@each_rewriter
+@each_program
+def test_it_shows_the_same(program, rewriter):
+    code = rewritten(rewriter, program.name)
+    assert not difference(plain(program.name, False), observed(program, code, False))
+
+
+@each_rewriter
+@each_program
+def test_it_shows_the_same_to_a_tracer(program, rewriter):
+    code = rewritten(rewriter, program.name)
+    assert not difference(plain(program.name, True), observed(program, code, True))
+
+
+@each_rewriter
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS if not p.case])
+def test_its_code_objects_read_the_same(program, rewriter):
+    assert not complaints(program.code, rewritten(rewriter, program.name))
+
+
+@each_rewriter
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_whole_file(path, rewriter):
+    """The functions that use each other are rewritten too."""
+    module = REWRITERS[rewriter](compiled(path.read_text(), str(path)))
+    for program in [p for p in PROGRAMS if p.filename == str(path)]:
+        codes = [c for c in module.co_consts if isinstance(c, CodeType) and c.co_name == program.function]
+        assert codes
+        wrong = difference(plain(program.name, False), observed(program, codes[0], False, module))
+        assert not wrong, program.name
+
+
+@pytest.mark.parametrize("name", ["scopes-frames-0", "exceptions-places-9", "comprehensions_at_the_top"])
+def test_an_observation_is_repeatable(name):
+    for traced in (False, True):
+        program = BY_NAME[name]
+        assert not difference(plain(name, traced), observed(program, program.code, traced))
