@@ -151,7 +151,7 @@ def readme_commands():
 def test_readme_has_the_two_commands():
     example, tests = readme_commands()
     assert example.endswith(".venv/bin/python examples/digits.py")
-    assert tests.endswith(".venv/bin/python -m pytest -q")
+    assert tests.endswith(".venv/bin/python -m pytest -q -n auto")
 
 
 def test_ci_runs_the_readme_command():

@@ -13,6 +13,7 @@ import cmath
 import functools
 import math
 import operator
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,11 @@ class Case:
 
 
 CASES: list[Case] = []
+
+
+def name_of(callee: Any) -> str:
+    """The same in every process: a repr without addresses."""
+    return re.sub(" at 0x[0-9a-f]+", "", repr(callee))
 
 
 def case(callee, *, label="", **options):
@@ -165,7 +171,7 @@ def elementwise_case(name, callee, kind):
     CASES.append(Case(label, callee, st.composite(draw_arguments)()))
 
 
-for _name in ROWS.keys() - NOT_HERE:
+for _name in sorted(ROWS.keys() - NOT_HERE):
     for _callee in namespaces.callees(_name):
         if getattr(_callee, "__module__", "") == "cmath":
             elementwise_case(_name, _callee, "complex")

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 import pytest
+from derivative_cases import name_of
 from derivative_checker import leaves, random_like, replace
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,7 +121,7 @@ def test_which_functions_have_no_form_of_their_own():
     assert own <= set(registry.LINEAR)
 
 
-@pytest.mark.parametrize("callee, i", FORMS, ids=repr)
+@pytest.mark.parametrize("callee, i", FORMS, ids=name_of)
 def test_forms_are_plain_functions_with_the_parameters_of_the_primal(callee, i):
     """What every lifter and inliner handles; and a call of the function is a call of its form."""
     form = table.block_rule(callee, i)

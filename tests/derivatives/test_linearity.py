@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from derivative_cases import CASES
+from derivative_cases import CASES, name_of
 from derivative_checker import is_leaf, leaves, random_like, replace, shifted
 from derivative_programs import ATTRIBUTES
 from hypothesis import HealthCheck, Phase, given, settings
@@ -167,10 +167,10 @@ def violated(callee, args, kwargs, at, rng):
         return True
 
 
-SEARCHED = sorted(UNMARKED.keys() - PIECEWISE.keys() - TRIVIAL.keys(), key=repr)
+SEARCHED = [callee for callee in UNMARKED if callee not in PIECEWISE and callee not in TRIVIAL]
 
 
-@pytest.mark.parametrize("callee", SEARCHED, ids=repr)
+@pytest.mark.parametrize("callee", SEARCHED, ids=name_of)
 def test_what_is_not_marked_is_not_linear(callee):
     found = []
 
