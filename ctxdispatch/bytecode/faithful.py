@@ -100,7 +100,7 @@ class FrameLinker(Linker):
         own = len(self.variables) - len(writer.variables)
         return slots | {value: own + k for k, value in enumerate(writer.variables)}
 
-    def _instruction(self, name: str, arg: Any, pos: Any) -> None:
+    def instruction(self, name: str, arg: Any, pos: Any) -> None:
         if type(arg) is str and name not in KINDS:
             self._add(name, self._slot[arg], pos)
         elif type(arg) is Place:
@@ -109,7 +109,7 @@ class FrameLinker(Linker):
             attribute, two = arg
             self._add("LOAD_SUPER_ATTR", self._name(attribute) << 2 | two | SUPER[name], pos)
         else:
-            super()._instruction(name, arg, pos)
+            super().instruction(name, arg, pos)
 
     def _may_fuse(self, before: int, at: Pos, index: int, pos: Pos) -> bool:
         """What was one instruction has one position. Cells are loaded one by one."""

@@ -17,6 +17,7 @@ from typing import Any
 from ctxdispatch.bytecode import flow, frameops, tables
 from ctxdispatch.bytecode.flow import Instruction
 from ctxdispatch.bytecode.machine import Machine, State, empty_graph, slot_names
+from ctxdispatch.bytecode.sites import SITE, folded, lift_in_frame
 from ctxdispatch.bytecode.stackops import unsupported
 from ctxdispatch.ir.frames import Frame, Handler
 from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Operand, Position, Value
@@ -56,7 +57,7 @@ class FrameMachine(Machine):
         self.locals = [cells.get(name, UNUSED) for name in slot_names(code)[: self.frees]] + [*graph.cells]
 
     def lift(self) -> None:
-        instructions = flow.decode(self.code)
+        instructions, self.sites = folded(self.code, flow.decode(self.code))
         start = self._prologue(instructions)
         self._spans, self._regions = _split(self.code, [i for i in instructions if i.start >= start])
         self._entries[start] = (self.graph.entry, [])
@@ -178,7 +179,7 @@ UNUSED = frameops.UNUSED
 
 
 def _table() -> list[Callable[[Any, int], None]]:
-    table = tables.LIFT | frameops.SHARED | tables.FRAME
+    table = tables.LIFT | frameops.SHARED | tables.FRAME | {SITE: lift_in_frame}
     return [table.get(name, unsupported(name)) for name in dis.opname]
 
 

@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ctxdispatch.bytecode import spelling
+from ctxdispatch.bytecode import sites, spelling
 from ctxdispatch.bytecode.callables import WIDE
 from ctxdispatch.bytecode.rows import GROWS, Callee, Spelling, is_none
 from ctxdispatch.bytecode.slots import SymbolicAt
@@ -15,6 +15,7 @@ from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Const, MethodName, Op, Operand, Reread, Value
+from ctxdispatch.ir.sites import Site
 
 if TYPE_CHECKING:
     from ctxdispatch.bytecode.schedule import Schedule
@@ -45,6 +46,8 @@ def spell(op: Op, site: Schedule) -> Spelling | Grown:
     if type(fn) is Instruction:
         special = INSTRUCTIONS.get(fn.name)
         return special(op, site) if special else _instruction(op, site)
+    if type(fn) is Site:
+        return sites.spell(op, site)
     row = ROWS.get(id(fn))
     if row is not None:
         return row(op, site)

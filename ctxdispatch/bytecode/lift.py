@@ -18,6 +18,7 @@ from ctxdispatch.bytecode import flow, stackops, tables
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.machine import Handler, Machine, empty_graph
 from ctxdispatch.bytecode.original import recall
+from ctxdispatch.bytecode.sites import SITE, folded, lift_plain
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Return
 from ctxdispatch.ir.prune import prune
@@ -52,12 +53,14 @@ def _lift(code: CodeType, namespace: dict[str, Any], handlers: list[Handler]) ->
         raise _refuse("async", code, code.co_firstlineno)
     if code.co_flags & FUNCTION != FUNCTION:
         raise _refuse("class body or module", code, code.co_firstlineno)
-    instructions = flow.decode(code)
+    instructions, found = folded(code, flow.decode(code))
     order = flow.spans(instructions)
     if code.co_exceptiontable:
         _refuse_handlers(code, instructions, order)
     graph = empty_graph(code, namespace)
-    Machine(code, graph, handlers).run(order)
+    machine = Machine(code, graph, handlers)
+    machine.sites = found
+    machine.run(order)
     return prune(graph)
 
 
@@ -151,5 +154,5 @@ def _by_opcode(table: dict[str, Handler]) -> list[Handler]:
     return [table.get(name, stackops.unsupported(CONSTRUCT_OF.get(name, name))) for name in dis.opname]
 
 
-HANDLERS = _by_opcode(tables.LIFT)
-EAGER = _by_opcode(tables.LIFT | GENERATOR_EXPRESSION)
+HANDLERS = _by_opcode(tables.LIFT | {SITE: lift_plain})
+EAGER = _by_opcode(tables.LIFT | {SITE: lift_plain} | GENERATOR_EXPRESSION)

@@ -11,6 +11,7 @@ import dis
 from collections.abc import Callable, Sequence, Set
 from typing import Any
 
+from ctxdispatch.bytecode import sites
 from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
@@ -96,7 +97,7 @@ class Linker:
             self._starts[piece] = len(self.instrs)
             self._fusable = False
             for instruction in piece.code:
-                self._instruction(*instruction)
+                self.instruction(*instruction)
             self._go_on(piece, following)
         starts = self._starts
         for at, target in self._patches:
@@ -128,7 +129,7 @@ class Linker:
 
     # -- instructions ------------------------------------------------------------------------------
 
-    def _instruction(self, name: str, arg: Any, pos: Pos) -> None:
+    def instruction(self, name: str, arg: Any, pos: Pos) -> None:
         kind = KINDS.get(name)
         if kind is not None:
             kind(self, name, arg, pos)
@@ -217,7 +218,7 @@ class Linker:
         callee: list[SymbolicAt] = [("LOAD_CONST", primitives.check_bound, pos)]
         null: list[SymbolicAt] = [("PUSH_NULL", None, pos)]
         for instruction in null + callee if EMIT.null_first else callee + null:
-            self._instruction(*instruction)
+            self.instruction(*instruction)
         self.slot("LOAD_FAST", value, pos)
         self.const("LOAD_CONST", variable, pos)
         for call, count in EMIT.call(2, ()):
@@ -329,4 +330,5 @@ KINDS: dict[str, Callable[[Linker, str, Any, Pos], None]] = {
     "PUSH_NULL": Linker.push_null,
     "CHECK": Linker.check,
     "MOVES": Linker.moves,
+    "SITE": sites.write,
 }

@@ -78,6 +78,7 @@ class Machine:
         self.next = 0  # the span that follows in the code
         self.unbound: set[Operand] = {UNDEF}  # what may be UNDEF
         self.bools: set[Operand] = set()  # what is exactly a bool
+        self.sites: list[Any] = []  # what `sites.folded` found
         self.supers: set[Operand] = set()  # what was loaded from the global name `super`
         self._cleared: set[int] = set()
         self._joins: dict[int, Join] = {}

@@ -20,6 +20,7 @@ from types import CellType
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from ctxdispatch.dispatch import rules
+from ctxdispatch.dispatch.memory import Memory
 from ctxdispatch.ir.graph import Graph
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -141,6 +142,12 @@ class Context(metaclass=rules.Registered):
         """The closure cell by which rewritten code reaches this instance."""
         cell: CellType | None = self.__dict__.get("_ctx_cell")
         return cell or self.__dict__.setdefault("_ctx_cell", CellType(self))
+
+    @property
+    def _memory(self) -> Memory:
+        """What code that was rewritten for this instance remembers."""
+        memory: Memory | None = self.__dict__.get("_remembered")
+        return memory or self.__dict__.setdefault("_remembered", Memory(self))
 
     @property
     def _run(self) -> Any:

@@ -17,14 +17,16 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.dispatch import cache, protocols, reach, rules
+from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine, Target
+from ctxdispatch.ir import sites
+from ctxdispatch.ir.sites import Site
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -158,6 +160,43 @@ def _selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
     return target
 
 
+def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
+    """`resolve`, remembered in the code if that may be."""
+    ctx = places[0]
+    cls = type(ctx)
+    version = cls._version
+    target = resolve(ctx, f)
+    if memory.is_stable(f):
+        ctx._memory.keep(places, site.place, f, target)
+        if version != cls._version:
+            places[site.place] = memory.BLANK
+    elif any(f is assigning for assigning in memory.ASSIGNING):
+        return functools.partial(_assigning, ctx, target)
+    return target
+
+
+def _assigning(ctx: Context, target: Target, /, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return target(*args, **kwargs)
+    finally:
+        reassigned(ctx)
+
+
+def reassigned(ctx: Context, /) -> None:
+    """A function may have got other code or defaults."""
+    ctx._memory.check()
+
+
+def select_at(*operands: Any) -> Target:
+    """`select` for the operation of the site, which comes last, after the list; what operands it was for is
+    remembered in the code where the operation is the interpreter's own."""
+    *given, places, site = operands
+    kinds = tuple(map(type, given))
+    if memory.is_native(site.operation, kinds):
+        places[site.place] = kinds if len(kinds) == 2 else (*kinds, None)
+    return _selected(places[0], site.operation, given)
+
+
 def prehooked(f: Any, args: Any, kwargs: Kwargs, ctx: Context, /) -> Target:
     """The hook before f(*args, **kwargs); what to call."""
     seen = _seen(f)
@@ -245,8 +284,8 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
     if handler is not None:
         return handler(_ENGINE, ctx, f)  # type: ignore[return-value]
     code = code_for(ctx, f)
-    if type(code) is types.CodeType:
-        return _rebuilt(ctx, f, code)
+    if type(code) is Rewritten:
+        return _rebuilt(ctx, f, *code)
     if isinstance(code, UnsupportedSyntax):
         raise UnsupportedSyntax(code.construct, code.filename, code.line, code.function)
     return _machine(ctx, f) if _machinery(f) else f
@@ -261,23 +300,29 @@ def _machine(ctx: Context, f: types.FunctionType) -> Target:
     return f if under is None else functools.partial(under, _ENGINE, ctx)
 
 
-def _rebuilt(ctx: Context, f: types.FunctionType, code: types.CodeType) -> types.FunctionType:
+class Rewritten(NamedTuple):
+    code: types.CodeType
+    places: int
+    """How many of its places remember something."""
+
+
+def _rebuilt(ctx: Context, f: types.FunctionType, code: types.CodeType, places: int) -> types.FunctionType:
     closure = f.__closure__ or ()
-    if len(code.co_freevars) > len(closure):
-        closure = (*closure, ctx._cell)
+    for name in code.co_freevars[len(closure) :]:
+        closure = (*closure, ctx._memory.cell(code, places) if name.startswith(sites.CELL) else ctx._cell)
     made = types.FunctionType(code, f.__globals__, f.__name__, f.__defaults__, closure)
     made.__kwdefaults__ = f.__kwdefaults__
     return made
 
 
-def code_for(ctx: Context, f: types.FunctionType) -> types.CodeType | UnsupportedSyntax | None:
+def code_for(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSyntax | None:
     """The rewritten code of `f` for the class of `ctx`; None: run it as it is; or why it cannot be had."""
     cls = type(ctx)
     owners = (cls, f.__code__)
     return cache.get_or_compile(id(f.__globals__), owners, lambda: _compile(ctx, f), cls._version)
 
 
-def _compile(ctx: Context, f: types.FunctionType) -> types.CodeType | UnsupportedSyntax | None:
+def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSyntax | None:
     from ctxdispatch.bytecode.program import emit_program, lift_program
 
     if _machinery(f) or not plan(type(ctx)).active:
@@ -289,7 +334,7 @@ def _compile(ctx: Context, f: types.FunctionType) -> types.CodeType | Unsupporte
     result = ctx.transform(graph)
     if result is graph and not plan(type(ctx)).transforms:
         return None
-    return emit_program(result, f.__globals__)
+    return Rewritten(emit_program(result, f.__globals__), result.frame.sites if result.frame else 0)
 
 
 def _machinery(f: types.FunctionType) -> bool:
@@ -312,6 +357,7 @@ def _warn(code: types.CodeType, error: UnsupportedSyntax) -> None:
 
 def program(ctx: Context, f: Any, /) -> Target:
     """`resolve` for the outermost function: that it cannot be rewritten is an error there."""
+    ctx._memory.check()
     if id(rules.canonical(f)[0]) in rules.table(type(ctx)):
         return resolve(ctx, f)
     if type(f) is types.FunctionType:
@@ -421,7 +467,7 @@ def is_stub(f: Any) -> bool:
     return any(f is stub for stub in STUBS)
 
 
-MACHINERY = (resolve, select)
+MACHINERY = (resolve, select, reassigned)
 """What contexts further out do not see: it finds what is run, and runs nothing."""
 
 STUBS = (*MACHINERY, dispatch, prehooked, posthooked, hooking, stepping, splatted)

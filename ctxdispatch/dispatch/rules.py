@@ -174,10 +174,12 @@ class Registered(type):
     _found: dict[tuple[int, Types], Rule | None]
     _table: tuple[int, dict[int, tuple[RuleSet, ...]]]
     _plan: tuple[int, Any]
+    _memories: dict[int, weakref.ReferenceType[Any]]
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> None:
         super().__init__(name, bases, namespace, **options)
         _set(cls, "_rules", {})
+        _set(cls, "_memories", {})
         _renew(cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
@@ -227,10 +229,19 @@ def changed(cls: Registered, what: Any) -> None:
     """New versions for `cls` and its subclasses; subscribers are called with the class and the callee."""
     for each in _family(cls):
         _renew(each)
+        for memory in [reference() for reference in [*each._memories.values()]]:
+            if memory is not None:
+                memory.forget()
     for reference in tuple(_subscribers):
         callback = reference()
         if callback is not None:
             callback(cls, what)
+
+
+def forgets(cls: Registered, memory: Any) -> None:
+    """Call `memory.forget()` after every change to `cls`, while it lives."""
+    known, key = cls._memories, id(memory)
+    known[key] = weakref.ref(memory, lambda _: known.pop(key, None))
 
 
 def subscribe(callback: Callable[[type, Any], Any]) -> None:

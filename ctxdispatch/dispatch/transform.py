@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
+from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
@@ -25,8 +26,11 @@ from ctxdispatch.dispatch.overdub import (
     is_stub,
     posthooked,
     prehooked,
+    reassigned,
     resolve,
+    resolve_at,
     select,
+    select_at,
     splatted,
     stepping,
 )
@@ -34,6 +38,7 @@ from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Branch, Const, Graph, Op, Operand, Reread, Value
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.sites import CELL, CONTEXT, Site, without_memory
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls
@@ -62,13 +67,14 @@ def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -
     read = context_read(twin)
     rewriter.ctx = read.result
     rewriter.blocks(twin)
+    rewriter.add_places(twin)
     twin.entry.ops.insert(0, read)
     return twin
 
 
 def context_read(graph: Graph) -> Op:
     """Give `graph` the hidden cell; the op reads the context instance that it holds at run time."""
-    name = "$ctx" + "'" * sum(n.startswith("$ctx") for n in graph.cellnames)
+    name = CONTEXT + "'" * sum(n.startswith(CONTEXT) for n in graph.cellnames)
     cell = Value(name)
     ctx = Value("ctx") if graph.frame is None else Reread(cell, "ctx")
     graph.cellnames = (*graph.cellnames, name)
@@ -85,11 +91,25 @@ class Rewriter:
         self.ctx: Operand = static or Const(None)
         self.framed = graph.frame is not None
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
+        self.remembers = self.framed and not self.static
+        self.places = Value("places")
+        self.count = 0
+        self._cells = dict(zip(graph.cells, graph.cellnames))
         self._early: dict[Op, list[Op]] = {}
+
+    def add_places(self, graph: Graph) -> None:
+        """Give `graph` the hidden cell that holds what the code remembers."""
+        if self.count:
+            assert graph.frame is not None
+            graph.cellnames = (*graph.cellnames, graph.cellnames[-1].replace(CONTEXT, CELL))
+            graph.cells.append(self.places)
+            graph.frame.sites = self.count
 
     # -- which -------------------------------------------------------------------------------------
 
     def intercepts(self, op: Op) -> bool:
+        if type(op.fn) is Site:
+            return op.fn.operation in self.plan.syntax
         if not op.syntax or op.fn is primitives.call_ex:
             operation = self._operation(_callee(op))
             if operation is not None:
@@ -143,12 +163,39 @@ class Rewriter:
         if op.fn is frames.load_builtin and self.plan.calls:
             return [Op(op.callee, [NO_BUILTIN], op.results, pos=op.pos, syntax=True)]
         if not self.intercepts(op):
-            return [op]
+            return [op, *self._reassigned(op)]
+        if type(op.fn) is Site:
+            return [new for each in self._without_memory(op) for new in self.rewrite(each, here)]
         if not op.syntax or op.fn is primitives.call_ex:
             return self._call(op, here)
         if op.fn in primitives.MULTIPLE_RESULTS:
             return self._unpack(op)
-        return self._operate(op) if op.fn is not builtins.iter or self.static else self._loop(op)
+        if op.fn is builtins.iter and not self.static:
+            return self._loop(op)
+        return [*self._operate(op), *self._reassigned(op)]
+
+    def _reassigned(self, op: Op) -> list[Op]:
+        """What follows where an attribute is assigned to that may be a function's."""
+        if not self.remembers or op.fn not in memory.ASSIGNING or not self.plan.calls:
+            return []
+        name = op.args[1]
+        if not isinstance(name, Const) or name.value not in memory.ASSIGNED:
+            return []
+        return [Op(Const(reassigned), [self.ctx], [Value()], pos=op.pos)]
+
+    def _without_memory(self, op: Op) -> list[Op]:
+        """A site of a context further in whose operation this one intercepts."""
+        cell, *operands = op.args
+        name = CONTEXT + self._cells[cell].removeprefix(CELL)  # type: ignore[index]
+        its = next(c for c, known in self._cells.items() if known == name)
+        ctx = Reread(its, "ctx")
+        read = Op(Const(primitives.cell_get), [its, Const(name), Const(True)], [ctx], syntax=True)
+        site = op.fn
+        return [read, *without_memory(site.plain, site.operation, ctx, operands, op.results, op.pos)]
+
+    def _site(self, op: Op, site: Site, operands: list[Operand], results: list[Value]) -> Op:
+        self.count += 1
+        return Op(Const(site), [self.places, *operands], results, pos=op.pos, syntax=True)
 
     def _loop(self, op: Op) -> Iterator[Op]:
         """A loop takes an item in one instruction: of an iterator that steps under the context."""
@@ -163,10 +210,11 @@ class Rewriter:
             return self._hooks(op, op.callee, op.args)
         if self.static and op.fn not in self.plan.ruled:
             return [op if type(op.fn) is FunctionType else _with(op, op.callee, op.args)]
-        target = Value("selected")
-        call = _with(op, target, op.args)
-        call.bare = bool(op.args)
-        return [Op(Const(select), [op.callee, *op.args, self.ctx], [target], pos=op.pos), call]
+        count = len(op.args)
+        if self.remembers and op.fn in memory.GUARDED - self.plan.ruled and count <= 2:
+            site = Site(select_at, select, self.count + 1, op.fn, count)
+            return [self._site(op, site, op.args, op.results)]
+        return without_memory(select, op.fn, self.ctx, op.args, op.results, op.pos)
 
     def _call(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         callee = _callee(op)
@@ -175,6 +223,8 @@ class Rewriter:
             return self._call_ex_hooked(op) if splats else self._hooks(op, callee, op.args)
         target = Value("resolved")
         resolved = Op(Const(resolve), [self.ctx, callee], [target], pos=op.pos)
+        if self.remembers:
+            resolved = self._site(op, Site(resolve_at, resolve, self.count + 1), [callee], [target])
         if self.static and not self.plan.rules_on_calls:
             resolved = Op(Const(ITSELF), [Const(None), callee], [target], pos=op.pos)
         if op.fn is primitives.call_ex:

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 class Frame:
     """`code` is what was lifted, `prologue` its instructions before the first RESUME as (opcode, argument,
-    position); `cells` has a value per variable of its own that closures share."""
+    position); `cells` has a value per variable of its own that closures share;
+    `sites` is how many places (`Site`) a transform has given it."""
 
-    __slots__ = ("code", "prologue", "cells")
+    __slots__ = ("code", "prologue", "cells", "sites")
 
     def __init__(self, code: CodeType, cells: dict[str, Value]) -> None:
         self.code = code
+        self.sites = 0
         self.prologue: list[Any] = []
         self.cells = cells
 

@@ -91,7 +91,7 @@ def _cloned_frame(frame: Frame | None, values: dict[Value, Operand]) -> Frame | 
         return None
     cells = {name: _copy_value(cell, values) for name, cell in frame.cells.items()}
     twin = Frame(frame.code, cells)
-    twin.prologue = list(frame.prologue)
+    twin.prologue, twin.sites = list(frame.prologue), frame.sites
     return twin
 
 

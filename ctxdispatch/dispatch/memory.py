@@ -1,0 +1,118 @@
+"""What rewritten code remembers of callees and operands, per context instance.
+
+A function that was rewritten for an instance has a list in a hidden cell: the instance, then a pair per place of
+its code (`ir.sites`). A pair is written in one step and blank until then, so that threads see all of it or none.
+
+    (callee, target)       what runs in place of the callee that was seen here last
+    (type, type)           of operands for which the operation is the interpreter's own
+
+Invariants: what is remembered is what `overdub.resolve` would find. A rule that is added or removed blanks all
+lists of the class; a function whose code or defaults were assigned to blanks those of the instances that remember
+it: at once where the program that runs does that, else when the instance is entered next.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import operator
+import types
+from typing import Any
+
+from ctxdispatch.dispatch import rules
+from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
+from ctxdispatch.dispatch.reach import HEAPTYPE
+
+BLANK = (None, None)
+"""Nobody calls None, and no type is it."""
+
+MOST = 512
+"""More functions than this, and an instance forgets them all: they may be lambdas made in a loop."""
+
+
+class Memory:
+    """`lists` by the code that they are for. `functions`: what is remembered, with what was assigned to it."""
+
+    __slots__ = ("ctx", "lists", "functions", "__weakref__")
+
+    def __init__(self, ctx: Any) -> None:
+        self.ctx = ctx
+        rules.forgets(type(ctx), self)
+        self.lists: dict[int, tuple[types.CodeType, types.CellType]] = {}
+        self.functions: dict[int, tuple[types.FunctionType, Any]] = {}
+
+    def cell(self, code: types.CodeType, count: int) -> types.CellType:
+        """That of functions with this code, which has so many places."""
+        known = self.lists.get(id(code))
+        if known is None:
+            fresh = types.CellType([self.ctx, *[BLANK] * count])
+            known = self.lists.setdefault(id(code), (code, fresh))
+        return known[1]
+
+    def keep(self, places: list[Any], place: int, callee: Any, target: Any) -> None:
+        """`callee` is stable."""
+        if type(callee) is types.FunctionType:
+            if len(self.functions) >= MOST:
+                self.forget()
+            self.functions[id(callee)] = callee, _assigned(callee)
+        places[place] = callee, target
+
+    def check(self) -> None:
+        """Forget everything where a function is not what it was."""
+        for function, assigned in tuple(self.functions.values()):
+            if any(a is not b for a, b in zip(_assigned(function), assigned)):
+                self.forget()
+                return
+
+    def forget(self) -> None:
+        self.functions.clear()
+        for _, cell in tuple(self.lists.values()):
+            places = cell.cell_contents
+            for place in range(1, len(places)):
+                places[place] = BLANK
+
+
+def _assigned(f: types.FunctionType) -> tuple[Any, Any, Any]:
+    return f.__code__, f.__defaults__, f.__kwdefaults__
+
+
+ASSIGNED = ("__code__", "__defaults__", "__kwdefaults__")
+"""The attributes whose assignment is a change."""
+
+
+# -- what may be remembered ------------------------------------------------------------------------
+
+
+def is_stable(f: Any) -> bool:
+    """Whether what runs in place of `f` is the same until a rule or one of `ASSIGNED` changes."""
+    kind = type(f)
+    if kind is types.FunctionType:
+        return f.__closure__ is None  # one with a closure would live on with what it holds
+    if kind is types.BuiltinFunctionType:
+        return type(f.__self__) is types.ModuleType and f not in ASSIGNING
+    if kind is type:
+        return not f.__flags__ & HEAPTYPE
+    return kind in STABLE
+
+
+STABLE = {types.MethodDescriptorType, types.WrapperDescriptorType}
+ASSIGNING = (builtins.setattr, builtins.delattr)
+"""They may assign to a function that is remembered."""
+
+
+def is_native(operation: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether the interpreter does `operation` on operands of these classes without running Python code that a
+    context follows, whatever the operands are."""
+    if any(kind.__flags__ & HEAPTYPE for kind in kinds):
+        return False
+    return operation is not operator.getitem or kinds[0] not in MAKERS
+
+
+MAKERS = {type, collections.defaultdict}
+"""Of C code, but `C[k]` and an item that is missing are made by Python code."""
+
+GUARDED = frozenset({
+    *map(operator_function, ARITHMETIC), *INPLACE, *(getattr(operator, name) for name in COMPARISON),
+    operator.neg, operator.pos, operator.invert, operator.getitem, operator.not_, builtins.bool,
+})  # fmt: skip
+"""Operations that `is_native` knows."""

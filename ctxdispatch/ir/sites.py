@@ -1,0 +1,64 @@
+"""Ops whose code remembers what they found.
+
+    resolve     %g = site[k](cell, %f)          without memory    %g = plain(%ctx, %f)
+    select      %y = site[k](cell, %a, %b)      without memory    %g = plain(f, %a, %b, %ctx); %y = %g(%a, %b)
+
+The cell holds a list: the context, then what each place of the code remembers, a pair (`bytecode.sites`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ctxdispatch.ir.graph import Const, Op, Operand, Position, Value
+
+CELL = "$sites"
+"""How the names of such cells begin."""
+
+CONTEXT = "$ctx"
+"""... and of those that hold the context alone; what comes after that is the same."""
+
+
+class Site:
+    """A callee with a `place` in the list, from 1 on. Where nothing fits there, `slow`(*operands, list, site) is
+    asked, which may fill it. With an `operation` on `count` operands the op's result is that of the operation,
+    else it is what to call in place of a callee. `plain` is the function without memory."""
+
+    __slots__ = ("slow", "plain", "place", "operation", "count")
+
+    def __init__(
+        self,
+        slow: Callable[..., Any],
+        plain: Callable[..., Any],
+        place: int,
+        operation: Any = None,
+        count: int = 1,
+    ) -> None:
+        self.slow, self.plain = slow, plain
+        self.place = place
+        self.operation = operation
+        self.count = count
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise NotImplementedError(f"{self} runs in the interpreter's frame only")
+
+    def __repr__(self) -> str:
+        return f"{self.plain.__name__}[{self.place}]"
+
+
+def without_memory(
+    plain: Callable[..., Any],
+    operation: Any,
+    ctx: Operand,
+    operands: list[Operand],
+    results: list[Value],
+    pos: Position | None,
+) -> list[Op]:
+    """The ops for a site of `operation`, or of none."""
+    if operation is None:
+        return [Op(Const(plain), [ctx, *operands], results, pos=pos)]
+    target = Value("selected")
+    call = Op(target, operands, results, pos=pos)
+    call.bare = bool(operands)
+    return [Op(Const(plain), [Const(operation), *operands, ctx], [target], pos=pos), call]
