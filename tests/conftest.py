@@ -2,7 +2,8 @@
 
 `HYPOTHESIS_PROFILE=explore python -m pytest` looks for new ones.
 
-`TESTS_SAMPLE=5` keeps every fifth test of the layers above the rewriter, another fifth on each CPython version, as what they test knows no version. Those of the rewriter all run.
+`TESTS_SAMPLE=5` keeps every fifth test of the layers above the rewriter, another fifth on each CPython
+version, as what they test knows no version. Those of the rewriter all run.
 """
 
 import gc

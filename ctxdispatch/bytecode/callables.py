@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Block, Delegate, Edge, Graph, Iterate, Op, Operand, Reraise, Value
+from ctxdispatch.ir.sites import Site
 
 WIDE = frozenset({"LOAD_SPECIAL"})
 """Instructions that leave a method and `self`, or a callable and NULL."""
@@ -20,7 +21,8 @@ WIDE = frozenset({"LOAD_SPECIAL"})
 
 def callables(graph: Graph) -> dict[Operand, bool]:
     """Per such value whether it may also be a method and its `self`."""
-    if len(graph.blocks) == 1:
+    wide = [*_natively_wide(graph)]
+    if len(graph.blocks) == 1 and not wide:
         return {}
     groups = _Groups()
     for block in graph.blocks:
@@ -28,7 +30,7 @@ def callables(graph: Graph) -> dict[Operand, bool]:
             for param, argument in zip(params, edge.args, strict=True):
                 groups.unite(param, argument)
     called, plain, other = _uses(graph)
-    for op in _natively_wide(graph):
+    for op in wide:
         groups.unite(op.results[0], op.results[0])
         called.add(op.results[0])
     bad = {groups.find(v) for v in other}
@@ -53,7 +55,12 @@ def _passed(block: Block) -> Iterator[tuple[Edge, list[Value]]]:
 
 
 def _natively_wide(graph: Graph) -> Iterator[Op]:
-    return (op for _, op in graph.ops() if type(op.fn) is Instruction and op.fn.name in WIDE)
+    return (op for _, op in graph.ops() if is_natively_wide(op))
+
+
+def is_natively_wide(op: Op) -> bool:
+    fn = op.fn
+    return (type(fn) is Instruction and fn.name in WIDE) or (type(fn) is Site and bool(fn.attribute))
 
 
 def _uses(graph: Graph) -> tuple[set[Value], set[Value], set[Value]]:

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
+from ctxdispatch.bytecode import sites
 from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos, encode, stack_size
 from ctxdispatch.bytecode.flow import JUMPS
 from ctxdispatch.bytecode.frame import lift_frame
@@ -77,7 +78,8 @@ class FrameLinker(Linker):
         self.consts = list(code.co_consts)
         self.names = list(code.co_names)
         self.instrs: list[Instr] = []
-        self.variables = [*code.co_varnames, *(f".{k}" for k in range(len(writer.variables)))]
+        own = [name for name in sites.variables(graph) if name not in code.co_varnames]
+        self.variables = [*code.co_varnames, *own, *(f".{k}" for k in range(len(writer.variables)))]
         self._pool, self._pool_cell = graph.pool, graph.pool_cell
         self._name_index = {name: k for k, name in enumerate(self.names)}
         self._const_index = {id(const): k for k, const in reversed([*enumerate(self.consts)])}

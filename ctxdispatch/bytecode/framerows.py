@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.bytecode import sites, spelling
-from ctxdispatch.bytecode.callables import WIDE
+from ctxdispatch.bytecode.callables import is_natively_wide
 from ctxdispatch.bytecode.rows import GROWS, Callee, Spelling, is_none
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
@@ -67,7 +67,7 @@ def _spell(op: Op, site: Schedule) -> Spelling:
 
 def is_wide(op: Op, site: Schedule) -> bool:
     """Whether its one result takes two places on the stack."""
-    return type(op.fn) is Instruction and op.fn.name in WIDE and op.results[0] in site.wide
+    return is_natively_wide(op) and op.results[0] in site.wide
 
 
 # -- calls -----------------------------------------------------------------------------------------

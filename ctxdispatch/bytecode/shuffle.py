@@ -28,7 +28,7 @@ def shuffle(start: Stack, top: Stack, kept: frozenset[int]) -> tuple[tuple[Move,
     total = len(top) + len(kept)
     longest = max(len(start), total) + 1
     for stack in queue:
-        if len(stack) == total and stack[len(kept) :] == top:
+        if len(stack) == total and stack[len(kept) :] == top and kept.issubset(stack[: len(kept)]):
             return tuple(reversed([*_back(came, stack)])), stack
         if len(came) > LIMIT:
             return None

@@ -5,6 +5,7 @@ interpreter's own instructions: after a test of identity, or of two types, what 
 call. Where the test fails, the site's `slow` is called, which may fill the pair.
 
     no operation     %g = slow(%f, list, site)             where the pair is (%f, %g): %g
+    an attribute     %g = slow(%x.name, list, site)        the same of a method and `self`
     an operation     %g = slow(%a, %b, list, site);        where the pair has the types of %a and %b:
                      %y = %g(%a, %b)                       the operation's own instruction
 
@@ -14,20 +15,21 @@ call. Where the test fails, the site's `slow` is called, which may fill the pair
 from __future__ import annotations
 
 import dis
+import operator
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
-from types import CodeType
+from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode import spelling
 from ctxdispatch.bytecode.dialect import Symbolic
 from ctxdispatch.bytecode.flow import Instruction
-from ctxdispatch.bytecode.machine import slot_names
-from ctxdispatch.bytecode.rows import Spelling
+from ctxdispatch.bytecode.machine import NULL, slot_names
+from ctxdispatch.bytecode.rows import Spelling, compare
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
 from ctxdispatch.ir.sites import CELL, CONTEXT, Site, without_memory
 
 if TYPE_CHECKING:
@@ -47,7 +49,11 @@ class Label:
 
 def spell(op: Op, site: Schedule) -> Spelling:
     cell, *operands = op.args
-    return Spelling([*operands], (("SITE", (cell, op.fn)),))
+    found: Site = op.fn
+    if not found.attribute or op.results[0] in site.wide:
+        return Spelling([*operands], (("SITE", (cell, found)),))
+    found = Site(found.slow, found.plain, found.place)  # not only called: a bound method
+    return Spelling([*operands], (("LOAD_BOUND", op.fn.attribute), ("SITE", (cell, found))))
 
 
 class _Nobody:
@@ -71,7 +77,7 @@ def _native(fn: Any, count: int) -> tuple[Symbolic, ...]:
 def write(linker: Linker, name: str, arg: tuple[Value, Site], pos: Pos) -> None:
     """Into `linker.instrs`."""
     cell, site = arg
-    code = _resolve(cell, site) if site.operation is None else _guarded(cell, site)
+    code = _code(cell, site)
     places: dict[Label, int] = {}
     waiting: list[tuple[int, Label]] = []
     for each, argument in code:
@@ -85,6 +91,56 @@ def write(linker: Linker, name: str, arg: tuple[Value, Site], pos: Pos) -> None:
     for at, label in waiting:
         opcode, _, _ = linker.instrs[at]
         linker.instrs[at] = (opcode, places[label], pos)
+
+
+def _code(cell: Value, site: Site) -> Code:
+    if site.operation is not None:
+        return _guarded(cell, site)
+    if not site.attribute:
+        return _resolve(cell, site)
+    return _method_before(cell, site) if EMIT.null_first else _method_after(cell, site)
+
+
+def _method_after(cell: Value, site: Site) -> Code:
+    """LOAD_METHOD leaves a callable, and `self` or NULL above it."""
+    found = Label()
+    return [
+        ("LOAD_METHOD", site.attribute),
+        *_known(cell, site),  # f, self or NULL, target, callee
+        ("COPY", 4), ("IS_OP", 0), _jump("POP_JUMP_IF_TRUE", found),
+        ("POP_TOP", None),
+        *_callable(site.slow), ("COPY", 4), ("LOAD_DEREF", cell), ("LOAD_CONST", site), *EMIT.call(3, ()),
+        ("LABEL", found), ("SWAP", 3), ("POP_TOP", None),
+    ]  # fmt: skip
+
+
+def _method_before(cell: Value, site: Site) -> Code:
+    """LOAD_METHOD leaves a method, or NULL, and above it `self`, or what is called. No instruction tells NULL
+    from an object, but a cell takes either, and those without content are equal."""
+    empty, end = Label(), Label()
+    return [
+        ("LOAD_METHOD", site.attribute),
+        ("SWAP", 2), ("STORE_FAST", METHOD), ("MAKE_CELL", METHOD),
+        (EMIT.load_closure, METHOD), ("LOAD_CONST", EMPTY), compare(operator.eq),
+        _jump("POP_JUMP_IF_TRUE", empty),
+        ("LOAD_DEREF", METHOD), ("DELETE_FAST", METHOD),
+        *_resolve(cell, site), ("SWAP", 2), ("JUMP_FORWARD", end),
+        ("LABEL", empty), ("DELETE_FAST", METHOD), ("PUSH_NULL", None), ("SWAP", 2),
+        *_resolve(cell, site),
+        ("LABEL", end),
+    ]  # fmt: skip
+
+
+METHOD = ".method"
+"""The variable for it."""
+
+EMPTY = CellType()
+
+
+def variables(graph: Graph) -> list[str]:
+    """Those that the code of sites has."""
+    used = EMIT.null_first and any(type(op.fn) is Site and op.fn.attribute for _, op in graph.ops())
+    return [METHOD] if used else []
 
 
 def _resolve(cell: Value, site: Site) -> Code:
@@ -143,7 +199,7 @@ def _jump(name: str, label: Label) -> Symbolic:
 # -- finding them again ------------------------------------------------------------------------------
 
 SITE = "CACHE"
-"""No instruction that is decoded has this name: it stands for a folded site. Its argument is the site's number."""
+"""No instruction that is decoded has this name: it stands for a folded site, whose number is the argument."""
 
 OPCODE = dis.opmap[SITE]
 
@@ -163,10 +219,15 @@ def folded(code: CodeType, instructions: list[Instruction]) -> tuple[list[Instru
         if first.opcode != LOAD_DEREF or first.arg not in slots:
             left.append(first)
             continue
+        slot = first.arg
         site = _site(code, waiting)
-        *_, last = islice(waiting, _after(site))
+        before, after = _around(site)
+        *_, last = islice(waiting, after)
+        if before:
+            first = left[-before]
+            del left[-before:]
         left.append(Instruction(first.start, OPCODE, len(found), first.unit, last.end))
-        found.append((first.arg, site))
+        found.append((slot, site))
     return left, found
 
 
@@ -177,18 +238,18 @@ def _site(code: CodeType, instructions: Iterator[Instruction]) -> Site:
     raise AssertionError("a site without its constant")
 
 
-def _after(site: Site) -> int:
-    """How many instructions come after that which loads the site."""
-    if site.operation is None:
-        return len(EMIT.call(3, ())) + 2
-    count = site.count
-    return len(EMIT.call(count + 2, ())) + count + len(EMIT.call(count - 1, ()))
+def _around(site: Site) -> tuple[int, int]:
+    """How many instructions come before that which loads the list first, and after that which first loads the
+    site."""
+    cell = Value()
+    code = [instruction for instruction in _code(cell, site) if instruction[0] != "LABEL"]
+    return code.index(("LOAD_DEREF", cell)), len(code) - 1 - code.index(("LOAD_CONST", site))
 
 
 def lift_in_frame(m: Any, number: int) -> None:
     """The site as it is."""
     slot, site = m.sites[number]
-    m.stack.append(m.syntax(site, m.locals[slot], *m.pop(site.count)))
+    _push(m, site, m.syntax(site, m.locals[slot], *m.pop(site.count)))
 
 
 def lift_plain(m: Any, number: int) -> None:
@@ -199,8 +260,13 @@ def lift_plain(m: Any, number: int) -> None:
     ctx = m.syntax(primitives.cell_get, cell, Const(name), Const(True))
     operands = m.pop(site.count)
     result = Value()
-    m.block.ops += without_memory(site.plain, site.operation, ctx, operands, [result], m.position())
-    m.stack.append(result)
+    m.block.ops += without_memory(site, ctx, operands, [result], m.position())
+    _push(m, site, result)
+
+
+def _push(m: Any, site: Site, value: Value) -> None:
+    """A callable that `self` or NULL may lie beside has its other place, as LOAD_METHOD leaves it."""
+    m.stack += (NULL, value) if site.attribute else (value,)
 
 
 LOAD_DEREF, LOAD_CONST = dis.opmap["LOAD_DEREF"], dis.opmap["LOAD_CONST"]

@@ -1,14 +1,14 @@
 """What rewritten code remembers of callees and operands, per context instance.
 
-A function that was rewritten for an instance has a list in a hidden cell: the instance, then a pair per place of
-its code (`ir.sites`). A pair is written in one step and blank until then, so that threads see all of it or none.
+A function that was rewritten for an instance has a list in a hidden cell: the instance, then a pair per place
+of its code (`ir.sites`). A pair is written in one step and blank until then: threads see all of it or none.
 
     (callee, target)       what runs in place of the callee that was seen here last
     (type, type)           of operands for which the operation is the interpreter's own
 
-Invariants: what is remembered is what `overdub.resolve` would find. A rule that is added or removed blanks all
-lists of the class; a function whose code or defaults were assigned to blanks those of the instances that remember
-it: at once where the program that runs does that, else when the instance is entered next.
+Invariants: what is remembered is what `overdub.resolve` would find. A rule that is added or removed blanks
+all lists of the class. A function whose code or defaults were assigned to blanks those of the instances
+that remember it: at once where the program that runs does that, else when the instance is entered next.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ MOST = 512
 
 
 class Memory:
-    """`lists` by the code that they are for. `functions`: what is remembered, with what was assigned to it."""
+    """`lists` by the code that they are for; `functions` that are remembered, with what they were given."""
 
     __slots__ = ("ctx", "lists", "functions", "__weakref__")
 
     def __init__(self, ctx: Any) -> None:
         self.ctx = ctx
-        rules.forgets(type(ctx), self)
+        cls: Any = type(ctx)
+        rules.forgets(cls, self)
         self.lists: dict[int, tuple[types.CodeType, types.CellType]] = {}
         self.functions: dict[int, tuple[types.FunctionType, Any]] = {}
 
@@ -101,8 +102,8 @@ ASSIGNING = (builtins.setattr, builtins.delattr)
 
 
 def is_native(operation: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether the interpreter does `operation` on operands of these classes without running Python code that a
-    context follows, whatever the operands are."""
+    """Whether the interpreter does `operation` on any operands of these classes without running Python code
+    that a context follows."""
     if any(kind.__flags__ & HEAPTYPE for kind in kinds):
         return False
     return operation is not operator.getitem or kinds[0] not in MAKERS

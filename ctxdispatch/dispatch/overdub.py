@@ -20,13 +20,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
+from ctxdispatch.dispatch import cache, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine, Target
 from ctxdispatch.ir import sites
-from ctxdispatch.ir.sites import Site
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -73,11 +72,11 @@ def resolve(ctx: Context, f: Any, /) -> Target:
         return beyond_rules(ctx, f)
     rule = found[0].default
     if rule is None or found[0].typed:
-        return functools.partial(_by_types, ctx, callee, *bound)
+        return functools.partial(by_types, ctx, callee, *bound)
     return functools.partial(rule, ctx, *bound)
 
 
-def _by_types(ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+def by_types(ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
     rule = rules.find(type(ctx), callee, tuple(map(type, args)))
     if rule is None:
         return beyond_rules(ctx, callee)(*args, **kwargs)
@@ -99,7 +98,7 @@ def _reach(ctx: Context, f: Any) -> Target | None:
     if own is not None:
         return functools.partial(own, f, ctx)
     handler = protocols.BY_IDENTITY.get(id(f)) or protocols.BY_TYPE.get(type(f), reach.class_or_object)
-    return handler(_ENGINE, ctx, f)
+    return handler(ENGINE, ctx, f)
 
 
 _BUILTIN = (types.BuiltinMethodType, types.MethodWrapperType, reach.CMETHOD)
@@ -109,14 +108,14 @@ def _builtin(ctx: Context, f: types.BuiltinMethodType | types.MethodWrapperType)
     """A C function, or a method like `xs.sort`: that is `list.sort` in the table."""
     callee, bound = rules.canonical(f)
     handler = protocols.BY_IDENTITY.get(id(callee))
-    target = None if handler is None else handler(_ENGINE, ctx, callee)
+    target = None if handler is None else handler(ENGINE, ctx, callee)
     return target if target is None or not bound else functools.partial(target, *bound)
 
 
 def native(ctx: Context, f: Any, /) -> Target:
     """`f` by way of the context's fallback; `f` itself where that is the inherited one, or where `f` looks at
     the frame that calls it."""
-    if _default_fallback(type(ctx)) or any(f is looks for looks in OF_FRAME):
+    if inherits_fallback(type(ctx)) or any(f is looks for looks in OF_FRAME):
         return f  # type: ignore[no-any-return]
     return functools.partial(fallback, ctx, f)
 
@@ -125,26 +124,26 @@ OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe)
 """Builtins that look at the frame that calls them."""
 
 
-def _default_fallback(cls: type[Context]) -> bool:
+def inherits_fallback(cls: type[Context]) -> bool:
     return cls.fallback is Context.fallback
 
 
 def dispatch(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A dispatched call with hooks."""
-    seen = _seen(f)
-    ctx.prehook(seen, args, kwargs)
+    shown = seen(f)
+    ctx.prehook(shown, args, kwargs)
     out = resolve(ctx, f)(*args, **kwargs)
-    ctx.posthook(out, seen, args, kwargs)
+    ctx.posthook(out, shown, args, kwargs)
     return out
 
 
 def select(f: Any, /, *args: Any) -> Target:
     """What runs in place of the operation `f` on all of `args` but the last, which is the context."""
     *operands, ctx = args
-    return _selected(ctx, f, operands)
+    return selected(ctx, f, operands)
 
 
-def _selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
+def selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
     """`resolve` that knows the arguments, and so which rule on types it is."""
     cls = type(ctx)
     table = rules.table(cls)
@@ -160,59 +159,22 @@ def _selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
     return target
 
 
-def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
-    """`resolve`, remembered in the code if that may be."""
-    ctx = places[0]
-    cls = type(ctx)
-    version = cls._version
-    target = resolve(ctx, f)
-    if memory.is_stable(f):
-        ctx._memory.keep(places, site.place, f, target)
-        if version != cls._version:
-            places[site.place] = memory.BLANK
-    elif any(f is assigning for assigning in memory.ASSIGNING):
-        return functools.partial(_assigning, ctx, target)
-    return target
-
-
-def _assigning(ctx: Context, target: Target, /, *args: Any, **kwargs: Any) -> Any:
-    try:
-        return target(*args, **kwargs)
-    finally:
-        reassigned(ctx)
-
-
-def reassigned(ctx: Context, /) -> None:
-    """A function may have got other code or defaults."""
-    ctx._memory.check()
-
-
-def select_at(*operands: Any) -> Target:
-    """`select` for the operation of the site, which comes last, after the list; what operands it was for is
-    remembered in the code where the operation is the interpreter's own."""
-    *given, places, site = operands
-    kinds = tuple(map(type, given))
-    if memory.is_native(site.operation, kinds):
-        places[site.place] = kinds if len(kinds) == 2 else (*kinds, None)
-    return _selected(places[0], site.operation, given)
-
-
 def prehooked(f: Any, args: Any, kwargs: Kwargs, ctx: Context, /) -> Target:
     """The hook before f(*args, **kwargs); what to call."""
-    seen = _seen(f)
-    ctx.prehook(seen, args, kwargs)
-    return _selected(ctx, f, args)
+    shown = seen(f)
+    ctx.prehook(shown, args, kwargs)
+    return selected(ctx, f, args)
 
 
 def posthooked(f: Any, args: Any, kwargs: Kwargs, out: Any, ctx: Context, /) -> Any:
     """The hook after it; `out`."""
-    ctx.posthook(out, _seen(f), args, kwargs)
+    ctx.posthook(out, seen(f), args, kwargs)
     return out
 
 
 def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
     """What f(*args) goes through."""
-    return args if type(args) is tuple else iteration.splat(_ENGINE, ctx, f, args)
+    return args if type(args) is tuple else iteration.splat(ENGINE, ctx, f, args)
 
 
 def callback(ctx: Context, f: Any, /) -> Target:
@@ -227,10 +189,10 @@ def hooking(ctx: Context, f: Any, /) -> Target:
 
 def stepping(iterable: Any, iterator: Any, ctx: Context, /) -> Any:
     """What a loop over `iterable` takes its items from: `iterator`, its steps under `ctx`."""
-    return iteration.stepping(_ENGINE, ctx, iterable, iterator)
+    return iteration.stepping(ENGINE, ctx, iterable, iterator)
 
 
-_ENGINE = Engine(resolve, callback, native, beneath=lambda f: f)
+ENGINE = Engine(resolve, callback, native, beneath=lambda f: f)
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -282,7 +244,7 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
     """`f` with its code rewritten, `f` itself where nothing is to do in it. Raises UnsupportedSyntax."""
     handler = protocols.of_function(f)
     if handler is not None:
-        return handler(_ENGINE, ctx, f)  # type: ignore[return-value]
+        return handler(ENGINE, ctx, f)  # type: ignore[return-value]
     code = code_for(ctx, f)
     if type(code) is Rewritten:
         return _rebuilt(ctx, f, *code)
@@ -296,8 +258,10 @@ def _machine(ctx: Context, f: types.FunctionType) -> Target:
     own = f.__dict__.get("__overdub__")
     if own is not None:
         return functools.partial(own, ctx)
-    under = _UNDER.get(f)
-    return f if under is None else functools.partial(under, _ENGINE, ctx)
+    from ctxdispatch.dispatch.nested import UNDER
+
+    under = UNDER.get(f)
+    return f if under is None else functools.partial(under, ENGINE, ctx)
 
 
 class Rewritten(NamedTuple):
@@ -374,100 +338,10 @@ def _python_function(f: Any) -> types.FunctionType | None:
     return f if isinstance(f, types.FunctionType) else None
 
 
-# -- contexts within contexts ----------------------------------------------------------------------
-# What the context `outer` runs in place of the engine's own functions, where programs of `ctx` call them.
-
-
-def _overdub_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return engine.resolve(outer, ctx.program(f, args, kwargs))(*args, **kwargs)
-
-
-def _recurse_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return engine.resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
-
-
-def _fallback_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    if _default_fallback(type(ctx)):
-        return engine.resolve(outer, f)(*args, **kwargs)
-    return engine.resolve(outer, ctx.fallback)(f, args, kwargs)
-
-
-def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    rule = rules.find(type(ctx), f, tuple(map(type, args)))
-    if rule is None:
-        return engine.resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
-    return engine.resolve(outer, rule)(ctx, *args, **kwargs)
-
-
-def _dispatch_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    target = _prehooked_under(engine, outer, f, args, kwargs, ctx)
-    run = engine.resolve(outer, target)
-    hooks = plan(type(outer)).hooks(f)
-    seen = _seen(target)
-    if hooks:
-        engine.beneath(outer.prehook)(seen, args, kwargs)
-    out = run(*args, **kwargs)
-    if hooks:
-        engine.beneath(outer.posthook)(out, seen, args, kwargs)
-    return _posthooked_under(engine, outer, f, args, kwargs, out, ctx)
-
-
-def _prehooked_under(
-    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, ctx: Context, /
-) -> Target:
-    engine.resolve(outer, ctx.prehook)(_seen(f), args, kwargs)
-    return _selected(ctx, f, args)
-
-
-def _posthooked_under(
-    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, out: Any, ctx: Context, /
-) -> Any:
-    seen = _seen(f)
-    engine.resolve(outer, ctx.posthook)(out, seen, args, kwargs)
-    return out
-
-
-def _hooking_under(engine: Engine, outer: Any, ctx: Context, f: Any, /) -> Any:
-    return functools.partial(_dispatch_under, engine, outer, ctx, f)
-
-
-def _stepping_under(engine: Engine, outer: Any, iterable: Any, iterator: Any, ctx: Context, /) -> Any:
-    return iteration.stepping(reach.composed(engine, outer, _ENGINE), ctx, iterable, iterator)
-
-
-def _splatted_under(engine: Engine, outer: Any, args: Any, f: Any, ctx: Context, /) -> Any:
-    return iteration.splat(reach.composed(engine, outer, _ENGINE), ctx, f, args)
-
-
-def _seen(f: Any) -> Any:
+def seen(f: Any) -> Any:
     """What hooks are told: the callee where `f` is what the engine made of it for a context further in."""
     if type(f) is not functools.partial or not f.args:
         return f
     if type(f.args[0]) is Engine:
         return f.args[2]
-    return f.args[1] if f.func in (_by_types, fallback) else f
-
-
-_UNDER: dict[Any, Any] = {
-    overdub: _overdub_under,
-    recurse: _recurse_under,
-    fallback: _fallback_under,
-    dispatch: _dispatch_under,
-    prehooked: _prehooked_under,
-    posthooked: _posthooked_under,
-    hooking: _hooking_under,
-    stepping: _stepping_under,
-    splatted: _splatted_under,
-    _by_types: _by_types_under,
-}
-
-
-def is_stub(f: Any) -> bool:
-    """Whether `f` is a function by which rewritten code reaches the engine."""
-    return any(f is stub for stub in STUBS)
-
-
-MACHINERY = (resolve, select, reassigned)
-"""What contexts further out do not see: it finds what is run, and runs nothing."""
-
-STUBS = (*MACHINERY, dispatch, prehooked, posthooked, hooking, stepping, splatted)
+    return f.args[1] if f.func in (by_types, fallback) else f

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
+from ctxdispatch.dispatch.protocols import ARITHMETIC, BY_IDENTITY, COMPARISON, INPLACE, operator_function
 from ctxdispatch.ir import primitives
 
 # -- what can be intercepted -----------------------------------------------------------------------
@@ -55,6 +55,7 @@ class Plan(NamedTuple):
     calls: bool
     hooked_syntax: frozenset[Any]
     syntax: frozenset[Any]
+    """What is dispatched: without hooks and rules, what may run Python code."""
     transforms: bool
     """`transform` is overridden."""
     rules_on_calls: bool
@@ -101,7 +102,8 @@ def _make_plan(cls: type[Context]) -> Plan:
     hooked_syntax = asked if hooked else frozenset()
     direct = {} if hooked else _direct(cls, ruled)
     transforms = _overrides(cls, "transform")
-    return Plan(hooked, calls, hooked_syntax, asked | ruled, transforms, on_calls, ruled, direct)
+    syntax = asked if hooked else frozenset(f for f in asked if id(f) in BY_IDENTITY)
+    return Plan(hooked, calls, hooked_syntax, syntax | ruled, transforms, on_calls, ruled, direct)
 
 
 def _direct(cls: type[Context], ruled: frozenset[Any]) -> dict[Any, Any]:

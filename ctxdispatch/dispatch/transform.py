@@ -22,27 +22,28 @@ from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
-    MACHINERY,
-    is_stub,
+    dispatch,
+    hooking,
     posthooked,
     prehooked,
-    reassigned,
     resolve,
-    resolve_at,
     select,
-    select_at,
     splatted,
     stepping,
 )
+from ctxdispatch.dispatch.places import reassigned, resolve_at, select_at, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.ir import frames, primitives
-from ctxdispatch.ir.graph import Block, Branch, Const, Graph, Op, Operand, Reread, Value
+from ctxdispatch.ir.graph import Block, Branch, Const, Graph, MethodName, Op, Operand, Reread, Value
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.sites import CELL, CONTEXT, Site, without_memory
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls
 stay."""
+
+LISTS_NAMES = frozenset({"locals", "vars", "dir"})
+"""Builtins that would tell of the hidden cells."""
 
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>"})
 """Functions that are no functions to the user, and since 3.12 not to the interpreter either."""
@@ -95,7 +96,8 @@ class Rewriter:
         self.places = Value("places")
         self.count = 0
         self._cells = dict(zip(graph.cells, graph.cellnames))
-        self._early: dict[Op, list[Op]] = {}
+        self._early: dict[Op, list[Op]] = {}  # what comes right after an op
+        self._gone: set[Op] = set()
 
     def add_places(self, graph: Graph) -> None:
         """Give `graph` the hidden cell that holds what the code remembers."""
@@ -156,7 +158,8 @@ class Rewriter:
     def block(self, block: Block) -> None:
         here = {result: op for op in block.ops for result in op.results}
         made = [(op, [*self.rewrite(op, here)]) for op in block.ops]
-        block.ops = [new for op, ops in made for new in (*ops, *self._early.get(op, ()))]
+        kept = [(op, [] if op in self._gone else ops) for op, ops in made]
+        block.ops = [new for op, ops in kept for new in (*ops, *self._early.get(op, ()))]
         _exact_condition(block, here, {op for op, ops in made if ops != [op]})
 
     def rewrite(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
@@ -190,12 +193,16 @@ class Rewriter:
         its = next(c for c, known in self._cells.items() if known == name)
         ctx = Reread(its, "ctx")
         read = Op(Const(primitives.cell_get), [its, Const(name), Const(True)], [ctx], syntax=True)
-        site = op.fn
-        return [read, *without_memory(site.plain, site.operation, ctx, operands, op.results, op.pos)]
+        return [read, *without_memory(op.fn, ctx, operands, op.results, op.pos)]
 
-    def _site(self, op: Op, site: Site, operands: list[Operand], results: list[Value]) -> Op:
-        self.count += 1
-        return Op(Const(site), [self.places, *operands], results, pos=op.pos, syntax=True)
+    def _site(self, op: Op, site: Site, operands: list[Operand], results: list[Value]) -> list[Op]:
+        if not self.remembers or (site.operation is not None and not self._is_guarded(op)):
+            return without_memory(site, self.ctx, operands, results, op.pos)
+        self.count = site.place
+        return [Op(Const(site), [self.places, *operands], results, pos=op.pos, syntax=True)]
+
+    def _is_guarded(self, op: Op) -> bool:
+        return op.fn in memory.GUARDED and op.fn not in self.plan.ruled and len(op.args) <= 2
 
     def _loop(self, op: Op) -> Iterator[Op]:
         """A loop takes an item in one instruction: of an iterator that steps under the context."""
@@ -210,11 +217,8 @@ class Rewriter:
             return self._hooks(op, op.callee, op.args)
         if self.static and op.fn not in self.plan.ruled:
             return [op if type(op.fn) is FunctionType else _with(op, op.callee, op.args)]
-        count = len(op.args)
-        if self.remembers and op.fn in memory.GUARDED - self.plan.ruled and count <= 2:
-            site = Site(select_at, select, self.count + 1, op.fn, count)
-            return [self._site(op, site, op.args, op.results)]
-        return without_memory(select, op.fn, self.ctx, op.args, op.results, op.pos)
+        site = Site(select_at, select, self.count + 1, op.fn, len(op.args))
+        return self._site(op, site, op.args, op.results)
 
     def _call(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         callee = _callee(op)
@@ -222,11 +226,15 @@ class Rewriter:
             splats = op.fn is primitives.call_ex
             return self._call_ex_hooked(op) if splats else self._hooks(op, callee, op.args)
         target = Value("resolved")
-        resolved = Op(Const(resolve), [self.ctx, callee], [target], pos=op.pos)
-        if self.remembers:
-            resolved = self._site(op, Site(resolve_at, resolve, self.count + 1), [callee], [target])
+        made = here.get(callee) if self.framed else None  # type: ignore[arg-type]
+        method = self._method(op, made)
         if self.static and not self.plan.rules_on_calls:
-            resolved = Op(Const(ITSELF), [Const(None), callee], [target], pos=op.pos)
+            resolved = [Op(Const(ITSELF), [Const(None), callee], [target], pos=op.pos)]
+        elif made is not None and method:
+            site = Site(resolve_at, resolve, self.count + 1, attribute=method)
+            resolved = self._site(made, site, made.args[:1], [target])
+        else:
+            resolved = self._site(op, Site(resolve_at, resolve, self.count + 1), [callee], [target])
         if op.fn is primitives.call_ex:
             items, through = self._splatted(op)
             args = [target, items, *op.args[2:]]
@@ -235,11 +243,24 @@ class Rewriter:
             through = []
             call = _with(op, target, op.args)
             call.bare = op.bare
-        made = here.get(callee) if self.framed else None  # type: ignore[arg-type]
+        if self._global_name(callee) in LISTS_NAMES and op.results:
+            names = Value("names")
+            call.results = [names]
+            through = [*through, call]
+            call = Op(Const(visible), [names], op.results, pos=op.pos)
         if made is None:
-            return [resolved, *through, call]
-        self._early.setdefault(made, []).append(resolved)  # where its place on the stack is
+            return [*resolved, *through, call]
+        if method:
+            self._gone.add(made)
+        self._early.setdefault(made, []).extend(resolved)  # where its place on the stack is
         return [*through, call]
+
+    def _method(self, op: Op, made: Op | None) -> str:
+        """The attribute that `op` calls and nothing else reads, where the code can look for it itself."""
+        if made is None or not self.remembers or op.fn is primitives.call_ex or self.intercepts(made):
+            return ""
+        name = made.args[-1] if made.syntax and made.fn is builtins.getattr else None
+        return name.value if type(name) is MethodName else ""
 
     def _splatted(self, op: Op) -> tuple[Operand, list[Op]]:
         """What f(*items) is called with, and what makes that."""
@@ -251,7 +272,7 @@ class Rewriter:
         return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
 
     def _hooked(self, callee: Operand) -> bool:
-        if isinstance(callee, Const) and is_stub(callee.value):
+        if isinstance(callee, Const) and any(callee.value is stub for stub in STUBS):
             return False  # the engine's own, of a context further in
         operation = self._operation(callee)
         if operation is not None:
@@ -309,6 +330,12 @@ class Rewriter:
         one = Op(op.callee, op.args, [items], pos=op.pos, syntax=True)
         return [*self._operate(one), _unpacked(op, items)]
 
+
+MACHINERY = (resolve, select, reassigned, visible)
+"""What contexts further out do not see: it finds what is run, and runs nothing."""
+
+STUBS = (*MACHINERY, dispatch, prehooked, posthooked, hooking, stepping, splatted)
+"""The functions by which rewritten code reaches the engine."""
 
 ITSELF = {}.get  # type: ignore[var-annotated]
 """`ITSELF(None, f)` is f: no frame, and nothing of `f` is looked at."""

@@ -1,6 +1,7 @@
 """Ops whose code remembers what they found.
 
     resolve     %g = site[k](cell, %f)          without memory    %g = plain(%ctx, %f)
+    method      %g = site[k](cell, %x)          without memory    %f = %x.name; %g = plain(%ctx, %f)
     select      %y = site[k](cell, %a, %b)      without memory    %g = plain(f, %a, %b, %ctx); %y = %g(%a, %b)
 
 The cell holds a list: the context, then what each place of the code remembers, a pair (`bytecode.sites`).
@@ -21,11 +22,12 @@ CONTEXT = "$ctx"
 
 
 class Site:
-    """A callee with a `place` in the list, from 1 on. Where nothing fits there, `slow`(*operands, list, site) is
-    asked, which may fill it. With an `operation` on `count` operands the op's result is that of the operation,
-    else it is what to call in place of a callee. `plain` is the function without memory."""
+    """A callee with a `place` in the list, from 1 on. Where nothing fits there, it asks slow(*operands, list,
+    site), which may fill it. With an `operation` on `count` operands the op's result is that of the
+    operation, else it is what to call in place of a callee, or of that `attribute` of the operand. `plain`
+    is the function without memory."""
 
-    __slots__ = ("slow", "plain", "place", "operation", "count")
+    __slots__ = ("slow", "plain", "place", "operation", "count", "attribute")
 
     def __init__(
         self,
@@ -34,11 +36,13 @@ class Site:
         place: int,
         operation: Any = None,
         count: int = 1,
+        attribute: str = "",
     ) -> None:
         self.slow, self.plain = slow, plain
         self.place = place
         self.operation = operation
         self.count = count
+        self.attribute = attribute
 
     def __call__(self, *args: Any) -> NoReturn:
         raise NotImplementedError(f"{self} runs in the interpreter's frame only")
@@ -48,17 +52,17 @@ class Site:
 
 
 def without_memory(
-    plain: Callable[..., Any],
-    operation: Any,
-    ctx: Operand,
-    operands: list[Operand],
-    results: list[Value],
-    pos: Position | None,
+    site: Site, ctx: Operand, operands: list[Operand], results: list[Value], pos: Position | None
 ) -> list[Op]:
-    """The ops for a site of `operation`, or of none."""
-    if operation is None:
-        return [Op(Const(plain), [ctx, *operands], results, pos=pos)]
-    target = Value("selected")
-    call = Op(target, operands, results, pos=pos)
-    call.bare = bool(operands)
-    return [Op(Const(plain), [Const(operation), *operands, ctx], [target], pos=pos), call]
+    """What an op of `site` does, as ops that have no place."""
+    plain, operation = Const(site.plain), site.operation
+    if operation is not None:
+        target = Value("selected")
+        call = Op(target, operands, results, pos=pos)
+        call.bare = True
+        return [Op(plain, [Const(operation), *operands, ctx], [target], pos=pos), call]
+    if not site.attribute:
+        return [Op(plain, [ctx, *operands], results, pos=pos)]
+    found = Value(site.attribute)
+    read = Op(Const(getattr), [*operands, Const(site.attribute)], [found], pos=pos, syntax=True)
+    return [read, Op(plain, [ctx, found], results, pos=pos)]

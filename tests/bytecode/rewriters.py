@@ -24,8 +24,10 @@ def copied(code):
 
 
 def dispatched(dispatch_code):
-    """Under a context that has neither rules nor hooks."""
-    identity = type("Identity", (part("ctxdispatch.dispatch.context", "Context"),), {})()
+    """Under a context that intercepts everything, and has neither rules nor hooks."""
+    everything = tuple(part("ctxdispatch.dispatch.plan", "KINDS"))
+    context = part("ctxdispatch.dispatch.context", "Context")
+    identity = type("Identity", (context,), {"intercepts": everything})()
     return lambda code: dispatch_code(identity, code)
 
 

@@ -22,6 +22,8 @@ def stars(a, k):
         show(0, *a, 9, *a, z=1, **k),
         show(*a, b=2, **{"c": 4}, **k),
         show(*(), *[], **{}),
+        show(show(**k), **k),
+        show([show(show(**k), **k), *a], **k),
         max(*a, 5, 6),
         show(*[x for x in a], *(y for y in a), **{str(x): x for x in a}),
     )

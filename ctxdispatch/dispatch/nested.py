@@ -1,0 +1,105 @@
+"""Contexts within contexts: what the context `outer` runs in place of the engine's own functions, where
+programs of `ctx` call them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ctxdispatch.dispatch import reach, rules
+from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.overdub import (
+    ENGINE,
+    Kwargs,
+    beyond_rules,
+    by_types,
+    dispatch,
+    fallback,
+    hooking,
+    inherits_fallback,
+    overdub,
+    posthooked,
+    prehooked,
+    recurse,
+    seen,
+    selected,
+    splatted,
+    stepping,
+)
+from ctxdispatch.dispatch.plan import plan
+from ctxdispatch.dispatch.protocols import iteration
+from ctxdispatch.dispatch.reach import Engine, Target
+
+
+def _overdub_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return engine.resolve(outer, ctx.program(f, args, kwargs))(*args, **kwargs)
+
+
+def _recurse_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return engine.resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
+
+
+def _fallback_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if inherits_fallback(type(ctx)):
+        return engine.resolve(outer, f)(*args, **kwargs)
+    return engine.resolve(outer, ctx.fallback)(f, args, kwargs)
+
+
+def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    rule = rules.find(type(ctx), f, tuple(map(type, args)))
+    if rule is None:
+        return engine.resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
+    return engine.resolve(outer, rule)(ctx, *args, **kwargs)
+
+
+def _dispatch_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    target = _prehooked_under(engine, outer, f, args, kwargs, ctx)
+    run = engine.resolve(outer, target)
+    hooks = plan(type(outer)).hooks(f)
+    shown = seen(target)
+    if hooks:
+        engine.beneath(outer.prehook)(shown, args, kwargs)
+    out = run(*args, **kwargs)
+    if hooks:
+        engine.beneath(outer.posthook)(out, shown, args, kwargs)
+    return _posthooked_under(engine, outer, f, args, kwargs, out, ctx)
+
+
+def _prehooked_under(
+    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, ctx: Context, /
+) -> Target:
+    engine.resolve(outer, ctx.prehook)(seen(f), args, kwargs)
+    return selected(ctx, f, args)
+
+
+def _posthooked_under(
+    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, out: Any, ctx: Context, /
+) -> Any:
+    engine.resolve(outer, ctx.posthook)(out, seen(f), args, kwargs)
+    return out
+
+
+def _hooking_under(engine: Engine, outer: Any, ctx: Context, f: Any, /) -> Any:
+    return functools.partial(_dispatch_under, engine, outer, ctx, f)
+
+
+def _stepping_under(engine: Engine, outer: Any, iterable: Any, iterator: Any, ctx: Context, /) -> Any:
+    return iteration.stepping(reach.composed(engine, outer, ENGINE), ctx, iterable, iterator)
+
+
+def _splatted_under(engine: Engine, outer: Any, args: Any, f: Any, ctx: Context, /) -> Any:
+    return iteration.splat(reach.composed(engine, outer, ENGINE), ctx, f, args)
+
+
+UNDER: dict[Any, Any] = {
+    overdub: _overdub_under,
+    recurse: _recurse_under,
+    fallback: _fallback_under,
+    dispatch: _dispatch_under,
+    prehooked: _prehooked_under,
+    posthooked: _posthooked_under,
+    hooking: _hooking_under,
+    stepping: _stepping_under,
+    splatted: _splatted_under,
+    by_types: _by_types_under,
+}

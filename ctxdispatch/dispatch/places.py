@@ -1,0 +1,70 @@
+"""What rewritten code calls where a place of it remembers nothing that fits (`memory`), and what it calls to
+have it forget.
+
+    resolve_at(f, places, site)              resolve(ctx, f)
+    select_at(*operands, places, site)       select(operation, *operands, ctx)
+    reassigned(ctx)                          an attribute was assigned to that may be a function's
+    visible(names)                           what `locals()` returned
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from ctxdispatch.dispatch import memory
+from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.overdub import resolve, selected
+from ctxdispatch.dispatch.reach import Target
+from ctxdispatch.ir import sites
+from ctxdispatch.ir.sites import Site
+
+
+def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
+    """`resolve`, remembered in the code if that may be."""
+    ctx = places[0]
+    cls = type(ctx)
+    version = cls._version
+    target = resolve(ctx, f)
+    if memory.is_stable(f):
+        ctx._memory.keep(places, site.place, f, target)
+        if version != cls._version:
+            places[site.place] = memory.BLANK
+    elif any(f is assigning for assigning in memory.ASSIGNING):
+        return functools.partial(_assigning, ctx, target)
+    return target
+
+
+def _assigning(ctx: Context, target: Target, /, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return target(*args, **kwargs)
+    finally:
+        reassigned(ctx)
+
+
+def reassigned(ctx: Context, /) -> None:
+    """A function may have got other code or defaults."""
+    ctx._memory.check()
+
+
+def select_at(*operands: Any) -> Target:
+    """`select` for the operation of the site, which comes last, after the list; what operands it was for is
+    remembered in the code where the operation is the interpreter's own."""
+    *given, places, site = operands
+    kinds = tuple(map(type, given))
+    if memory.is_native(site.operation, kinds):
+        places[site.place] = kinds if len(kinds) == 2 else (*kinds, None)
+    return selected(places[0], site.operation, given)
+
+
+def visible(names: Any, /) -> Any:
+    """What `locals()` or `dir()` returned, without the cells by which rewritten code reaches the engine."""
+    if type(names) is dict:
+        for name in [name for name in names if type(name) is str and name.startswith(HIDDEN)]:
+            del names[name]
+    elif type(names) is list and any(type(name) is str and name.startswith(HIDDEN) for name in names):
+        names[:] = [name for name in names if not name.startswith(HIDDEN)]
+    return names
+
+
+HIDDEN = (sites.CELL, sites.CONTEXT)
