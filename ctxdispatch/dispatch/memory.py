@@ -22,6 +22,7 @@ from typing import Any
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.ir.sites import CELL, CONTEXT
 
 BLANK = (None, None)
 """Nobody calls None, and no type is it."""
@@ -88,7 +89,8 @@ def is_stable(f: Any) -> bool:
     """Whether what runs in place of `f` is the same until a rule or one of `ASSIGNED` changes."""
     kind = type(f)
     if kind is types.FunctionType:
-        return f.__closure__ is None  # one with a closure would live on with what it holds
+        # One with a closure would live on with what it holds; cells of ours hold nothing of the user's.
+        return f.__closure__ is None or f.__code__.co_freevars[0].startswith((CONTEXT, CELL))
     if kind is types.BuiltinFunctionType:
         return type(f.__self__) is types.ModuleType and f not in ASSIGNING
     if kind is type:

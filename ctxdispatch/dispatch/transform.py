@@ -295,11 +295,9 @@ class Rewriter:
         made = self._definition(items)
         args: Operand = items
         if made is None or made.fn not in TUPLES:
-            checked, filled, args = Value(), Value(), Value("args")
+            checked, args = Value(), Value("args")
             yield Op(Const(splatted), [items, callee, self.ctx], [checked], pos=op.pos)
-            yield Op(Const(primitives.build_list), [], [filled], pos=op.pos, syntax=True)
-            yield Op(Const(primitives.list_extend), [filled, checked], [Value()], pos=op.pos, syntax=True)
-            yield Op(Const(primitives.list_to_tuple), [filled], [args], pos=op.pos, syntax=True)
+            yield Op(Const(tuple), [checked], [args], pos=op.pos)
         kwargs: Operand = rest[0] if rest else Value("kwargs")
         if isinstance(kwargs, Value) and not rest:
             yield Op(Const(primitives.build_map), [], [kwargs], pos=op.pos, syntax=True)

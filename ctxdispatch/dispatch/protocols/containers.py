@@ -56,8 +56,25 @@ def _maker(engine: Engine, ctx: Any, mapping: Any) -> Any:
 def _made(engine: Engine, ctx: Any, mapping: Any, factory: Any, key: Any) -> Any:
     """defaultdict.__missing__"""
     value = engine.resolve(ctx, factory)()
+    if not STORES_BY_METHOD:
+        return dict.setdefault(mapping, key, value)
     HANDLERS[operator.setitem](engine, ctx, operator.setitem)(mapping, key, value)
     return value
+
+
+def _stores_by_method() -> bool:
+    """Whether a defaultdict puts what it made where its class's `__setitem__` says, as it did up to 3.13."""
+    asked = []
+
+    class Probe(collections.defaultdict[Any, Any]):
+        def __setitem__(self, key: Any, value: Any) -> None:
+            asked.append(key)
+
+    Probe(int)[0]
+    return bool(asked)
+
+
+STORES_BY_METHOD = _stores_by_method()
 
 
 def _of_class(engine: Engine, ctx: Any, f: Any, cls: type, key: Any) -> Any:
