@@ -70,6 +70,11 @@ def is_wide(op: Op, site: Schedule) -> bool:
     return is_natively_wide(op) and op.results[0] in site.wide
 
 
+def looks_down(op: Op) -> bool:
+    """Whether its instruction looks at what lies below: nothing is put between."""
+    return type(op.fn) is Instruction and op.fn.name == "WITH_EXCEPT_START"
+
+
 # -- calls -----------------------------------------------------------------------------------------
 
 METHODS = {"LOAD_BOUND": "LOAD_METHOD", "LOAD_SUPER_ATTR": "LOAD_SUPER_METHOD"}

@@ -98,6 +98,7 @@ class Schedule:
         else:
             code += [(name, arg, pos) for name, arg in spelling.code]
             fixed = bool(taken) and taken[0].fixed
+            low = 0 if framerows.looks_down(op) else low
             self._leave(op, spelling.results, Entry(None, code, fixed, framerows.is_wide(op, self), low), pos)
         self._before = None if whole is None else (op, whole)
 

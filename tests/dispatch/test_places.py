@@ -1,5 +1,5 @@
-"""Places in rewritten code that remember callees and the types of operands: what they find is what would be found
-without memory, and finding it runs nothing of the engine."""
+"""Places in rewritten code that remember callees and the types of operands: what they find is what would be
+found without memory, and finding it runs nothing of the engine."""
 
 import gc
 import math
@@ -70,7 +70,7 @@ class Number:
         return math.sqrt(x)
 
 
-# -- without the engine ----------------------------------------------------------------------------------------
+# -- without the engine --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("f, args", [
@@ -96,7 +96,7 @@ def test_what_nested_contexts_remember_of_functions():
     assert entered(lambda: program(1.5)) == []
 
 
-# -- what fits no more -----------------------------------------------------------------------------------------
+# -- what fits no more ---------------------------------------------------------------------------
 
 
 def test_another_callee():
@@ -179,14 +179,15 @@ def test_a_method_that_is_replaced():
 
 def test_methods_of_all_kinds():
     def program(n, x):
-        return n.method(x), n.of_class(x), n.of_nobody(x), Number.of_class(x), math.sqrt(x), Number.method(n, x)
+        by_class = Number.of_class(x), math.sqrt(x), Number.method(n, x)
+        return n.method(x), n.of_class(x), n.of_nobody(x), *by_class
 
     run = Doubles().program(program, (Number(1), 4.0), {})
     for _ in range(2):
         assert run(Number(1), 4.0) == (8.0, 4.0, 4.0, 4.0, 4.0, 8.0)
 
 
-# -- what changes ----------------------------------------------------------------------------------------------
+# -- what changes --------------------------------------------------------------------------------
 
 
 def changing():
@@ -276,7 +277,7 @@ def test_instances_remember_their_own():
         assert [overdub(Named(name), program, 1.0) for name in "ab"] == ["a", "b"]
 
 
-# -- what lives ------------------------------------------------------------------------------------------------
+# -- what lives ----------------------------------------------------------------------------------
 
 
 def test_what_is_remembered_dies_with_the_context():
@@ -310,7 +311,7 @@ def test_closures_and_objects_are_not_kept():
     assert reference() is None
 
 
-# -- nobody sees it --------------------------------------------------------------------------------------------
+# -- nobody sees it ------------------------------------------------------------------------------
 
 
 def test_names_show_no_cells():
