@@ -221,6 +221,8 @@ class Schedule:
             height += entry.width + len(below) + len(above)
             waiting, looks = above, FAR
         if waiting:
+            if low < base + len(found):
+                return None
             found.append(Entry(None, waiting, low=looks))
         return found
 

@@ -146,7 +146,7 @@ class Writer:
         if EMIT.or_pop and test == "TRUE" and self._or_pop(s, piece, end, cond):
             return
         taken, _ = s.take([cond], pos)
-        low = min((entry.low for entry in taken), default=FAR)
+        low = min((0 if entry.fixed else entry.low for entry in taken), default=FAR)
         now = self._settled(s, [end.then.args, end.orelse.args], pos, low)
         s.append([i for entry in taken for i in entry.code])
         piece.test = test

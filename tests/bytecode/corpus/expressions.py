@@ -410,3 +410,18 @@ def swaps(a):
     x, (y, z) = z, (x, y)
     x, x = y, z
     return x, y, z, a
+
+
+@program((0,), (1,), (2,))
+def constants_in_chains(x):
+    found = []
+    if 0 < 1 <= 1 == 1 >= 1 > 0 != 1:
+        found.append("constants")
+    if 0 <= x < 2 != 1 <= 3 > x:
+        found.append("mixed")
+    while not 0 < 1 < x + 2 < 4 > 3:
+        x -= 1
+    found.append(1 if 0 < 1 < 2 > x else 2)
+    found.append((0, 1 if x > 0 > -1 else 2, 3 < 4 < 5, 0 < 1 > 2 or 5))
+    assert 1 < 2 > 0 < 3 > -1
+    return found, x, [y for y in range(4) if 0 < 1 < y < 3 > 2]
