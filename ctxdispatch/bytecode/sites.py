@@ -139,8 +139,9 @@ EMPTY = CellType()
 
 def variables(graph: Graph) -> list[str]:
     """Those that the code of sites has."""
-    used = EMIT.null_first and any(type(op.fn) is Site and op.fn.attribute for _, op in graph.ops())
-    return [METHOD] if used else []
+    if not EMIT.null_first or not any(name.startswith(CELL) for name in graph.cellnames):
+        return []
+    return [METHOD] if any(type(op.fn) is Site and op.fn.attribute for _, op in graph.ops()) else []
 
 
 def _resolve(cell: Value, site: Site) -> Code:
