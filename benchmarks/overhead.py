@@ -3,7 +3,8 @@
     round trip          code is lifted and emitted again: plain / faithful, free
     idle context        the class has no rule (bare), or one for what nobody calls (idle); one, and 3 deep
     entry               overdub(ctx, f, x) over f(x)
-    operation           every kind of operation dispatched, by a class that leaves each what it is (identity)
+    operation           every kind of operation dispatched, by classes that leave each what it is: `identity`
+                        dispatches calls and operators, `everything` the other kinds too
     identity context    the same of whole programs
     transform           the time that rewriting itself takes, over that of CPython's `compile`
 
@@ -57,7 +58,13 @@ def _(ctx: Idle, x: float) -> float:
 
 
 class Identity(Context):
-    """Dispatches everything, and changes nothing."""
+    """Dispatches every call and operator, and changes nothing."""
+
+    intercepts = ("call", "operator", "compare")
+
+
+class Everything(Context):
+    """Dispatches operations of every kind, and changes nothing."""
 
     intercepts = tuple(KINDS)
 
@@ -98,7 +105,8 @@ def plain(f: Function, args: Args) -> Function:
 
 CONTEXTS: dict[str, tuple[type[Context], ...]] = {
     "bare": (Bare,), "idle": (Idle,), "3 bare": 3 * (Bare,), "3 idle": 3 * (Idle,),
-    "identity": (Identity,), "2 identity": 2 * (Identity,), "3 identity": 3 * (Identity,),
+    "identity": (Identity,), "everything": (Everything,),
+    "2 identity": 2 * (Identity,), "3 identity": 3 * (Identity,),
 }  # fmt: skip
 REWRITES: dict[str, Callable[[Any, Args], Function]] = {
     "plain": plain, "faithful": faithful, "free": free,
@@ -106,7 +114,7 @@ REWRITES: dict[str, Callable[[Any, Args], Function]] = {
 }  # fmt: skip
 EMISSION = ("plain", "faithful", "free")
 IDLE = ("plain", "bare", "idle", "3 bare", "3 idle")
-IDENTITY = ("plain", "identity", "2 identity", "3 identity")
+IDENTITY = ("plain", "identity", "everything", "2 identity", "3 identity")
 
 
 def rewritten(column: str, f: types.FunctionType, args: Args) -> Prepared:
@@ -206,7 +214,8 @@ def transform(package: str) -> Cost:
     columns = {
         "plain": lambda: Prepared(compile_all, (sources(package),), None),
         "faithful": lambda: rewriting(package, round_trips()),
-        "identity": lambda: rewriting(package, dispatches()),
+        "identity": lambda: rewriting(package, dispatches(Identity())),
+        "everything": lambda: rewriting(package, dispatches(Everything())),
     }
     return Cost(TRANSFORM, package, columns, {"faithful": 15.0, "identity": 15.0})
 
@@ -217,10 +226,10 @@ def round_trips() -> Function:
     return round_trip
 
 
-def dispatches() -> Function:
+def dispatches(ctx: Context) -> Function:
     from ctxdispatch.dispatch.static import dispatch_code
 
-    return partial(dispatch_code, Identity())
+    return partial(dispatch_code, ctx)
 
 
 def sources(package: str) -> list[tuple[str, str]]:
