@@ -61,7 +61,17 @@ def run(name: str, events: Events) -> None:
     ids.number(suite)
     events.write(collected=list(ids.names.values()))
     result = recorder(unittest, events, ids)
-    suite.run(result)
+    limit = sys.getrecursionlimit()
+    while True:
+        try:
+            suite.run(result)
+            return
+        except RecursionError as error:
+            sys.setrecursionlimit(limit)
+            if result.running is None:
+                raise
+            result.end_with(error)
+            suite = unittest.TestSuite(test for test in ids.tests if id(test) not in result.begun)
 
 
 def prepare() -> None:
@@ -109,10 +119,21 @@ def recorder(unittest: Any, events: Events, ids: Ids) -> Any:
         """Of several outcomes of one test (its subtests, its clean-up) the worst counts."""
 
         outcomes: list[tuple[str, str]] | None = None
+        running: Any = None
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.begun: set[int] = set()
+
+        def end_with(self, error: BaseException) -> None:
+            """A test has left so low a limit of recursion that `unittest` itself could not end it."""
+            self.note(self.running, "error", shorten(error))
+            self.stopTest(self.running)
 
         def startTest(self, test: Any) -> None:
             super().startTest(test)
-            self.outcomes = []
+            self.outcomes, self.running = [], test
+            self.begun.add(id(test))
             events.write(start=ids.of(test))
 
         def stopTest(self, test: Any) -> None:
@@ -121,7 +142,7 @@ def recorder(unittest: Any, events: Events, ids: Ids) -> Any:
                 return
             outcome = max((o for o, _ in self.outcomes), key=WORST.index, default="pass")
             texts = "\n".join(text for _, text in self.outcomes if text)
-            self.outcomes = None
+            self.outcomes = self.running = None
             events.write(id=ids.of(test), outcome=outcome, text=texts[:TEXT_LIMIT])
 
         def note(self, test: Any, outcome: str, text: str = "") -> None:
