@@ -51,13 +51,12 @@ class Memory:
             known = self.lists.setdefault(id(code), (code, fresh))
         return known[1]
 
-    def keep(self, places: list[Any], place: int, callee: Any, target: Any) -> None:
-        """`callee` is stable."""
+    def keep(self, callee: Any) -> None:
+        """To look at when the instance is entered again. `callee` is stable."""
         if type(callee) is types.FunctionType:
             if len(self.functions) >= MOST:
                 self.forget()
             self.functions[id(callee)] = callee, _assigned(callee)
-        places[place] = callee, target
 
     def check(self) -> None:
         """Forget everything where a function is not what it was."""

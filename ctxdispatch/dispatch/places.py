@@ -15,6 +15,7 @@ from typing import Any
 from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.overdub import resolve, selected
+from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.reach import Target
 from ctxdispatch.ir import sites
 from ctxdispatch.ir.sites import Site
@@ -27,9 +28,8 @@ def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
     version = cls._version
     target = resolve(ctx, f)
     if memory.is_stable(f):
-        ctx._memory.keep(places, site.place, f, target)
-        if version != cls._version:
-            places[site.place] = memory.BLANK
+        ctx._memory.keep(f)
+        _fill(places, site, (f, target), cls, version)
     elif any(f is assigning for assigning in memory.ASSIGNING):
         return functools.partial(_assigning, ctx, target)
     return target
@@ -51,10 +51,20 @@ def select_at(*operands: Any) -> Target:
     """`select` for the operation of the site, which comes last, after the list; what operands it was for is
     remembered in the code where the operation is the interpreter's own."""
     *given, places, site = operands
+    cls = type(places[0])
+    version = cls._version
+    target = selected(places[0], site.operation, given)
     kinds = tuple(map(type, given))
-    if memory.is_native(site.operation, kinds):
-        places[site.place] = kinds if len(kinds) == 2 else (*kinds, None)
-    return selected(places[0], site.operation, given)
+    if memory.is_native(site.operation, kinds) and not plan(cls).rules_or_hooks(site.operation):
+        _fill(places, site, kinds if len(kinds) == 2 else (*kinds, None), cls, version)
+    return target
+
+
+def _fill(places: list[Any], site: Site, pair: tuple[Any, ...], cls: type[Context], version: int) -> None:
+    """With what was found out for this version of the class; rules may have changed meanwhile."""
+    places[site.place] = pair
+    if version != cls._version:
+        places[site.place] = memory.BLANK
 
 
 def visible(names: Any, /) -> Any:

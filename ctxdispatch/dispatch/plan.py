@@ -68,6 +68,10 @@ class Plan(NamedTuple):
     def active(self) -> bool:
         return self.calls or bool(self.syntax) or self.transforms
 
+    def rules_or_hooks(self, operation: Any) -> bool:
+        """Whether the interpreter's own operation is not all there is to `operation`."""
+        return operation in self.ruled or operation in self.hooked_syntax
+
     def hooks(self, f: Any) -> bool:
         """Whether hooks run around f(...) in rewritten code."""
         return self.hooked and (id(f) not in _SYNTAX or f in self.hooked_syntax)

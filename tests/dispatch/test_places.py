@@ -3,6 +3,7 @@ found without memory, and finding it runs nothing of the engine."""
 
 import gc
 import math
+import operator
 import sys
 import weakref
 
@@ -260,6 +261,26 @@ def test_rules_that_come_and_go():
     assert overdub(ctx, program, 1, lambda k: None) == [2] * 4
     Ruled.rule(twice)(lambda ctx, x: "ruled")
     assert overdub(ctx, program, 1, lambda k: None) == ["ruled"] * 4
+
+
+def test_a_rule_for_an_operator_that_comes_within_a_loop():
+    class Ruled(Context):
+        intercepts = ("operator",)
+
+    def program(x, change):
+        found = []
+        for k in range(6):
+            found.append(x + 1.0)
+            change(k)
+        return found
+
+    def change(k):
+        if k == 2:
+            Ruled.rule(operator.add)(lambda ctx, a, b: "ruled")
+        if k == 4:
+            Ruled.unrule(operator.add)
+
+    assert overdub(Ruled(), program, 1.0, change) == [2.0, 2.0, 2.0, "ruled", "ruled", 2.0]
 
 
 def test_instances_remember_their_own():

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch.protocols.standins import stand_in
-from ctxdispatch.dispatch.reach import ABSENT, Engine, Total, bind, invoke, lookup, running, special
+from ctxdispatch.dispatch.reach import ABSENT, HEAPTYPE, Engine, Total, bind, invoke, lookup, running, special
 from ctxdispatch.ir import primitives
 
 
@@ -72,6 +72,8 @@ def _converting(row: Conversion) -> Total:
 
 def _method(cls: type, names: tuple[str, ...]) -> str | None:
     """The first of the methods that `cls` has, if it is written in Python."""
+    if not cls.__flags__ & HEAPTYPE:
+        return None
     for name in names:
         if lookup(cls, name) is not None:
             return name if special(cls, name) is not None else None
