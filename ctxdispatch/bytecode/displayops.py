@@ -47,10 +47,12 @@ def list_extend(m: Machine, arg: int) -> None:
 
 
 def dict_merge(m: Machine, arg: int) -> None:
-    """The callable below is there for the message."""
+    """The callable below is there for the message: above or below a NULL, or below what stands for it in code
+    that we wrote."""
     other = m.stack.pop()
-    lower, upper = m.stack[-arg - 3], m.stack[-arg - 2]
-    function = lower if upper is NULL else upper
+    function = m.stack[-arg - 2]
+    if function is NULL or (isinstance(function, Const) and function.value is None):
+        function = m.stack[-arg - 3]
     m.syntax(primitives.dict_merge, m.stack[-arg], other, function)
 
 

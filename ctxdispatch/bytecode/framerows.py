@@ -130,9 +130,14 @@ def _grown(op: Op, site: Schedule) -> Grown | None:
         return Grown([*op.args[1:]], GROWTH[id(op.fn)], op.args[0])
     target, other, function = op.args
     at = site.index(target)
-    if at < 3 or site.entries[at - 2].value is not function:
+    if at < 3 or site.entries[at - 2].value is not function or not _is_starred(function, site):
         return None
     return Grown([other], "DICT_MERGE", target)
+
+
+def _is_starred(function: Operand, site: Schedule) -> bool:
+    """Whether it is called as f(*args), and so has its NULL where that instruction expects it."""
+    return any(op.fn is primitives.call_ex and op.args[0] is function for _, op in site.graph.ops())
 
 
 def import_from(op: Op, site: Schedule) -> Spelling:

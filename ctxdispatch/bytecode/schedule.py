@@ -22,7 +22,7 @@ from ctxdispatch.bytecode.rows import NULL, Callee, Push
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Const, Op, Operand, Position, Reread, Value
+from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Position, Reread, Value
 
 FAR = 1 << 30
 
@@ -62,14 +62,13 @@ class Schedule:
     the values that go from block to block as callables, and whether they may be methods; `owned` has the
     loads that do not lend."""
 
-    def __init__(
-        self, entries: list[Entry], left: Reads, wide: dict[Operand, bool], namespace: Any
-    ) -> None:
+    def __init__(self, entries: list[Entry], left: Reads, wide: dict[Operand, bool], graph: Graph) -> None:
         self.entries = [Entry(None, [], fixed=True), *entries]
         self.left = left
         self.wide = wide
         self.owned: Set[Op] = frozenset()
-        self.namespace = namespace
+        self.graph = graph
+        self.namespace = graph.namespace
         self._before: tuple[Op, list[Entry]] | None = None  # the last op, and the entries that it took
         self._position: Position | None = None
         self._pos: Pos = NOWHERE

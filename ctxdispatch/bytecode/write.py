@@ -77,7 +77,7 @@ class Writer:
             depth = sum(e.width for e in entries[: len(block.handler.edge.args)])
             self.handlers[piece] = Kept(self.of[block.handler.edge.target], depth, block.handler.lasti)
         reads = self._reads[block]
-        s = Schedule(entries, reads, self.wide, self.graph.namespace)
+        s = Schedule(entries, reads, self.wide, self.graph)
         s.owned = self.owned
         test = _fused_test(block, reads)
         for op in block.ops[: len(block.ops) - (test is not None)]:

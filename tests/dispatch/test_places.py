@@ -370,3 +370,26 @@ def test_a_gradient_under_a_context_that_remembers():
     run = Identity().program(lambda x: grad(program)(x), (0.5,), {})
     for x in (0.5, 1.5):
         assert run(x) == grad(program)(x)
+
+
+@pytest.mark.parametrize("contexts", [1, 2, 3])
+@pytest.mark.parametrize("cls", [Identity, Doubles])
+def test_keywords_that_are_given_twice(cls, contexts):
+    """The instruction that merges them looks for the callable at a certain place of the stack."""
+
+    def program(n, more):
+        return n.method(1, by=2, **more)
+
+    for more in ({}, {"by": 3}, {1: 2}):
+        expected = outcome(program, more)
+        run = program
+        for _ in range(contexts):
+            run = cls().program(run, (Number(1), more), {})
+        assert outcome(run, more) == expected
+
+
+def outcome(program, more):
+    try:
+        return program(Number(1), more)
+    except TypeError as error:
+        return str(error)
