@@ -51,17 +51,17 @@ class Memory:
             known = self.lists.setdefault(id(code), (code, fresh))
         return known[1]
 
-    def keep(self, callee: Any) -> None:
-        """To look at when the instance is entered again. `callee` is stable."""
-        if type(callee) is types.FunctionType:
-            if len(self.functions) >= MOST:
-                self.forget()
-            self.functions[id(callee)] = callee, _assigned(callee)
+    def keep(self, callee: types.FunctionType, given: tuple[Any, Any, Any]) -> None:
+        """To look at when the instance is entered again. It was remembered already, for what it was `given`:
+        whoever forgets from now on finds it."""
+        if len(self.functions) >= MOST:
+            self.forget()
+        self.functions[id(callee)] = callee, given
 
     def check(self) -> None:
         """Forget everything where a function is not what it was."""
         for function, assigned in tuple(self.functions.values()):
-            if any(a is not b for a, b in zip(_assigned(function), assigned)):
+            if any(a is not b for a, b in zip(given(function), assigned)):
                 self.forget()
                 return
 
@@ -73,7 +73,8 @@ class Memory:
                 places[place] = BLANK
 
 
-def _assigned(f: types.FunctionType) -> tuple[Any, Any, Any]:
+def given(f: types.FunctionType) -> tuple[Any, Any, Any]:
+    """What `ASSIGNED` names."""
     return f.__code__, f.__defaults__, f.__kwdefaults__
 
 
@@ -89,7 +90,7 @@ def is_stable(f: Any) -> bool:
     kind = type(f)
     if kind is types.FunctionType:
         # One with a closure would live on with what it holds; cells of ours hold nothing of the user's.
-        return f.__closure__ is None or f.__code__.co_freevars[0].startswith((CONTEXT, CELL))
+        return not f.__closure__ or f.__code__.co_freevars[0].startswith((CONTEXT, CELL))
     if kind is types.BuiltinFunctionType:
         return type(f.__self__) is types.ModuleType and f not in ASSIGNING
     if kind is type:

@@ -10,6 +10,7 @@ have it forget.
 from __future__ import annotations
 
 import functools
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.dispatch import memory
@@ -26,10 +27,12 @@ def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
     ctx = places[0]
     cls = type(ctx)
     version = cls._version
+    given = memory.given(f) if type(f) is FunctionType else None
     target = resolve(ctx, f)
     if memory.is_stable(f):
-        ctx._memory.keep(f)
         _fill(places, site, (f, target), cls, version)
+        if given is not None:
+            ctx._memory.keep(f, given)
     elif any(f is assigning for assigning in memory.ASSIGNING):
         return functools.partial(_assigning, ctx, target)
     return target

@@ -80,6 +80,8 @@ def special(cls: type, name: str) -> Any:
 def bind(attribute: Any, instance: Any) -> Any:
     """`attribute` of the class of `instance`, bound to it."""
     get = getattr(type(attribute), "__get__", None)
+    if instance is None and get is not None and isinstance(attribute, types.WrapperDescriptorType):
+        return functools.partial(attribute, instance)  # for `__get__`, None is no instance
     return attribute if get is None else get(attribute, instance, type(instance))
 
 

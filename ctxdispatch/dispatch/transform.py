@@ -56,7 +56,7 @@ def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -
     """`graph` with what `cls` intercepts dispatched; `graph` itself where that is nothing. `ctx` is the
     instance, for code of which nothing is left to be rewritten at run time (`static`)."""
     rewriter = Rewriter(graph, plan(cls), ctx)
-    if not any(rewriter.intercepts(op) or rewriter.spells_out(op) for _, op in graph.ops()):
+    if not any(rewriter.concerns(op) for _, op in graph.ops()):
         return graph
     if ctx is not None:  # lifted for this: nobody else has the graph
         rewriter.blocks(graph)
@@ -119,6 +119,10 @@ class Rewriter:
             return self.plan.calls and not self._of_frame(op)
         return op.fn in self.plan.syntax and not self._namespace_unknown(op)
 
+    def concerns(self, op: Op) -> bool:
+        """Whether anything is done about `op`."""
+        return self.intercepts(op) or self.spells_out(op) or self._reassigns(op)
+
     def spells_out(self, op: Op) -> bool:
         """Code that is all rewritten beforehand has nothing to follow."""
         return is_spelled_out(op) and not self.static and self.plan.calls
@@ -170,7 +174,7 @@ class Rewriter:
         if type(op.fn) is Site:
             return [new for each in self._without_memory(op) for new in self.rewrite(each, here)]
         if not op.syntax or op.fn is primitives.call_ex:
-            return self._call(op, here)
+            return self._visible(op, here)
         if op.fn in primitives.MULTIPLE_RESULTS:
             return self._unpack(op)
         if op.fn is builtins.iter and not self.static:
@@ -179,12 +183,13 @@ class Rewriter:
 
     def _reassigned(self, op: Op) -> list[Op]:
         """What follows where an attribute is assigned to that may be a function's."""
-        if not self.remembers or op.fn not in memory.ASSIGNING or not self.plan.calls:
-            return []
+        return [Op(Const(reassigned), [self.ctx], [Value()], pos=op.pos)] if self._reassigns(op) else []
+
+    def _reassigns(self, op: Op) -> bool:
+        if not op.syntax or not self.remembers or op.fn not in memory.ASSIGNING or not self.plan.calls:
+            return False
         name = op.args[1]
-        if not isinstance(name, Const) or name.value not in memory.ASSIGNED:
-            return []
-        return [Op(Const(reassigned), [self.ctx], [Value()], pos=op.pos)]
+        return isinstance(name, Const) and name.value in memory.ASSIGNED
 
     def _without_memory(self, op: Op) -> list[Op]:
         """A site of a context further in whose operation this one intercepts."""
@@ -220,6 +225,16 @@ class Rewriter:
         site = Site(select_at, select, self.count + 1, op.fn, len(op.args))
         return self._site(op, site, op.args, op.results)
 
+    def _visible(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
+        """A call, whose result does not tell of the hidden cells."""
+        results = op.results
+        if self.static or len(results) != 1 or self._global_name(_callee(op)) not in LISTS_NAMES:
+            return self._call(op, here)
+        names = Value("names")
+        call = Op(op.callee, op.args, [names], op.kwnames, op.pos, op.syntax)
+        call.bare = op.bare
+        return [*self._call(call, here), Op(Const(visible), [names], results, pos=op.pos)]
+
     def _call(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         callee = _callee(op)
         if self._hooked(callee):
@@ -243,11 +258,6 @@ class Rewriter:
             through = []
             call = _with(op, target, op.args)
             call.bare = op.bare
-        if self._global_name(callee) in LISTS_NAMES and op.results:
-            names = Value("names")
-            call.results = [names]
-            through = [*through, call]
-            call = Op(Const(visible), [names], op.results, pos=op.pos)
         if made is None:
             return [*resolved, *through, call]
         if method:
