@@ -79,7 +79,9 @@ class FrameLinker(Linker):
         self.names = list(code.co_names)
         self.instrs: list[Instr] = []
         own = [name for name in sites.variables(graph) if name not in code.co_varnames]
-        self.variables = [*code.co_varnames, *own, *(f".{k}" for k in range(len(writer.variables)))]
+        first = len(code.co_varnames)  # so that names are new also where the code was emitted before
+        made = (f".value{first + k}" for k in range(len(writer.variables)))
+        self.variables = [*code.co_varnames, *own, *made]
         self._pool, self._pool_cell = graph.pool, graph.pool_cell
         self._name_index = {name: k for k, name in enumerate(self.names)}
         self._const_index = {id(const): k for k, const in reversed([*enumerate(self.consts)])}

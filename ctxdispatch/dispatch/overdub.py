@@ -343,5 +343,5 @@ def seen(f: Any) -> Any:
     if type(f) is not functools.partial or not f.args:
         return f
     if type(f.args[0]) is Engine:
-        return f.args[2]
+        return f.args[2] if len(f.args) > 2 else f  # else it is one of the engine's own, under a context
     return f.args[1] if f.func in (by_types, fallback) else f

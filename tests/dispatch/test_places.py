@@ -5,6 +5,7 @@ import gc
 import math
 import operator
 import sys
+import types
 import weakref
 
 import pytest
@@ -393,3 +394,54 @@ def outcome(program, more):
         return program(Number(1), more)
     except TypeError as error:
         return str(error)
+
+
+def test_many_keywords_within_generators_and_hooks():
+    """Operands that are moved by variables: those of a generator expression have odd names of their own."""
+
+    class Hooked(Context):
+        intercepts = tuple(KINDS)
+
+        def prehook(self, f, args, kwargs):
+            pass
+
+    def callee(*args, **kwargs):
+        return args, kwargs
+
+    def program(xs, a, b, c, d, e, g, h):
+        return tuple(callee(x, a, b, c, k=d, l=e, m=g, n=h) for x in xs)
+
+    args = ([1, 2], *range(7))
+    run = program
+    for _ in range(3):
+        run = Hooked().program(run, args, {})
+        assert run(*args) == program(*args)
+
+
+def test_reassignments_by_a_function_that_does_nothing_else():
+    callee = changing()
+
+    def change(value):
+        callee.__defaults__ = (value,)
+
+    def program(x):
+        return [(by_global(x), change(k))[0] for k in range(3)]
+
+    expected = [5.0, 4.0, 5.0]
+    for ctx in (Doubles(), Identity()):
+        callee.__defaults__ = (1,)
+        assert overdub(ctx, program, 4.0) == expected
+
+
+def test_functions_with_an_empty_closure_and_comparisons_of_none():
+    class Equal:
+        def __eq__(self, other):
+            return "eq"
+
+        def __lt__(self, other):
+            return "lt"
+
+    empty = types.FunctionType(twice.__code__, globals(), "empty", None, ())
+    assert overdub(Doubles(), lambda x: empty(x), 2) == 4
+    for program in (lambda x: None == x, lambda x: None > x, lambda x: (x == None, x < None)):  # noqa: E711
+        assert overdub(Identity(), program, Equal()) == program(Equal())
