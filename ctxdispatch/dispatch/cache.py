@@ -19,6 +19,8 @@ import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 T = TypeVar("T")
 FullKey = tuple[tuple[int, ...], Hashable]
 

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.memory import Memory
 from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 F = TypeVar("F", bound=Callable[..., Any])
 Args = tuple[Any, ...]

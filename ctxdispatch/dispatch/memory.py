@@ -22,6 +22,7 @@ from typing import Any
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import CELL, CONTEXT
 
 BLANK = (None, None)

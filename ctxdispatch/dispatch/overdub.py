@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine, Target
 from ctxdispatch.ir import sites
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]

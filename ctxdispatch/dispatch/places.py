@@ -19,6 +19,7 @@ from ctxdispatch.dispatch.overdub import resolve, selected
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.reach import Target
 from ctxdispatch.ir import sites
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import Site
 
 

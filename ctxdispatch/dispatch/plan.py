@@ -10,6 +10,7 @@ from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.protocols import ARITHMETIC, BY_IDENTITY, COMPARISON, INPLACE, operator_function
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 # -- what can be intercepted -----------------------------------------------------------------------
 

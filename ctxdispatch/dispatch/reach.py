@@ -13,6 +13,8 @@ import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 Target = Callable[..., Any]
 ABSENT: Any = object()
 

@@ -20,6 +20,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 Rule = Callable[..., Any]
 Types = tuple[type, ...]
 

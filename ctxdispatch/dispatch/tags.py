@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import wrapt
 
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 if TYPE_CHECKING:
     from ctxdispatch.dispatch.context import Context, Run
 

@@ -198,7 +198,9 @@ class Rewriter:
         its = next(c for c, known in self._cells.items() if known == name)
         ctx = Reread(its, "ctx")
         read = Op(Const(primitives.cell_get), [its, Const(name), Const(True)], [ctx], syntax=True)
-        return [read, *without_memory(op.fn, ctx, operands, op.results, op.pos)]
+        ops = [read, *without_memory(op.fn, ctx, operands, op.results, op.pos)]
+        self.definitions |= {each.results[0]: each for each in ops}
+        return ops
 
     def _site(self, op: Op, site: Site, operands: list[Operand], results: list[Value]) -> list[Op]:
         if not self.remembers or (site.operation is not None and not self._is_guarded(op)):

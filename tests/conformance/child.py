@@ -10,6 +10,7 @@ import random
 import sys
 import sysconfig
 import traceback
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,13 +32,14 @@ def install(mode: str, drop: int) -> RewritingFinder:
     return finder
 
 
-def main(finder: RewritingFinder, module: str, path: str) -> NoReturn:
+def main(finder: RewritingFinder, module: str, path: str, without: Collection[str] = ()) -> NoReturn:
+    """`without`: the tests that earlier processes began, up to one that took its process down."""
     faulthandler.enable()
     events = Events(path)
     before = set(finder.rewritten)
     try:
         status = {"end": "ok", "text": ""}
-        run(module, events)
+        run(module, events, without)
     except BaseException as error:
         status = ended(error)
     with contextlib.suppress(Exception):  # it may be closed, or somebody else's
@@ -53,7 +55,7 @@ def ended(error: BaseException) -> dict[str, str]:
     return {"end": "skip" if skipped else "broken", "text": shorten(error)}
 
 
-def run(name: str, events: Events) -> None:
+def run(name: str, events: Events, without: Collection[str] = ()) -> None:
     unittest = importlib.import_module("unittest")
     prepare()
     suite = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(name))
@@ -61,8 +63,11 @@ def run(name: str, events: Events) -> None:
     ids.number(suite)
     events.write(collected=list(ids.names.values()))
     result = recorder(unittest, events, ids)
+    result.begun.update(without)
     limit = sys.getrecursionlimit()
     while True:
+        if result.begun:
+            suite = unittest.TestSuite(test for test in ids.tests if ids.of(test) not in result.begun)
         try:
             suite.run(result)
             return
@@ -71,7 +76,6 @@ def run(name: str, events: Events) -> None:
             if result.running is None:
                 raise
             result.end_with(error)
-            suite = unittest.TestSuite(test for test in ids.tests if id(test) not in result.begun)
 
 
 def prepare() -> None:
@@ -123,7 +127,7 @@ def recorder(unittest: Any, events: Events, ids: Ids) -> Any:
 
         def __init__(self) -> None:
             super().__init__()
-            self.begun: set[int] = set()
+            self.begun: set[str] = set()
 
         def end_with(self, error: BaseException) -> None:
             """A test has left so low a limit of recursion that `unittest` itself could not end it."""
@@ -133,7 +137,7 @@ def recorder(unittest: Any, events: Events, ids: Ids) -> Any:
         def startTest(self, test: Any) -> None:
             super().startTest(test)
             self.outcomes, self.running = [], test
-            self.begun.add(id(test))
+            self.begun.add(ids.of(test))
             events.write(start=ids.of(test))
 
         def stopTest(self, test: Any) -> None:

@@ -1,5 +1,7 @@
 """What happens in a test process, a line of JSON each: a crash or a timeout leaves everything up to it.
 
+The events of the process that goes on after a crash come behind it.
+
     {"collected": [id, ...]}
     {"start": id}
     {"id": id, "outcome": outcome, "text": traceback}
@@ -8,9 +10,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +26,24 @@ class Events:
         self.pid = os.getpid()
 
     def write(self, **event: Any) -> None:
+        """On a line of its own, also behind one that was cut short."""
         if os.getpid() != self.pid:  # a test forked, and the copy came back here
             return
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-        os.write(file, json.dumps(event).encode() + b"\n")
+        os.write(file, b"\n" + json.dumps(event).encode() + b"\n")
         os.close(file)
 
 
 def read_events(path: Path) -> Iterator[dict[str, Any]]:
-    """The last line may be cut short."""
+    """The last line of a process may be cut short."""
     for line in path.read_text().splitlines() if path.exists() else ():
-        try:
+        with contextlib.suppress(ValueError):
             yield json.loads(line)
-        except ValueError:
-            return
+
+
+def interrupted(events: Iterable[dict[str, Any]]) -> str:
+    """What had begun and did not end."""
+    running = "its import"
+    for event in events:
+        running = event.get("start", "" if {"id", "collected"} & set(event) else running)
+    return running

@@ -5,9 +5,9 @@ fork finds is what CPython's own runner has loaded too; otherwise it is a proces
 its own that is killed as a whole.  The code (not the module) of what two of them imported is kept for
 the rest.
 
-It says "ready"; then, one JSON object per line, a task {"module", "folder", "timeout"} comes in, and
-{"exit": status, "timeout": bool} goes out.  The folder then has `events` (see events.py) and `log`, what was
-printed.
+It says "ready"; then, one JSON object per line, a task {"module", "folder", "timeout", "without": [test, ...]}
+comes in, and {"exit": status, "timeout": bool} goes out.  The folder then has `events` (see events.py) and
+`log`, what was printed.
 """
 
 from __future__ import annotations
@@ -60,11 +60,13 @@ def learn(finder: RewritingFinder, imports: Counter[tuple[str, str]], folder: Pa
                 finder.code(name, origin, SourceFileLoader(name, origin).get_code(name))
 
 
-def attend(finder: RewritingFinder, module: str, folder: str, timeout: float) -> dict[str, Any]:
+def attend(
+    finder: RewritingFinder, module: str, folder: str, timeout: float, without: list[str]
+) -> dict[str, Any]:
     pid = os.fork()
     if pid == 0:
         isolate(folder)
-        child.main(finder, module, f"{folder}/events")
+        child.main(finder, module, f"{folder}/events", without)
     running.append(pid)
     status = wait(pid, timeout)
     late = status is None

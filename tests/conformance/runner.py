@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .events import read_events
+from .events import Events, interrupted, read_events
 from .store import ROOT, Result, Store, collect, fingerprint
 
 Task = tuple[str, str]
@@ -30,6 +30,8 @@ from conformance.nursery import serve
 serve(sys.argv[1], drop={len(FRONT)})
 """
 LOG_LIMIT = 6_000
+PROCESSES = 50
+"""For one module, each but the last taken down by a test."""
 STARTUP_SECONDS = 300
 """For rewriting what all test modules need: beyond that, the rewriter hangs."""
 
@@ -118,10 +120,21 @@ class Nursery:
             )  # fmt: skip
 
     def run(self, module: str, timeout: float, package: str = "test.") -> Result:
+        """A test that takes its process down is one failure: another process runs the tests behind it."""
         start = time.perf_counter()
         folder = self.folder / module
         folder.mkdir(exist_ok=True)
-        answer = self._ask(module=package + module, folder=str(folder), timeout=timeout)
+        without: list[str] = []
+        for _ in range(PROCESSES):
+            left = start + timeout - time.perf_counter()
+            answer = self._ask(module=package + module, folder=str(folder), timeout=left, without=without)
+            begun = [event["start"] for event in read_events(folder / "events") if "start" in event]
+            lost = interrupted(read_events(folder / "events"))
+            if answer["timeout"] or lost not in begun[len(without) :] or self.process.poll() is not None:
+                break
+            text = f"exit status {answer['exit']}\n{tail(folder / 'log')}"
+            Events(folder / "events").write(id=lost, outcome="error", text=text)
+            without = begun
         ended = "timeout" if answer["timeout"] else "crash"
         result = collect(module, self.mode, read_events(folder / "events"), ended)
         result.seconds = round(time.perf_counter() - start, 2)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .catalog import RUNNING
+from .events import interrupted
 from .modes import BASELINE
 
 HERE = Path(__file__).parent
@@ -77,19 +78,18 @@ def fingerprint(mode: str) -> str:
 
 def collect(module: str, mode: str, events: Iterable[dict[str, Any]], ended: str) -> Result:
     """The result of a process from its events; `ended`: how it came to an end, if not by itself."""
+    events = list(events)
     result = Result(module, mode, ended, made_by=fingerprint(mode))
-    running = "its import"
     for event in events:
-        running = event.get("start", "" if {"id", "collected"} & set(event) else running)
         note(result, event)
-    if result.status not in FINISHED and running:
+    if result.status not in FINISHED and (running := interrupted(events)):
         result.text = f"in {running}\n{result.text}"
     return result
 
 
 def note(result: Result, event: dict[str, Any]) -> None:
-    if "collected" in event:
-        result.outcomes = dict.fromkeys(event["collected"], "missing")
+    if "collected" in event:  # again, by each process that goes on where one before it was taken down
+        result.outcomes = dict.fromkeys(event["collected"], "missing") | result.outcomes
     elif "id" in event:
         result.outcomes[event["id"]] = event["outcome"]
         result.texts.update({event["id"]: event["text"]} if event["text"] else {})

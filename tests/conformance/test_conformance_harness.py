@@ -320,10 +320,17 @@ def test_outcomes(run):
     assert "i=1" in result.texts["b"] and "KeyError: 'k'" in result.texts["d"]
 
 
-def test_a_crash_is_recorded_with_its_place(run):
+def test_a_test_that_crashes_is_one_failure(run):
     result = run("os.abort()")
-    assert result.status == "crash" and result.outcomes["c"] == "xfail" and result.outcomes["d"] == "missing"
-    assert "test_d" in result.text.splitlines()[0] and "Fatal Python error: Aborted" in result.text
+    assert result.status == "ok"
+    assert result.outcomes == {"a": "pass", "b": "fail", "c": "xfail", "d": "error", "e": "skip"}
+    assert "exit status -6" in result.texts["d"] and "Fatal Python error: Aborted" in result.texts["d"]
+
+
+def test_a_crash_outside_the_tests_is_recorded_with_its_place(run):
+    result = run("pass\nimport os; os.abort()")
+    assert result.status == "crash" and result.outcomes == {}
+    assert "its import" in result.text.splitlines()[0] and "Fatal Python error: Aborted" in result.text
 
 
 def test_a_timeout_kills_what_was_started(run, tmp_path):

@@ -1,5 +1,6 @@
 """The engine end to end: hooks, what recursion reaches, fallback, native code where nothing is to do."""
 
+import builtins
 import collections
 import contextlib
 import functools
@@ -669,3 +670,39 @@ def test_eight_threads_run_fifty_functions_each_compiled_once():
         t.join()
     assert results == [[1.0 + i for i in range(50)]] * 8
     assert code_cache.stats() == (50, 50)
+
+
+class Pair:
+    def __init__(self, x):
+        self.x = x
+
+    def __iter__(self):
+        yield from (self.x, 2)
+
+
+def test_a_program_that_replaces_builtins_does_not_concern_the_engine():
+    """The program has been seen before: nothing of it is compiled while they are replaced."""
+    replaced = ("tuple", "list", "dict", "type", "isinstance", "len", "iter", "next", "getattr", "hasattr")
+    replaced += ("zip", "any", "all", "map", "filter", "id", "range", "max", "min", "super", "vars")
+
+    def broken(*args, **kwargs):
+        raise AssertionError("a replaced builtin was called")
+
+    def program():
+        def collect(*args, key=1):
+            return args
+
+        pair = Pair(3)
+        first, second = pair
+        with contextlib.nullcontext(first):
+            return [pair.x + 1, [*pair], {**{"a": 1}}, f"{first}{second!r}", collect(*pair, key=2), abs(-1)]
+
+    log = Log([])
+    plain = overdub(log, program)
+    own = vars(builtins).copy()
+    vars(builtins).update(dict.fromkeys(replaced, broken))
+    try:
+        out = overdub(log, program)
+    finally:
+        own["vars"](builtins).update(own)
+    assert out == plain == program()

@@ -362,6 +362,30 @@ def test_an_outer_context_sees_the_operations(outer):
     assert {"resolve", "resolve_at", "select", "select_at", "is_", "unpack", "type"}.isdisjoint(trace.seen)
 
 
+def test_an_outer_context_that_has_operators_alone():
+    class Operators(Context):
+        seen: list
+        intercepts = ("operator",)
+
+        def prehook(self, f, args, kwargs):
+            self.seen.append(f)
+
+    class Ruled(Context):
+        pass
+
+    @Ruled.rule(operator.mul)
+    def _(ctx, a, b):
+        return "ruled"
+
+    def program(x):
+        return [x + x, x * x]
+
+    seen = []
+    assert overdub(Operators(seen), overdub, Calls(), program, 2.0) == [4.0, 4.0]
+    assert seen == [operator.add, operator.mul]
+    assert overdub(Ruled(), overdub, Calls(), program, 2.0) == [4.0, "ruled"]
+
+
 def test_a_gradient_under_a_context_that_remembers():
     from ctxdispatch import grad
 

@@ -25,6 +25,7 @@ from ctxdispatch.dispatch.protocols import (
 )
 from ctxdispatch.dispatch.protocols.operators import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.reach import Handler
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 HANDLERS: dict[Any, Handler] = {
     **operators.HANDLERS,

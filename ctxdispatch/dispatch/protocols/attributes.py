@@ -27,6 +27,7 @@ from ctxdispatch.dispatch.reach import (
     running,
     special,
 )
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 # -- what reads an attribute -----------------------------------------------------------------------
 

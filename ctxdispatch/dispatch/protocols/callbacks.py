@@ -21,6 +21,7 @@ from ctxdispatch.dispatch.protocols.iteration import Iterables, goes_through
 from ctxdispatch.dispatch.protocols.operators import HANDLERS as OPERATORS
 from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.reach import Engine, Total, running, special
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 _NOWHERE = Iterables(0, 0)
 

@@ -17,6 +17,7 @@ from ctxdispatch.dispatch.protocols.conversions import first_operand, truth
 from ctxdispatch.dispatch.protocols.standins import ITERATION, MAPPING, ORDERED_MAPPING, stand_in
 from ctxdispatch.dispatch.reach import ABSENT, Engine, Total, invoke, is_python, lookup, running, special
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 # -- x[k] ------------------------------------------------------------------------------------------
 

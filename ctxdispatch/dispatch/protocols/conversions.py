@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.reach import ABSENT, HEAPTYPE, Engine, Total, bind, invoke, lookup, running, special
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
 def _is(cls: type) -> Callable[[Any], bool]:

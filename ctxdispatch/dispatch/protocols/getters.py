@@ -12,6 +12,7 @@ from typing import Any
 from ctxdispatch.dispatch.protocols.attributes import HANDLERS as ATTRIBUTES
 from ctxdispatch.dispatch.protocols.containers import HANDLERS as CONTAINERS
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, Total, of_class, running
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
 def _native(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

@@ -21,6 +21,7 @@ from ctxdispatch.dispatch.protocols.operators import HANDLERS as OPERATORS
 from ctxdispatch.dispatch.protocols.standins import ITERATION, stand_in
 from ctxdispatch.dispatch.reach import Engine, Total, invoke, lookup, running, special
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 # -- iterators -------------------------------------------------------------------------------------
 

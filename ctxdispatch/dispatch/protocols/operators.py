@@ -13,6 +13,7 @@ from typing import Any
 
 from ctxdispatch.dispatch.protocols.conversions import truth
 from ctxdispatch.dispatch.reach import ABSENT, Engine, Handler, Target, invoke, lookup, running, special
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 ARITHMETIC = {
     "add": "+", "sub": "-", "mul": "*", "matmul": "@", "truediv": "/", "floordiv": "//", "mod": "%",

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch.reach import ABSENT, HEAPTYPE, Engine, invoke, lookup, special
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 ITERATION = ("__iter__", "__next__", "__getitem__", "__len__", "__length_hint__")
 MAPPING = (*ITERATION, "keys")
