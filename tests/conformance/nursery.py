@@ -5,7 +5,7 @@ fork finds is what CPython's own runner has loaded too; otherwise it is a proces
 its own that is killed as a whole.  The code (not the module) of what two of them imported is kept for
 the rest.
 
-It says "ready"; then, one JSON object per line, a task {"module", "folder", "timeout", "without": [test, ...]}
+It says "ready"; then, one JSON object a line, a task {"module", "folder", "timeout", "without": [test, ...]}
 comes in, and {"exit": status, "timeout": bool} goes out.  The folder then has `events` (see events.py) and
 `log`, what was printed.
 """

@@ -328,7 +328,7 @@ def test_a_test_that_crashes_is_one_failure(run):
 
 
 def test_a_crash_outside_the_tests_is_recorded_with_its_place(run):
-    result = run("pass\nimport os; os.abort()")
+    result = run("pass\n    os.abort()  # in the class")
     assert result.status == "crash" and result.outcomes == {}
     assert "its import" in result.text.splitlines()[0] and "Fatal Python error: Aborted" in result.text
 
