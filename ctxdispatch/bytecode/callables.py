@@ -71,17 +71,17 @@ def _uses(graph: Graph) -> tuple[set[Value], set[Value], set[Value]]:
     for _, op in graph.ops():
         if type(op.callee) is Value:
             (other if op.bare else called).add(op.callee)
-        arguments = op.args
-        if op.fn is primitives.call_ex:
+        fn, arguments = op.fn, op.args
+        if fn is primitives.call_ex:
             plain |= {a for a in arguments[:1] if type(a) is Value}
             arguments = arguments[1:]
-        elif op.fn is primitives.dict_merge:
+        elif fn is primitives.dict_merge:
             arguments = arguments[:2]
-        elif op.fn is frames.drop:
+        elif fn is frames.drop:
             arguments = []
-        elif type(op.fn) is Instruction and op.fn.name == "WITH_EXCEPT_START" and len(op.results) == 1:
+        elif type(fn) is Instruction and fn.name == "WITH_EXCEPT_START" and len(op.results) == 1:
             arguments = arguments[1:]
-        other |= {a for a in arguments if type(a) is Value}
+        other.update(a for a in arguments if type(a) is Value)
     for block in graph.blocks:
         end = block.terminator
         operands = (end.exc,) if isinstance(end, Reraise) else end.operands() if end else ()

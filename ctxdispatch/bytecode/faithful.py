@@ -105,7 +105,9 @@ class FrameLinker(Linker):
         return slots | {value: own + k for k, value in enumerate(writer.variables)}
 
     def instruction(self, name: str, arg: Any, pos: Any) -> None:
-        if type(arg) is str and name not in KINDS:
+        if name in KINDS:
+            KINDS[name](self, name, arg, pos)
+        elif type(arg) is str:
             self._add(name, self._slot[arg], pos)
         elif type(arg) is Place:
             self._place(name, arg, pos)

@@ -70,6 +70,10 @@ def is_wide(op: Op, site: Schedule) -> bool:
     return is_natively_wide(op) and op.results[0] in site.wide
 
 
+OF_FRAME = (Instruction, Site)
+"""What `is_wide` and `looks_down` are about."""
+
+
 def looks_down(op: Op) -> bool:
     """Whether its instruction looks at what lies below: nothing is put between."""
     return type(op.fn) is Instruction and op.fn.name == "WITH_EXCEPT_START"

@@ -81,7 +81,8 @@ class Schedule:
 
     def write(self, op: Op) -> None:
         left = self.left
-        for operand in (op.callee, *op.args):
+        left[op.callee] -= 1
+        for operand in op.args:
             left[operand] -= 1
         pos = self.position(op.pos)
         spelling = framerows.spell(op, self)
@@ -97,8 +98,11 @@ class Schedule:
         else:
             code += [(name, arg, pos) for name, arg in spelling.code]
             fixed = bool(taken) and taken[0].fixed
-            low = 0 if framerows.looks_down(op) else low
-            self._leave(op, spelling.results, Entry(None, code, fixed, framerows.is_wide(op, self), low), pos)
+            wide = False
+            if type(op.fn) in framerows.OF_FRAME:
+                low = 0 if framerows.looks_down(op) else low
+                wide = framerows.is_wide(op, self)
+            self._leave(op, spelling.results, Entry(None, code, fixed, wide, low), pos)
         self._before = None if whole is None else (op, whole)
 
     def _leave(self, op: Op, count: int, made: Entry, pos: Pos) -> None:
@@ -108,10 +112,10 @@ class Schedule:
             if op.results and self.left[op.results[0]] and type(op.results[0]) is not Reread:
                 self.entries.append(Entry(op.results[0], [("LOAD_CONST", None, pos)]))
             return
-        code, fixed = made.code, made.fixed
-        for result in reversed(op.results):
-            self.entries.append(Entry(result, code, fixed, made.wide, made.low))
-            code, fixed = [], True
+        made.value = op.results[-1]
+        self.entries.append(made)
+        for result in op.results[-2::-1]:
+            self.entries.append(Entry(result, [], True, made.wide, made.low))
         if type(op.fn) is Instruction:
             return  # what it leaves, others may look at where it lies
         while (top := self.entries[-1]).value in op.results and not self.left[top.value]:
@@ -183,8 +187,8 @@ class Schedule:
                 dying.append(value)
         count = len(dying)
         top = self.entries[len(self.entries) - count :] if 0 < count < len(self.entries) else []
-        if len(top) == count and all(e.value is v for e, v in zip(top, dying)):
-            found = self.in_place(pushes, top, pos)
+        if [entry.value for entry in top] == dying:
+            found = top if dying == pushes else self.in_place(pushes, top, pos)
             if found is not None:
                 del self.entries[len(self.entries) - count :]
                 return found, top
@@ -203,6 +207,10 @@ class Schedule:
         base = len(self.entries) - len(top)
         for push in pushes:
             entry = top[len(found)] if len(found) < len(top) else None
+            if entry is not None and push is entry.value and not waiting:
+                found.append(entry)
+                height += entry.width
+                continue
             if entry is None or operand_of(push) is not entry.value:
                 code, reach = self._pushed(push, base, height, pos)
                 waiting += code
