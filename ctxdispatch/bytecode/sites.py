@@ -8,6 +8,8 @@ call. Where the test fails, the site's `slow` is called, which may fill the pair
     an attribute     %g = slow(%x.name, list, site)        the same of a method and `self`
     an operation     %g = slow(%a, %b, list, site);        where the pair has the types of %a and %b:
                      %y = %g(%a, %b)                       the operation's own instruction
+    a call           %g = slow(%f, %x, list, site);        where the pair is %f and the type of %x, the last
+                     %y = %g(%x)                           argument: %f(%x)
 
 `folded` finds them again in code that is lifted.
 """
@@ -96,6 +98,8 @@ def write(linker: Linker, name: str, arg: tuple[Value, Site], pos: Pos) -> None:
 def _code(cell: Value, site: Site) -> Code:
     if site.operation is not None:
         return _guarded(cell, site)
+    if site.calls:
+        return _called(cell, site)
     if not site.attribute:
         return _resolve(cell, site)
     return _method_before(cell, site) if EMIT.null_first else _method_after(cell, site)
@@ -168,6 +172,24 @@ def _guarded(cell: Value, site: Site) -> Code:
         *_callable(site.slow), *([("COPY", count + 2)] * count),
         ("LOAD_DEREF", cell), ("LOAD_CONST", site), *EMIT.call(count + 2, ()),
         *_below(count), *EMIT.call(count - 1, ()),  # the first operand in the place of `self`
+        ("LABEL", end),
+    ]  # fmt: skip
+
+
+def _called(cell: Value, site: Site) -> Code:
+    """The first argument is in the place of `self`."""
+    count = site.count
+    other, two, end = Label(), Label(), Label()
+    call = EMIT.call(count - 2, ())
+    return [
+        *_known(cell, site),  # callee, arguments, type of the last, callee that is known
+        ("COPY", count + 2), ("IS_OP", 0), _jump("POP_JUMP_IF_FALSE", other),
+        *_is_of_known_type(4, two),
+        *call, ("JUMP_FORWARD", end),
+        ("LABEL", other), ("POP_TOP", None), ("LABEL", two),
+        *_callable(site.slow), *([("COPY", count + 2)] * count),
+        ("LOAD_DEREF", cell), ("LOAD_CONST", site), *EMIT.call(count + 2, ()),
+        ("SWAP", count + 1), ("POP_TOP", None), *call,
         ("LABEL", end),
     ]  # fmt: skip
 

@@ -5,6 +5,7 @@ of its code (`ir.sites`). A pair is written in one step and blank until then: th
 
     (callee, target)       what runs in place of the callee that was seen here last
     (type, type)           of operands for which the operation is the interpreter's own
+    (callee, type)         of a last argument for which the callee runs as it is
 
 Invariants: what is remembered is what `overdub.resolve` would find. A rule that is added or removed blanks
 all lists of the class. A function whose code or defaults were assigned to blanks those of the instances
@@ -19,7 +20,7 @@ import operator
 import types
 from typing import Any
 
-from ctxdispatch.dispatch import rules
+from ctxdispatch.dispatch import protocols, rules
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -120,3 +121,20 @@ GUARDED = frozenset({
     operator.neg, operator.pos, operator.invert, operator.getitem, operator.not_, builtins.bool,
 })  # fmt: skip
 """Operations that `is_native` knows."""
+
+BY_LAST: dict[str, tuple[Any, int]] = {
+    **{name: (f, 1) for name, f in vars(builtins).items() if any(f is each for each in protocols.BY_FIRST)},
+    "isinstance": (isinstance, 2),
+    "issubclass": (issubclass, 2),
+}
+"""Builtins whose handlers leave to the interpreter what they are called with where the class of the last of
+so many arguments is of C code; by name."""
+
+
+def is_native_call(f: Any, count: int, kind: type) -> bool:
+    """Whether no Python code that a context follows runs in `f` on so many arguments, the last a `kind`. (The
+    second argument of isinstance may be a tuple of anything.)"""
+    known, its_count = BY_LAST.get(getattr(f, "__name__", ""), (None, 0))
+    if f is not known or count != its_count:
+        return False
+    return kind is type or (count == 1 and not kind.__flags__ & HEAPTYPE)

@@ -3,6 +3,7 @@ have it forget.
 
     resolve_at(f, places, site)              resolve(ctx, f)
     select_at(*operands, places, site)       select(operation, *operands, ctx)
+    call_at(f, *args, places, site)          resolve(ctx, f), for a callee that goes by an argument's class
     reassigned(ctx)                          an attribute was assigned to that may be a function's
     visible(names)                           what `locals()` returned
 """
@@ -13,9 +14,9 @@ import functools
 from types import FunctionType
 from typing import Any
 
-from ctxdispatch.dispatch import memory
+from ctxdispatch.dispatch import memory, rules
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.overdub import resolve, selected
+from ctxdispatch.dispatch.overdub import inherits_fallback, resolve, selected
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.reach import Target
 from ctxdispatch.ir import sites
@@ -62,6 +63,20 @@ def select_at(*operands: Any) -> Target:
     if memory.is_native(site.operation, kinds) and not plan(cls).rules_or_hooks(site.operation):
         _fill(places, site, kinds if len(kinds) == 2 else (*kinds, None), cls, version)
     return target
+
+
+def call_at(*operands: Any) -> Target:
+    """`resolve` for the callee that comes first, before its arguments, the list and the site; remembered in
+    the code where the callee runs as it is for what is of the last argument's class."""
+    f, *args, places, site = operands
+    ctx = places[0]
+    cls: Any = type(ctx)
+    version = cls._version
+    kind = type(args[-1])
+    if memory.is_native_call(f, len(args), kind) and inherits_fallback(cls) and not rules.sets(cls, f):
+        _fill(places, site, (f, kind), cls, version)
+        return f  # type: ignore[no-any-return]
+    return resolve(ctx, f)
 
 
 def _fill(places: list[Any], site: Site, pair: tuple[Any, ...], cls: type[Context], version: int) -> None:

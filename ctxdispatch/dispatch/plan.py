@@ -64,6 +64,8 @@ class Plan(NamedTuple):
     """Syntax that has a rule."""
     direct: dict[Any, Any]
     """Syntax whose rule is known without the arguments: its function."""
+    callees: frozenset[int]
+    """The ids of all that has a rule."""
 
     @property
     def active(self) -> bool:
@@ -108,7 +110,8 @@ def _make_plan(cls: type[Context]) -> Plan:
     direct = {} if hooked else _direct(cls, ruled)
     transforms = _overrides(cls, "transform")
     syntax = asked if hooked else frozenset(f for f in asked if id(f) in BY_IDENTITY)
-    return Plan(hooked, calls, hooked_syntax, syntax | ruled, transforms, on_calls, ruled, direct)
+    callees = frozenset(map(id, rules.callees(cls)))
+    return Plan(hooked, calls, hooked_syntax, syntax | ruled, transforms, on_calls, ruled, direct, callees)
 
 
 def _direct(cls: type[Context], ruled: frozenset[Any]) -> dict[Any, Any]:

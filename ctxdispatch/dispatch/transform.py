@@ -31,7 +31,7 @@ from ctxdispatch.dispatch.overdub import (
     splatted,
     stepping,
 )
-from ctxdispatch.dispatch.places import reassigned, resolve_at, select_at, visible
+from ctxdispatch.dispatch.places import call_at, reassigned, resolve_at, select_at, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Branch, Const, Graph, MethodName, Op, Operand, Reread, Value
@@ -111,7 +111,7 @@ class Rewriter:
 
     def intercepts(self, op: Op) -> bool:
         if type(op.fn) is Site:
-            return op.fn.operation in self.plan.syntax
+            return self.plan.calls if op.fn.calls else op.fn.operation in self.plan.syntax
         if not op.syntax or op.fn is primitives.call_ex:
             operation = self._operation(_callee(op))
             if operation is not None:
@@ -242,6 +242,9 @@ class Rewriter:
         if self._hooked(callee):
             splats = op.fn is primitives.call_ex
             return self._call_ex_hooked(op) if splats else self._hooks(op, callee, op.args)
+        if self._depends_on_type(op):
+            site = Site(call_at, resolve, self.count + 1, count=1 + len(op.args), calls=True)
+            return self._site(op, site, [callee, *op.args], op.results)
         target = Value("resolved")
         made = here.get(callee) if self.framed else None  # type: ignore[arg-type]
         method = self._method(op, made)
@@ -266,6 +269,13 @@ class Rewriter:
             self._gone.add(made)
         self._early.setdefault(made, []).extend(resolved)  # where its place on the stack is
         return [*through, call]
+
+    def _depends_on_type(self, op: Op) -> bool:
+        """Whether it calls a builtin whose handler goes by the class of the last argument."""
+        if not self.remembers or op.syntax or op.bare or op.kwnames or len(op.results) != 1:
+            return False
+        f, count = memory.BY_LAST.get(self._global_name(op.callee), (None, -1))
+        return len(op.args) == count and id(f) not in self.plan.callees
 
     def _method(self, op: Op, made: Op | None) -> str:
         """The attribute that `op` calls and nothing else reads, where the code can look for it itself."""

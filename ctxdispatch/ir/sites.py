@@ -3,6 +3,7 @@
     resolve     %g = site[k](cell, %f)          without memory    %g = plain(%ctx, %f)
     method      %g = site[k](cell, %x)          without memory    %f = %x.name; %g = plain(%ctx, %f)
     select      %y = site[k](cell, %a, %b)      without memory    %g = plain(f, %a, %b, %ctx); %y = %g(%a, %b)
+    call        %y = site[k](cell, %f, %x)      without memory    %g = plain(%ctx, %f); %y = %g(%x)
 
 The cell holds a list: the context, then what each place of the code remembers, a pair (`bytecode.sites`).
 """
@@ -24,10 +25,10 @@ CONTEXT = "$ctx"
 class Site:
     """A callee with a `place` in the list, from 1 on. Where nothing fits there, it asks slow(*operands, list,
     site), which may fill it. With an `operation` on `count` operands the op's result is that of the
-    operation, else it is what to call in place of a callee, or of that `attribute` of the operand. `plain`
-    is the function without memory."""
+    operation; where the site `calls`, that of the first operand on the others; else it is what to call in
+    place of a callee, or of that `attribute` of the operand. `plain` is the function without memory."""
 
-    __slots__ = ("slow", "plain", "place", "operation", "count", "attribute")
+    __slots__ = ("slow", "plain", "place", "operation", "count", "attribute", "calls")
 
     def __init__(
         self,
@@ -37,12 +38,14 @@ class Site:
         operation: Any = None,
         count: int = 1,
         attribute: str = "",
+        calls: bool = False,
     ) -> None:
         self.slow, self.plain = slow, plain
         self.place = place
         self.operation = operation
         self.count = count
         self.attribute = attribute
+        self.calls = calls
 
     def __call__(self, *args: Any) -> NoReturn:
         raise NotImplementedError(f"{self} runs in the interpreter's frame only")
@@ -61,6 +64,9 @@ def without_memory(
         call = Op(target, operands, results, pos=pos)
         call.bare = True
         return [Op(plain, [Const(operation), *operands, ctx], [target], pos=pos), call]
+    if site.calls:
+        target, callee = Value("resolved"), operands[0]
+        return [Op(plain, [ctx, callee], [target], pos=pos), Op(target, operands[1:], results, pos=pos)]
     if not site.attribute:
         return [Op(plain, [ctx, *operands], results, pos=pos)]
     found = Value(site.attribute)

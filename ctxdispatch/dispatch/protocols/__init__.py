@@ -47,6 +47,9 @@ OPERATIONS: dict[Any, Handler] = {
 }
 """Those that run special methods themselves, and hand no stand-in to C code that asks for them later."""
 
+BY_FIRST: tuple[Any, ...] = (*conversions.BY_FIRST, *iteration.BY_FIRST)
+"""Those that ask nothing but the class of their argument, where they have one, whether it is native."""
+
 BY_IDENTITY: dict[int, Handler] = {id(f): handler for f, handler in HANDLERS.items()}
 """By id: a callee need not be hashable. `HANDLERS` keeps the ids from being reused."""
 
@@ -59,6 +62,6 @@ def of_function(f: types.FunctionType) -> Handler | None:
 
 
 __all__ = [
-    "ARITHMETIC", "BY_IDENTITY", "BY_TYPE", "COMPARISON", "HANDLERS", "INPLACE", "OPERATIONS", "of_function",
-    "operator_function",
+    "ARITHMETIC", "BY_FIRST", "BY_IDENTITY", "BY_TYPE", "COMPARISON", "HANDLERS", "INPLACE", "OPERATIONS",
+    "of_function", "operator_function",
 ]  # fmt: skip

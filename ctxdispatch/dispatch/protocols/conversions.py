@@ -221,6 +221,9 @@ def truth(engine: Engine, ctx: Any, value: Any) -> bool:
 _TRUTH = CONVERSIONS[builtins.bool].methods
 _BOOL = _converting(CONVERSIONS[builtins.bool])
 
+BY_FIRST = (*CONVERSIONS, *UNCHECKED, builtins.round, builtins.reversed, builtins.str, builtins.format)
+"""Those that leave what is of a class of C code to the interpreter, called with that alone."""
+
 OPERATIONS: dict[Any, Total] = {
     **{f: _converting(row) for f, row in CONVERSIONS.items()},
     **{f: first_operand(name) for f, name in UNCHECKED.items()},

@@ -197,6 +197,9 @@ def _until(stop: Callable[[Any], bool], items: Iterable[Any], held: list[Any]) -
         yield item
 
 
+BY_FIRST = (list, tuple, set, frozenset, enumerate, iter, next)
+"""Those that leave what is of a class of C code to the interpreter, called with that alone."""
+
 # -- the table -------------------------------------------------------------------------------------
 
 HANDLERS: dict[Any, Total] = {
