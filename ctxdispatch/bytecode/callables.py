@@ -31,8 +31,9 @@ def callables(graph: Graph) -> dict[Operand, bool]:
                 groups.unite(param, argument)
     called, plain, other = _uses(graph)
     for op in wide:
-        groups.unite(op.results[0], op.results[0])
-        called.add(op.results[0])
+        result = op.results[0]
+        groups.unite(result, op.args[-1] if type(op.fn) is Site and op.fn.bound else result)
+        called.add(result)
     bad = {groups.find(v) for v in other}
     good = {groups.find(v) for v in called | plain} - bad
     only_plain = {groups.find(v) for v in plain}
@@ -60,7 +61,7 @@ def _natively_wide(graph: Graph) -> Iterator[Op]:
 
 def is_natively_wide(op: Op) -> bool:
     fn = op.fn
-    return (type(fn) is Instruction and fn.name in WIDE) or (type(fn) is Site and bool(fn.attribute))
+    return (type(fn) is Instruction and fn.name in WIDE) or (type(fn) is Site and fn.is_wide)
 
 
 def _uses(graph: Graph) -> tuple[set[Value], set[Value], set[Value]]:
@@ -77,7 +78,7 @@ def _uses(graph: Graph) -> tuple[set[Value], set[Value], set[Value]]:
             arguments = arguments[1:]
         elif fn is primitives.dict_merge:
             arguments = arguments[:2]
-        elif fn is frames.drop:
+        elif fn is frames.drop or (type(fn) is Site and fn.bound):
             arguments = []
         elif type(fn) is Instruction and fn.name == "WITH_EXCEPT_START" and len(op.results) == 1:
             arguments = arguments[1:]

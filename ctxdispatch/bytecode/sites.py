@@ -11,6 +11,8 @@ call. Where the test fails, the site's `slow` is called, which may fill the pair
     a call           %g = slow(%f, %x, list, site);        where the pair is %f and the type of %x, the last
                      %y = %g(%x)                           argument: %f(%x)
 
+A site for several contexts has a pair in the list of the outermost; `slow` gets the lists of all.
+
 `folded` finds them again in code that is lifted.
 """
 
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 import dis
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from types import CellType, CodeType
@@ -28,7 +30,7 @@ from ctxdispatch.bytecode import spelling
 from ctxdispatch.bytecode.dialect import Symbolic
 from ctxdispatch.bytecode.flow import Instruction
 from ctxdispatch.bytecode.machine import NULL, slot_names
-from ctxdispatch.bytecode.rows import Spelling, compare
+from ctxdispatch.bytecode.rows import Callee, Spelling, compare
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from ctxdispatch.bytecode.schedule import Schedule
 
 Code = list[Symbolic]
+Cells = Sequence[Operand]
+"""A site's own first, then from the inside out."""
 
 
 class Label:
@@ -50,12 +54,16 @@ class Label:
 
 
 def spell(op: Op, site: Schedule) -> Spelling:
-    cell, *operands = op.args
     found: Site = op.fn
-    if not found.attribute or op.results[0] in site.wide:
-        return Spelling([*operands], (("SITE", (cell, found)),))
-    found = Site(found.slow, found.plain, found.place)  # not only called: a bound method
-    return Spelling([*operands], (("LOAD_BOUND", op.fn.attribute), ("SITE", (cell, found))))
+    cells, operands = op.args[: found.depth], op.args[found.depth :]
+    if not found.is_wide:
+        return Spelling([*operands], (("SITE", (cells, found)),))
+    if op.results[0] in site.wide:
+        callee = [Callee(operands[0])] if found.bound else operands
+        return Spelling([*callee], (("SITE", (cells, found)),))
+    narrow = Site(found.slow, found.plain, found.place)  # not only called: a bound method
+    read = (("LOAD_BOUND", found.attribute),) if found.attribute else ()
+    return Spelling([*operands], (*read, ("SITE", (cells, narrow))))
 
 
 class _Nobody:
@@ -76,10 +84,9 @@ def _native(fn: Any, count: int) -> tuple[Symbolic, ...]:
 # -- instructions ----------------------------------------------------------------------------------
 
 
-def write(linker: Linker, name: str, arg: tuple[Value, Site], pos: Pos) -> None:
+def write(linker: Linker, name: str, arg: tuple[Cells, Site], pos: Pos) -> None:
     """Into `linker.instrs`."""
-    cell, site = arg
-    code = _code(cell, site)
+    code = _code(*arg)
     places: dict[Label, int] = {}
     waiting: list[tuple[int, Label]] = []
     for each, argument in code:
@@ -95,21 +102,22 @@ def write(linker: Linker, name: str, arg: tuple[Value, Site], pos: Pos) -> None:
         linker.instrs[at] = (opcode, places[label], pos)
 
 
-def _code(cell: Value, site: Site) -> Code:
+def _code(cells: Cells, site: Site) -> Code:
     if site.operation is not None:
-        return _guarded(cell, site)
+        return _guarded(cells, site)
     if site.calls:
-        return _called(cell, site)
-    if not site.attribute:
+        return _called(cells, site)
+    cell = cells[0]
+    if not site.is_wide:
         return _resolve(cell, site)
-    return _method_before(cell, site) if EMIT.null_first else _method_after(cell, site)
+    read: Code = [("LOAD_METHOD", site.attribute)] if site.attribute else []
+    return read + (_method_before(cell, site) if EMIT.null_first else _method_after(cell, site))
 
 
-def _method_after(cell: Value, site: Site) -> Code:
+def _method_after(cell: Operand, site: Site) -> Code:
     """LOAD_METHOD leaves a callable, and `self` or NULL above it."""
     found = Label()
     return [
-        ("LOAD_METHOD", site.attribute),
         *_known(cell, site),  # f, self or NULL, target, callee
         ("COPY", 4), ("IS_OP", 0), _jump("POP_JUMP_IF_TRUE", found),
         ("POP_TOP", None),
@@ -118,12 +126,11 @@ def _method_after(cell: Value, site: Site) -> Code:
     ]  # fmt: skip
 
 
-def _method_before(cell: Value, site: Site) -> Code:
+def _method_before(cell: Operand, site: Site) -> Code:
     """LOAD_METHOD leaves a method, or NULL, and above it `self`, or what is called. No instruction tells NULL
     from an object, but a cell takes either, and those without content are equal."""
     empty, end = Label(), Label()
     return [
-        ("LOAD_METHOD", site.attribute),
         ("SWAP", 2), ("STORE_FAST", METHOD), ("MAKE_CELL", METHOD),
         (EMIT.load_closure, METHOD), ("LOAD_CONST", EMPTY), compare(operator.eq),
         _jump("POP_JUMP_IF_TRUE", empty),
@@ -145,10 +152,10 @@ def variables(graph: Graph) -> list[str]:
     """Those that the code of sites has."""
     if not EMIT.null_first or not any(name.startswith(CELL) for name in graph.cellnames):
         return []
-    return [METHOD] if any(type(op.fn) is Site and op.fn.attribute for _, op in graph.ops()) else []
+    return [METHOD] if any(type(op.fn) is Site and op.fn.is_wide for _, op in graph.ops()) else []
 
 
-def _resolve(cell: Value, site: Site) -> Code:
+def _resolve(cell: Operand, site: Site) -> Code:
     found = Label()
     return [
         *_known(cell, site),  # f, target, callee
@@ -159,42 +166,49 @@ def _resolve(cell: Value, site: Site) -> Code:
     ]  # fmt: skip
 
 
-def _guarded(cell: Value, site: Site) -> Code:
+def _guarded(cells: Cells, site: Site) -> Code:
     count = site.count
     other, two, end = Label(), Label(), Label()
     first = _is_of_known_type(count + 4, other)
     second = _is_of_known_type(4, two) if count == 2 else [("POP_TOP", None)]
     return [
-        *_known(cell, site),  # the operands, type of the second, type of the first
+        *_known(cells[0], site),  # the operands, type of the second, type of the first
         *first, *second,
         *_native(site.operation, count), ("JUMP_FORWARD", end),
         ("LABEL", other), ("POP_TOP", None), ("LABEL", two),
-        *_callable(site.slow), *([("COPY", count + 2)] * count),
-        ("LOAD_DEREF", cell), ("LOAD_CONST", site), *EMIT.call(count + 2, ()),
+        *_slow(cells, site),
         *_below(count), *EMIT.call(count - 1, ()),  # the first operand in the place of `self`
         ("LABEL", end),
     ]  # fmt: skip
 
 
-def _called(cell: Value, site: Site) -> Code:
+def _called(cells: Cells, site: Site) -> Code:
     """The first argument is in the place of `self`."""
     count = site.count
     other, two, end = Label(), Label(), Label()
     call = EMIT.call(count - 2, ())
     return [
-        *_known(cell, site),  # callee, arguments, type of the last, callee that is known
+        *_known(cells[0], site),  # callee, arguments, type of the last, callee that is known
         ("COPY", count + 2), ("IS_OP", 0), _jump("POP_JUMP_IF_FALSE", other),
         *_is_of_known_type(4, two),
         *call, ("JUMP_FORWARD", end),
         ("LABEL", other), ("POP_TOP", None), ("LABEL", two),
-        *_callable(site.slow), *([("COPY", count + 2)] * count),
-        ("LOAD_DEREF", cell), ("LOAD_CONST", site), *EMIT.call(count + 2, ()),
+        *_slow(cells, site),
         ("SWAP", count + 1), ("POP_TOP", None), *call,
         ("LABEL", end),
     ]  # fmt: skip
 
 
-def _known(cell: Value, site: Site) -> Code:
+def _slow(cells: Cells, site: Site) -> Code:
+    """Of the operands on top, and the lists from the inside out."""
+    own, *inner = cells
+    lists: Code = [("LOAD_DEREF", cell) for cell in (*inner, own)]
+    call = EMIT.call(site.count + len(lists) + 1, ())
+    operands: Code = [("COPY", site.count + 2)] * site.count
+    return [*_callable(site.slow), *operands, *lists, ("LOAD_CONST", site), *call]
+
+
+def _known(cell: Operand, site: Site) -> Code:
     return [("LOAD_DEREF", cell), ("LOAD_CONST", site.place), EMIT.subscript, ("UNPACK_SEQUENCE", 2)]
 
 
@@ -226,8 +240,8 @@ SITE = "CACHE"
 
 OPCODE = dis.opmap[SITE]
 
-Found = tuple[int, Site]
-"""The slot of the cell, and the site."""
+Found = tuple[list[int], Site]
+"""The slots of the cells, and the site."""
 
 
 def folded(code: CodeType, instructions: list[Instruction]) -> tuple[list[Instruction], list[Found]]:
@@ -242,54 +256,63 @@ def folded(code: CodeType, instructions: list[Instruction]) -> tuple[list[Instru
         if first.opcode != LOAD_DEREF or first.arg not in slots:
             left.append(first)
             continue
-        slot = first.arg
-        site = _site(code, waiting)
+        own = first.arg
+        site, loads = _site(code, waiting)
         before, after = _around(site)
         *_, last = islice(waiting, after)
         if before:
             first = left[-before]
             del left[-before:]
         left.append(Instruction(first.start, OPCODE, len(found), first.unit, last.end))
-        found.append((slot, site))
+        found.append(([own, *loads[len(loads) - site.depth : -1]], site))
     return left, found
 
 
-def _site(code: CodeType, instructions: Iterator[Instruction]) -> Site:
+def _site(code: CodeType, instructions: Iterator[Instruction]) -> tuple[Site, list[int]]:
+    """The site, and the slots of cells that are read before it."""
+    loads = []
     for each in instructions:
+        if each.opcode == LOAD_DEREF:
+            loads.append(each.arg)
         if each.opcode == LOAD_CONST and type(code.co_consts[each.arg]) is Site:
-            return code.co_consts[each.arg]  # type: ignore[no-any-return]
+            return code.co_consts[each.arg], loads
     raise AssertionError("a site without its constant")
 
 
 def _around(site: Site) -> tuple[int, int]:
     """How many instructions come before that which loads the list first, and after that which first loads the
     site."""
-    cell = Value()
-    code = [instruction for instruction in _code(cell, site) if instruction[0] != "LABEL"]
-    return code.index(("LOAD_DEREF", cell)), len(code) - 1 - code.index(("LOAD_CONST", site))
+    cells = [Value() for _ in range(site.depth)]
+    code = [instruction for instruction in _code(cells, site) if instruction[0] != "LABEL"]
+    return code.index(("LOAD_DEREF", cells[0])), len(code) - 1 - code.index(("LOAD_CONST", site))
 
 
 def lift_in_frame(m: Any, number: int) -> None:
     """The site as it is."""
-    slot, site = m.sites[number]
-    _push(m, site, m.syntax(site, m.locals[slot], *m.pop(site.count)))
+    slots, site = m.sites[number]
+    _push(m, site, m.syntax(site, *(m.locals[slot] for slot in slots), *_operands(m, site)))
 
 
 def lift_plain(m: Any, number: int) -> None:
     """What it does, without memory."""
-    slot, site = m.sites[number]
-    name = CONTEXT + m.names[slot].removeprefix(CELL)
-    cell: Operand = m.locals[m.names.index(name)]
-    ctx = m.syntax(primitives.cell_get, cell, Const(name), Const(True))
-    operands = m.pop(site.count)
+    (own, *inner), site = m.sites[number]
+    contexts: list[Operand] = []
+    for slot in (*inner, own):
+        name = CONTEXT + m.names[slot].removeprefix(CELL)
+        cell = m.locals[m.names.index(name)]
+        contexts.append(m.syntax(primitives.cell_get, cell, Const(name), Const(True)))
     result = Value()
-    m.block.ops += without_memory(site, ctx, operands, [result], m.position())
+    m.block.ops += without_memory(site, contexts, _operands(m, site), [result], m.position())
     _push(m, site, result)
+
+
+def _operands(m: Any, site: Site) -> list[Operand]:
+    return [operand for operand in m.pop(2) if operand is not NULL] if site.bound else m.pop(site.count)
 
 
 def _push(m: Any, site: Site, value: Value) -> None:
     """A callable that `self` or NULL may lie beside has its other place, as LOAD_METHOD leaves it."""
-    m.stack += (NULL, value) if site.attribute else (value,)
+    m.stack += (NULL, value) if site.is_wide else (value,)
 
 
 LOAD_DEREF, LOAD_CONST = dis.opmap["LOAD_DEREF"], dis.opmap["LOAD_CONST"]

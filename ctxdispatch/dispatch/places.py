@@ -3,6 +3,7 @@ have it forget.
 
     resolve_at(f, places, site)              resolve(ctx, f)
     select_at(*operands, places, site)       select(operation, *operands, ctx)
+    stacked_at(*operands, *lists, site)      resolve(ctx, g), for what runs in place of either further in
     call_at(f, *args, places, site)          resolve(ctx, f), for a callee that goes by an argument's class
     reassigned(ctx)                          an attribute was assigned to that may be a function's
     visible(names)                           what `locals()` returned
@@ -73,10 +74,41 @@ def call_at(*operands: Any) -> Target:
     cls: Any = type(ctx)
     version = cls._version
     kind = type(args[-1])
-    if memory.is_native_call(f, len(args), kind) and inherits_fallback(cls) and not rules.sets(cls, f):
+    if memory.is_native_call(f, len(args), kind) and _is_left_alone(cls, f, site):
         _fill(places, site, (f, kind), cls, version)
         return f  # type: ignore[no-any-return]
     return resolve(ctx, f)
+
+
+def stacked_at(*operands: Any) -> Target:
+    """What runs for several contexts; their lists, from the inside out, and the site come last. Remembered in
+    the outermost's list if it is for the others, and this context has no say in it."""
+    *within, below, places, site = operands
+    inner = site.inner
+    ctx, cls, version = places[0], type(places[0]), type(places[0])._version
+    target = resolve(ctx, inner.slow(*within, below, inner))
+    pair = below[inner.place]
+    if _fits(pair, within, inner) and _is_left_alone(cls, within[0], site):
+        for its in operands[-site.depth - 1 : -2]:
+            rules.forgets(its[0].__class__, ctx._memory)
+        _fill(places, site, pair, cls, version)
+        if below[inner.place] is not pair:
+            places[site.place] = memory.BLANK
+    return target
+
+
+def _fits(pair: tuple[Any, ...], operands: list[Any], site: Site) -> bool:
+    """Whether what the place of `site` holds is for these operands."""
+    last = type(operands[site.count - 1])
+    if site.calls:
+        return pair[0] is operands[0] and pair[1] is last
+    return pair[0] is type(operands[0]) and (site.count == 1 or pair[1] is last)
+
+
+def _is_left_alone(cls: Any, callee: Any, site: Site) -> bool:
+    if site.calls:
+        return inherits_fallback(cls) and not rules.sets(cls, callee)
+    return not plan(cls).rules_or_hooks(site.operation)
 
 
 def _fill(places: list[Any], site: Site, pair: tuple[Any, ...], cls: type[Context], version: int) -> None:

@@ -31,7 +31,7 @@ from ctxdispatch.dispatch.overdub import (
     splatted,
     stepping,
 )
-from ctxdispatch.dispatch.places import call_at, reassigned, resolve_at, select_at, visible
+from ctxdispatch.dispatch.places import call_at, reassigned, resolve_at, select_at, stacked_at, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Branch, Const, Graph, MethodName, Op, Operand, Reread, Value
@@ -172,7 +172,9 @@ class Rewriter:
         if not self.intercepts(op):
             return [op, *self._reassigned(op)]
         if type(op.fn) is Site:
-            return [new for each in self._without_memory(op) for new in self.rewrite(each, here)]
+            return self._stacked(op) or [
+                new for each in self._without_memory(op) for new in self.rewrite(each, here)
+            ]
         if not op.syntax or op.fn is primitives.call_ex:
             return self._visible(op, here)
         if op.fn in primitives.MULTIPLE_RESULTS:
@@ -191,25 +193,47 @@ class Rewriter:
         name = op.args[1]
         return isinstance(name, Const) and name.value in memory.ASSIGNED
 
+    def _stacked(self, op: Op) -> list[Op]:
+        """A site of a context further in as one that remembers what holds for both; nothing where it cannot:
+        it holds that both leave the operation, or the call, to the interpreter."""
+        inner: Site = op.fn
+        if inner.calls:
+            has_a_say = self.plan.hooked or self._is_ruled(op.args[inner.depth])
+        else:
+            has_a_say = self.plan.rules_or_hooks(inner.operation)
+        if has_a_say or not self.remembers:
+            return []
+        site = Site(
+            stacked_at, resolve, self.count + 1, inner.operation, inner.count, calls=inner.calls, inner=inner
+        )
+        return self._site(op, site, op.args, op.results)
+
+    def _is_ruled(self, callee: Operand) -> bool:
+        f, _ = memory.BY_LAST.get(self._global_name(callee), (None, -1))
+        return id(f) in self.plan.callees
+
     def _without_memory(self, op: Op) -> list[Op]:
         """A site of a context further in whose operation this one intercepts."""
-        cell, *operands = op.args
-        name = CONTEXT + self._cells[cell].removeprefix(CELL)  # type: ignore[index]
-        its = next(c for c, known in self._cells.items() if known == name)
-        ctx = Reread(its, "ctx")
-        read = Op(Const(primitives.cell_get), [its, Const(name), Const(True)], [ctx], syntax=True)
-        ops = [read, *without_memory(op.fn, ctx, operands, op.results, op.pos)]
+        (own, *inner), operands = op.args[: op.fn.depth], op.args[op.fn.depth :]
+        ops, contexts = [], []
+        for cell in (*inner, own):
+            name = CONTEXT + self._cells[cell].removeprefix(CELL)  # type: ignore[index]
+            its = next(c for c, known in self._cells.items() if known == name)
+            contexts.append(Reread(its, "ctx"))
+            read = [its, Const(name), Const(True)]
+            ops.append(Op(Const(primitives.cell_get), read, contexts[-1:], syntax=True))  # type: ignore[arg-type]
+        ops += without_memory(op.fn, contexts, operands, op.results, op.pos)  # type: ignore[arg-type]
         self.definitions |= {each.results[0]: each for each in ops}
         return ops
 
     def _site(self, op: Op, site: Site, operands: list[Operand], results: list[Value]) -> list[Op]:
-        if not self.remembers or (site.operation is not None and not self._is_guarded(op)):
-            return without_memory(site, self.ctx, operands, results, op.pos)
+        if not self.remembers or (site.operation is not None and not self._is_guarded(site)):
+            return without_memory(site, [self.ctx], operands, results, op.pos)
         self.count = site.place
         return [Op(Const(site), [self.places, *operands], results, pos=op.pos, syntax=True)]
 
-    def _is_guarded(self, op: Op) -> bool:
-        return op.fn in memory.GUARDED and op.fn not in self.plan.ruled and len(op.args) <= 2
+    def _is_guarded(self, site: Site) -> bool:
+        return site.operation in memory.GUARDED and site.operation not in self.plan.ruled and site.count <= 2
 
     def _loop(self, op: Op) -> Iterator[Op]:
         """A loop takes an item in one instruction: of an iterator that steps under the context."""
@@ -254,7 +278,9 @@ class Rewriter:
             site = Site(resolve_at, resolve, self.count + 1, attribute=method)
             resolved = self._site(made, site, made.args[:1], [target])
         else:
-            resolved = self._site(op, Site(resolve_at, resolve, self.count + 1), [callee], [target])
+            bound = made is not None and type(made.fn) is Site and made.fn.is_wide and self.remembers
+            site = Site(resolve_at, resolve, self.count + 1, bound=bound)
+            resolved = self._site(op, site, [callee], [target])
         if op.fn is primitives.call_ex:
             items, through = self._splatted(op)
             args = [target, items, *op.args[2:]]
@@ -274,8 +300,8 @@ class Rewriter:
         """Whether it calls a builtin whose handler goes by the class of the last argument."""
         if not self.remembers or op.syntax or op.bare or op.kwnames or len(op.results) != 1:
             return False
-        f, count = memory.BY_LAST.get(self._global_name(op.callee), (None, -1))
-        return len(op.args) == count and id(f) not in self.plan.callees
+        _, count = memory.BY_LAST.get(self._global_name(op.callee), (None, -1))
+        return len(op.args) == count and not self._is_ruled(op.callee)
 
     def _method(self, op: Op, made: Op | None) -> str:
         """The attribute that `op` calls and nothing else reads, where the code can look for it itself."""

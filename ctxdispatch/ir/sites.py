@@ -5,6 +5,7 @@
     select      %y = site[k](cell, %a, %b)      without memory    %g = plain(f, %a, %b, %ctx); %y = %g(%a, %b)
     call        %y = site[k](cell, %f, %x)      without memory    %g = plain(%ctx, %f); %y = %g(%x)
 
+A select or call of several contexts has the cells of all, its own first, then from the inside out.
 The cell holds a list: the context, then what each place of the code remembers, a pair (`bytecode.sites`).
 """
 
@@ -26,9 +27,13 @@ class Site:
     """A callee with a `place` in the list, from 1 on. Where nothing fits there, it asks slow(*operands, list,
     site), which may fill it. With an `operation` on `count` operands the op's result is that of the
     operation; where the site `calls`, that of the first operand on the others; else it is what to call in
-    place of a callee, or of that `attribute` of the operand. `plain` is the function without memory."""
+    place of a callee, or of that `attribute` of the operand. `plain` is the function without memory.
 
-    __slots__ = ("slow", "plain", "place", "operation", "count", "attribute", "calls")
+    `bound`: the callee may lie on the stack as a method and `self`, and so does the result. `inner`: the site
+    of the context further in where this one remembers for both; `slow` then gets both their lists.
+    """
+
+    __slots__ = ("slow", "plain", "place", "operation", "count", "attribute", "calls", "bound", "inner")
 
     def __init__(
         self,
@@ -39,6 +44,8 @@ class Site:
         count: int = 1,
         attribute: str = "",
         calls: bool = False,
+        bound: bool = False,
+        inner: Site | None = None,
     ) -> None:
         self.slow, self.plain = slow, plain
         self.place = place
@@ -46,6 +53,18 @@ class Site:
         self.count = count
         self.attribute = attribute
         self.calls = calls
+        self.bound = bound
+        self.inner = inner
+
+    @property
+    def depth(self) -> int:
+        """How many contexts it is for."""
+        return 1 if self.inner is None else 1 + self.inner.depth
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the result may be a method and `self`."""
+        return self.bound or bool(self.attribute)
 
     def __call__(self, *args: Any) -> NoReturn:
         raise NotImplementedError(f"{self} runs in the interpreter's frame only")
@@ -55,15 +74,22 @@ class Site:
 
 
 def without_memory(
-    site: Site, ctx: Operand, operands: list[Operand], results: list[Value], pos: Position | None
+    site: Site, contexts: list[Operand], operands: list[Operand], results: list[Value], pos: Position | None
 ) -> list[Op]:
-    """What an op of `site` does, as ops that have no place."""
-    plain, operation = Const(site.plain), site.operation
-    if operation is not None:
+    """What an op of `site` does, as ops that have no place; the contexts from the inside out."""
+    *within, ctx = contexts
+    plain = Const(site.plain)
+    if site.inner is not None:
+        *before, call = without_memory(site.inner, within, operands, results, pos)
+        target = Value("resolved")
+        outer = Op(target, call.args, results, pos=pos)
+        outer.bare = call.bare
+        return [*before, Op(plain, [ctx, call.callee], [target], pos=pos), outer]
+    if site.operation is not None:
         target = Value("selected")
         call = Op(target, operands, results, pos=pos)
         call.bare = True
-        return [Op(plain, [Const(operation), *operands, ctx], [target], pos=pos), call]
+        return [Op(plain, [Const(site.operation), *operands, ctx], [target], pos=pos), call]
     if site.calls:
         target, callee = Value("resolved"), operands[0]
         return [Op(plain, [ctx, callee], [target], pos=pos), Op(target, operands[1:], results, pos=pos)]

@@ -189,11 +189,14 @@ def _adds(value: Any) -> bool:
 
 
 def _until(stop: Callable[[Any], bool], items: Iterable[Any], held: list[Any]) -> Iterator[Any]:
-    """The items before the first that is `stop`; that one goes into `held`."""
+    """The items before the first that is `stop`, which goes by its class; that one goes into `held`."""
+    passed = None
     for item in items:
-        if stop(item):
-            held.append(item)
-            return
+        if type(item) is not passed:
+            if stop(item):
+                held.append(item)
+                return
+            passed = type(item)
         yield item
 
 
