@@ -206,7 +206,8 @@ class Rewriter:
         site = Site(
             stacked_at, resolve, self.count + 1, inner.operation, inner.count, calls=inner.calls, inner=inner
         )
-        return self._site(op, site, op.args, op.results)
+        (own, *within), operands = op.args[: inner.depth], op.args[inner.depth :]
+        return self._site(op, site, [*within, own, *operands], op.results)
 
     def _is_ruled(self, callee: Operand) -> bool:
         f, _ = memory.BY_LAST.get(self._global_name(callee), (None, -1))

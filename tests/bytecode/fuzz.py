@@ -1,6 +1,6 @@
 """Long runs of the random tests, and round trips of all code of installed packages.
 
-    python -m tests.bytecode.fuzz --minutes 30 [--seed N] [--rewriter dispatch_code]
+    python -m tests.bytecode.fuzz --minutes 30 [--seed N] [--rewriter dispatch_code | --stack all]
     python -m tests.bytecode.fuzz --library numpy --library scipy
 
 The first prints the smallest program that shows a difference, the second every module that is not rewritten
@@ -14,6 +14,7 @@ import sys
 import time
 import warnings
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, reject, settings
@@ -25,19 +26,21 @@ sys.path.insert(0, str(Path(__file__).parent))  # siblings go by their plain nam
 from random_programs import compiled, differs
 from random_statements import ARGUMENTS, HOW, PROGRAMS
 from rewriters import ALL
+from stacked import STACKS, differs_under
 from structure import all_codes, complaints, same_bytes
 
-ROUND = 200  # examples between two looks at the clock
+ROUND = 50  # examples between two looks at the clock
 QUIET = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 
 
 def main(argv=None):
     options = parse(argv)
     rewrite = ALL[options.rewriter]
-    print(f"{options.rewriter} on {sys.version.split()[0]}")
+    print(f"{options.stack or options.rewriter} on {sys.version.split()[0]}")
     if options.library:
         return bool(sum(library(name, rewrite) for name in options.library))
-    return bool(random_programs(rewrite, 60 * options.minutes, options.seed))
+    judge = partial(judged_under, options.stack) if options.stack else partial(judged, rewrite)
+    return bool(random_programs(judge, 60 * options.minutes, options.seed))
 
 
 def parse(argv):
@@ -46,13 +49,15 @@ def parse(argv):
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--library", action="append", help="an importable package; `stdlib` for all of it")
     parser.add_argument("--rewriter", choices=ALL, default=next(iter(ALL)))
+    help = "run the programs under these contexts, from the inside out (all: one stack after the other)"
+    parser.add_argument("--stack", choices=["all", *STACKS], help=help)
     return parser.parse_args(argv)
 
 
 # -- random programs -------------------------------------------------------------------------------
 
 
-def random_programs(rewrite, seconds, seed):
+def random_programs(judge, seconds, seed):
     """Rounds of examples, each with a seed of its own, until time is up or one fails."""
     end = time.monotonic() + seconds
     with tqdm(total=round(seconds), unit="s",
@@ -61,15 +66,16 @@ def random_programs(rewrite, seconds, seed):
         while (left := end - time.monotonic()) > 0:
             bar.n = seconds - left
             bar.set_postfix(programs=count, seed=seed)
-            if failure := one_round(rewrite, seed):
+            if failure := one_round(judge, seed):
                 bar.close()
                 print(f"--seed {seed} finds:\n\n{failure}")
                 return True
             seed, count = seed + 1, count + ROUND
+    print(f"{count} programs, none of them wrong")
     return False
 
 
-def one_round(rewrite, seed):
+def one_round(judge, seed):
     """The smallest failing program of the round, with what is wrong; empty where there is none."""
     last = ""
 
@@ -79,7 +85,7 @@ def one_round(rewrite, seed):
     def check(text, arguments, how):
         nonlocal last
         code = compiled(text) or reject()
-        if wrong := judged(rewrite, text, code, arguments, how):
+        if wrong := judge(code, arguments, how):
             last = f"{text}\n# f{arguments}, use {how}\n{wrong}"
             raise AssertionError(wrong.split(":")[0])
 
@@ -93,7 +99,15 @@ def one_round(rewrite, seed):
     return ""
 
 
-def judged(rewrite, text, code, arguments, how):
+def judged_under(stack, code, arguments, how):
+    stacks = [*STACKS] if stack == "all" else [stack]
+    for name in stacks:
+        if wrong := differs_under(name, code, arguments, how):
+            return f"under {name}: {wrong}"
+    return ""
+
+
+def judged(rewrite, code, arguments, how):
     try:
         made = rewrite(code)
     except Exception as error:

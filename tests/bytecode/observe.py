@@ -299,6 +299,19 @@ def first_difference(wanted, got, path=""):
     return f"  at {path or 'the top'}\n  wanted {wanted!r}\n  got    {got!r}"
 
 
+def without_frames(observed):
+    """What an observation says of what was computed, not of where."""
+    outcome, what = observed["outcome"]
+    return observed | {"outcome": (outcome, _whats(what) if outcome == "raised" else what)}
+
+
+def _whats(failed):
+    if failed is None:
+        return None
+    inner = [[_whats(e) for e in failed[key]] for key in ("chain", "inner")]
+    return failed["what"], inner
+
+
 # -- code objects ----------------------------------------------------------------------------------
 
 SAME = """co_name co_qualname co_flags co_filename co_firstlineno co_argcount co_posonlyargcount
