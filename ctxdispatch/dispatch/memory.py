@@ -14,9 +14,11 @@ that remember it: at once where the program that runs does that, else when the i
 
 from __future__ import annotations
 
+import abc
 import builtins
 import collections
 import operator
+import sys
 import types
 from typing import Any
 
@@ -98,6 +100,15 @@ def is_stable(f: Any) -> bool:
     if kind is type:
         return not f.__flags__ & HEAPTYPE
     return kind in STABLE
+
+
+def is_held_class(f: Any) -> bool:
+    """Whether it is a class made in Python that lives as long as its module; of such, what runs in its place
+    looks at it when it is called."""
+    if type(f) not in (type, abc.ABCMeta) or not f.__flags__ & HEAPTYPE:
+        return False
+    module = sys.modules.get(f.__module__)
+    return module is not None and vars(module).get(f.__qualname__) is f
 
 
 STABLE = {types.MethodDescriptorType, types.WrapperDescriptorType}

@@ -30,12 +30,14 @@ def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
     ctx = places[0]
     cls = type(ctx)
     version = cls._version
-    given = memory.given(f) if type(f) is FunctionType else None
+    held = memory.is_held_class(f)
+    function = f.__init__ if held else f
+    given = memory.given(function) if type(function) is FunctionType else None
     target = resolve(ctx, f)
-    if memory.is_stable(f):
+    if memory.is_stable(f) or (held and target is not f):  # else the class may become more than it is
         _fill(places, site, (f, target), cls, version)
         if given is not None:
-            ctx._memory.keep(f, given)
+            ctx._memory.keep(function, given)
     elif any(f is assigning for assigning in memory.ASSIGNING):
         return functools.partial(_assigning, ctx, target)
     return target

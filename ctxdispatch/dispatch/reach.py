@@ -140,7 +140,11 @@ def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
 
 
 def of_class(engine: Engine, ctx: Any, cls: type) -> Target | None:
-    if is_python(lookup(cls, "__new__")) or is_python(lookup(cls, "__init__")):
+    init = lookup(cls, "__init__")
+    if cls.__new__ is NEW and type(init) is types.FunctionType:
+        known = Initialiser(init, engine.resolve(ctx, init), engine)
+        return functools.partial(_construct_known, engine, ctx, cls, known)
+    if is_python(lookup(cls, "__new__")) or is_python(init):
         return functools.partial(_construct, engine, ctx, cls)
     return None
 
@@ -151,16 +155,38 @@ def _construct(engine: Engine, ctx: Any, cls: type, /, *args: Any, **kwargs: Any
     make = engine.resolve(ctx, new) if is_python(lookup(cls, "__new__")) else new
     made = make(cls, *args, **kwargs)
     if isinstance(made, cls):
-        _initialise(engine, ctx, made, args, kwargs)
+        init = special(type(made), "__init__")
+        run = type(made).__init__.__get__(made) if init is None else engine.resolve(ctx, bind(init, made))
+        _check_initialised(run(*args, **kwargs))
     return made
 
 
-def _initialise(engine: Engine, ctx: Any, made: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    init = special(type(made), "__init__")
-    run = type(made).__init__.__get__(made) if init is None else engine.resolve(ctx, bind(init, made))
-    out = run(*args, **kwargs)
+def _check_initialised(out: Any) -> None:
     if out is not None:
         raise TypeError(f"__init__() should return None, not {type(out).__name__!r}")
+
+
+class Initialiser(NamedTuple):
+    """`init` of a class, and what `engine` runs in its place."""
+
+    init: types.FunctionType
+    run: Target
+    engine: Engine
+
+
+NEW: Any = object.__new__
+
+
+def _construct_known(
+    engine: Engine, ctx: Any, cls: Any, known: Initialiser, /, *args: Any, **kwargs: Any
+) -> Any:
+    """`_construct`, while the class is as it was."""
+    init: Any = cls.__init__
+    if init is not known.init or cls.__new__ is not NEW or engine is not known.engine:
+        return _construct(engine, ctx, cls, *args, **kwargs)
+    made = NEW(cls, *args, **kwargs)
+    _check_initialised(known.run(made, *args, **kwargs))
+    return made
 
 
 BY_TYPE: dict[type, Handler] = {
