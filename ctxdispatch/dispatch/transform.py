@@ -31,12 +31,13 @@ from ctxdispatch.dispatch.overdub import (
     splatted,
     stepping,
 )
-from ctxdispatch.dispatch.places import call_at, reassigned, resolve_at, select_at, stacked_at, visible
+from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
+from ctxdispatch.dispatch.remembering import Sites
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Branch, Const, Graph, MethodName, Op, Operand, Reread, Value
 from ctxdispatch.ir.rewrite import clone
-from ctxdispatch.ir.sites import CELL, CONTEXT, Site, without_memory
+from ctxdispatch.ir.sites import CONTEXT, Site
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls
@@ -66,9 +67,9 @@ def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -
         spell_out(twin)
     rewriter = Rewriter(twin, plan(cls), None)
     read = context_read(twin)
-    rewriter.ctx = read.result
+    rewriter.ctx = rewriter.sites.ctx = read.result
     rewriter.blocks(twin)
-    rewriter.add_places(twin)
+    rewriter.sites.add_to(twin)
     twin.entry.ops.insert(0, read)
     return twin
 
@@ -92,20 +93,9 @@ class Rewriter:
         self.ctx: Operand = static or Const(None)
         self.framed = graph.frame is not None
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
-        self.remembers = self.framed and not self.static
-        self.places = Value("places")
-        self.count = 0
-        self._cells = dict(zip(graph.cells, graph.cellnames))
+        self.sites = Sites(graph, plan, self.ctx, self.framed and not self.static)
         self._early: dict[Op, list[Op]] = {}  # what comes right after an op
         self._gone: set[Op] = set()
-
-    def add_places(self, graph: Graph) -> None:
-        """Give `graph` the hidden cell that holds what the code remembers."""
-        if self.count:
-            assert graph.frame is not None
-            graph.cellnames = (*graph.cellnames, graph.cellnames[-1].replace(CONTEXT, CELL))
-            graph.cells.append(self.places)
-            graph.frame.sites = self.count
 
     # -- which -------------------------------------------------------------------------------------
 
@@ -172,9 +162,7 @@ class Rewriter:
         if not self.intercepts(op):
             return [op, *self._reassigned(op)]
         if type(op.fn) is Site:
-            return self._stacked(op) or [
-                new for each in self._without_memory(op) for new in self.rewrite(each, here)
-            ]
+            return self._of_inner(op, here)
         if not op.syntax or op.fn is primitives.call_ex:
             return self._visible(op, here)
         if op.fn in primitives.MULTIPLE_RESULTS:
@@ -183,58 +171,24 @@ class Rewriter:
             return self._loop(op)
         return [*self._operate(op), *self._reassigned(op)]
 
+    def _of_inner(self, op: Op, here: dict[Value, Op]) -> list[Op]:
+        """A site of a context further in whose operation, or call, this one intercepts."""
+        stacked = self.sites.stacked(op, self._global_name(op.args[op.fn.depth]))
+        if stacked:
+            return stacked
+        ops = self.sites.without_memory(op)
+        self.definitions |= {each.results[0]: each for each in ops}
+        return [new for each in ops for new in self.rewrite(each, here)]
+
     def _reassigned(self, op: Op) -> list[Op]:
         """What follows where an attribute is assigned to that may be a function's."""
         return [Op(Const(reassigned), [self.ctx], [Value()], pos=op.pos)] if self._reassigns(op) else []
 
     def _reassigns(self, op: Op) -> bool:
-        if not op.syntax or not self.remembers or op.fn not in memory.ASSIGNING or not self.plan.calls:
+        if not op.syntax or not self.sites.remembers or op.fn not in memory.ASSIGNING or not self.plan.calls:
             return False
         name = op.args[1]
         return isinstance(name, Const) and name.value in memory.ASSIGNED
-
-    def _stacked(self, op: Op) -> list[Op]:
-        """A site of a context further in as one that remembers what holds for both; nothing where it cannot:
-        it holds that both leave the operation, or the call, to the interpreter."""
-        inner: Site = op.fn
-        if inner.calls:
-            has_a_say = self.plan.hooked or self._is_ruled(op.args[inner.depth])
-        else:
-            has_a_say = self.plan.rules_or_hooks(inner.operation)
-        if has_a_say or not self.remembers:
-            return []
-        site = Site(
-            stacked_at, resolve, self.count + 1, inner.operation, inner.count, calls=inner.calls, inner=inner
-        )
-        (own, *within), operands = op.args[: inner.depth], op.args[inner.depth :]
-        return self._site(op, site, [*within, own, *operands], op.results)
-
-    def _is_ruled(self, callee: Operand) -> bool:
-        f, _ = memory.BY_LAST.get(self._global_name(callee), (None, -1))
-        return id(f) in self.plan.callees
-
-    def _without_memory(self, op: Op) -> list[Op]:
-        """A site of a context further in whose operation this one intercepts."""
-        (own, *inner), operands = op.args[: op.fn.depth], op.args[op.fn.depth :]
-        ops, contexts = [], []
-        for cell in (*inner, own):
-            name = CONTEXT + self._cells[cell].removeprefix(CELL)  # type: ignore[index]
-            its = next(c for c, known in self._cells.items() if known == name)
-            contexts.append(Reread(its, "ctx"))
-            read = [its, Const(name), Const(True)]
-            ops.append(Op(Const(primitives.cell_get), read, contexts[-1:], syntax=True))  # type: ignore[arg-type]
-        ops += without_memory(op.fn, contexts, operands, op.results, op.pos)  # type: ignore[arg-type]
-        self.definitions |= {each.results[0]: each for each in ops}
-        return ops
-
-    def _site(self, op: Op, site: Site, operands: list[Operand], results: list[Value]) -> list[Op]:
-        if not self.remembers or (site.operation is not None and not self._is_guarded(site)):
-            return without_memory(site, [self.ctx], operands, results, op.pos)
-        self.count = site.place
-        return [Op(Const(site), [self.places, *operands], results, pos=op.pos, syntax=True)]
-
-    def _is_guarded(self, site: Site) -> bool:
-        return site.operation in memory.GUARDED and site.operation not in self.plan.ruled and site.count <= 2
 
     def _loop(self, op: Op) -> Iterator[Op]:
         """A loop takes an item in one instruction: of an iterator that steps under the context."""
@@ -249,8 +203,7 @@ class Rewriter:
             return self._hooks(op, op.callee, op.args)
         if self.static and op.fn not in self.plan.ruled:
             return [op if type(op.fn) is FunctionType else _with(op, op.callee, op.args)]
-        site = Site(select_at, select, self.count + 1, op.fn, len(op.args))
-        return self._site(op, site, op.args, op.results)
+        return self.sites.select(op)
 
     def _visible(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         """A call, whose result does not tell of the hidden cells."""
@@ -267,21 +220,17 @@ class Rewriter:
         if self._hooked(callee):
             splats = op.fn is primitives.call_ex
             return self._call_ex_hooked(op) if splats else self._hooks(op, callee, op.args)
-        if self._depends_on_type(op):
-            site = Site(call_at, resolve, self.count + 1, count=1 + len(op.args), calls=True)
-            return self._site(op, site, [callee, *op.args], op.results)
+        if by_type := self.sites.call(op, self._global_name(callee)):
+            return by_type
         target = Value("resolved")
         made = here.get(callee) if self.framed else None  # type: ignore[arg-type]
         method = self._method(op, made)
         if self.static and not self.plan.rules_on_calls:
             resolved = [Op(Const(ITSELF), [Const(None), callee], [target], pos=op.pos)]
         elif made is not None and method:
-            site = Site(resolve_at, resolve, self.count + 1, attribute=method)
-            resolved = self._site(made, site, made.args[:1], [target])
+            resolved = self.sites.method(made, method, target)
         else:
-            bound = made is not None and type(made.fn) is Site and made.fn.is_wide and self.remembers
-            site = Site(resolve_at, resolve, self.count + 1, bound=bound)
-            resolved = self._site(op, site, [callee], [target])
+            resolved = self.sites.resolve(callee, made, target, op.pos)
         if op.fn is primitives.call_ex:
             items, through = self._splatted(op)
             args = [target, items, *op.args[2:]]
@@ -297,16 +246,9 @@ class Rewriter:
         self._early.setdefault(made, []).extend(resolved)  # where its place on the stack is
         return [*through, call]
 
-    def _depends_on_type(self, op: Op) -> bool:
-        """Whether it calls a builtin whose handler goes by the class of the last argument."""
-        if not self.remembers or op.syntax or op.bare or op.kwnames or len(op.results) != 1:
-            return False
-        _, count = memory.BY_LAST.get(self._global_name(op.callee), (None, -1))
-        return len(op.args) == count and not self._is_ruled(op.callee)
-
     def _method(self, op: Op, made: Op | None) -> str:
         """The attribute that `op` calls and nothing else reads, where the code can look for it itself."""
-        if made is None or not self.remembers or op.fn is primitives.call_ex or self.intercepts(made):
+        if made is None or not self.sites.remembers or op.fn is primitives.call_ex or self.intercepts(made):
             return ""
         name = made.args[-1] if made.syntax and made.fn is builtins.getattr else None
         return name.value if type(name) is MethodName else ""
