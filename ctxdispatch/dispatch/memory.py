@@ -24,7 +24,7 @@ from typing import Any
 
 from ctxdispatch.dispatch import protocols, rules
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
-from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.dispatch.reach import CMETHOD, HEAPTYPE
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import CELL, CONTEXT
 
@@ -35,10 +35,35 @@ MOST = 512
 """More functions than this, and an instance forgets them all: they may be lambdas made in a loop."""
 
 
-class Memory:
-    """`lists` by the code that they are for; `functions` that are remembered, with what they were given."""
+class Copies:
+    """What runs in place of functions with the code of `f` and its globals: with the code `rewritten`, which
+    closes over more `cells`; each as it is where none is given."""
 
-    __slots__ = ("ctx", "lists", "functions", "__weakref__")
+    __slots__ = ("code", "namespace", "rewritten", "cells")
+
+    def __init__(
+        self,
+        f: types.FunctionType,
+        rewritten: types.CodeType | None = None,
+        cells: tuple[types.CellType, ...] = (),
+    ) -> None:
+        self.code, self.namespace = f.__code__, f.__globals__
+        self.rewritten, self.cells = rewritten, cells
+
+    def of(self, f: types.FunctionType) -> types.FunctionType:
+        if self.rewritten is None:
+            return f
+        closure = (*(f.__closure__ or ()), *self.cells)
+        made = types.FunctionType(self.rewritten, self.namespace, f.__name__, f.__defaults__, closure)
+        made.__kwdefaults__ = f.__kwdefaults__
+        return made
+
+
+class Memory:
+    """`lists` by the code that they are for; `functions` that are remembered, with what they were given;
+    what becomes of functions, by the id of their code."""
+
+    __slots__ = ("ctx", "lists", "functions", "codes", "__weakref__")
 
     def __init__(self, ctx: Any) -> None:
         self.ctx = ctx
@@ -46,6 +71,7 @@ class Memory:
         rules.forgets(cls, self)
         self.lists: dict[int, tuple[types.CodeType, types.CellType]] = {}
         self.functions: dict[int, tuple[types.FunctionType, Any]] = {}
+        self.codes: dict[int, Copies] = {}
 
     def cell(self, code: types.CodeType, count: int) -> types.CellType:
         """That of functions with this code, which has so many places."""
@@ -62,6 +88,14 @@ class Memory:
             self.forget()
         self.functions[id(callee)] = callee, given
 
+    def keep_code(self, copies: Copies, version: int) -> None:
+        """With what was found out for this version of the class; rules may have changed meanwhile."""
+        if len(self.codes) >= MOST:
+            self.codes.clear()
+        self.codes[id(copies.code)] = copies
+        if version != type(self.ctx)._version:
+            self.codes.clear()
+
     def check(self) -> None:
         """Forget everything where a function is not what it was."""
         for function, assigned in tuple(self.functions.values()):
@@ -71,6 +105,7 @@ class Memory:
 
     def forget(self) -> None:
         self.functions.clear()
+        self.codes.clear()
         for _, cell in tuple(self.lists.values()):
             places = cell.cell_contents
             for place in range(1, len(places)):
@@ -94,21 +129,40 @@ def is_stable(f: Any) -> bool:
     kind = type(f)
     if kind is types.FunctionType:
         # One with a closure would live on with what it holds; cells of ours hold nothing of the user's.
-        return not f.__closure__ or f.__code__.co_freevars[0].startswith((CONTEXT, CELL))
+        return not f.__closure__ or f.__code__.co_freevars[0].startswith((CONTEXT, CELL)) or _is_held(f)
     if kind is types.BuiltinFunctionType:
         return type(f.__self__) is types.ModuleType and f not in ASSIGNING
     if kind is type:
         return not f.__flags__ & HEAPTYPE
-    return kind in STABLE
+    return kind in STABLE or (_is_of_c(kind) and _is_held(f))
 
 
 def is_held_class(f: Any) -> bool:
     """Whether it is a class made in Python that lives as long as its module; of such, what runs in its place
     looks at it when it is called."""
-    if type(f) not in (type, abc.ABCMeta) or not f.__flags__ & HEAPTYPE:
+    return type(f) in (type, abc.ABCMeta) and bool(f.__flags__ & HEAPTYPE) and _is_held(f)
+
+
+def _is_of_c(kind: type) -> bool:
+    """Whether there is no Python code behind objects of this class that are called: a ufunc is one."""
+    return not kind.__flags__ & HEAPTYPE and kind not in protocols.BY_TYPE and kind not in BOUND
+
+
+BOUND = {types.BuiltinMethodType, types.MethodWrapperType, CMETHOD}
+
+
+def _is_held(f: Any) -> bool:
+    """Whether it lives as long as its module: that, or a class in it, has it under the name it goes by."""
+    module = getattr(f, "__module__", None) or type(f).__module__
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None)
+    if type(module) is not str or type(name) is not str:
         return False
-    module = sys.modules.get(f.__module__)
-    return module is not None and vars(module).get(f.__qualname__) is f
+    place: Any = sys.modules.get(module)
+    for each in name.split("."):
+        if not isinstance(place, types.ModuleType | type):
+            return False
+        place = place.__dict__.get(each)
+    return (place.__func__ if type(place) in (staticmethod, classmethod) else place) is f
 
 
 STABLE = {types.MethodDescriptorType, types.WrapperDescriptorType}

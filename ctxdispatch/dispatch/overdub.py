@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine, Target
@@ -246,12 +247,15 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
     handler = protocols.of_function(f)
     if handler is not None:
         return handler(ENGINE, ctx, f)  # type: ignore[return-value]
+    version = type(ctx)._version
     code = code_for(ctx, f)
-    if type(code) is Rewritten:
-        return _rebuilt(ctx, f, *code)
     if isinstance(code, UnsupportedSyntax):
         raise UnsupportedSyntax(code.construct, code.filename, code.line, code.function)
-    return _machine(ctx, f) if _machinery(f) else f
+    if code is None and _machinery(f):
+        return _machine(ctx, f)
+    copies = Copies(f) if code is None else Copies(f, code.code, _cells(ctx, f, *code))
+    ctx._memory.keep_code(copies, version)
+    return copies.of(f)
 
 
 def _machine(ctx: Context, f: types.FunctionType) -> Target:
@@ -271,13 +275,21 @@ class Rewritten(NamedTuple):
     """How many of its places remember something."""
 
 
-def _rebuilt(ctx: Context, f: types.FunctionType, code: types.CodeType, places: int) -> types.FunctionType:
-    closure = f.__closure__ or ()
-    for name in code.co_freevars[len(closure) :]:
-        closure = (*closure, ctx._memory.cell(code, places) if name.startswith(sites.CELL) else ctx._cell)
-    made = types.FunctionType(code, f.__globals__, f.__name__, f.__defaults__, closure)
-    made.__kwdefaults__ = f.__kwdefaults__
-    return made
+def _cells(
+    ctx: Context, f: types.FunctionType, code: types.CodeType, places: int
+) -> tuple[types.CellType, ...]:
+    """What `code` closes over that `f` does not."""
+    added = code.co_freevars[len(f.__closure__ or ()) :]
+    hidden = (name.startswith(sites.CELL) for name in added)
+    return tuple(ctx._memory.cell(code, places) if remembers else ctx._cell for remembers in hidden)
+
+
+def another(ctx: Context, f: types.FunctionType) -> Target | None:
+    """`resolve` for a function of which others with the same code were rewritten, and that has no rule."""
+    copies: Copies | None = ctx._memory.codes.get(id(f.__code__))
+    if copies is None or copies.namespace is not f.__globals__ or id(f) in rules.table(type(ctx)):
+        return None
+    return copies.of(f)
 
 
 def code_for(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSyntax | None:

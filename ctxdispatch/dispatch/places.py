@@ -17,7 +17,7 @@ from typing import Any
 
 from ctxdispatch.dispatch import memory, rules
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.overdub import inherits_fallback, resolve, selected
+from ctxdispatch.dispatch.overdub import another, inherits_fallback, resolve, selected
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.reach import Target
 from ctxdispatch.ir import sites
@@ -28,6 +28,10 @@ from ctxdispatch.ir.sites import Site
 def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
     """`resolve`, remembered in the code if that may be."""
     ctx = places[0]
+    if type(f) is FunctionType and _comes_and_goes(f, places[site.place][0]):
+        target = another(ctx, f)
+        if target is not None:
+            return target
     cls = type(ctx)
     version = cls._version
     held = memory.is_held_class(f)
@@ -41,6 +45,13 @@ def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
     elif any(f is assigning for assigning in memory.ASSIGNING):
         return functools.partial(_assigning, ctx, target)
     return target
+
+
+def _comes_and_goes(f: FunctionType, known: Any) -> bool:
+    """Whether it is one of many with the same code: such are not remembered."""
+    if type(known) is FunctionType and known.__code__ is f.__code__:
+        return True
+    return not memory.is_stable(f)
 
 
 def _assigning(ctx: Context, target: Target, /, *args: Any, **kwargs: Any) -> Any:

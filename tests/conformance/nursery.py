@@ -80,9 +80,11 @@ def attend(
 
 
 def isolate(folder: str) -> None:
-    """A session, standard streams, a current folder and temporary files of its own."""
+    """A session, standard streams, a current folder and temporary files of its own; an interrupt is heard,
+    also where the shell that started all this has it ignored."""
     os.setsid()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     work = f"{folder}/work"
     os.makedirs(work, exist_ok=True)
     os.chdir(work)

@@ -4,6 +4,7 @@ import fcntl
 import inspect
 import linecache
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
@@ -318,6 +319,22 @@ def test_outcomes(run):
     assert result.status == "ok"
     assert result.outcomes == {"a": "pass", "b": "fail", "c": "xfail", "d": "error", "e": "skip"}
     assert "i=1" in result.texts["b"] and "KeyError: 'k'" in result.texts["d"]
+
+
+def test_an_interrupt_is_heard_where_the_shell_ignores_it():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        made = runner.Nursery("plain")
+        assert made.ready(), made.last_words()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    work = made.folder / "interrupted" / "work"
+    work.mkdir(parents=True)
+    last = "with self.assertRaises(KeyboardInterrupt): import signal; signal.raise_signal(signal.SIGINT)"
+    (work / "interrupted.py").write_text(PROGRAM.replace("LAST", last))
+    result = made.run("interrupted", 60, package="")
+    made.close()
+    assert result.outcomes["interrupted.T.test_d"] == "pass", result.texts
 
 
 def test_a_test_that_crashes_is_one_failure(run):
