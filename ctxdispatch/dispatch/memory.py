@@ -17,6 +17,7 @@ from __future__ import annotations
 import abc
 import builtins
 import collections
+import functools
 import operator
 import sys
 import types
@@ -24,7 +25,7 @@ from typing import Any
 
 from ctxdispatch.dispatch import protocols, rules
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
-from ctxdispatch.dispatch.reach import CMETHOD, HEAPTYPE
+from ctxdispatch.dispatch.reach import CMETHOD, HEAPTYPE, Engine, Initialiser
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import CELL, CONTEXT
 
@@ -134,7 +135,19 @@ def is_stable(f: Any) -> bool:
         return type(f.__self__) is types.ModuleType and f not in ASSIGNING
     if kind is type:
         return not f.__flags__ & HEAPTYPE
+    if kind is functools.partial:
+        return _is_of_engine(f)
     return kind in STABLE or (_is_of_c(kind) and _is_held(f))
+
+
+def _is_of_engine(f: functools.partial[Any]) -> bool:
+    """Whether it is what a context further in remembers of a callee."""
+    if len(f.args) < 3 or type(f.args[0]) is not Engine or f.keywords:
+        return False
+    _, _, callee, *more = f.args
+    if is_held_class(callee):
+        return len(more) == 0 or (len(more) == 1 and type(more[0]) is Initialiser)
+    return not more and is_stable(callee)
 
 
 def is_held_class(f: Any) -> bool:

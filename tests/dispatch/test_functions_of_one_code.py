@@ -235,3 +235,42 @@ def test_odd_names(name):
         return f(x)
 
     assert overdub(Doubles(), program, 4.0) == 4.0
+
+
+# -- handlers of contexts further in ---------------------------------------------------------------
+
+
+class Point:
+    def __init__(self, x):
+        self.x = math.exp(x)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [lambda x: sum([x, x]), lambda x: max(x, 1.0), lambda x: Point(x).x, lambda x: sorted([x])],
+    ids=["sum", "max", "class", "sorted"],
+)
+def test_what_runs_in_place_of_c_functions_is_remembered_further_out(program):
+    run = program
+    for _ in range(3):
+        run = Doubles().program(run, (4.0,), {})
+    assert run(4.0) == run(4.0) == program(4.0)
+    assert "resolve_at" not in names(run, 4.0)
+
+
+def test_sorting_keeps_no_list():
+    class Things(list):
+        pass
+
+    def program(things):
+        things.sort()
+        return len(things)
+
+    run = program
+    for _ in range(2):
+        run = Doubles().program(run, ([],), {})
+    things = Things([2, 1])
+    assert run(things) == 2 and things == [1, 2]
+    reference = weakref.ref(things)
+    del things
+    assert reference() is None
