@@ -9,7 +9,7 @@ call. Where the test fails, the site's `slow` is called, which may fill the pair
     an operation     %g = slow(%a, %b, list, site);        where the pair has the types of %a and %b:
                      %y = %g(%a, %b)                       the operation's own instruction
     a call           %g = slow(%f, %x, list, site);        where the pair is %f and the type of %x, the last
-                     %y = %g(%x)                           argument: %f(%x)
+                     %y = %g(%x)                           argument (or all, where they are `alike`): %f(%x)
 
 A site for several contexts has a pair in the list of the outermost; `slow` gets the lists of all.
 
@@ -187,10 +187,13 @@ def _called(cells: Cells, site: Site) -> Code:
     count = site.count
     other, two, end = Label(), Label(), Label()
     call = EMIT.call(count - 2, ())
+    others: Code = []
+    for depth in range(count + 3, 5, -1) if site.alike else ():
+        others += ("COPY", 1), *_is_of_known_type(depth, other)
     return [
         *_known(cells[0], site),  # callee, arguments, type of the last, callee that is known
         ("COPY", count + 2), ("IS_OP", 0), _jump("POP_JUMP_IF_FALSE", other),
-        *_is_of_known_type(4, two),
+        *others, *_is_of_known_type(4, two),
         *call, ("JUMP_FORWARD", end),
         ("LABEL", other), ("POP_TOP", None), ("LABEL", two),
         *_slow(cells, site),

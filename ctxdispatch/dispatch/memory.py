@@ -21,7 +21,7 @@ import functools
 import operator
 import sys
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch import protocols, rules
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
@@ -200,19 +200,42 @@ GUARDED = frozenset({
 })  # fmt: skip
 """Operations that `is_native` knows."""
 
-BY_LAST: dict[str, tuple[Any, int]] = {
-    **{name: (f, 1) for name, f in vars(builtins).items() if any(f is each for each in protocols.BY_FIRST)},
-    "isinstance": (isinstance, 2),
-    "issubclass": (issubclass, 2),
+
+class ByClass(NamedTuple):
+    """A builtin whose handler leaves to the interpreter what it is called with, with so many arguments, where
+    the class of the last, or of all where they have to be `alike`, is of C code."""
+
+    f: Any
+    counts: tuple[int, ...] = (1,)
+    alike: bool = False
+
+
+BY_CLASS: dict[str, ByClass] = {
+    **{name: ByClass(f) for name, f in vars(builtins).items() if id(f) in map(id, protocols.BY_FIRST)},
+    "isinstance": ByClass(isinstance, (2,)),
+    "issubclass": ByClass(issubclass, (2,)),
+    "max": ByClass(max, (2, 3), alike=True),
+    "min": ByClass(min, (2, 3), alike=True),
+    "divmod": ByClass(divmod, (2,), alike=True),
+    "pow": ByClass(pow, (2,), alike=True),
 }
-"""Builtins whose handlers leave to the interpreter what they are called with where the class of the last of
-so many arguments is of C code; by name."""
+"""By name."""
+
+_NO_BUILTIN = ByClass(None, ())
 
 
-def is_native_call(f: Any, count: int, kind: type) -> bool:
-    """Whether no Python code that a context follows runs in `f` on so many arguments, the last a `kind`. (The
-    second argument of isinstance may be a tuple of anything.)"""
-    known, its_count = BY_LAST.get(getattr(f, "__name__", ""), (None, 0))
-    if f is not known or count != its_count:
+def by_class(name: Any, count: int) -> ByClass | None:
+    """The builtin of this name, where it may be remembered when it is called with so many arguments."""
+    row = BY_CLASS.get(name, _NO_BUILTIN)
+    return row if count in row.counts else None
+
+
+def is_native_call(f: Any, kinds: tuple[type, ...]) -> bool:
+    """Whether no Python code that a context follows runs in `f` on arguments of these classes. (The second
+    argument of isinstance may be a tuple of anything.)"""
+    row = by_class(getattr(f, "__name__", ""), len(kinds))
+    if row is None or row.f is not f:
         return False
-    return kind is type or (count == 1 and not kind.__flags__ & HEAPTYPE)
+    if row.alike or len(kinds) == 1:
+        return not kinds[0].__flags__ & HEAPTYPE and all(kind is kinds[0] for kind in kinds)
+    return kinds[-1] is type

@@ -86,9 +86,9 @@ def call_at(*operands: Any) -> Target:
     ctx = places[0]
     cls: Any = type(ctx)
     version = cls._version
-    kind = type(args[-1])
-    if memory.is_native_call(f, len(args), kind) and _is_left_alone(cls, f, site):
-        _fill(places, site, (f, kind), cls, version)
+    kinds = tuple(map(type, args))
+    if memory.is_native_call(f, kinds) and _is_left_alone(cls, f, site):
+        _fill(places, site, (f, kinds[-1]), cls, version)
         return f  # type: ignore[no-any-return]
     return resolve(ctx, f)
 
@@ -112,10 +112,11 @@ def stacked_at(*operands: Any) -> Target:
 
 def _fits(pair: tuple[Any, ...], operands: list[Any], site: Site) -> bool:
     """Whether what the place of `site` holds is for these operands."""
-    last = type(operands[site.count - 1])
+    kinds = tuple(map(type, operands[: site.count]))
     if site.calls:
-        return pair[0] is operands[0] and pair[1] is last
-    return pair[0] is type(operands[0]) and (site.count == 1 or pair[1] is last)
+        tested = kinds[1:] if site.alike else kinds[-1:]
+        return pair[0] is operands[0] and all(kind is pair[1] for kind in tested)
+    return pair == (kinds if len(kinds) == 2 else (*kinds, None))
 
 
 def _is_left_alone(cls: Any, callee: Any, site: Site) -> bool:

@@ -55,14 +55,14 @@ class Sites:
         return self._op(site, op.args, op.results, op.pos)
 
     def call(self, op: Op, name: Any) -> list[Op]:
-        """Of a builtin whose handler goes by the class of the last argument; nothing where it is another.
+        """Of a builtin whose handler goes by the class of an argument; nothing where it is another.
         `name` is the global one that is called, if it is one."""
         if not self.remembers or op.syntax or op.bare or op.kwnames or len(op.results) != 1:
             return []
-        f, count = memory.BY_LAST.get(name, (None, -1))
-        if len(op.args) != count or id(f) in self.plan.callees:
+        row = memory.by_class(name, len(op.args))
+        if row is None or id(row.f) in self.plan.callees:
             return []
-        site = Site(call_at, resolve, self._next, count=1 + count, calls=True)
+        site = Site(call_at, resolve, self._next, count=1 + len(op.args), calls=True, alike=row.alike)
         return self._op(site, [op.callee, *op.args], op.results, op.pos)
 
     # -- of contexts further in --------------------------------------------------------------------
@@ -75,14 +75,16 @@ class Sites:
             return []
         (own, *within), operands = op.args[: inner.depth], op.args[inner.depth :]
         place, count, operation = self._next, inner.count, inner.operation
-        site = Site(stacked_at, resolve, place, operation, count, calls=inner.calls, inner=inner)
+        site = Site(
+            stacked_at, resolve, place, operation, count, calls=inner.calls, alike=inner.alike, inner=inner
+        )
         return self._op(site, [*within, own, *operands], op.results, op.pos)
 
     def _has_a_say(self, inner: Site, name: Any) -> bool:
         if not inner.calls:
             return self.plan.rules_or_hooks(inner.operation)
-        f, _ = memory.BY_LAST.get(name, (None, -1))
-        return self.plan.hooked or id(f) in self.plan.callees
+        row = memory.by_class(name, inner.count - 1)
+        return self.plan.hooked or (row is not None and id(row.f) in self.plan.callees)
 
     def without_memory(self, op: Op) -> list[Op]:
         """What such a site does."""

@@ -29,11 +29,13 @@ class Site:
     operation; where the site `calls`, that of the first operand on the others; else it is what to call in
     place of a callee, or of that `attribute` of the operand. `plain` is the function without memory.
 
-    `bound`: the callee may lie on the stack as a method and `self`, and so does the result. `inner`: the site
-    of the context further in where this one remembers for both; `slow` then gets both their lists.
+    `alike`: all arguments of the call are of the class that is remembered of the last. `bound`: the callee
+    may lie on the stack as a method and `self`, and so does the result. `inner`: the site of the context
+    further in where this one remembers for both; `slow` then gets both their lists.
     """
 
-    __slots__ = ("slow", "plain", "place", "operation", "count", "attribute", "calls", "bound", "inner")
+    __slots__ = ("slow", "plain", "place", "operation", "count", "attribute", "calls", "alike", "bound",
+                 "inner")  # fmt: skip
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class Site:
         count: int = 1,
         attribute: str = "",
         calls: bool = False,
+        alike: bool = False,
         bound: bool = False,
         inner: Site | None = None,
     ) -> None:
@@ -53,6 +56,7 @@ class Site:
         self.count = count
         self.attribute = attribute
         self.calls = calls
+        self.alike = alike
         self.bound = bound
         self.inner = inner
 

@@ -116,11 +116,59 @@ def test_the_engine_is_not_asked_again(name):
 
 def test_every_builtin_of_the_table_runs_as_it_is():
     """On an argument of a class of C code, whatever that is."""
-    for name, (f, count) in memory.BY_LAST.items():
+    calls = [(name, row.f, count) for name, row in memory.BY_CLASS.items() for count in row.counts]
+    assert {"len", "isinstance", "max", "divmod"} <= {name for name, _, _ in calls}
+    for name, f, count in calls:
         for x in (1, 2.5, "1", [1], {1: 2}, int, None):
             plain = outcome(f, *[x] * count)
             under = outcome(overdub, Doubles(), eval(f"lambda x: {name}({', '.join('x' * count)})"), x)
             assert re.sub("0x[0-9a-f]{8,}", "", str(under)) == re.sub("0x[0-9a-f]{8,}", "", str(plain)), name
+
+
+class Ordered:
+    """Greater than everything."""
+
+    def __gt__(self, other):
+        return math.sqrt(4.0) == 4.0
+
+    def __lt__(self, other):
+        return math.sqrt(4.0) != 4.0
+
+    def __rdivmod__(self, other):
+        return math.sqrt(4.0)
+
+    def __rpow__(self, other):
+        return math.sqrt(4.0)
+
+    __divmod__, __pow__ = __rdivmod__, __rpow__
+
+
+ALIKE = {
+    "max of two": lambda x, y: max(x, y),
+    "max of three": lambda x, y: max(x, y, 0),
+    "min of two": lambda x, y: min(x, y),
+    "min of three": lambda x, y: min(0, x, y),
+    "divmod": lambda x, y: divmod(x, y),
+    "pow": lambda x, y: pow(x, y),
+}
+
+
+@pytest.mark.parametrize("contexts", [1, 2, 3])
+@pytest.mark.parametrize("name", ALIKE)
+def test_all_arguments_of_one_class(name, contexts):
+    f = run = ALIKE[name]
+    for _ in range(contexts):
+        run = Doubles().program(run, (1, 2), {})
+    assert run(5, 3) == f(5, 3)
+    assert engine_frames(lambda: run(5, 3)) == []
+    big = Ordered()
+    expected = {"max": big, "min": 0, "div": 2.0 * 2**contexts, "pow": 2.0 * 2**contexts}[name[:3]]
+    for _ in range(2):
+        for x, y in [(5, 3), (5.0, 3.0), (5, 3.0), (True, 2), ("a", 1), (None, None), (object, int)]:
+            assert outcome(run, x, y) == outcome(f, x, y)
+        if contexts == 1:
+            for x, y in [(5, big), (big, 5)]:
+                assert run(x, y) == (5 if name == "min of two" else expected)
 
 
 def test_instances_of_c_classes_and_of_classes_in_python():
