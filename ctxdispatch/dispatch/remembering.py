@@ -57,7 +57,7 @@ class Sites:
     def call(self, op: Op, name: Any) -> list[Op]:
         """Of a builtin whose handler goes by the class of an argument; nothing where it is another.
         `name` is the global one that is called, if it is one."""
-        if not self.remembers or op.syntax or op.bare or op.kwnames or len(op.results) != 1:
+        if not self.remembers or op.fn is primitives.call_ex or op.bare or op.kwnames or len(op.results) != 1:
             return []
         row = memory.by_class(name, len(op.args))
         if row is None or id(row.f) in self.plan.callees:

@@ -125,6 +125,14 @@ def test_every_builtin_of_the_table_runs_as_it_is():
             assert re.sub("0x[0-9a-f]{8,}", "", str(under)) == re.sub("0x[0-9a-f]{8,}", "", str(plain)), name
 
 
+def test_arguments_that_are_splatted():
+    run = Doubles().program(lambda pair: isinstance(*pair), ((1, int),), {})
+    for _ in range(2):
+        assert [run((1, int)), run([1, str]), run((1, Everything))] == [True, False, True]
+        with pytest.raises(TypeError, match="expected 2 arguments, got 1"):
+            run([1])
+
+
 class Ordered:
     """Greater than everything."""
 
