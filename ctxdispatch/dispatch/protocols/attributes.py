@@ -217,9 +217,9 @@ def _name_attribute(error: AttributeError, instance: Any, name: str) -> None:
         error.name, error.obj = name, instance
 
 
-def _getattr(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
-    if len(args) not in (2, 3) or type(args[1]) is not str:
-        return engine.native(ctx, f)(*args)
+def _getattr(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if kwargs or len(args) not in (2, 3) or type(args[1]) is not str:
+        return engine.native(ctx, f)(*args, **kwargs)
     instance, name, *default = args
     read, missing = _access(engine, ctx, instance, name)
     if read is None and missing is None:
@@ -232,15 +232,17 @@ def _getattr(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
     return default[0]
 
 
-def _generic_read(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
+def _generic_read(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """object.__getattribute__(x, name), as a `__getattribute__` in Python calls it."""
+    if kwargs:
+        return engine.native(ctx, f)(*args, **kwargs)
     found = _find(*args) if len(args) == 2 and type(args[1]) is str else None
     return engine.native(ctx, f)(*args) if found is None else found.reader(engine, ctx, found)
 
 
-def _hasattr(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
-    if len(args) != 2 or type(args[1]) is not str:
-        return engine.native(ctx, f)(*args)
+def _hasattr(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if kwargs or len(args) != 2 or type(args[1]) is not str:
+        return engine.native(ctx, f)(*args, **kwargs)
     if _access(engine, ctx, *args) == (None, None):
         return engine.native(ctx, f)(*args)
     return _getattr(engine, ctx, f, *args, ABSENT) is not ABSENT
@@ -255,7 +257,9 @@ def _writing(method: str | None, of_descriptor: str, of_property: str) -> Total:
     Without `method`: as object.__setattr__, which asks the class no more.
     """
 
-    def run(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
+    def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            return engine.native(ctx, f)(*args, **kwargs)
         write = _writer(engine, ctx, *args[:2]) if len(args) >= 2 and type(args[1]) is str else None
         if write is None:
             return engine.native(ctx, f)(*args)

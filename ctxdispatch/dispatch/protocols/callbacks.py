@@ -180,9 +180,12 @@ PYTHON: dict[tuple[str, str], Total] = {
 # -- the table -------------------------------------------------------------------------------------
 
 
-def _call(engine: Engine, ctx: Any, f: Any, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _call(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """operator.call"""
-    return engine.resolve(ctx, callee)(*args, **kwargs)
+    if not args:
+        return engine.native(ctx, f)(**kwargs)
+    callee, *rest = args
+    return engine.resolve(ctx, callee)(*rest, **kwargs)
 
 
 HANDLERS: dict[Any, Total] = {

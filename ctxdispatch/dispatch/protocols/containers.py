@@ -22,7 +22,10 @@ from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-r
 # -- x[k] ------------------------------------------------------------------------------------------
 
 
-def _getitem(engine: Engine, ctx: Any, f: Any, container: Any, key: Any, /) -> Any:
+def _getitem(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs:
+        return engine.native(ctx, f)(*args, **kwargs)
+    container, key = args
     cls = type(container)
     if special(cls, "__getitem__") is not None:
         return invoke(engine, ctx, container, "__getitem__", key)
@@ -99,7 +102,10 @@ def _contains(engine: Engine, ctx: Any, container: Any, item: Any) -> Any:
     return NotImplemented if through is container else item in through
 
 
-def _in(engine: Engine, ctx: Any, f: Any, container: Any, item: Any, /) -> Any:
+def _in(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs:
+        return engine.native(ctx, f)(*args, **kwargs)
+    container, item = args
     found = _contains(engine, ctx, container, item)
     if found is NotImplemented:
         return engine.native(ctx, f)(container, item)

@@ -107,8 +107,10 @@ def first_operand(name: str) -> Total:
     return running(run)
 
 
-def _reversed(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
+def _reversed(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`__reversed__`, else from the last item to the first."""
+    if kwargs:
+        return engine.native(ctx, f)(*args, **kwargs)
     cls = type(args[0]) if len(args) == 1 else object
     if special(cls, "__reversed__") is not None:
         return invoke(engine, ctx, args[0], "__reversed__")
@@ -143,8 +145,10 @@ def _text(engine: Engine, ctx: Any, value: Any, name: str) -> Any:
     return out if type(out) is str else str(returning(type(value), name, out))
 
 
-def _format(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
+def _format(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """format(x, spec); `object.__format__` without a spec is str(x)."""
+    if kwargs:
+        return engine.native(ctx, f)(*args, **kwargs)
     spec = args[1] if len(args) == 2 else ""
     if len(args) in (1, 2) and type(spec) is str:
         cls = type(args[0])
@@ -198,7 +202,10 @@ def _shown(engine: Engine, ctx: Any, value: Any) -> Any:
 def _of_class(name: str) -> Total:
     """isinstance, issubclass: `__instancecheck__`, `__subclasscheck__` of the class, or of one of a tuple."""
 
-    def run(engine: Engine, ctx: Any, f: Any, value: Any, cls: Any, /) -> Any:
+    def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 2 or kwargs:
+            return engine.native(ctx, f)(*args, **kwargs)
+        value, cls = args
         if type(cls) is tuple:
             return any(run(engine, ctx, f, value, c) for c in cls)
         exact = name == "__instancecheck__" and type(value) is cls

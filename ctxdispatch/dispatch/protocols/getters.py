@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import functools
 import operator
 import types
 from typing import Any
@@ -64,10 +63,12 @@ def _alias(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> An
     return made
 
 
-def _make(engine: Engine, ctx: Any, f: Any, cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _make(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """type.__call__(cls, ...), as the `__call__` of a metaclass calls it."""
-    target = of_class(engine, ctx, cls) if isinstance(cls, type) else None
-    return (engine.native(ctx, functools.partial(f, cls)) if target is None else target)(*args, **kwargs)
+    target = of_class(engine, ctx, args[0]) if args and isinstance(args[0], type) else None
+    if target is None:
+        return engine.native(ctx, f)(*args, **kwargs)
+    return target(*args[1:], **kwargs)
 
 
 HANDLERS: dict[Any, Total] = {type.__call__: running(_make)}

@@ -26,7 +26,9 @@ from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-r
 # -- iterators -------------------------------------------------------------------------------------
 
 
-def _iter(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
+def _iter(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if kwargs or not args:
+        return engine.native(ctx, f)(*args, **kwargs)
     if len(args) == 2:
         return engine.native(ctx, f)(engine.callback(ctx, args[0]), args[1])
     cls = type(args[0]) if len(args) == 1 else object
@@ -39,9 +41,9 @@ def _iter(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
     return out
 
 
-def _next(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
-    if len(args) not in (1, 2) or special(type(args[0]), "__next__") is None:
-        return engine.native(ctx, f)(*args)
+def _next(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    if kwargs or len(args) not in (1, 2) or special(type(args[0]), "__next__") is None:
+        return engine.native(ctx, f)(*args, **kwargs)
     try:
         return invoke(engine, ctx, args[0], "__next__")
     except StopIteration:
@@ -138,10 +140,10 @@ def _going_through(row: Iterables) -> Total:
     return running(run)
 
 
-def _quantifier(engine: Engine, ctx: Any, f: Any, /, *args: Any) -> Any:
+def _quantifier(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """any, all: each item's truth is asked when its turn comes."""
-    if len(args) != 1 or not goes_through(args[0]):
-        return engine.native(ctx, f)(*args)
+    if kwargs or len(args) != 1 or not goes_through(args[0]):
+        return engine.native(ctx, f)(*args, **kwargs)
     return engine.native(ctx, f)(map(functools.partial(truth, engine, ctx), stand_in(engine, ctx, args[0])))
 
 
@@ -152,15 +154,30 @@ def goes_through(iterable: Any) -> bool:
 
 
 def _bytes(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    if len(args) == 1 and not kwargs and lookup(type(args[0]), "__buffer__") is None:
-        args = (stand_in(engine, ctx, args[0], ("__bytes__", "__index__", *ITERATION)),)
+    if len(args) == 1 and not kwargs:
+        names = ("__bytes__", "__index__", *ITERATION)
+        if isinstance(args[0], str) or _is_buffer(args[0]):
+            names = ("__bytes__",)
+        args = (stand_in(engine, ctx, args[0], names),)
     return engine.native(ctx, f)(*args, **kwargs)
 
 
-def _chain(engine: Engine, ctx: Any, f: Any, cls: Any, iterables: Any, /) -> Any:
+def _is_buffer(value: Any) -> bool:
+    """Whether it hands out its memory."""
+    if lookup(type(value), "__buffer__") is not None:
+        return True
+    try:
+        memoryview(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _chain(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """chain.from_iterable: the iterables are taken one by one, and gone through."""
-    if not goes_through(iterables):
-        return engine.native(ctx, f)(cls, iterables)
+    if len(args) != 2 or kwargs or not goes_through(args[1]):
+        return engine.native(ctx, f)(*args, **kwargs)
+    cls, iterables = args
     each = map(functools.partial(stand_in, engine, ctx), stand_in(engine, ctx, iterables))
     return engine.native(ctx, f)(cls, each)
 
@@ -171,7 +188,7 @@ def _chain(engine: Engine, ctx: Any, f: Any, cls: Any, iterables: Any, /) -> Any
 def _sum(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Native until the first number whose operators are Python code, which is added under the context."""
     start = args[1] if len(args) == 2 else kwargs.get("start", 0)
-    if len(args) + len(kwargs) not in (1, 2) or len(args) == 0 or not goes_through(args[0]):
+    if not args or len(args) + len(kwargs) > 2 or kwargs.keys() - START or not goes_through(args[0]):
         return engine.native(ctx, f)(*args, **kwargs)
     items = map(next, itertools.repeat(iter(stand_in(engine, ctx, args[0]))))
     held: list[Any] = []
@@ -181,6 +198,10 @@ def _sum(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
             return start
     add = OPERATORS[operator.add](engine, ctx, operator.add)
     return functools.reduce(add, itertools.chain(held, items), start)
+
+
+START = {"start"}
+"""The keyword of `sum`."""
 
 
 def _adds(value: Any) -> bool:

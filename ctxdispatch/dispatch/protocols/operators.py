@@ -47,7 +47,10 @@ class _Binary:
     def __call__(self, engine: Engine, ctx: Any, f: Any) -> Target:
         return functools.partial(self.run, engine, ctx, f)
 
-    def run(self, engine: Engine, ctx: Any, f: Any, left: Any, right: Any, /) -> Any:
+    def run(self, engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 2 or kwargs:
+            return engine.native(ctx, f)(*args, **kwargs)
+        left, right = args
         if not _in_python(type(left), self.forward) and not _in_python(type(right), self.reflected):
             return engine.native(ctx, f)(left, right)
         for name, x, y in self._order(left, right):
@@ -113,7 +116,10 @@ def _inplace(name: str, symbol: str) -> Handler:
     method, plain = f"__i{name}__", operator_function(name)
     assigned = _arithmetic(name, f"{symbol}=")
 
-    def run(engine: Engine, ctx: Any, f: Any, left: Any, right: Any, /) -> Any:
+    def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 2 or kwargs:
+            return engine.native(ctx, f)(*args, **kwargs)
+        left, right = args
         if lookup(type(left), method, ABSENT) is not ABSENT:
             if special(type(left), method) is None:
                 return engine.native(ctx, f)(left, right)

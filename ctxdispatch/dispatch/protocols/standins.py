@@ -2,7 +2,7 @@
 
     %y = list(%x)        %s = stand_in(%x);  %y = list(%s)
 
-A stand-in has those of the methods that its object has in Python, and runs each under the context when it is
+A stand-in has those of the methods that its object has, and runs those in Python under the context when it is
 asked to. So the function does what it always does, in its own order and with its own errors.
 """
 
@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ctxdispatch.dispatch.reach import ABSENT, HEAPTYPE, Engine, invoke, lookup, special
+from ctxdispatch.dispatch.reach import ABSENT, HEAPTYPE, Engine, bind, invoke, lookup, special
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 ITERATION = ("__iter__", "__next__", "__getitem__", "__len__", "__length_hint__")
@@ -21,15 +21,25 @@ ORDERED_MAPPING = (*MAPPING, "items")
 
 
 def stand_in(engine: Engine, ctx: Any, value: Any, names: tuple[str, ...] = ITERATION) -> Any:
-    """`value` itself where none of the methods called `names` is Python code."""
+    """`value` itself where none of the methods called `names` is Python code; or only such as an iteration by
+    C code does not ask for, but as a hint (`__len__`)."""
     cls = type(value)
     if not cls.__flags__ & HEAPTYPE:
         return value
-    own = tuple(name for name in names if special(cls, name) is not None)
-    if not own:
+    own = [name for name in names if special(cls, name) is not None]
+    if not own or (set(own) <= _BESIDE and lookup(cls, "__iter__") is not None):
         return value
-    refused = tuple(name for name in names if lookup(cls, name, ABSENT) is None)
-    return _class(cls.__name__, own, refused)(engine, ctx, value)
+    found = {name: lookup(cls, name, ABSENT) for name in names}
+    inherited = tuple(name for name, method in found.items() if name not in own and is_method(method))
+    refused = tuple(name for name, method in found.items() if method is None)
+    return _class(cls.__name__, tuple(own), inherited, refused)(engine, ctx, value)
+
+
+_BESIDE = {*ITERATION} - {"__iter__"}
+
+
+def is_method(attribute: Any) -> bool:
+    return attribute is not ABSENT and attribute is not None
 
 
 class StandIn:
@@ -40,10 +50,20 @@ class StandIn:
 
 
 @functools.lru_cache(maxsize=1024)
-def _class(name: str, methods: tuple[str, ...], refused: tuple[str, ...]) -> type[StandIn]:
+def _class(
+    name: str, methods: tuple[str, ...], inherited: tuple[str, ...], refused: tuple[str, ...]
+) -> type[StandIn]:
     """Errors name the class. `__iter__ = None` says that it cannot be gone through."""
-    namespace = {method: _METHODS.get(method, _asking)(method) for method in methods}
-    return type(name, (StandIn,), {**namespace, **dict.fromkeys(refused)})
+    own = {method: _METHODS.get(method, _asking)(method) for method in methods}
+    return type(name, (StandIn,), {**own, **{m: _of_c(m) for m in inherited}, **dict.fromkeys(refused)})
+
+
+def _of_c(name: str) -> Callable[..., Any]:
+    def method(self: StandIn, *args: Any) -> Any:
+        _, _, value = self.run
+        return bind(lookup(type(value), name), value)(*args)
+
+    return method
 
 
 def _asking(name: str) -> Callable[..., Any]:
