@@ -181,7 +181,8 @@ def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
 
 def callback(ctx: Context, f: Any, /) -> Target:
     """What C code gets in place of `f`."""
-    return hooking(ctx, f) if plan(type(ctx)).hooked else resolve(ctx, f)
+    hooks_itself = type(f) is functools.partial and f.func is dispatch  # of a context further in
+    return hooking(ctx, f) if plan(type(ctx)).hooked and not hooks_itself else resolve(ctx, f)
 
 
 def hooking(ctx: Context, f: Any, /) -> Target:
@@ -194,7 +195,7 @@ def stepping(iterable: Any, iterator: Any, ctx: Context, /) -> Any:
     return iteration.stepping(ENGINE, ctx, iterable, iterator)
 
 
-ENGINE = Engine(resolve, callback, native, beneath=lambda f: f)
+ENGINE = Engine(resolve, callback, callback, native, beneath=lambda f: f)
 
 
 # -- functions -------------------------------------------------------------------------------------
@@ -355,6 +356,7 @@ def seen(f: Any) -> Any:
     """What hooks are told: the callee where `f` is what the engine made of it for a context further in."""
     if type(f) is not functools.partial or not f.args:
         return f
-    if type(f.args[0]) is Engine:
-        return f.args[2] if len(f.args) > 2 else f  # else it is one of the engine's own, under a context
-    return f.args[1] if f.func in (by_types, fallback) else f
+    if type(f.args[0]) is not Engine:
+        return f.args[1] if f.func in (by_types, fallback, dispatch) else f
+    told = [each for each in f.args[2:] if not isinstance(each, Context)]
+    return told[0] if told else f  # else it is one of the engine's own, under a context

@@ -25,7 +25,9 @@ class Engine(NamedTuple):
     resolve: Callable[[Any, Any], Target]
     """What runs in place of a callee: its rule, or its rewritten code, or the fallback."""
     callback: Callable[[Any, Any], Target]
-    """What to hand to C code in place of a function: calling it is a dispatched call, hooks included."""
+    """What to call in place of a function that C code would call: a dispatched call, hooks included."""
+    handed: Callable[[Any, Any], Target]
+    """The same, to hand to what `native` gives: that does as much for contexts further out."""
     native: Callable[[Any, Any], Target]
     """The callee as it is, by way of the context's fallback."""
     beneath: Callable[[Any], Target]
@@ -118,6 +120,7 @@ def composed(outer: Engine, ctx: Any, inner: Engine) -> Engine:
     return Engine(
         lambda c, f: outer.resolve(ctx, inner.resolve(c, f)),
         lambda c, f: outer.callback(ctx, inner.callback(c, f)),
+        inner.handed,
         lambda c, f: outer.resolve(ctx, inner.native(c, f)),
         lambda f: outer.resolve(ctx, inner.beneath(f)),
     )

@@ -58,7 +58,7 @@ def _calling_back(row: Callback) -> Total:
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         _replace_keywords(engine, ctx, row, kwargs)
         if row.position is not None and len(args) > row.position and callable(args[row.position]):
-            inner = engine.callback(ctx, args[row.position])
+            inner = engine.handed(ctx, args[row.position])
             args = (*args[: row.position], inner, *args[row.position + 1 :])
         return engine.native(ctx, f)(*row.iterables.replaced(engine, ctx, args), **kwargs)
 
@@ -67,7 +67,7 @@ def _calling_back(row: Callback) -> Total:
 
 def _replace_keywords(engine: Engine, ctx: Any, row: Callback, kwargs: dict[str, Any]) -> None:
     if callable(kwargs.get(row.keyword)):
-        kwargs[row.keyword] = engine.callback(ctx, kwargs[row.keyword])
+        kwargs[row.keyword] = engine.handed(ctx, kwargs[row.keyword])
     if row.iterables.keyword in kwargs:
         kwargs[row.iterables.keyword] = stand_in(engine, ctx, kwargs[row.iterables.keyword])
 
@@ -167,7 +167,7 @@ def _may_compare(args: tuple[Any, ...]) -> bool:
 def _submit(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """What is submitted follows. The thread does not: it goes on to run what others submit."""
     if len(args) > 1:
-        args = (args[0], engine.callback(ctx, args[1]), *args[2:])
+        args = (args[0], engine.handed(ctx, args[1]), *args[2:])
     return engine.native(ctx, f)(*args, **kwargs)
 
 

@@ -30,7 +30,7 @@ def _iter(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any
     if kwargs or not args:
         return engine.native(ctx, f)(*args, **kwargs)
     if len(args) == 2:
-        return engine.native(ctx, f)(engine.callback(ctx, args[0]), args[1])
+        return engine.native(ctx, f)(engine.handed(ctx, args[0]), args[1])
     cls = type(args[0]) if len(args) == 1 else object
     if special(cls, "__iter__") is None:
         by_index = lookup(cls, "__iter__") is None and not isinstance(args[0], dict)
@@ -155,10 +155,9 @@ def goes_through(iterable: Any) -> bool:
 
 def _bytes(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs:
-        names = ("__bytes__", "__index__", *ITERATION)
-        if isinstance(args[0], str) or _is_buffer(args[0]):
-            names = ("__bytes__",)
-        args = (stand_in(engine, ctx, args[0], names),)
+        looked_into = isinstance(args[0], str) or _is_buffer(args[0])
+        others = () if looked_into else ("__index__", *ITERATION)
+        args = (stand_in(engine, ctx, args[0], ("__bytes__", *others)),)
     return engine.native(ctx, f)(*args, **kwargs)
 
 
