@@ -261,7 +261,7 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
 
 def _machine(ctx: Context, f: types.FunctionType) -> Target:
     """What `ctx` runs in place of a function that is no program: what that itself says, else `f`."""
-    own = f.__dict__.get("__overdub__")
+    own = reach.own_way(f)
     if own is not None:
         return functools.partial(own, ctx)
     from ctxdispatch.dispatch.nested import UNDER
@@ -317,7 +317,7 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
 
 def _machinery(f: types.FunctionType) -> bool:
     """The engine's own functions, and those that say themselves what a context does with them."""
-    return "__overdub__" in f.__dict__ or f.__globals__.get("__name__", "").startswith("ctxdispatch.")
+    return reach.own_way(f) is not None or f.__globals__.get("__name__", "").startswith("ctxdispatch.")
 
 
 _warned: weakref.WeakSet[types.CodeType] = weakref.WeakSet()

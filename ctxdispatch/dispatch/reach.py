@@ -97,6 +97,16 @@ def invoke(engine: Engine, ctx: Any, instance: Any, name: str, *args: Any) -> An
     return engine.resolve(ctx, bind(method, instance))(*args)
 
 
+def own_way(f: types.FunctionType) -> Callable[..., Any] | None:
+    """What `f` says that contexts run in its place, `f.__overdub__`: not what `functools.wraps` copied from
+    the function that it wraps."""
+    own: Callable[..., Any] | None = f.__dict__.get("__overdub__")
+    if own is not None and "__wrapped__" in f.__dict__:
+        wrapped = getattr(f.__dict__["__wrapped__"], "__dict__", {})
+        return None if wrapped.get("__overdub__") is own else own
+    return own
+
+
 def running(function: Callable[..., Any]) -> Total:
     """The handler whose target is function(engine, ctx, f, *args): a form that contexts further out see."""
     return lambda engine, ctx, f: functools.partial(function, engine, ctx, f)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch import Context, overdub, recurse
+from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Signature, Value, hashable
 from ctxdispatch.passes import effects
@@ -68,7 +69,7 @@ class DerivedSource:
 
 def entry_of(function: Any) -> Entry | None:
     """The entry whose function this is, or, of what closures share, one of the function's own."""
-    under = function.__dict__.get("__overdub__") if type(function) is FunctionType else None
+    under = own_way(function) if type(function) is FunctionType else None
     own = getattr(under, "own_entry", None)
     if own is not None:
         return own()  # type: ignore[no-any-return]
@@ -225,12 +226,12 @@ def makes_derivatives(fn: Any) -> bool:
     """A gradient, or what makes one: no part of a program."""
     if type(fn) is not FunctionType:
         return False
-    return "__overdub__" in fn.__dict__ or fn in (overdub, recurse) or takes_function(fn)
+    return own_way(fn) is not None or fn in (overdub, recurse) or takes_function(fn)
 
 
 def is_found_at_run_time(fn: Any) -> bool:
     """It takes a function that may be met at run time, and is spelled out then."""
-    return type(fn) is FunctionType and "__written_out__" in fn.__dict__
+    return type(fn) is FunctionType and "__written_out__" in fn.__dict__ and own_way(fn) is not None
 
 
 def make_known(op: Op) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
 from ctxdispatch_contexts.programs.owned import Bounded, generated
@@ -31,6 +32,6 @@ def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
 
 def made_at_run_time(callee: Any) -> bool:
     """A function of the user's that another one makes, maybe anew at each call."""
-    if type(callee) is not FunctionType or "__overdub__" in callee.__dict__:
+    if type(callee) is not FunctionType or own_way(callee) is not None:
         return False
     return bool(callee.__closure__ or "<locals>" in callee.__qualname__)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
 from ctxdispatch.passes import resolve
@@ -142,7 +143,7 @@ class _Finder:
 
     def _known(self, function: Any) -> tuple[Recipe, list[Operand]] | None:
         """One that lasts as it is; of another one, what it captured are arguments."""
-        if type(function) is not FunctionType or "__overdub__" in function.__dict__:
+        if type(function) is not FunctionType or own_way(function) is not None:
             return None
         if not made_at_run_time(function):
             return Constant(ById(function)), []

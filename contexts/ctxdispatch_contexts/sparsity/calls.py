@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.protocols import OPERATIONS as PROTOCOLS
-from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, special
+from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, own_way, special
 from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.journal import Cursor
@@ -198,9 +198,10 @@ class Calls(Opaque):
         return self.born(f(*[iterable(self, a) for a in args], **kwargs))
 
     def python_function(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if "__written_out__" in f.__dict__:
+        own = own_way(f)
+        if own is not None and "__written_out__" in f.__dict__:
             return self.call(f.__written_out__, args, kwargs)
-        if "__overdub__" in f.__dict__:
+        if own is not None:
             return self.opaque(f, args, kwargs, GENERATED)
         if of_library(f) and not self.touched(f, args, kwargs, self.outside()):
             return self.run_natively(f, args, kwargs)
