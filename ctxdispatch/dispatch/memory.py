@@ -56,7 +56,7 @@ class Copies:
             return f
         closure = (*(f.__closure__ or ()), *self.cells)
         made = types.FunctionType(self.rewritten, self.namespace, f.__name__, f.__defaults__, closure)
-        made.__kwdefaults__ = f.__kwdefaults__
+        made.__kwdefaults__, made.__qualname__ = f.__kwdefaults__, f.__qualname__
         return made
 
 

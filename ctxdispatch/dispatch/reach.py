@@ -155,7 +155,8 @@ def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
 def of_class(engine: Engine, ctx: Any, cls: type) -> Target | None:
     init = lookup(cls, "__init__")
     if cls.__new__ is NEW and type(init) is types.FunctionType:
-        known = Initialiser(init, engine.resolve(ctx, init), engine)
+        call: Any = type(cls).__call__
+        known = Initialiser(call, init, engine.resolve(ctx, init), engine)
         return functools.partial(_construct_known, engine, ctx, cls, known)
     if is_python(lookup(cls, "__new__")) or is_python(init):
         return functools.partial(_construct, engine, ctx, cls)
@@ -180,8 +181,9 @@ def _check_initialised(out: Any) -> None:
 
 
 class Initialiser(NamedTuple):
-    """`init` of a class, and what `engine` runs in its place."""
+    """`call` of the class of a class, `init` of the class, and what `engine` runs in the place of that."""
 
+    call: Any
     init: types.FunctionType
     run: Target
     engine: Engine
@@ -193,10 +195,12 @@ NEW: Any = object.__new__
 def _construct_known(
     engine: Engine, ctx: Any, cls: Any, known: Initialiser, /, *args: Any, **kwargs: Any
 ) -> Any:
-    """`_construct`, while the class is as it was."""
+    """`_construct`, while the class and its class are as they were."""
     init: Any = cls.__init__
-    if init is not known.init or cls.__new__ is not NEW or engine is not known.engine:
-        return _construct(engine, ctx, cls, *args, **kwargs)
+    same = init is known.init and cls.__new__ is NEW and type(cls).__call__ is known.call
+    if not same or engine is not known.engine:
+        found = class_or_object(engine, ctx, cls)
+        return (engine.native(ctx, cls) if found is None else found)(*args, **kwargs)
     made = NEW(cls, *args, **kwargs)
     _check_initialised(known.run(made, *args, **kwargs))
     return made

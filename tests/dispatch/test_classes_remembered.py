@@ -1,6 +1,8 @@
 """What runs in the place of a class is remembered, and follows what the class becomes."""
 
 import abc
+import collections
+import dataclasses
 import gc
 import math
 import weakref
@@ -239,3 +241,83 @@ def test_classes_made_by_the_program_are_not_kept():
     gc.collect()
     assert [x for _, x in found] == [4.0] * 3
     assert [ref() for ref, _ in found] == [None] * 3
+
+
+# -- classes of classes ----------------------------------------------------------------------------
+
+
+class Counting(abc.ABCMeta):
+    def __call__(cls, *args):
+        made = super().__call__(*args)
+        made.x += math.sqrt(10_000.0)
+        return made
+
+
+class Plain(abc.ABC):
+    def __init__(self, x):
+        self.x = math.sqrt(x)
+
+
+def test_a_class_whose_class_changes():
+    def program(change):
+        out = [Plain(4.0).x]
+        change()
+        return [*out, Plain(4.0).x]
+
+    def change():
+        Plain.__class__ = Counting
+
+    def back():
+        Plain.__class__ = abc.ABCMeta
+
+    ctx = Doubles()
+    for _ in range(2):
+        assert overdub(ctx, program, change) == [4.0, 204.0]
+        assert overdub(ctx, program, back) == [204.0, 4.0]
+
+
+def test_a_call_that_comes_to_abcmeta(monkeypatch):
+    def program():
+        out = [Plain(4.0).x]
+        monkeypatch.setattr(abc.ABCMeta, "__call__", Counting.__call__, raising=False)
+        out.append(Plain(4.0).x)
+        monkeypatch.undo()
+        return [*out, Plain(4.0).x]
+
+    monkeypatch.setattr(Counting, "__call__", lambda cls, x: math.sqrt(x) and type.__call__(cls, x * 4))
+    ctx = Doubles()
+    for _ in range(2):
+        assert overdub(ctx, program) == [4.0, 8.0, 4.0]
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+@dataclasses.dataclass
+class Data:
+    x: int
+    y: int = 3
+
+
+def renamed(x):
+    return math.sqrt(x)
+
+
+renamed.__qualname__ = "Other.name"
+
+
+@pytest.mark.parametrize(
+    "f",
+    [lambda: Pair(1), lambda: Data(), lambda: Data(1, 2, 3), lambda: Data(z=1), lambda: renamed()],
+    ids=["namedtuple", "too few", "too many", "keyword", "renamed"],
+)
+@pytest.mark.parametrize("make", [Doubles, lambda: Hooks([])], ids=["rules", "hooks"])
+def test_errors_have_the_name_that_the_function_has(f, make):
+    with pytest.raises(TypeError) as plain:
+        f()
+    for _ in range(2):
+        with pytest.raises(TypeError) as error:
+            overdub(make(), f)
+        assert str(error.value) == str(plain.value)
