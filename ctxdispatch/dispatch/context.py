@@ -94,7 +94,11 @@ class Context(metaclass=rules.Registered):
     @classmethod
     def rule(cls, callee: Any, *types: type) -> Callable[[F], F]:
         """Decorator: `function(ctx, *args, **kwargs)` runs in place of `callee`; with `types`, when the
-        positional arguments are instances of them."""
+        positional arguments are instances of them.
+
+        A bound method stands for the function that it binds, for all instances, so the rule is given the
+        instance too: `@Mock.rule(random.random)` is for `def rule(ctx, generator): ...`.
+        """
 
         def register(function: F) -> F:
             rules.add(cls, callee, types, function)
