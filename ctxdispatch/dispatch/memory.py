@@ -122,6 +122,11 @@ ASSIGNED = ("__code__", "__defaults__", "__kwdefaults__")
 """The attributes whose assignment is a change."""
 
 
+def is_assignment(args: tuple[Any, ...]) -> bool:
+    """Whether setattr(*args) is one of these, or delattr(*args)."""
+    return len(args) > 1 and type(args[0]) is types.FunctionType and args[1] in ASSIGNED
+
+
 # -- what may be remembered ------------------------------------------------------------------------
 
 
@@ -132,7 +137,7 @@ def is_stable(f: Any) -> bool:
         # One with a closure would live on with what it holds; cells of ours hold nothing of the user's.
         return not f.__closure__ or f.__code__.co_freevars[0].startswith((CONTEXT, CELL)) or _is_held(f)
     if kind is types.BuiltinFunctionType:
-        return type(f.__self__) is types.ModuleType and f not in ASSIGNING
+        return type(f.__self__) is types.ModuleType
     if kind is type:
         return not f.__flags__ & HEAPTYPE
     if kind is functools.partial:
@@ -179,8 +184,10 @@ def _is_held(f: Any) -> bool:
 
 
 STABLE = {types.MethodDescriptorType, types.WrapperDescriptorType}
-ASSIGNING = (builtins.setattr, builtins.delattr)
+ASSIGNING = (builtins.setattr, builtins.delattr, object.__setattr__, object.__delattr__)
 """They may assign to a function that is remembered."""
+
+ASSIGNS = frozenset(map(id, ASSIGNING))
 
 
 def is_native(operation: Any, kinds: tuple[type, ...]) -> bool:

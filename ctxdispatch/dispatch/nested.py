@@ -6,11 +6,12 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ctxdispatch.dispatch import reach, rules
+from ctxdispatch.dispatch import memory, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.overdub import (
     ENGINE,
     Kwargs,
+    assigning,
     beyond_rules,
     by_types,
     dispatch,
@@ -44,6 +45,14 @@ def _fallback_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: 
     if inherits_fallback(type(ctx)):
         return engine.resolve(outer, f)(*args, **kwargs)
     return engine.resolve(outer, ctx.fallback)(f, args, kwargs)
+
+
+def _assigning_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    try:
+        return engine.resolve(outer, f)(*args, **kwargs)
+    finally:
+        if memory.is_assignment(args):
+            ctx._memory.check()
 
 
 def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -103,4 +112,5 @@ UNDER: dict[Any, Any] = {
     stepping: _stepping_under,
     splatted: _splatted_under,
     by_types: _by_types_under,
+    assigning: _assigning_under,
 }

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.dispatch import cache, protocols, reach, rules
+from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
@@ -117,9 +117,24 @@ def _builtin(ctx: Context, f: types.BuiltinMethodType | types.MethodWrapperType)
 def native(ctx: Context, f: Any, /) -> Target:
     """`f` by way of the context's fallback; `f` itself where that is the inherited one, or where `f` looks at
     the frame that calls it."""
+    if id(f) in memory.ASSIGNS:
+        return functools.partial(assigning, ctx, f)
+    return _native(ctx, f)
+
+
+def _native(ctx: Context, f: Any) -> Target:
     if inherits_fallback(type(ctx)) or any(f is looks for looks in OF_FRAME):
         return f  # type: ignore[no-any-return]
     return functools.partial(fallback, ctx, f)
+
+
+def assigning(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """`setattr` and its like: what is remembered of a function may be no longer so."""
+    try:
+        return _native(ctx, f)(*args, **kwargs)
+    finally:
+        if memory.is_assignment(args):
+            ctx._memory.check()
 
 
 OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe)
@@ -357,6 +372,6 @@ def seen(f: Any) -> Any:
     if type(f) is not functools.partial or not f.args:
         return f
     if type(f.args[0]) is not Engine:
-        return f.args[1] if f.func in (by_types, fallback, dispatch) else f
+        return f.args[1] if f.func in (by_types, fallback, dispatch, assigning) else f
     told = [each for each in f.args[2:] if not isinstance(each, Context)]
     return told[0] if told else f  # else it is one of the engine's own, under a context

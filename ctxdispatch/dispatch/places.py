@@ -11,7 +11,6 @@ have it forget.
 
 from __future__ import annotations
 
-import functools
 from types import FunctionType
 from typing import Any
 
@@ -42,8 +41,6 @@ def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
         _fill(places, site, (f, target), cls, version)
         if given is not None:
             ctx._memory.keep(function, given)
-    elif any(f is assigning for assigning in memory.ASSIGNING):
-        return functools.partial(_assigning, ctx, target)
     return target
 
 
@@ -52,13 +49,6 @@ def _comes_and_goes(f: FunctionType, known: Any) -> bool:
     if type(known) is FunctionType and known.__code__ is f.__code__:
         return True
     return not memory.is_stable(f)
-
-
-def _assigning(ctx: Context, target: Target, /, *args: Any, **kwargs: Any) -> Any:
-    try:
-        return target(*args, **kwargs)
-    finally:
-        reassigned(ctx)
 
 
 def reassigned(ctx: Context, /) -> None:

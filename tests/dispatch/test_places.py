@@ -1,6 +1,7 @@
 """Places in rewritten code that remember callees and the types of operands: what they find is what would be
 found without memory, and finding it runs nothing of the engine."""
 
+import functools
 import gc
 import math
 import operator
@@ -222,6 +223,12 @@ def test_code_and_defaults_between_runs():
 @pytest.mark.parametrize("assign", [
     lambda f, code: setattr(f, "__code__", code),
     lambda f, code: [setattr][0](f, "__code__", code),
+    lambda f, code: functools.partial(setattr, f, "__code__")(code),
+    lambda f, code: list(map(setattr, [f], ["__code__"], [code])),
+    lambda f, code: f.__setattr__("__code__", code),
+    lambda f, code: object.__setattr__(f, "__code__", code),
+    lambda f, code: types.FunctionType.__setattr__(f, "__code__", code),
+    lambda f, code: operator.methodcaller("__setattr__", "__code__", code)(f),
 ])  # fmt: skip
 def test_code_within_a_run(assign):
     callee = changing()
@@ -232,7 +239,27 @@ def test_code_within_a_run(assign):
         assign(callee, code)
         return before, [by_global(x) for _ in range(2)]
 
-    assert overdub(Doubles(), program, 4.0) == ([5.0, 5.0], [4.0, 4.0])
+    for contexts in 1, 2, 3:
+        callee = changing()
+        run = [arg for _ in range(contexts - 1) for arg in (overdub, Doubles())]
+        after = 2**contexts * math.sqrt(4.0)
+        assert overdub(Doubles(), *run, program, 4.0) == ([5.0, 5.0], [after, after])
+
+
+def test_an_outer_rule_for_what_assigns():
+    class Silent(Context):
+        pass
+
+    Silent.rule(setattr)(lambda ctx, *args: None)
+    callee = changing()
+    given = callee.__code__
+
+    def program(x):
+        [setattr][0](callee, "__code__", (lambda x, y: x).__code__)
+        return by_global(x)
+
+    assert overdub(Silent(), overdub, Doubles(), program, 4.0) == 5.0
+    assert callee.__code__ is given
 
 
 def test_an_attribute_that_is_assigned_to_within_a_run():
