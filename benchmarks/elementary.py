@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Value, positional
+from ctxdispatch.ir.graph import Graph, Op, positional
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch_contexts.broadcast import elementary, llvm_backend, llvm_compile
 from ctxdispatch_contexts.broadcast.llvm_instructions import FLOATS
 from ctxdispatch_contexts.broadcast.llvm_source import module_of

@@ -17,7 +17,7 @@ from ctxdispatch.bytecode.schedule import FAR, Entry, Schedule, operand_of
 from ctxdispatch.bytecode.shuffle import Move, Stack, shuffle
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
-from ctxdispatch.ir.graph import Operand, Value
+from ctxdispatch.ir.values import Operand, Value
 
 Place = Any
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from ctxdispatch.ir import frames
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Block, Const, Graph, Jump, MethodName, Op, Operand
+from ctxdispatch.ir.graph import Block, Graph, Jump, Op
+from ctxdispatch.ir.values import Const, MethodName, Operand
 
 ASSIGNS = {id(f) for f in (frames.store_local, frames.delete_local, frames.take_local)}
 

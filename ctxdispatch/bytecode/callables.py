@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Block, Delegate, Edge, Graph, Iterate, Op, Operand, Reraise, Value
+from ctxdispatch.ir.graph import Block, Delegate, Edge, Graph, Iterate, Op, Reraise
 from ctxdispatch.ir.sites import Site
+from ctxdispatch.ir.values import Operand, Value
 
 WIDE = frozenset({"LOAD_SPECIAL"})
 """Instructions that leave a method and `self`, or a callable and NULL."""

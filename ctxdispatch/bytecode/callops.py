@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxdispatch.bytecode.machine import NULL, Handler, Machine
 from ctxdispatch.ir import matching, primitives
-from ctxdispatch.ir.graph import UNDEF, Const, Operand, Value
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 
 NONE = Const(None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ctxdispatch.bytecode.machine import NULL, Handler, Machine
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value
 
 # -- displays --------------------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ from ctxdispatch.bytecode.layout import Layout, lay_out
 from ctxdispatch.bytecode.link import OPCODE, Linker, place
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.stackify import Stackifier
-from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate
+from ctxdispatch.ir.values import Value
 
 
 def emit(

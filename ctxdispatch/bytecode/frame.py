@@ -20,7 +20,8 @@ from ctxdispatch.bytecode.machine import Machine, State, empty_graph, slot_names
 from ctxdispatch.bytecode.sites import SITE, folded, lift_in_frame
 from ctxdispatch.bytecode.stackops import unsupported
 from ctxdispatch.ir.frames import Frame, Handler
-from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Operand, Position, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op
+from ctxdispatch.ir.values import Operand, Position, Value
 
 
 def lift_frame(code: CodeType, namespace: dict[str, Any] | None = None) -> Graph:

@@ -14,7 +14,8 @@ from ctxdispatch.bytecode import callops, displayops
 from ctxdispatch.bytecode.machine import ITEM, ITERATOR, NULL, Handler, Machine
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Const, Delegate, Iterate, Jump, MethodName, Operand, Reraise, Return, Value
+from ctxdispatch.ir.graph import Delegate, Iterate, Jump, Reraise, Return
+from ctxdispatch.ir.values import Const, MethodName, Operand, Value
 
 if TYPE_CHECKING:
     from ctxdispatch.bytecode.frame import FrameMachine

@@ -14,8 +14,9 @@ from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Const, MethodName, Op, Operand, Reread, Value
+from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.sites import Site
+from ctxdispatch.ir.values import Const, MethodName, Operand, Reread, Value
 
 if TYPE_CHECKING:
     from ctxdispatch.bytecode.schedule import Schedule

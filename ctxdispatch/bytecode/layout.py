@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from ctxdispatch.bytecode.rows import APPENDS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, Loop, LoopForest, dominators, loops, reverse_postorder
-from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op, Operand, Raise, Return, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op, Raise, Return
+from ctxdispatch.ir.values import Operand, Value
 
 Base = tuple[Value, ...]
 

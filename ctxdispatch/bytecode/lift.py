@@ -20,8 +20,9 @@ from ctxdispatch.bytecode.machine import Handler, Machine, empty_graph
 from ctxdispatch.bytecode.original import recall
 from ctxdispatch.bytecode.sites import SITE, folded, lift_plain
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Return
+from ctxdispatch.ir.graph import Graph, Return
 from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.values import Const
 
 ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 FUNCTION = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS

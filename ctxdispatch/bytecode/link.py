@@ -16,8 +16,9 @@ from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, UNREAD, Graph, Value
+from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.ir.values import UNDEF, UNREAD, Value
 
 OPCODE = dis.opmap
 

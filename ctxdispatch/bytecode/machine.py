@@ -17,21 +17,8 @@ from typing import Any
 from ctxdispatch.bytecode import flow
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import (
-    UNDEF,
-    Block,
-    Branch,
-    Const,
-    Edge,
-    Graph,
-    Jump,
-    Op,
-    Operand,
-    Position,
-    Signature,
-    Terminator,
-    Value,
-)
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Jump, Op, Signature, Terminator
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Position, Value
 
 NULL = Const("NULL")
 """The marker that CPython pushes beside a callable that is not a method."""

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, Protocol
 from ctxdispatch.bytecode.dialect import Symbolic
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import matching, primitives
-from ctxdispatch.ir.graph import UNDEF, Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 
 NULL: Symbolic = ("PUSH_NULL", None)
 

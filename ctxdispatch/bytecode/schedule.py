@@ -22,7 +22,8 @@ from ctxdispatch.bytecode.rows import NULL, Callee, Push
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Position, Reread, Value
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.values import Const, Operand, Position, Reread, Value
 
 FAR = 1 << 30
 

@@ -33,8 +33,9 @@ from ctxdispatch.bytecode.machine import NULL, slot_names
 from ctxdispatch.bytecode.rows import Callee, Spelling, compare
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.sites import CELL, CONTEXT, Site, without_memory
+from ctxdispatch.ir.values import Const, Operand, Value
 
 if TYPE_CHECKING:
     from ctxdispatch.bytecode.assemble import Pos

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxdispatch.bytecode.assemble import Pos
-from ctxdispatch.ir.graph import UNDEF, Value
+from ctxdispatch.ir.values import UNDEF, Value
 
 SymbolicAt = tuple[str, Any, Pos]
 """An instruction whose argument is what it means. `MOVES` is a parallel copy: [(parameter, source), ...]."""

@@ -13,7 +13,8 @@ from ctxdispatch.bytecode import rows
 from ctxdispatch.bytecode.rows import Callee, Row, Site, Spelling
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import matching, primitives
-from ctxdispatch.ir.graph import Const, Op
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const
 
 
 def spell(op: Op, site: Site) -> Spelling:

@@ -15,19 +15,8 @@ from ctxdispatch.bytecode.rows import COMPARISONS, EXACT, IS, compare, is_none
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.bytecode.trees import Trees
-from ctxdispatch.ir.graph import (
-    UNDEF,
-    Block,
-    Branch,
-    Const,
-    Edge,
-    Iterate,
-    Jump,
-    Operand,
-    Raise,
-    Return,
-    Value,
-)
+from ctxdispatch.ir.graph import Block, Branch, Edge, Iterate, Jump, Raise, Return
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 
 TRUTH = {id(bool), id(operator.not_)}
 SWAPPED = {"TRUE": "FALSE", "FALSE": "TRUE", "NONE": "NOT_NONE", "NOT_NONE": "NONE"}

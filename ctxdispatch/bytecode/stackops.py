@@ -10,7 +10,8 @@ from typing import Any
 
 from ctxdispatch.bytecode.machine import NULL, Handler, Machine
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, Branch, Const, Edge, Iterate, Operand, Raise, Return, Value
+from ctxdispatch.ir.graph import Branch, Edge, Iterate, Raise, Return
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 
 NONE = Const(None)
 

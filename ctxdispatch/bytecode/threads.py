@@ -11,7 +11,8 @@ from collections import Counter
 
 from ctxdispatch.bytecode.layout import Layout
 from ctxdispatch.bytecode.rows import GROWS
-from ctxdispatch.ir.graph import Block, Jump, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Block, Jump, Op, Return
+from ctxdispatch.ir.values import Operand, Value
 
 
 class Threads:

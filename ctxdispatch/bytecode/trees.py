@@ -19,7 +19,8 @@ from ctxdispatch.bytecode.rows import NULL, STORED, Callee, Push, head, is_name
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.spelling import spell
 from ctxdispatch.bytecode.threads import Threads
-from ctxdispatch.ir.graph import Block, Const, Op, Operand, Position, Value
+from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.values import Const, Operand, Position, Value
 
 Work = tuple[Push | None, Pos]
 """None: the op before is a statement."""

@@ -9,7 +9,7 @@ from ctxdispatch.bytecode.dialect import Dialect, call_by_names, convert_and_for
 from ctxdispatch.bytecode.machine import ITEM, ITERATOR, NULL, Handler, Machine
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Instruction, Place
-from ctxdispatch.ir.graph import Const
+from ctxdispatch.ir.values import Const
 
 INTRINSICS = {5: stackops.unary(operator.pos), 6: stackops.unary(primitives.list_to_tuple)}
 

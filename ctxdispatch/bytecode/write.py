@@ -23,19 +23,17 @@ from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir.graph import (
     Block,
     Branch,
-    Const,
     Delegate,
     Edge,
     Graph,
     Iterate,
     Jump,
-    Operand,
     Raise,
     Reraise,
     Return,
     Terminator,
-    Value,
 )
+from ctxdispatch.ir.values import Const, Operand, Value
 
 
 class Kept(NamedTuple):

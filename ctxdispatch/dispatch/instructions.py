@@ -14,9 +14,10 @@ from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 
 Renamed = dict[Value, Operand]
 

@@ -13,8 +13,9 @@ from ctxdispatch.dispatch.overdub import resolve, select
 from ctxdispatch.dispatch.places import call_at, resolve_at, select_at, stacked_at
 from ctxdispatch.dispatch.plan import Plan
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Position, Reread, Value
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.sites import CELL, CONTEXT, Site, without_memory
+from ctxdispatch.ir.values import Const, Operand, Position, Reread, Value
 
 
 class Sites:

@@ -12,7 +12,8 @@ from types import CodeType
 from ctxdispatch.bytecode.faithful import rewrite
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.transform import dispatch_calls
-from ctxdispatch.ir.graph import Const, Graph
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.values import Const
 
 
 def dispatch_code(ctx: Context, code: CodeType) -> CodeType:

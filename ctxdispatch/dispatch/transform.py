@@ -35,9 +35,10 @@ from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.dispatch.remembering import Sites
 from ctxdispatch.ir import frames, primitives
-from ctxdispatch.ir.graph import Block, Branch, Const, Graph, MethodName, Op, Operand, Reread, Value
+from ctxdispatch.ir.graph import Block, Branch, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.sites import CONTEXT, Site
+from ctxdispatch.ir.values import Const, MethodName, Operand, Reread, Value
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls

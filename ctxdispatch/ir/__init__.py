@@ -14,28 +14,24 @@ from ctxdispatch.ir.analysis import (
 )
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import (
-    UNDEF,
     Block,
     Branch,
-    Const,
     Edge,
     Graph,
     Iterate,
     Jump,
     Op,
-    Operand,
-    Position,
     Raise,
     Return,
     Signature,
     Terminator,
-    Value,
     positional,
 )
 from ctxdispatch.ir.interpret import interpret
 from ctxdispatch.ir.printer import print_graph
 from ctxdispatch.ir.rewrite import Copy, Use, clone, clone_into, copy_blocks, split_block, substitute, uses
 from ctxdispatch.ir.source import Source, to_python, to_source
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Position, Value
 from ctxdispatch.ir.verify import VerificationError, verify
 
 __all__ = [

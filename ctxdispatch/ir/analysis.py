@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate
 from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.values import Value
 
 Node = TypeVar("Node")
 

@@ -11,23 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ctxdispatch.ir.graph import (
-    UNDEF,
-    Block,
-    Branch,
-    Const,
-    Edge,
-    Graph,
-    Iterate,
-    Jump,
-    Op,
-    Operand,
-    Position,
-    Raise,
-    Return,
-    Terminator,
-    Value,
-)
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Raise, Return, Terminator
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Position, Value
 
 
 class Builder:

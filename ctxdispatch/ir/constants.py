@@ -10,10 +10,11 @@ import types
 from typing import Any
 
 from ctxdispatch.ir.expressions import NUMBER, PRIMARY, UNARY
-from ctxdispatch.ir.graph import UNDEF, UNREAD, Const, Graph, Op
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.names import Names, describe, is_literal, lookup, path_of
 from ctxdispatch.ir.primitives import load_global
 from ctxdispatch.ir.text import Shown, constant_index
+from ctxdispatch.ir.values import UNDEF, UNREAD, Const
 
 LONG_NAMES = {"np": "numpy", "primitives": "ctxdispatch.ir.primitives"}
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, Position, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Position, Value
 
 
 class Expr:

@@ -22,7 +22,8 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
-    from ctxdispatch.ir.graph import Edge, Value
+    from ctxdispatch.ir.graph import Edge
+    from ctxdispatch.ir.values import Value
 
 
 class Frame:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from types import CellType
 from typing import Any, NoReturn
 
-from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Operand, Raise, Return, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Raise, Return
 from ctxdispatch.ir.primitives import MULTIPLE_RESULTS
+from ctxdispatch.ir.values import Operand, Value
 
 Trace = Callable[[Block, Op, tuple[Any, ...]], None]
 """Called after each op with the values of its results."""

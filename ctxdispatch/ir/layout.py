@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ctxdispatch.ir.graph import Position
 from ctxdispatch.ir.printer import source_line
 from ctxdispatch.ir.trees import Node
+from ctxdispatch.ir.values import Position
 
 SHORT = 4
 """Lines before an `else` that leaves at which `if ...: ... else: return` still reads better than `if not`."""

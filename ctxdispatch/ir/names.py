@@ -14,7 +14,8 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ctxdispatch.ir.graph import Graph, Value
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.values import Value
 
 SHORT_MODULES = {"numpy": "np", "_operator": "operator", "ctxdispatch.ir.primitives": "primitives"}
 """How people write these modules."""

@@ -13,8 +13,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ctxdispatch.ir.graph import UNDEF
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from ctxdispatch.ir.values import UNDEF
 
 # -- names ---------------------------------------------------------------------------------------------------
 

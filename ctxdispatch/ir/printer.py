@@ -18,23 +18,20 @@ from typing import Any
 from ctxdispatch.ir.graph import (
     Block,
     Branch,
-    Const,
     Delegate,
     Edge,
     Graph,
     Iterate,
     Jump,
     Op,
-    Operand,
-    Position,
     Raise,
     Reraise,
     Return,
     Signature,
     Terminator,
-    Value,
 )
 from ctxdispatch.ir.names import Names, describe, name_all
+from ctxdispatch.ir.values import Const, Operand, Position, Value
 
 
 def print_graph(graph: Graph, *, types: bool = False, lines: bool = False, width: int = 110) -> str:

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ctxdispatch.ir.analysis import reverse_postorder
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Operand, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 
 Incoming = dict[Block, list[Edge]]
 Places = dict[Value, tuple[Block, int]]

@@ -17,9 +17,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 
 from ctxdispatch.ir.expressions import Expr, Part, both, choose, either, leaves, special
-from ctxdispatch.ir.graph import Branch, Const, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Branch, Jump, Op
 from ctxdispatch.ir.names import is_literal
 from ctxdispatch.ir.trees import Arc, Built, Item, Node, build, count_reads, drop_copies
+from ctxdispatch.ir.values import Const, Operand, Value
 
 
 class Program:

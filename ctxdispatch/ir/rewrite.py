@@ -15,22 +15,19 @@ from ctxdispatch.ir.frames import Frame, Handler, Instruction
 from ctxdispatch.ir.graph import (
     Block,
     Branch,
-    Const,
     Delegate,
     Edge,
     Graph,
     Iterate,
     Jump,
     Op,
-    Operand,
     Raise,
     Reraise,
-    Reread,
     Return,
     Terminator,
     Trap,
-    Value,
 )
+from ctxdispatch.ir.values import Const, Operand, Reread, Value
 
 
 class Copy(NamedTuple):

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ctxdispatch.ir.graph import Const, Op, Operand, Position, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Position, Value
 
 CELL = "$sites"
 """How the names of such cells begin."""

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ctxdispatch.ir.constants import Constants
 from ctxdispatch.ir.expressions import INPLACE, Expr, Part, leaves, listed
-from ctxdispatch.ir.graph import Graph, Iterate, Position, Return, Signature, Value
+from ctxdispatch.ir.graph import Graph, Iterate, Return, Signature
 from ctxdispatch.ir.layout import Line, Out, if_lines, indent, render
 from ctxdispatch.ir.names import Names
 from ctxdispatch.ir.primitives import load_global, unpack, unpack_ex
@@ -28,6 +28,7 @@ from ctxdispatch.ir.reduce import Program, reduce
 from ctxdispatch.ir.structure import Code, Goto, If, Leave, Moves, Repeat, Seq, Statement, structure
 from ctxdispatch.ir.text import Text
 from ctxdispatch.ir.trees import Item, Node, nodes_of
+from ctxdispatch.ir.values import Position, Value
 from ctxdispatch.ir.variables import Variables, clean
 
 

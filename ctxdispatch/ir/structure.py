@@ -14,21 +14,10 @@ from dataclasses import dataclass, field
 
 from ctxdispatch.ir.analysis import Loop, dominators, loops
 from ctxdispatch.ir.expressions import Part
-from ctxdispatch.ir.graph import (
-    Block,
-    Branch,
-    Const,
-    Edge,
-    Graph,
-    Jump,
-    Position,
-    Raise,
-    Return,
-    Value,
-    positional,
-)
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Jump, Raise, Return, positional
 from ctxdispatch.ir.reduce import Program
 from ctxdispatch.ir.trees import Built, Item, Node
+from ctxdispatch.ir.values import Const, Position, Value
 
 
 @dataclass

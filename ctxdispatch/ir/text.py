@@ -38,7 +38,7 @@ from ctxdispatch.ir.expressions import (
     listed,
     updates,
 )
-from ctxdispatch.ir.graph import Const, Value
+from ctxdispatch.ir.values import Const, Value
 
 # -- text ------------------------------------------------------------------------------------------
 

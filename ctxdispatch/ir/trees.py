@@ -23,8 +23,9 @@ from ctxdispatch.ir.expressions import (
     strict_order,
     updates,
 )
-from ctxdispatch.ir.graph import Block, Graph, Iterate, Jump, Operand, Position, Value
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Jump
 from ctxdispatch.ir.primitives import MULTIPLE_RESULTS, build_map, call_ex, dict_merge
+from ctxdispatch.ir.values import Operand, Position, Value
 
 HEAVIEST = 12
 """Calls in one expression at most; what would make it bigger gets a name."""

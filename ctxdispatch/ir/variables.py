@@ -12,10 +12,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ctxdispatch.ir.expressions import INPLACE, Part, leaves, listed
-from ctxdispatch.ir.graph import Graph, Value
+from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.names import Names
 from ctxdispatch.ir.reduce import Program
 from ctxdispatch.ir.trees import Built, Item, Node
+from ctxdispatch.ir.values import Value
 
 _NO_NAME = re.compile(r"\W+")
 

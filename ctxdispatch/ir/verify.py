@@ -12,9 +12,10 @@ from typing import NoReturn
 
 from ctxdispatch.ir.analysis import DominatorTree, dominators
 from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Op, Operand, Terminator, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Op, Terminator
 from ctxdispatch.ir.primitives import MULTIPLE_RESULTS
 from ctxdispatch.ir.printer import Printer
+from ctxdispatch.ir.values import Const, Operand, Value
 
 
 class VerificationError(AssertionError):

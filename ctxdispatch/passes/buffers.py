@@ -30,8 +30,9 @@ from ctxdispatch.bytecode import emit as emitting
 from ctxdispatch.bytecode.original import remember
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir.analysis import liveness, reverse_postorder
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone, uses
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.cse import FRESH
 from ctxdispatch.passes.pure import PureFunction

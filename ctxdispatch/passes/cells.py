@@ -16,8 +16,9 @@ from types import CodeType
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import dominators
-from ctxdispatch.ir.graph import UNDEF, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.rewrite import substitute, uses
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 
 
 def open_cells(graph: Graph) -> None:

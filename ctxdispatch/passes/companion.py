@@ -17,8 +17,9 @@ from typing import Any, Protocol
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import UNREAD, Block, Const, Edge, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions, uses
+from ctxdispatch.ir.values import UNREAD, Const, Operand, Value
 from ctxdispatch.passes import transfer
 from ctxdispatch.passes import types as T
 

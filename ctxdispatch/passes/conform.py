@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any as Anything
 
 from ctxdispatch.ir.analysis import DominatorTree
-from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.types import ArrayOf, operand_type
 

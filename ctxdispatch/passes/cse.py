@@ -19,8 +19,9 @@ import numpy as np
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import DominatorTree, dominators
-from ctxdispatch.ir.graph import Block, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Operand, Value
 from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.strength import equal_array
 from ctxdispatch.passes.types import ArrayOf, IterOf, Type, is_literal, operand_type

@@ -17,20 +17,9 @@ import numpy as np
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import DominatorTree, dominators, loops, passed, postdominators
-from ctxdispatch.ir.graph import (
-    Block,
-    Edge,
-    Graph,
-    Iterate,
-    Jump,
-    Op,
-    Operand,
-    Raise,
-    Return,
-    Value,
-    hashable,
-)
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Jump, Op, Raise, Return
 from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.values import Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes.conform import test_shapes, unnoticed
 from ctxdispatch.passes.types import IterOf, operand_type

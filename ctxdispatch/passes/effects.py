@@ -20,7 +20,8 @@ from typing import Any as Anything
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Op, Value, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.raising import may_raise

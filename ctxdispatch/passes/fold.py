@@ -21,8 +21,9 @@ from typing import Any as Anything
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Jump, Op
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.infer import Inference
 from ctxdispatch.passes.strength import strengthen

@@ -17,21 +17,8 @@ from typing import Any as Anything
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import passed, reverse_postorder
-from ctxdispatch.ir.graph import (
-    UNDEF,
-    Block,
-    Branch,
-    Const,
-    Edge,
-    Graph,
-    Iterate,
-    Jump,
-    Op,
-    Operand,
-    Return,
-    Value,
-    hashable,
-)
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Return
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, without_held

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from typing import Any as Anything
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.types import (
     Any,

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, Return, Signature, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Return, Signature
 from ctxdispatch.ir.rewrite import clone_into, split_block
+from ctxdispatch.ir.values import Const, Operand, Value
 
 Emit = Callable[..., Operand]
 """emit(callee, *operands) appends an op that collects surplus arguments and gives its result."""

@@ -14,7 +14,8 @@ from typing import Any as Anything
 from typing import Protocol
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.values import Operand, Value, hashable
 from ctxdispatch.passes import effects, python_types
 from ctxdispatch.passes.types import (
     Any,

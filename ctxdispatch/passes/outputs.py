@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ctxdispatch.ir.graph import hashable
+from ctxdispatch.ir.values import hashable
 
 
 class Out(NamedTuple):

@@ -18,8 +18,9 @@ from typing import Any as Anything
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Op, Return
 from ctxdispatch.ir.rewrite import copy_blocks, split_block
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.types import Exact
 
 SHORT = 400

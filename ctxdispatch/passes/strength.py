@@ -14,7 +14,8 @@ from typing import Any as Anything
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.numpy_types import numeric
 from ctxdispatch.passes.types import ArrayOf, Exact, Known, cls_of, operand_type
 

@@ -14,8 +14,8 @@ import types as pytypes
 from dataclasses import dataclass
 from typing import Any as Anything
 
-from ctxdispatch.ir.graph import UNREAD, Operand, Value
 from ctxdispatch.ir.names import describe
+from ctxdispatch.ir.values import UNREAD, Operand, Value
 
 
 class Type:

@@ -8,7 +8,8 @@ from unittest import mock
 import numpy as np
 from mpmath import mp, mpf
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Value, positional
+from ctxdispatch.ir.graph import Graph, Op, positional
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch_contexts.broadcast import elementary, llvm_backend, llvm_compile
 from ctxdispatch_contexts.broadcast.elementary import FORMULAS
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Value, positional
+from ctxdispatch.ir.graph import Graph, Op, positional
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.broadcast import instructions as I
 from ctxdispatch_contexts.broadcast.cuda_table import MIXED

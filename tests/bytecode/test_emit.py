@@ -20,7 +20,8 @@ from ctxdispatch.bytecode.emit import emit, make_function
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import primitives, verify
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import UNDEF, Const, Edge, Graph, Iterate, Jump, Signature, Value, positional
+from ctxdispatch.ir.graph import Edge, Graph, Iterate, Jump, Signature, positional
+from ctxdispatch.ir.values import UNDEF, Const, Value
 
 
 def again(f):

@@ -8,8 +8,8 @@ from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import remember
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import verify
-from ctxdispatch.ir.graph import Const
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const
 
 
 def two_graphs():

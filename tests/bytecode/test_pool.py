@@ -15,9 +15,10 @@ from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import verify
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Graph, Return, positional
+from ctxdispatch.ir.graph import Graph, Return, positional
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const
 
 
 class Thing:

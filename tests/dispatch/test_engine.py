@@ -564,7 +564,8 @@ def test_a_pass_that_collects_callees_and_one_that_replaces_the_body():
 
     class Seven(Context):
         def transform(self, graph):
-            from ctxdispatch.ir.graph import Const, Return
+            from ctxdispatch.ir.graph import Return
+            from ctxdispatch.ir.values import Const
 
             graph.blocks = graph.blocks[:1]
             graph.entry.ops = []

@@ -5,8 +5,9 @@ import textwrap
 
 from ctxdispatch.ir import verify
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Return, Value, positional
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Return, positional
 from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.values import Const, Value
 
 
 def start(*names):

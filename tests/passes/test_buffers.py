@@ -14,7 +14,8 @@ from ctxdispatch.bytecode.emit import make_function
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import verify
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Graph, positional
+from ctxdispatch.ir.graph import Graph, positional
+from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes.buffers import DTYPES, IN_PLACE, makes_new, reuse_buffers
 from ctxdispatch.passes.types import type_of
@@ -495,7 +496,7 @@ def test_calls_that_are_given_more_make_nothing_new():
 
 
 def build_value():
-    from ctxdispatch.ir.graph import Value  # noqa: PLC0415
+    from ctxdispatch.ir.values import Value
 
     return Value()
 

@@ -4,8 +4,9 @@ import pytest
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Graph, positional
+from ctxdispatch.ir.graph import Graph, positional
 from ctxdispatch.ir.interpret import interpret
+from ctxdispatch.ir.values import Const
 from ctxdispatch.ir.verify import verify
 from ctxdispatch.passes.cells import open_cells
 

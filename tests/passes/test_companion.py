@@ -11,8 +11,9 @@ import pytest
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Return, Value, positional
+from ctxdispatch.ir.graph import Return, positional
 from ctxdispatch.ir.interpret import interpret
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.ir.verify import verify
 from ctxdispatch.passes.companion import Companions, companion_name
 

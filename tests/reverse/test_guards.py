@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, value_and_grad
-from ctxdispatch.ir.graph import Const, Graph, Return, positional
+from ctxdispatch.ir.graph import Graph, Return, positional
+from ctxdispatch.ir.values import Const
 from ctxdispatch.ir.verify import verify
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function

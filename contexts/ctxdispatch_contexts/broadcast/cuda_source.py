@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir.analysis import reverse_postorder
-from ctxdispatch.ir.graph import Block, Branch, Edge, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Jump, Op
+from ctxdispatch.ir.values import Operand, Value
 from ctxdispatch_contexts.broadcast.cuda_helpers import Helpers, Names
 from ctxdispatch_contexts.broadcast.cuda_table import c_type, fields, literal, template
 from ctxdispatch_contexts.broadcast.errors import refuse

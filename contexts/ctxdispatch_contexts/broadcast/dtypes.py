@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Position, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.values import UNDEF, UNREAD, Const, Operand, Position, Value
 from ctxdispatch_contexts.broadcast.errors import KernelError, is_display, no_number, refuse
 from ctxdispatch_contexts.broadcast.instructions import (
     CAST,

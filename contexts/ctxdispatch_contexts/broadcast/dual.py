@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ctxdispatch.ir.graph import UNREAD, Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.values import UNREAD, Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions, companion_name
 from ctxdispatch.passes.types import operand_type

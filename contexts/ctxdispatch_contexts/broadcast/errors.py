@@ -6,7 +6,8 @@ from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Op, Position, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Position, hashable
 from ctxdispatch_contexts.programs.errors import user_position
 
 

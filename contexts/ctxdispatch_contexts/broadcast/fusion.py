@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable, positional
+from ctxdispatch.ir.graph import Block, Graph, Op, positional
 from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type

@@ -20,8 +20,9 @@ import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import dominators, reverse_postorder
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir.analysis import reverse_postorder
-from ctxdispatch.ir.graph import Block, Branch, Edge, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Jump, Op
+from ctxdispatch.ir.values import Operand, Value
 from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 

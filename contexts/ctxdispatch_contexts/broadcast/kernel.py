@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, positional
+from ctxdispatch.ir.graph import Graph, Op, positional
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch_contexts.broadcast import dual, rules

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import DominatorTree, dominators, loops
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import Use, uses
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 
 
 def gather_lists(graph: Graph) -> bool:

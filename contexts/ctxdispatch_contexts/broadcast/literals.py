@@ -8,8 +8,9 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from ctxdispatch.ir.graph import Branch, Const, Graph, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Branch, Graph, Jump, Op
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.transfer import FOLDABLE
 
 LITERAL = (int, float, bool, str, type(None))

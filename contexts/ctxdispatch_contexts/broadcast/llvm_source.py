@@ -16,8 +16,9 @@ import numpy as np
 from llvmlite import ir
 
 from ctxdispatch.ir.analysis import reverse_postorder
-from ctxdispatch.ir.graph import Block, Branch, Const, Jump, Op, Operand
-from ctxdispatch.ir.graph import Value as Name
+from ctxdispatch.ir.graph import Block, Branch, Jump, Op
+from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.ir.values import Value as Name
 from ctxdispatch_contexts.broadcast.elementary.values import Value, constant
 from ctxdispatch_contexts.broadcast.errors import refuse
 from ctxdispatch_contexts.broadcast.instructions import ANY, CAST, SELECT

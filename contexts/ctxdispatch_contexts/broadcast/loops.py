@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import loops
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op
 from ctxdispatch.ir.rewrite import copy_blocks, definitions, substitute, uses
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.errors import KernelError, refuse

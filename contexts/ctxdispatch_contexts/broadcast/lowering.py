@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import UNDEF, UNREAD, Block, Const, Graph, Op, Operand, Position, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import UNDEF, UNREAD, Const, Operand, Position, Value
 from ctxdispatch_contexts.broadcast.dtypes import DType, Typing, signature, storage
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.instructions import CAST, CASTS, ROUNDING, STOP, instruction

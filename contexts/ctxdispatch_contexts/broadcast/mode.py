@@ -19,9 +19,10 @@ import numpy as np
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Value, hashable, positional
+from ctxdispatch.ir.graph import Graph, Op, positional
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.types import operand_type

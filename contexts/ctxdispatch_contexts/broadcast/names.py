@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Guard, PathIs, PathType
 from ctxdispatch.passes.held import has_plain_dict

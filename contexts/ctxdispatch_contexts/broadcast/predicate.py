@@ -22,7 +22,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from ctxdispatch.ir.analysis import Loop, loops, reverse_postorder
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Jump, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Jump, Op, Return
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch_contexts.broadcast.instructions import ANY, SELECT
 from ctxdispatch_contexts.broadcast.lowering import Lowered
 

@@ -20,21 +20,10 @@ from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import (
-    UNDEF,
-    Block,
-    Const,
-    Edge,
-    Graph,
-    Jump,
-    Op,
-    Operand,
-    Raise,
-    Return,
-    Value,
-)
+from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Raise, Return
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone, substitute, uses
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call

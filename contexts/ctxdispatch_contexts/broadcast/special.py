@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch_contexts.broadcast.dtypes import FLOAT64, DType, Typing, storage
 from ctxdispatch_contexts.broadcast.instructions import SPECIAL, instruction
 from ctxdispatch_contexts.broadcast.scalars import to_scalars

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Value
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch_contexts.broadcast.kernel import Kernel
 from ctxdispatch_contexts.forward import before_push
 from ctxdispatch_contexts.reverse import before_sweep

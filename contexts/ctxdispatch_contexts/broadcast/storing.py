@@ -14,7 +14,8 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, positional
+from ctxdispatch.ir.graph import Block, Graph, Op, positional
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.kernel import Kernel, finish

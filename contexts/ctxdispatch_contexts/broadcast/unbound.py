@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, Block, Const, Edge, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 from ctxdispatch_contexts.broadcast.errors import refuse
 
 Place = tuple[Block, Edge]

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs
 from ctxdispatch.passes.resolve import class_attribute

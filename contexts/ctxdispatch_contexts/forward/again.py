@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import hashable
+from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.forward.calling import (
     BY_TYPE,

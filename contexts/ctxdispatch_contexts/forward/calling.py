@@ -17,7 +17,8 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.outputs import takes_out
 from ctxdispatch.passes.resolve import class_attribute

@@ -20,7 +20,8 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch import Context, overdub
-from ctxdispatch.ir.graph import hashable
+from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives.table import is_of_contexts
 from ctxdispatch_contexts.forward import calling, user_rules
 from ctxdispatch_contexts.forward.containers import MIRRORED

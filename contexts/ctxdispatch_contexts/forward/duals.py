@@ -12,7 +12,8 @@ from collections.abc import Set
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions, companion_name
 from ctxdispatch_contexts.forward.containers import MIRRORED

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, positional
+from ctxdispatch.ir.graph import Graph, Op, Return, positional
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.companion import Companions, companion_name

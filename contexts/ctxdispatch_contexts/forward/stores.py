@@ -13,8 +13,9 @@ import operator
 from collections.abc import Callable
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, hashable
+from ctxdispatch.ir.graph import Graph, Op, Return
 from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.dual import Dual

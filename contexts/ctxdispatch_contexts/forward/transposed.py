@@ -19,8 +19,9 @@ import numpy as np
 
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, positional
+from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const, Operand
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.companion import Companions

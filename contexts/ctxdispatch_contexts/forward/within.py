@@ -10,7 +10,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.types import operand_type

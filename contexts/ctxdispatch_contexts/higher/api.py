@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch_contexts.forward import DualContext, push_call, pushforward, tangent_along
 from ctxdispatch_contexts.higher.modes import JacobianMode
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE

@@ -18,8 +18,9 @@ import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, positional
+from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.inline import inline_call

@@ -20,7 +20,8 @@ import numpy as np
 
 from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Iterate, Op, Operand, Return, Value, hashable
+from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, is_zero, linearity, vjp_rule

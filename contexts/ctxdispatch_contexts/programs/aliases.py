@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import UNDEF, Block, Const, Graph, Iterate, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import is_code

@@ -10,7 +10,8 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Value
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import guards as g
 from ctxdispatch.passes.cells import free_stores, global_stores, inner_codes
 from ctxdispatch.passes.infer import Variable

@@ -8,7 +8,8 @@ from types import FunctionType, ModuleType
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand
 from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type

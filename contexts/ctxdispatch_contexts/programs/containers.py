@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Op, Operand
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type

@@ -21,7 +21,8 @@ import numpy as np
 from ctxdispatch.dispatch import Context, overdub, recurse
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Signature, Value, hashable
+from ctxdispatch.ir.graph import Block, Graph, Op, Return, Signature
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard

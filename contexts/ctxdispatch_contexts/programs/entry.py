@@ -20,9 +20,10 @@ from ctxdispatch.bytecode.original import Original
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
-from ctxdispatch.ir.graph import Const, Graph, Op, Return, Signature, Value
+from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function

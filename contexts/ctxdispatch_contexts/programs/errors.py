@@ -10,7 +10,7 @@ from typing import Any
 
 import ctxdispatch
 import ctxdispatch_contexts
-from ctxdispatch.ir.graph import Position
+from ctxdispatch.ir.values import Position
 
 
 class DerivativeError(TypeError):

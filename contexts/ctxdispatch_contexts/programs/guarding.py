@@ -13,18 +13,8 @@ from types import BuiltinMethodType, FunctionType, MethodType, ModuleType, NoneT
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import (
-    Block,
-    Const,
-    Edge,
-    Graph,
-    Jump,
-    Op,
-    Return,
-    Trap,
-    Value,
-    positional,
-)
+from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Return, Trap, positional
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift_code, lift_generator_expression
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre

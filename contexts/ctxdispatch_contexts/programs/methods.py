@@ -11,7 +11,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Value
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.values import Const, Value
 
 
 class Method:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from ctxdispatch.ir.graph import hashable
+from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.assigned import is_empty
 from ctxdispatch_contexts.programs.derived import makes_derivatives
 

@@ -13,8 +13,9 @@ from types import FunctionType, NoneType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, PathIs
 from ctxdispatch.passes.inline import emit_before

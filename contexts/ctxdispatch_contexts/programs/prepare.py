@@ -16,9 +16,10 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import resolve
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import CellContents, items_of

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch_contexts.programs.derived import makes_derivatives
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, Refusal, described
 from ctxdispatch_contexts.programs.operands import INPLACE

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from ctxdispatch.ir.graph import Const, Graph, Op, hashable
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
 
 

@@ -16,10 +16,11 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Block, Graph, Op, Return
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.fold import fold

@@ -19,7 +19,8 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Const, Graph, Operand, Signature, Value
+from ctxdispatch.ir.graph import Graph, Signature
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.buffers import emit
 from ctxdispatch_contexts.programs.arguments import Default, left_out
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_out_of_sight, is_empty

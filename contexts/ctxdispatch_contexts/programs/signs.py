@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import operator
 
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import Use, substitute, uses
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce

@@ -14,8 +14,9 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Signature, Value, positional
+from ctxdispatch.ir.graph import Graph, Op, Return, Signature, positional
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch_contexts.programs.derived import DerivedSource

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.dispatch import Context, overdub
-from ctxdispatch.ir.graph import hashable
+from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import ById, holes
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position

@@ -21,8 +21,9 @@ import numpy as np
 
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, hashable, positional
+from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.rewrite import clone, substitute, uses
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.conform import conform

@@ -11,7 +11,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.errors import RunTime

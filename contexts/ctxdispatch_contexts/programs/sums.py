@@ -22,8 +22,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute, uses
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.types import operand_type

@@ -7,8 +7,9 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs

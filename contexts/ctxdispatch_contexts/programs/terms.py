@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 from collections.abc import Generator, Iterable, Iterator, Mapping
 
-from ctxdispatch.ir.graph import Const, Op, Operand, Position, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Position, Value
 
 Term = tuple[Operand, bool]
 """What is added (True) or subtracted."""

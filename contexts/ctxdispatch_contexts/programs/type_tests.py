@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.programs.sizes import LIMIT, OfDevice, Sized

@@ -23,8 +23,9 @@ from typing import Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import Loop
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import UNREAD, Block, Const, Edge, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.values import UNREAD, Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxdispatch.ir.graph import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse import cotangents

@@ -18,7 +18,7 @@ import numpy as np
 
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import hashable
+from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE

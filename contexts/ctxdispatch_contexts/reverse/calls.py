@@ -18,7 +18,8 @@ import numpy as np
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type

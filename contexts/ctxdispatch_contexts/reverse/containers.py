@@ -14,7 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.containers import (

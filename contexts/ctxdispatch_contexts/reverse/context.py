@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any, SupportsIndex
 
 from ctxdispatch.dispatch import Context, overdub, rules
-from ctxdispatch.ir.graph import hashable
+from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives.table import is_of_contexts
 from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ctxdispatch.ir.graph import Op, Operand, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Operand, Value
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, is_zero
 

@@ -9,7 +9,8 @@ import builtins
 from collections.abc import Iterator
 
 from ctxdispatch.ir.analysis import loops
-from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 

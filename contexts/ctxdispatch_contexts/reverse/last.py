@@ -14,8 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ctxdispatch.ir.analysis import Loop, loops
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op
 from ctxdispatch.ir.rewrite import Use, uses
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 
 EXPENSIVE = (operator.matmul, np.dot)

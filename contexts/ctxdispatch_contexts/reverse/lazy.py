@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, row_for

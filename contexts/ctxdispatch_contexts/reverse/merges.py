@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Operand, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.reverse.structure import Shape
 

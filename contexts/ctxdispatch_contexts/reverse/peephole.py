@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Value
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.shares import normalised, share
 from ctxdispatch.passes.types import operand_type

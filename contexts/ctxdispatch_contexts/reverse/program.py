@@ -20,8 +20,9 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import liveness
 from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Block, Const, Edge, Graph, Jump, Op, Operand, Return, Value, positional
+from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Return, positional
 from ctxdispatch.ir.rewrite import split_block
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used

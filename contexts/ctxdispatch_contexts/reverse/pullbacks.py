@@ -13,7 +13,8 @@ import operator
 from collections.abc import Set
 from typing import Any
 
-from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Op, Return
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed

@@ -18,8 +18,9 @@ import operator
 from dataclasses import dataclass, field
 
 from ctxdispatch.ir.analysis import DominatorTree, Loop, LoopForest, dominators, loops
-from ctxdispatch.ir.graph import Block, Branch, Const, Edge, Graph, Iterate, Jump, Op, Operand, Return, Value
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Return
 from ctxdispatch.ir.rewrite import definitions, substitute_in
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 

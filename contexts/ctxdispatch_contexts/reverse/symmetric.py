@@ -16,7 +16,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from ctxdispatch.ir.graph import Const, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Const, Graph, Iterate, Op, Operand, Value, hashable
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import Use, substitute, uses
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxdispatch.ir.graph import Block, Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch_contexts.programs.derived import is_known, maker, overdub_of, spelled_out
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.reverse.api import vjp

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Const, Op, Operand, Value
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.conform import conform
 from ctxdispatch_contexts.derivatives.blocks import blocks_in, shape_of
 from ctxdispatch_contexts.derivatives.table import block_rule

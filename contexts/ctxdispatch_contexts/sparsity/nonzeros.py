@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Const, Graph, Op, Operand, Return, Value, hashable
+from ctxdispatch.ir.graph import Graph, Op, Return
 from ctxdispatch.ir.rewrite import clone, substitute, uses
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.staging import READS, Online, are_static, has_static_operands, is_quiet
 from ctxdispatch_contexts.sparsity.nonzero_forms import (
