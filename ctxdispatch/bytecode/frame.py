@@ -99,6 +99,11 @@ class FrameMachine(Machine):
         op.moves, self.moved = self.moved, None
         return op
 
+    def ends_line(self) -> bool:
+        """Whether the next instruction is of another line: tracers see when either is reached."""
+        here, *following = self._positions[self._unit : self._unit + 2]
+        return any(None is not place[0] != here[0] for place in following)
+
     # -- edges ---------------------------------------------------------------------------------------
 
     def edge(self, target: int, stack: State | None = None) -> Edge:

@@ -74,8 +74,16 @@ def write(m: Machine, callee: Any, args: list[Operand], pushes: int) -> None:
 # -- variables and the stack -----------------------------------------------------------------------
 
 
-def load_const(m: Machine, arg: int) -> None:
-    m.stack.append(Const(m.code.co_consts[arg], m.position()))
+def load_const(m: FrameMachine, arg: int) -> None:
+    push_constant(m, m.code.co_consts[arg])
+
+
+def push_constant(m: FrameMachine, value: Any) -> None:
+    constant = Const(value, m.position())
+    if m.ends_line():
+        write(m, frames.load_constant, [constant], 1)
+    else:
+        m.stack.append(constant)
 
 
 def load(function: Callable[..., Any]) -> Handler:
@@ -213,7 +221,7 @@ def load_super_attr(m: Machine, arg: int) -> None:
 SHARED: dict[str, Handler] = {
     "NOP": raw("NOP", 0, 0),
     "RESUME": raw("RESUME", 0, 0),
-    "LOAD_CONST": load_const,
+    "LOAD_CONST": load_const,  # type: ignore[dict-item]
     "LOAD_FAST": load(frames.load_local),
     "LOAD_FAST_CHECK": load(frames.load_local_checked),
     "LOAD_FAST_AND_CLEAR": load(frames.take_local),

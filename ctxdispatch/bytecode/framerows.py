@@ -213,6 +213,10 @@ def get_attribute(op: Op, site: Schedule) -> Spelling:
     return _spell(op, site)
 
 
+def load_constant(op: Op, site: Schedule) -> Spelling:
+    return Spelling([*op.args], ())
+
+
 def drop(op: Op, site: Schedule) -> Spelling:
     at = site.index(op.args[0])
     width = site.entries[at].width if at else 1
@@ -228,6 +232,7 @@ ROWS: dict[int, Row] = {
     id(frames.load_closure): variable(EMIT.load_closure),
     id(frames.store_local): variable("STORE_FAST", 0),
     id(frames.delete_local): variable("DELETE_FAST", 0),
+    id(frames.load_constant): load_constant,
     id(frames.drop): drop,
     id(builtins.getattr): get_attribute,
     id(primitives.call_ex): call_ex,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from ctxdispatch.bytecode import callops, displayops, frameops, stackops
 from ctxdispatch.bytecode.dialect import Dialect, call_by_names, convert_and_format, parts_after
@@ -92,8 +93,8 @@ LIFT: dict[str, Handler] = {
 }
 
 
-def load_small_int_here(m: Machine, arg: int) -> None:
-    m.stack.append(Const(arg, m.position()))
+def load_small_int_here(m: Any, arg: int) -> None:
+    frameops.push_constant(m, arg)
 
 
 def load_common_constant_here(m: Machine, arg: int) -> None:

@@ -231,3 +231,66 @@ def one_statement_after_another(a, b):
         case int() as r:
             pass
     return r
+
+
+# -- constants on lines of their own ---------------------------------------------------------------
+
+
+@program((0, 0))
+def constant_that_is_matched(a, b):
+    match 0:
+        case [a, *_]:
+            pass
+        case a:
+            pass
+    return a
+
+
+@program((2, 0), (0, 0), (5, 0))
+def constants_that_are_compared(a, b):
+    return (1
+            < a
+            < 3)  # fmt: skip
+
+
+@program((0, 0))
+def constant_that_is_assigned_twice(a, b):
+    x = y = \
+        5
+    return x, y
+
+
+@program((1, 0), (0, 0))
+def constants_that_are_arguments(a, b):
+    return max(
+        1,
+        (a if b
+         else 3),
+        2,
+        *(
+            7,
+        ),
+        key=
+        None,
+    )  # fmt: skip
+
+
+@program((1, 2))
+def constants_in_displays(a, b):
+    return [
+        1,
+        2,
+        3,
+    ], {
+        "x":
+        1,
+        a: 2,
+        **{
+            "y":
+            3,
+        },
+    }, a[
+        1
+        :
+        b
+    ] if a is None else f"{a!r:>10}"  # fmt: skip
