@@ -10,6 +10,7 @@ are *markers*: they keep their place on the machine's stack and are no values.
 from __future__ import annotations
 
 import dis
+from bisect import bisect_right
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -89,6 +90,7 @@ class FrameMachine(Machine):
         if region is not None:
             block.handler = self._handler(region, shape)
         handlers = self.handlers
+        self._span = instructions
         for _, opcode, arg, self._unit, _ in instructions:
             handlers[opcode](self, arg)
         if self.block.terminator is None:
@@ -99,10 +101,18 @@ class FrameMachine(Machine):
         op.moves, self.moved = self.moved, None
         return op
 
-    def ends_line(self) -> bool:
-        """Whether the next instruction is of another line: tracers see when either is reached."""
-        here, *following = self._positions[self._unit : self._unit + 2]
-        return any(None is not place[0] != here[0] for place in following)
+    def outlives_line(self) -> bool:
+        """Whether what is pushed here still lies there when another line is reached, as tracers see it."""
+        line = self._positions[self._unit][0]
+        depth = 1
+        for _, opcode, arg, unit, _ in self._span[bisect_right(self._span, self._unit, key=_unit) :]:
+            if None is not self._positions[unit][0] != line:
+                return True
+            effect = dis.stack_effect(opcode, arg if opcode >= dis.HAVE_ARGUMENT else None, jump=False)
+            depth += effect
+            if depth < 1 or (depth == 1 and effect <= 0 and opcode not in LEAVES_NOTHING):
+                return False  # taken, or another value is in its place
+        return False
 
     # -- edges ---------------------------------------------------------------------------------------
 
@@ -143,6 +153,10 @@ class FrameMachine(Machine):
         return Handler(Edge(block, [operand for operand in kept if operand not in MARKERS]), region.lasti)
 
 
+def _unit(instruction: Instruction) -> int:
+    return instruction.unit
+
+
 def _start(entry: tuple[int, Any]) -> int:
     return entry[0]
 
@@ -181,6 +195,9 @@ def _split(
 
 RESUME = dis.opmap["RESUME"]
 MARKERS = frameops.MARKERS
+LEAVES_NOTHING = frozenset(
+    dis.opmap[name] for name in ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "POP_TOP", "NOP")
+)
 UNUSED = frameops.UNUSED
 
 

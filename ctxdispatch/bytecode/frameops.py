@@ -80,7 +80,7 @@ def load_const(m: FrameMachine, arg: int) -> None:
 
 def push_constant(m: FrameMachine, value: Any) -> None:
     constant = Const(value, m.position())
-    if m.ends_line():
+    if m.outlives_line():
         write(m, frames.load_constant, [constant], 1)
     else:
         m.stack.append(constant)

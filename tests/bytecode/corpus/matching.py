@@ -294,3 +294,22 @@ def constants_in_displays(a, b):
         :
         b
     ] if a is None else f"{a!r:>10}"  # fmt: skip
+
+
+@program((0, 0))
+def constant_that_is_matched_and_named(a, b):
+    match (a := 0):
+        case [a, *_]:
+            pass
+        case a:
+            pass
+    return a
+
+
+@program((1, 0), (5, 0))
+def constants_below_others(a, b):
+    return log(1, a,
+               b), [2, *(3, b,
+                         a)], 1 if 0 < a < \
+        4 else (x := 7,
+                8)  # fmt: skip
