@@ -102,7 +102,8 @@ class FrameMachine(Machine):
         return op
 
     def outlives_line(self) -> bool:
-        """Whether what is pushed here still lies there when another line is reached, as tracers see it."""
+        """Whether what is pushed here still lies there when another line is reached, as tracers see it, or
+        the end of the block."""
         line = self._positions[self._unit][0]
         depth = 1
         for _, opcode, arg, unit, _ in self._span[bisect_right(self._span, self._unit, key=_unit) :]:
@@ -112,7 +113,7 @@ class FrameMachine(Machine):
             depth += effect
             if depth < 1 or (depth == 1 and effect <= 0 and opcode not in LEAVES_NOTHING):
                 return False  # taken, or another value is in its place
-        return False
+        return True
 
     # -- edges ---------------------------------------------------------------------------------------
 
