@@ -124,7 +124,12 @@ ASSIGNED = ("__code__", "__defaults__", "__kwdefaults__")
 
 def is_assignment(args: tuple[Any, ...]) -> bool:
     """Whether setattr(*args) is one of these, or delattr(*args)."""
-    return len(args) > 1 and type(args[0]) is types.FunctionType and args[1] in ASSIGNED
+    return (
+        len(args) > 1
+        and type(args[0]) is types.FunctionType
+        and issubclass(type(args[1]), str)
+        and args[1] in ASSIGNED
+    )
 
 
 # -- what may be remembered ------------------------------------------------------------------------

@@ -264,7 +264,7 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
     if handler is not None:
         return handler(ENGINE, ctx, f)  # type: ignore[return-value]
     version = type(ctx)._version
-    code = code_for(ctx, f)
+    code = code_for(ctx, f) if reach.own_way(f) is None else None
     if isinstance(code, UnsupportedSyntax):
         raise UnsupportedSyntax(code.construct, code.filename, code.line, code.function)
     if code is None and _machinery(f):
@@ -305,7 +305,7 @@ def another(ctx: Context, f: types.FunctionType) -> Target | None:
     copies: Copies | None = ctx._memory.codes.get(id(f.__code__))
     if copies is None or copies.namespace is not f.__globals__ or id(f) in rules.table(type(ctx)):
         return None
-    return copies.of(f)
+    return copies.of(f) if reach.own_way(f) is None else None
 
 
 def code_for(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSyntax | None:
@@ -373,5 +373,5 @@ def seen(f: Any) -> Any:
         return f
     if type(f.args[0]) is not Engine:
         return f.args[1] if f.func in (by_types, fallback, dispatch, assigning) else f
-    told = [each for each in f.args[2:] if not isinstance(each, Context)]
+    told = [each for each in f.args[2:] if not issubclass(type(each), Context)]
     return told[0] if told else f  # else it is one of the engine's own, under a context

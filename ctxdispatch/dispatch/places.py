@@ -106,7 +106,7 @@ def _fits(pair: tuple[Any, ...], operands: list[Any], site: Site) -> bool:
     if site.calls:
         tested = kinds[1:] if site.alike else kinds[-1:]
         return pair[0] is operands[0] and all(kind is pair[1] for kind in tested)
-    return pair == (kinds if len(kinds) == 2 else (*kinds, None))
+    return all(kind is known for kind, known in zip(kinds, pair))
 
 
 def _is_left_alone(cls: Any, callee: Any, site: Site) -> bool:

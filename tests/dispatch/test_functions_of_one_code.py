@@ -274,3 +274,22 @@ def test_sorting_keeps_no_list():
     reference = weakref.ref(things)
     del things
     assert reference() is None
+
+
+# -- functions that say themselves what runs in their place ----------------------------------------
+
+
+def test_some_of_one_code_say_what_runs_in_their_place():
+    def make(own):
+        def f(x):
+            return math.sqrt(x)
+
+        if own:
+            f.__overdub__ = lambda ctx, x: "own"
+        return f
+
+    def program(x):
+        return [make(k % 2 == 1)(x) for k in range(4)]
+
+    assert overdub(Doubles(), program, 4.0) == [4.0, "own", 4.0, "own"]
+    assert overdub(Doubles(), lambda fs: [f(4.0) for f in fs], [make(True), make(False)]) == ["own", 4.0]
