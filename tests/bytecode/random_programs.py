@@ -20,6 +20,9 @@ class Exhausted(BaseException):
 class Box:
     x = 1
 
+    def __repr__(self):
+        return "Box()"
+
     def __matmul__(self, other):
         return log("matmul", other)
 
@@ -27,6 +30,9 @@ class Box:
 class Fuel:
     def __init__(self, left=40):
         self.left = left
+
+    def __repr__(self):
+        return "Fuel()"
 
     def tick(self):
         self.left -= 1
