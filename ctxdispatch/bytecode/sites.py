@@ -130,15 +130,15 @@ def _method_after(cell: Operand, site: Site) -> Code:
 def _method_before(cell: Operand, site: Site) -> Code:
     """LOAD_METHOD leaves a method, or NULL, and above it `self`, or what is called. No instruction tells NULL
     from an object, but a cell takes either, and those without content are equal."""
-    empty, end = Label(), Label()
+    method, end = Label(), Label()
     return [
         ("SWAP", 2), ("STORE_FAST", METHOD), ("MAKE_CELL", METHOD),
         (EMIT.load_closure, METHOD), ("LOAD_CONST", EMPTY), compare(operator.eq),
-        _jump("POP_JUMP_IF_TRUE", empty),
-        ("LOAD_DEREF", METHOD), ("DELETE_FAST", METHOD),
-        *_resolve(cell, site), ("SWAP", 2), ("JUMP_FORWARD", end),
-        ("LABEL", empty), ("DELETE_FAST", METHOD), ("PUSH_NULL", None), ("SWAP", 2),
-        *_resolve(cell, site),
+        _jump("POP_JUMP_IF_FALSE", method),
+        ("DELETE_FAST", METHOD), ("PUSH_NULL", None), ("SWAP", 2),
+        *_resolve(cell, site), ("JUMP_FORWARD", end),
+        ("LABEL", method), ("LOAD_DEREF", METHOD), ("DELETE_FAST", METHOD),
+        *_resolve(cell, site), ("SWAP", 2),
         ("LABEL", end),
     ]  # fmt: skip
 

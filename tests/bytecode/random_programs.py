@@ -130,7 +130,8 @@ def compiled(text: str) -> CodeType | None:
 def differs(code: CodeType, rewritten: CodeType, arguments: tuple, how: int) -> str:
     """In what the runs differ, with and without a tracer; empty where they do not.
 
-    Only what differs each time counts: once in some thousands of runs CPython 3.11 gives a frame a stale line.
+    Only what differs each time counts: once in some thousands of runs CPython 3.11 gives a frame a stale
+    line.
     """
     for traced in (False, True):
         for _ in range(4):
