@@ -162,13 +162,15 @@ def _bytes(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> An
 
 
 def _is_buffer(value: Any) -> bool:
-    """Whether it hands out its memory."""
+    """Whether it hands out its memory, or would if that were not closed."""
     if lookup(type(value), "__buffer__") is not None:
         return True
     try:
         memoryview(value)
     except TypeError:
         return False
+    except (ValueError, BufferError):
+        return True
     return True
 
 
