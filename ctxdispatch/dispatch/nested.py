@@ -10,7 +10,6 @@ from ctxdispatch.dispatch import memory, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.overdub import (
     ENGINE,
-    Kwargs,
     assigning,
     beyond_rules,
     by_types,
@@ -19,8 +18,6 @@ from ctxdispatch.dispatch.overdub import (
     hooking,
     inherits_fallback,
     overdub,
-    posthooked,
-    prehooked,
     recurse,
     seen,
     selected,
@@ -29,7 +26,7 @@ from ctxdispatch.dispatch.overdub import (
 )
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
-from ctxdispatch.dispatch.reach import Engine, Target
+from ctxdispatch.dispatch.reach import Engine
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
@@ -63,7 +60,9 @@ def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: 
 
 
 def _dispatch_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    target = _prehooked_under(engine, outer, f, args, kwargs, ctx)
+    own = seen(f)
+    engine.resolve(outer, ctx.prehook)(own, args, kwargs)
+    target = selected(ctx, f, args)
     run = engine.resolve(outer, target)
     hooks = plan(type(outer)).hooks(f)
     shown = seen(target)
@@ -72,20 +71,7 @@ def _dispatch_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: 
     out = run(*args, **kwargs)
     if hooks:
         engine.beneath(outer.posthook)(out, shown, args, kwargs)
-    return _posthooked_under(engine, outer, f, args, kwargs, out, ctx)
-
-
-def _prehooked_under(
-    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, ctx: Context, /
-) -> Target:
-    engine.resolve(outer, ctx.prehook)(seen(f), args, kwargs)
-    return selected(ctx, f, args)
-
-
-def _posthooked_under(
-    engine: Engine, outer: Any, f: Any, args: Any, kwargs: Kwargs, out: Any, ctx: Context, /
-) -> Any:
-    engine.resolve(outer, ctx.posthook)(out, seen(f), args, kwargs)
+    engine.resolve(outer, ctx.posthook)(out, own, args, kwargs)
     return out
 
 
@@ -106,8 +92,6 @@ UNDER: dict[Any, Any] = {
     recurse: _recurse_under,
     fallback: _fallback_under,
     dispatch: _dispatch_under,
-    prehooked: _prehooked_under,
-    posthooked: _posthooked_under,
     hooking: _hooking_under,
     stepping: _stepping_under,
     splatted: _splatted_under,

@@ -2,7 +2,7 @@
 
     resolve(ctx, f)          a callable: the rule for f  >  f's Python code, rewritten  >  the fallback
     select(f, *args, ctx)    the same of an operation, whose rule may be one on the types of `args`
-    prehooked(f, args, kwargs, ctx), posthooked(f, args, kwargs, out, ctx)     the hooks around a call
+    seen(f)                what hooks are told of a callee that a context further in has found
 
 `transform` puts calls of these into programs, and what they return is called by the user's own code: so no
 frame of the engine is on the stack while the user's code runs. They are opaque to contexts further out, which
@@ -174,19 +174,6 @@ def selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
         return beyond_rules(ctx, f)
     target: Target = functools.partial(rule, ctx, *bound)
     return target
-
-
-def prehooked(f: Any, args: Any, kwargs: Kwargs, ctx: Context, /) -> Target:
-    """The hook before f(*args, **kwargs); what to call."""
-    shown = seen(f)
-    ctx.prehook(shown, args, kwargs)
-    return selected(ctx, f, args)
-
-
-def posthooked(f: Any, args: Any, kwargs: Kwargs, out: Any, ctx: Context, /) -> Any:
-    """The hook after it; `out`."""
-    ctx.posthook(out, seen(f), args, kwargs)
-    return out
 
 
 def splatted(args: Any, f: Any, ctx: Context, /) -> Any:

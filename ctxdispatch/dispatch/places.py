@@ -64,7 +64,7 @@ def select_at(*operands: Any) -> Target:
     version = cls._version
     target = selected(places[0], site.operation, given)
     kinds = tuple(map(type, given))
-    if memory.is_native(site.operation, kinds) and not plan(cls).rules_or_hooks(site.operation):
+    if memory.is_native(site.operation, kinds) and not plan(cls).replaces(site.operation):
         _fill(places, site, kinds if len(kinds) == 2 else (*kinds, None), cls, version)
     return target
 

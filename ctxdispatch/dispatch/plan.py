@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import operator
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.hooks import hook, overrides
 from ctxdispatch.dispatch.protocols import ARITHMETIC, BY_IDENTITY, COMPARISON, INPLACE, operator_function
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -53,6 +55,11 @@ class Plan(NamedTuple):
 
     hooked: bool
     """`prehook`, `posthook` or `fallback` is overridden."""
+    prehook: FunctionType | None
+    posthook: FunctionType | None
+    """What programs call before and after each dispatched call; None where the inherited one does nothing."""
+    fallback: bool
+    """`fallback` is overridden."""
     calls: bool
     hooked_syntax: frozenset[Any]
     syntax: frozenset[Any]
@@ -74,6 +81,10 @@ class Plan(NamedTuple):
     def rules_or_hooks(self, operation: Any) -> bool:
         """Whether the interpreter's own operation is not all there is to `operation`."""
         return operation in self.ruled or operation in self.hooked_syntax
+
+    def replaces(self, operation: Any) -> bool:
+        """Whether something else may run in place of the interpreter's own operation."""
+        return operation in self.ruled or (self.fallback and operation in self.hooked_syntax)
 
     def hooks(self, f: Any) -> bool:
         """Whether hooks run around f(...) in rewritten code."""
@@ -99,28 +110,29 @@ def plan(cls: type[Context]) -> Plan:
 
 
 def _make_plan(cls: type[Context]) -> Plan:
-    hooked = _overrides(cls, "prehook", "posthook", "fallback")
+    prehook, posthook = hook(cls, "prehook"), hook(cls, "posthook")
+    fallback = overrides(cls, "fallback")
+    hooked = fallback or prehook is not None or posthook is not None
     declared = cls.intercepts if cls.intercepts is not None else HOOKED if hooked else ()
     kinds = frozenset(k for k in declared if isinstance(k, str))
     asked = frozenset().union(*(KINDS[k] for k in kinds), (f for f in declared if not isinstance(f, str)))
     ruled = _ruled(cls)
-    on_calls = any(f not in ruled for f in rules.callees(cls)) or _overrides(cls, "fallback")
+    on_calls = any(f not in ruled for f in rules.callees(cls)) or fallback
     calls = CALL in kinds or next(rules.callees(cls), None) is not None
     hooked_syntax = asked if hooked else frozenset()
     direct = {} if hooked else _direct(cls, ruled)
-    transforms = _overrides(cls, "transform")
+    transforms = overrides(cls, "transform")
     syntax = asked if hooked else frozenset(f for f in asked if id(f) in BY_IDENTITY)
     callees = frozenset(map(id, rules.callees(cls)))
-    return Plan(hooked, calls, hooked_syntax, syntax | ruled, transforms, on_calls, ruled, direct, callees)
+    return Plan(
+        hooked, prehook, posthook, fallback, calls, hooked_syntax, syntax | ruled, transforms, on_calls,
+        ruled, direct, callees,
+    )  # fmt: skip
 
 
 def _direct(cls: type[Context], ruled: frozenset[Any]) -> dict[Any, Any]:
     found = {f: rules.sets(cls, f) for f in ruled}
     return {f: sets[0].default for f, sets in found.items() if sets and not sets[0].typed}
-
-
-def _overrides(cls: type[Context], *names: str) -> bool:
-    return any(getattr(cls, name) is not getattr(Context, name) for name in names)
 
 
 def _ruled(cls: type[Context]) -> frozenset[Any]:

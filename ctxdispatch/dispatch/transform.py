@@ -1,8 +1,9 @@
 """The default pass: calls that a context class intercepts become calls of the engine, and of what it returns.
 
     %y = f(%x)        %g = resolve(%ctx, f); %y = %g(%x)                  nothing needs the arguments
-    %y = f(%x)        %t = (%x,); %g = prehooked(f, %t, {}, %ctx)         hooks do
-                      %o = %g(*%t); %y = posthooked(f, %t, {}, %o, %ctx)
+    %y = f(%x)        %t = (%x,); %k = {}; prehook(%ctx, f, %t, %k)       hooks do
+                      %g = resolve(%ctx, f); %y = %g(%x)
+                      posthook(%ctx, %y, f, %t, %k)
     %y = mul(%a, %b)  %y = rule(%ctx, %a, %b)                             a rule for any types
     %y = mul(%a, %b)  %g = select(mul, %a, %b, %ctx); %y = %g(%a, %b)     another operator that is intercepted
 
@@ -19,14 +20,15 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.dispatch import memory
+from ctxdispatch.dispatch.around import Around
 from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.hooks import is_hook
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
     dispatch,
     hooking,
-    posthooked,
-    prehooked,
     resolve,
+    seen,
     select,
     splatted,
     stepping,
@@ -68,7 +70,7 @@ def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -
         spell_out(twin)
     rewriter = Rewriter(twin, plan(cls), None)
     read = context_read(twin)
-    rewriter.ctx = rewriter.sites.ctx = read.result
+    rewriter.ctx = rewriter.sites.ctx = rewriter.around.ctx = read.result
     rewriter.blocks(twin)
     rewriter.sites.add_to(twin)
     twin.entry.ops.insert(0, read)
@@ -94,6 +96,7 @@ class Rewriter:
         self.ctx: Operand = static or Const(None)
         self.framed = graph.frame is not None
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
+        self.around = Around(self.plan, self.ctx, self.framed)
         self.sites = Sites(graph, plan, self.ctx, self.framed and not self.static)
         self._early: dict[Op, list[Op]] = {}  # what comes right after an op
         self._gone: set[Op] = set()
@@ -127,7 +130,7 @@ class Rewriter:
     def _operation(self, callee: Operand) -> Any:
         """What a context further in calls `callee` for, where that is an operation that is no call."""
         made = self._definition(callee)
-        if made is None or (made.fn is not prehooked and made.fn is not select):
+        if made is None or made.fn is not select:
             return None
         f = made.args[0]
         return f.value if isinstance(f, Const) and is_syntax(f.value) else None
@@ -201,7 +204,10 @@ class Rewriter:
         if op.fn in self.plan.direct:
             return [_with(op, Const(self.plan.direct[op.fn]), [self.ctx, *op.args])]
         if op.fn in self.plan.hooked_syntax:
-            return self._hooks(op, op.callee, op.args)
+            return self.around.call(op, self._operation_itself(op))
+        return self._operation_itself(op)
+
+    def _operation_itself(self, op: Op) -> list[Op]:
         if self.static and op.fn not in self.plan.ruled:
             return [op if type(op.fn) is FunctionType else _with(op, op.callee, op.args)]
         return self.sites.select(op)
@@ -219,8 +225,11 @@ class Rewriter:
     def _call(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         callee = _callee(op)
         if self._hooked(callee):
-            splats = op.fn is primitives.call_ex
-            return self._call_ex_hooked(op) if splats else self._hooks(op, callee, op.args)
+            return self._hooked_call(op, here)
+        return self._call_itself(op, here)
+
+    def _call_itself(self, op: Op, here: dict[Value, Op]) -> list[Op]:
+        callee = _callee(op)
         if by_type := self.sites.call(op, self._global_name(callee)):
             return by_type
         target = Value("resolved")
@@ -251,6 +260,8 @@ class Rewriter:
         """The attribute that `op` calls and nothing else reads, where the code can look for it itself."""
         if made is None or not self.sites.remembers or op.fn is primitives.call_ex or self.intercepts(made):
             return ""
+        if self.plan.prehook is not None or self.plan.posthook is not None:
+            return ""
         name = made.args[-1] if made.syntax and made.fn is builtins.getattr else None
         return name.value if type(name) is MethodName else ""
 
@@ -264,7 +275,7 @@ class Rewriter:
         return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
 
     def _hooked(self, callee: Operand) -> bool:
-        if isinstance(callee, Const) and any(callee.value is stub for stub in STUBS):
+        if isinstance(callee, Const) and (is_hook(callee.value) or any(callee.value is f for f in STUBS)):
             return False  # the engine's own, of a context further in
         operation = self._operation(callee)
         if operation is not None:
@@ -274,57 +285,40 @@ class Rewriter:
             return self.plan.hooked and made.args[1].value.co_name not in COMPREHENSIONS
         return self.plan.hooked
 
-    def _hooks(self, op: Op, callee: Operand, operands: list[Operand]) -> Iterator[Op]:
-        plain = len(operands) - len(op.kwnames)
-        args, kwargs = Value("args"), Value("kwargs")
-        yield Op(Const(primitives.build_tuple), operands[:plain], [args], pos=op.pos, syntax=True)
-        pairs = [o for name, value in zip(op.kwnames, operands[plain:]) for o in (Const(name), value)]
-        yield Op(Const(primitives.build_map), pairs, [kwargs], pos=op.pos, syntax=True)
-        yield from self._around(op, callee, args, kwargs if op.kwnames else None, kwargs)
+    def _hooked_call(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
+        shown = self._definition(_callee(op))
+        of_engine = shown is not None and (type(shown.fn) is Site or shown.fn in (resolve, select))
+        if op.fn is not primitives.call_ex:
+            return self.around.call(op, self._call_itself(op, here), of_engine)
+        callee, _, *keywords = op.args
+        args, checked = self._tuple(op)
+        call = Op(op.callee, [callee, args, *keywords], op.results, op.kwnames, op.pos, op.syntax)
+        return [*checked, *self.around.call_ex(call, self._call_itself(call, here), of_engine)]
 
-    def _call_ex_hooked(self, op: Op) -> Iterator[Op]:
-        callee, items, *rest = op.args
+    def _tuple(self, op: Op) -> tuple[Operand, list[Op]]:
+        """The arguments of f(*items) as a tuple, and what makes it of them."""
+        callee, items, *_ = op.args
         made = self._definition(items)
-        args: Operand = items
-        if made is None or made.fn not in TUPLES:
-            checked, args = Value(), Value("args")
-            yield Op(Const(splatted), [items, callee, self.ctx], [checked], pos=op.pos)
-            yield Op(Const(tuple), [checked], [args], pos=op.pos)
-        kwargs: Operand = rest[0] if rest else Value("kwargs")
-        if isinstance(kwargs, Value) and not rest:
-            yield Op(Const(primitives.build_map), [], [kwargs], pos=op.pos, syntax=True)
-        yield from self._around(op, callee, args, kwargs if rest else None, kwargs)
-
-    def _around(
-        self, op: Op, callee: Operand, args: Operand, given: Operand | None, kwargs: Operand
-    ) -> Iterator[Op]:
-        """The call between its hooks; `given`: the keywords, if there are any."""
-        target, out = Value("target"), Value("out")
-        items = Value("items") if op.fn in primitives.MULTIPLE_RESULTS else None
-        results = [items] if items is not None else op.results
-        call = [target, args] if given is None else [target, args, given]
-        pos = op.pos
-        yield Op(Const(prehooked), [callee, args, kwargs, self.ctx], [target], pos=pos)
-        yield Op(Const(primitives.call_ex), [*call], [out], pos=pos, syntax=True)
-        yield Op(Const(posthooked), [callee, args, kwargs, out, self.ctx], results, pos=pos)
-        if items is not None:
-            yield _unpacked(op, items)
+        if made is not None and made.fn in TUPLES:
+            return items, []
+        checked, args = Value(), Value("args")
+        through = Op(Const(splatted), [items, callee, self.ctx], [checked], pos=op.pos)
+        self.definitions[args] = Op(Const(tuple), [checked], [args], pos=op.pos)
+        return args, [through, self.definitions[args]]
 
     def _unpack(self, op: Op) -> Iterable[Op]:
         """The engine returns one value, a tuple: unpack that."""
-        if op.fn in self.plan.hooked_syntax:
-            return self._hooks(op, op.callee, op.args)
-        if self.static and op.fn not in self.plan.ruled:
+        if self.static and op.fn not in self.plan.ruled and op.fn not in self.plan.hooked_syntax:
             return [op]
         items = Value("items")
         one = Op(op.callee, op.args, [items], pos=op.pos, syntax=True)
         return [*self._operate(one), _unpacked(op, items)]
 
 
-MACHINERY = (resolve, select, reassigned, visible)
+MACHINERY = (resolve, select, seen, reassigned, visible)
 """What contexts further out do not see: it finds what is run, and runs nothing."""
 
-STUBS = (*MACHINERY, dispatch, prehooked, posthooked, hooking, stepping, splatted)
+STUBS = (*MACHINERY, dispatch, hooking, stepping, splatted)
 """The functions by which rewritten code reaches the engine."""
 
 ITSELF = {}.get  # type: ignore[var-annotated]

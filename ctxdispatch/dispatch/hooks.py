@@ -1,0 +1,49 @@
+"""Hooks as functions that programs call: `prehook` before a dispatched call, `posthook` after it."""
+
+from __future__ import annotations
+
+import inspect
+from types import FunctionType
+from typing import Any
+
+from ctxdispatch.dispatch import reach
+from ctxdispatch.dispatch.context import Context
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+
+def overrides(cls: type[Context], *names: str) -> bool:
+    return any(getattr(cls, name) is not getattr(Context, name) for name in names)
+
+
+def hook(cls: type[Context], name: str) -> FunctionType | None:
+    """What programs of `cls` call for the hook `name`, with the context first; None where it does nothing.
+
+    It is a function of its own, so that contexts further out tell it from calls of the user's."""
+    if not overrides(cls, name):
+        return None
+    found = inspect.getattr_static(cls, name)
+    plain = isinstance(found, FunctionType) and reach.own_way(found) is None
+    f = found if plain else _BY_NAME[name]
+    made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    made.__kwdefaults__, made.__qualname__ = f.__kwdefaults__, f.__qualname__
+    made.__dict__[HOOK] = True
+    return made
+
+
+def _prehook(ctx: Context, f: Any, args: Any, kwargs: Any) -> None:
+    ctx.prehook(f, args, kwargs)
+
+
+def _posthook(ctx: Context, out: Any, f: Any, args: Any, kwargs: Any) -> None:
+    ctx.posthook(out, f, args, kwargs)
+
+
+_BY_NAME = {"prehook": _prehook, "posthook": _posthook}
+"""For hooks that are no plain functions."""
+
+HOOK = "$hook"
+
+
+def is_hook(f: Any) -> bool:
+    """Whether it is what `hook` makes."""
+    return type(f) is FunctionType and HOOK in f.__dict__
