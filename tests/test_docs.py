@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
     "README.md",
     "CONTRIBUTING.md",
-    *(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").glob("*.md")),
+    *(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md")),
 ]
 BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```$", flags=re.M | re.S)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

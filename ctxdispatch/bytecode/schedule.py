@@ -61,13 +61,14 @@ class Entry:
 class Schedule:
     """Writes the ops of one block. `left` counts what is still going to be read of each value; `wide` holds
     the values that go from block to block as callables, and whether they may be methods; `owned` has the
-    loads that do not lend."""
+    loads that do not lend; `exported` what other blocks read from variables."""
 
     def __init__(self, entries: list[Entry], left: Reads, wide: dict[Operand, bool], graph: Graph) -> None:
         self.entries = [Entry(None, [], fixed=True), *entries]
         self.left = left
         self.wide = wide
         self.owned: Set[Op] = frozenset()
+        self.exported: Set[Any] = frozenset()
         self.graph = graph
         self.namespace = graph.namespace
         self._before: tuple[Op, list[Entry]] | None = None  # the last op, and the entries that it took
@@ -121,8 +122,9 @@ class Schedule:
             return  # what it leaves, others may look at where it lies
         while (top := self.entries[-1]).value in op.results and not self.left[top.value]:
             self.entries.pop()
-            pops: list[SymbolicAt] = [("POP_TOP", None, pos)] * top.width
-            self.append([*top.code, *pops], top.low)
+            kept = top.value in self.exported
+            gone: list[SymbolicAt] = [("POP_TOP", None, pos)] * top.width
+            self.append([*top.code, *([("STORE_FAST", top.value, pos)] if kept else gone)], top.low)
 
     def append(self, code: list[SymbolicAt], low: int = FAR) -> None:
         """What leaves the stack as it is."""

@@ -76,7 +76,7 @@ class Writer:
             self.handlers[piece] = Kept(self.of[block.handler.edge.target], depth, block.handler.lasti)
         reads = self._reads[block]
         s = Schedule(entries, reads, self.wide, self.graph)
-        s.owned = self.owned
+        s.owned, s.exported = self.owned, self.exported
         test = _fused_test(block, reads)
         for op in block.ops[: len(block.ops) - (test is not None)]:
             s.write(op)

@@ -3,11 +3,13 @@
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache
 from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.edit import Editor
+from ctxdispatch.dispatch.hooks import undispatched
 from ctxdispatch.dispatch.overdub import NativeCallWarning, fallback, overdub, recurse
 from ctxdispatch.dispatch.rules import AmbiguousRule, subscribe, version
 from ctxdispatch.dispatch.tags import metadata, tag, untag
 
 __all__ = [
-    "Context", "overdub", "recurse", "fallback", "tag", "untag", "metadata",
+    "Context", "overdub", "recurse", "fallback", "tag", "untag", "metadata", "Editor", "undispatched",
     "AmbiguousRule", "NativeCallWarning", "UnsupportedSyntax", "cache", "subscribe", "version",
 ]  # fmt: skip

@@ -15,14 +15,20 @@ class alone, so one rewritten code object serves all its instances.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterable
 from types import CellType
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.memory import Memory
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from ctxdispatch.ir.values import Position
 
 F = TypeVar("F", bound=Callable[..., Any])
 Args = tuple[Any, ...]
@@ -88,6 +94,30 @@ class Context(metaclass=rules.Registered):
         other = dataclasses.replace(self, **fields)
         other.__dict__["_run_id"] = self._run
         return other
+
+    def where(self) -> Position | None:
+        """The place in the user's program that a hook, a rule or `fallback` was called for: file, function,
+        line, columns. `str` of it is `file:line in function`. None where no program of a context is on the
+        stack."""
+        from ctxdispatch.dispatch.where import caller, position
+
+        frame = caller(self, sys._getframe(1))
+        return None if frame is None else position(frame)
+
+    # -- from a command line -----------------------------------------------------------------------
+
+    @classmethod
+    def add_options(cls, parser: ArgumentParser) -> None:
+        """Declare the options that `python -m ctxdispatch run --context NAME` takes for this context."""
+
+    @classmethod
+    def from_options(cls, options: Namespace) -> Self:
+        """The instance for options that were given there."""
+        return cls()
+
+    def report(self, options: Namespace) -> str:
+        """What to print when the program has ended, after an exception too."""
+        return ""
 
     # -- rules -------------------------------------------------------------------------------------
 

@@ -1,7 +1,12 @@
-"""Hooks as functions that programs call: `prehook` before a dispatched call, `posthook` after it."""
+"""Functions that programs call for a context: hooks, and what its passes have put there.
+
+A context further out runs a hook like other code, but is not told of its call; what is `undispatched` it does
+not look at.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from types import FunctionType
 from typing import Any
@@ -24,9 +29,13 @@ def hook(cls: type[Context], name: str) -> FunctionType | None:
     found = inspect.getattr_static(cls, name)
     plain = isinstance(found, FunctionType) and reach.own_way(found) is None
     f = found if plain else _BY_NAME[name]
+    return _marked(f, HOOK)
+
+
+def _marked(f: Any, mark: str) -> FunctionType:
     made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     made.__kwdefaults__, made.__qualname__ = f.__kwdefaults__, f.__qualname__
-    made.__dict__[HOOK] = True
+    made.__dict__[mark] = True
     return made
 
 
@@ -47,3 +56,25 @@ HOOK = "$hook"
 def is_hook(f: Any) -> bool:
     """Whether it is what `hook` makes."""
     return type(f) is FunctionType and HOOK in f.__dict__
+
+
+# -- what is not dispatched ------------------------------------------------------------------------
+
+
+class Undispatched(functools.partial[Any]):
+    """A callable without Python code of its own that no context is asked about."""
+
+
+def undispatched(f: Any) -> Any:
+    """`f` in a form that no context dispatches where a program calls it: it runs as it is."""
+    if is_undispatched(f):
+        return f
+    plain = isinstance(f, FunctionType) and reach.own_way(f) is None
+    return _marked(f, UNDISPATCHED) if plain else Undispatched(f)
+
+
+UNDISPATCHED = "$undispatched"
+
+
+def is_undispatched(f: Any) -> bool:
+    return type(f) is Undispatched or (type(f) is FunctionType and UNDISPATCHED in f.__dict__)

@@ -22,7 +22,7 @@ from typing import Any
 from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.around import Around
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.hooks import is_hook
+from ctxdispatch.dispatch.hooks import is_hook, is_undispatched
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
     dispatch,
@@ -104,6 +104,8 @@ class Rewriter:
     # -- which -------------------------------------------------------------------------------------
 
     def intercepts(self, op: Op) -> bool:
+        if op.exempt:
+            return False
         if type(op.fn) is Site:
             return self.plan.calls if op.fn.calls else op.fn.operation in self.plan.syntax
         if not op.syntax or op.fn is primitives.call_ex:
@@ -124,7 +126,7 @@ class Rewriter:
     def _of_frame(self, op: Op) -> bool:
         callee = _callee(op)
         if isinstance(callee, Const):
-            return any(callee.value is f for f in (*MACHINERY, *HELPERS))
+            return _is_out_of_sight(callee.value)
         return not self.framed and self._global_name(callee) in FRAME
 
     def _operation(self, callee: Operand) -> Any:
@@ -275,7 +277,7 @@ class Rewriter:
         return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
 
     def _hooked(self, callee: Operand) -> bool:
-        if isinstance(callee, Const) and (is_hook(callee.value) or any(callee.value is f for f in STUBS)):
+        if isinstance(callee, Const) and is_of_engine(callee.value):
             return False  # the engine's own, of a context further in
         operation = self._operation(callee)
         if operation is not None:
@@ -334,6 +336,15 @@ NAMESPACED = frozenset({
     primitives.load_global, primitives.store_global, primitives.delete_global, primitives.import_name,
 })  # fmt: skip
 """What has the namespace for its first operand."""
+
+
+def _is_out_of_sight(f: Any) -> bool:
+    return is_undispatched(f) or any(f is own for own in (*MACHINERY, *HELPERS))
+
+
+def is_of_engine(f: Any) -> bool:
+    """Whether calls of `f` are the engine's, or a context's further in: no hook is told of them."""
+    return _is_out_of_sight(f) or is_hook(f) or any(f is stub for stub in STUBS)
 
 
 def _callee(op: Op) -> Operand:

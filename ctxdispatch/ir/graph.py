@@ -31,10 +31,12 @@ class Op:
     turns it back into its own instruction. `reassoc`, which transforms set for what they add: the result may
     be computed in another way, within rounding, and the sign of a zero is nobody's (LLVM's fast-math flags
     reassoc and nsz). `bare`: the instruction has its first argument where others have NULL (decorators);
-    `moves`: where the source copies and swaps operands for it (both in frame form).
+    `moves`: where the source copies and swaps operands for it (both in frame form). `exempt`: a pass has put
+    it there, and the context whose pass that is does not dispatch it.
     """
 
-    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves")
+    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
+                 "exempt")  # fmt: skip
 
     def __init__(
         self,
@@ -55,6 +57,7 @@ class Op:
         self.reassoc = reassoc
         self.bare = False
         self.moves: Position | None = None
+        self.exempt = False
 
     @property
     def result(self) -> Value:
