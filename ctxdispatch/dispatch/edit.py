@@ -98,7 +98,7 @@ class Editor:
         """The first op of each line, as often as a block comes to it."""
         for block in self._graph.blocks:
             line = None
-            for op in block.ops:
+            for op in block.ops[_begins(block) :]:
                 if op.pos is not None and op.pos.line not in (None, line):
                     line = op.pos.line
                     yield op, op.pos
@@ -304,9 +304,10 @@ GENERATES = 0x20 | 0x80 | 0x200
 """CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR"""
 
 
-def _begins(entry: Block) -> int:
-    """Where the body begins: a frame is entered by an instruction, in generators for the second time."""
-    resumed = (k for k, op in enumerate(entry.ops) if type(op.fn) is Instruction and op.fn.name == "RESUME")
+def _begins(block: Block) -> int:
+    """Where in the entry the body begins: a frame is entered by an instruction, in generators for the second
+    time."""
+    resumed = (k for k, op in enumerate(block.ops) if type(op.fn) is Instruction and op.fn.name == "RESUME")
     return next(resumed, -1) + 1
 
 
