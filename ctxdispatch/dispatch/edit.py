@@ -86,6 +86,12 @@ class Editor:
             return op.args[op.fn.depth + op.fn.calls :]
         return op.args[1:] if op.fn is primitives.call_ex else op.args
 
+    def called(self, op: Op) -> Operand:
+        """What `op` calls, as an operand."""
+        if type(op.fn) is Site and op.fn.calls:
+            return op.args[op.fn.depth]
+        return op.args[0] if op.fn is primitives.call_ex else op.callee
+
     def callee(self, op: Op) -> Any:
         """What `op` calls, where that is known without running the program: an operator, a global name or
         builtin, an attribute of a module or class. None where it is not. It is what the name means when the

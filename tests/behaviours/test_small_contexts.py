@@ -98,7 +98,7 @@ def test_087_slices_are_seen_as_they_are_written():
                 self.lines.append(out)
 
     ctx = Prints([])
-    assert overdub(ctx, lambda xs: xs[1:][::-1], [1, 2, 3]) == [3, 2]
+    assert overdub(ctx, lambda xs, k, step: xs[k:][::step], [1, 2, 3], 1, -1) == [3, 2]
     assert ctx.lines == [slice(1, None), slice(None, None, -1)]
 
 
