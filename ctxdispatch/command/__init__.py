@@ -1,7 +1,7 @@
 """The command line: `python -m ctxdispatch run | contexts | ir`.
 
-Each command is a module with `main(argv) -> int`, imported when it is asked for. Invariant: what the user did wrong is one
-line on stderr and exit status 2; what the user's program does is its own.
+Each command is a module with `main(argv) -> int`, imported when it is asked for. Invariant: what the user did
+wrong is one line on stderr and exit status 2; what the user's program does is its own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line `argv` (`sys.argv[1:]`); the exit status. What the user's program raises passes."""
+    """Run the command line `argv` (`sys.argv[1:]`); the exit status. What the program raises passes."""
     argv = sys.argv[1:] if argv is None else list(argv)
     try:
         if argv and argv[0] in COMMANDS:

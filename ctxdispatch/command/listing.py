@@ -15,7 +15,8 @@ from ctxdispatch.command.parsing import Parser, program_name
 
 @dataclass
 class Installed:
-    """A registered context. `error`: why it cannot be loaded, else None; then what only its class knows is empty."""
+    """A registered context. `error`: why it cannot be loaded, else None; then what only its class knows is
+    empty."""
 
     name: str
     summary: str
@@ -49,12 +50,12 @@ def installed() -> list[Installed]:
 
 def _described(point: EntryPoint) -> Installed:
     dist = point.dist
-    found = Installed(
-        point.name, "", dist.name if dist else "unknown", dist.version if dist else "", point.module, "", []
-    )
+    owner = (dist.name, dist.version) if dist else ("unknown", "")
+    found = Installed(point.name, "", *owner, point.module, "", [])
     try:
         cls = point.load()
-        found.summary, found.file, found.options = _summary(cls), inspect.getsourcefile(cls) or "", _options(cls)
+        found.summary, found.options = _summary(cls), _options(cls)
+        found.file = inspect.getsourcefile(cls) or ""
     except (Exception, SystemExit) as error:
         found.error = f"{type(error).__name__}: {error}"
     return found

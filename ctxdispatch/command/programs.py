@@ -1,6 +1,6 @@
 """What a command line asks to run: a script, a module, a string, stdin; as the interpreter would run it.
 
-    python SCRIPT args     python DIRECTORY|ZIP args     python -m MODULE args     python -c CODE args     python - args
+    python SCRIPT|DIRECTORY|ZIP args     python -m MODULE args     python -c CODE args     python - args
 
 Invariant: the names in `__main__`, `sys.argv` and `sys.path[0]` are those of the plain run.
 """
@@ -15,7 +15,13 @@ import os
 import pkgutil
 import sys
 from collections.abc import Sequence
-from importlib.machinery import BuiltinImporter, ModuleSpec, PathFinder, SourceFileLoader, SourcelessFileLoader
+from importlib.machinery import (
+    BuiltinImporter,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -49,8 +55,8 @@ class Program(NamedTuple):
 
 
 def find_program(words: Sequence[str]) -> Program:
-    """The program that `words` (`script.py args`, `-m module args`, `-c code args`, `- args`) name. UsageError where
-    there is none."""
+    """The program that `words` (`script.py args`, `-m module args`, `-c code args`, `- args`) name.
+    UsageError where there is none."""
     if not words:
         raise UsageError("nothing to run: give a script, -m MODULE, -c CODE or - (stdin); see --help")
     first, *args = words
@@ -92,10 +98,11 @@ def _code(path: str, loader: SourceFileLoader | SourcelessFileLoader) -> Any:
 
 def _collection(path: str, args: list[str]) -> Program:
     """The `__main__` of a directory or an archive."""
-    spec = PathFinder.find_spec(MAIN, [path])
+    place = os.path.abspath(path)
+    spec = PathFinder.find_spec(MAIN, [place])
     if spec is None:
         raise UsageError(f"can't find '__main__' module in {path!r}")
-    return Program(lambda: _code_of(spec), _names(spec), [path, *args], os.path.abspath(path))
+    return Program(lambda: _code_of(spec), _names(spec), [path, *args], place)
 
 
 # -- modules ---------------------------------------------------------------------------------------
@@ -115,9 +122,7 @@ def _spec(name: str, more: str = "") -> ModuleSpec:
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
-        missing = isinstance(error, ModuleNotFoundError) and name.startswith(f"{error.name}.")
-        why = f"no module named {error.name!r}" if missing else f"{type(error).__name__}: {error}"  # type: ignore[attr-defined]
-        raise UsageError(f"no module named {name!r} ({why}){more}") from error
+        raise UsageError(f"no module named {name!r} ({type(error).__name__}: {error}){more}") from error
     if spec is None:
         raise UsageError(f"no module named {name!r}{more}")
     return spec
@@ -133,8 +138,8 @@ def _code_of(spec: ModuleSpec) -> Any:
 
 def _names(spec: ModuleSpec) -> dict[str, Any]:
     return {
-        "__file__": spec.origin, "__cached__": spec.cached, "__loader__": spec.loader, "__package__": spec.parent,
-        "__spec__": spec,
+        "__file__": spec.origin, "__cached__": spec.cached, "__loader__": spec.loader,
+        "__package__": spec.parent, "__spec__": spec,
     }  # fmt: skip
 
 

@@ -2,9 +2,9 @@
 
     overdub(outer, overdub, inner, code of the module)
 
-The top-level code is a function whose globals are the fresh `__main__`. Invariant: what the program prints, returns to
-the shell and raises is that of the plain run; reports go to stderr or a file, after everything of the program has ended
-(its threads, its `atexit` functions).
+The top-level code is a function whose globals are the fresh `__main__`. Invariant: what the program prints,
+returns to the shell and raises is that of the plain run; reports go to stderr or a file, after everything of
+the program has ended (its threads, its `atexit` functions).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from types import FunctionType
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FunctionType
 from typing import Any, TextIO
 
 from ctxdispatch.command.parsing import Parser, UsageError, program_name
@@ -25,8 +25,8 @@ from ctxdispatch.command.tracebacks import hide_engine
 from ctxdispatch.dispatch.context import Context
 
 DESCRIPTION = """\
-Run a Python program under contexts, as `python` runs it: `__main__`, sys.argv, sys.path, stdin, exit status and
-tracebacks are those of the plain run. What the contexts have to say comes on stderr when it has ended."""
+Run a Python program under contexts, as `python` runs it: `__main__`, sys.argv, sys.path, stdin, exit status
+and tracebacks are those of the plain run. What the contexts have to say comes on stderr when it has ended."""
 
 EPILOG = """\
 examples:
@@ -35,8 +35,8 @@ examples:
   %(prog)s --context my_package.contexts:Mine -c "print(1 + 1)"
   %(prog)s --context trace --help           the options of a context
 
-An option belongs to the nearest context before it that has it. Of several contexts the first is the innermost: the
-others see the program that it makes."""
+An option belongs to the nearest context before it that has it. Of several contexts the first is the
+innermost: the others see the program that it makes."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -67,10 +67,10 @@ def _parser() -> Parser:
         add_help=False,
     )
     add = parser.add_argument
-    add("-h", "--help", action="store_true", help="this text, with the options of the contexts that are given")
+    add("-h", "--help", action="store_true", help="this text, with the options of the contexts given")
     add("--context", metavar="NAME",
-        help="a context that is installed (in any case, with or without the suffix Context), or MODULE:CLASS; several "
-        "are stacked, the first is the innermost")  # fmt: skip
+        help="a context that is installed (in any case, with or without the suffix Context), or "
+        "MODULE:CLASS; several are stacked, the first is the innermost")  # fmt: skip
     add("--report", metavar="FILE", help="write what contexts report there, not to stderr")
     add("--full-traceback", action="store_true", help="show the frames of the engine too")
     return parser
@@ -105,8 +105,16 @@ def _run(contexts: Sequence[Context], function: FunctionType, full: bool) -> Non
         under(contexts, function)
     except BaseException:
         if not full:
-            hide_engine(_run.__code__)
+            hide_engine(_run.__code__, _fallbacks(contexts))
         raise
+
+
+def _fallbacks(contexts: Sequence[Context]) -> Iterator[CodeType]:
+    """What stands between the program and each C function that it calls."""
+    for cls in {cls for ctx in contexts for cls in type(ctx).__mro__}:
+        found = vars(cls).get("fallback")
+        if isinstance(found, FunctionType):
+            yield found.__code__
 
 
 # -- reports ---------------------------------------------------------------------------------------
@@ -118,7 +126,7 @@ def _report_at_exit(made: list[tuple[Context, Choice]], file: TextIO) -> None:
 
     def report() -> None:
         if os.getpid() == process:
-            with contextlib.suppress(Exception):  # closed, or a pipe that is broken: the interpreter will say so
+            with contextlib.suppress(Exception):  # a broken pipe: the interpreter will say so
                 sys.stdout.flush()
             _write(made, file)
 

@@ -1,7 +1,7 @@
 """The part of a command line that chooses contexts: `--context NAME [its options] ... PROGRAM ...`.
 
-Invariant: an option belongs to the nearest context before it that knows it; so two contexts may have options of one
-name, and one context may be given twice. Where the program begins, options end.
+Invariant: an option belongs to the nearest context before it that knows it; so two contexts may have options
+of one name, and one context may be given twice. Where the program begins, options end.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from ctxdispatch import contexts
 
 ROOT = Path(__file__).parent.parent.parent
@@ -69,13 +67,6 @@ class Failing(Context):
     def report(self, options):
         raise RuntimeError("no report")
 """
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """An empty directory but for `mine.py`, which has contexts."""
-    (tmp_path / "mine.py").write_text(CONTEXTS)
-    return tmp_path
 
 
 def python(*words, cwd, stdin="", **environment):

@@ -4,7 +4,7 @@ import signal
 import zipfile
 
 import pytest
-from command_lines import folder, is_installed, python, run, same  # noqa: F401
+from command_lines import is_installed, python, run, same
 
 SHOW = """
 import sys
@@ -18,7 +18,7 @@ print(sys.argv, sys.path[0], __name__, sys.modules["__main__"].__dict__ is globa
 
 
 @pytest.fixture
-def script(folder):  # noqa: F811
+def script(folder):
     def write(source, name="program.py"):
         (folder / name).write_text(source)
         return name
@@ -29,14 +29,14 @@ def script(folder):  # noqa: F811
 # -- where it runs ---------------------------------------------------------------------------------
 
 
-def test_a_script_has_the_names_arguments_and_path_of_the_plain_run(folder, script):  # noqa: F811
+def test_a_script_has_the_names_arguments_and_path_of_the_plain_run(folder, script):
     (folder / "sub").mkdir()
     script(SHOW, "sub/program.py")
     _, other = same(["sub/program.py", "--context", "-x", "--help"], cwd=folder)
     assert "of f: 1" in other.stderr
 
 
-def test_a_module_likewise(folder, script):  # noqa: F811
+def test_a_module_likewise(folder, script):
     script(SHOW, "amodule.py")
     same(["-m", "amodule", "--top", "1"], cwd=folder)
     (folder / "package").mkdir()
@@ -47,33 +47,33 @@ def test_a_module_likewise(folder, script):  # noqa: F811
     assert "of f: 1" in other.stderr
 
 
-def test_a_string_likewise(folder):  # noqa: F811
+def test_a_string_likewise(folder):
     _, other = same(["-c", SHOW, "-m", "x"], cwd=folder)
     assert "of f: 1" in other.stderr
 
 
-def test_stdin_likewise(folder):  # noqa: F811
+def test_stdin_likewise(folder):
     _, other = same(["-", "x"], cwd=folder, stdin=SHOW)
     assert "of f: 1" in other.stderr
 
 
-def test_a_directory_an_archive_and_compiled_code_likewise(folder, script):  # noqa: F811
+def test_a_directory_an_archive_and_compiled_code_likewise(folder, script):
     (folder / "app").mkdir()
     script(SHOW, "app/__main__.py")
     same(["app", "x"], cwd=folder)
     with zipfile.ZipFile(folder / "app.zip", "w") as archive:
         archive.writestr("__main__.py", SHOW)
     same(["app.zip", "x"], cwd=folder)
-    python("-m", "compileall", "-b", "-q", "app", cwd=folder)
+    python("-c", "import py_compile; py_compile.compile('app/__main__.py', 'app/__main__.pyc')", cwd=folder)
     same(["app/__main__.pyc", "x"], cwd=folder)
 
 
-def test_a_source_in_another_encoding(folder):  # noqa: F811
+def test_a_source_in_another_encoding(folder):
     (folder / "latin.py").write_bytes("# coding: latin-1\nprint(len('ä'), ascii('ä'))".encode("latin-1"))
     same(["latin.py"], cwd=folder)
 
 
-def test_top_level_code_runs_under_the_context(folder, script):  # noqa: F811
+def test_top_level_code_runs_under_the_context(folder, script):
     script("x = 0\nfor i in range(5):\n    x = x + abs(-i)\nprint(x)")
     _, other = same(["program.py"], cwd=folder)
     assert "('add', 5), ('abs', 5)" in other.stderr or "('abs', 5)" in run(
@@ -81,7 +81,7 @@ def test_top_level_code_runs_under_the_context(folder, script):  # noqa: F811
     ).stderr
 
 
-def test_what_the_program_reads_of_stdin(folder, script):  # noqa: F811
+def test_what_the_program_reads_of_stdin(folder, script):
     script("import sys\nprint(input(), sys.stdin.read().upper())")
     same(["program.py"], cwd=folder, stdin="first\nrest\n")
 
@@ -109,7 +109,7 @@ ENDS = {
 
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("context", ["mine:Count", "mine:Everything", ("mine:Everything", "mine:Count")])
-def test_status_and_traceback_are_those_of_the_plain_run(folder, script, name, context):  # noqa: F811
+def test_status_and_traceback_are_those_of_the_plain_run(folder, script, name, context):
     script(ENDS[name])
     plain, other = same(["program.py"], cwd=folder, context=context)
     assert other.stderr.startswith(plain.stderr)
@@ -117,13 +117,13 @@ def test_status_and_traceback_are_those_of_the_plain_run(folder, script, name, c
     assert bool(report) == (name != "syntax")
 
 
-def test_a_report_comes_after_all_of_the_program(folder, script):  # noqa: F811
+def test_a_report_comes_after_all_of_the_program(folder, script):
     script("import atexit, sys\natexit.register(lambda: (sys.stderr.write('last\\n'), f()))\ndef f(): pass")
     assert run("program.py", cwd=folder).stderr.splitlines()[0] == "last"
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="POSIX")
-def test_keyboard_interrupt_kills_as_it_does_plainly(folder, script):  # noqa: F811
+def test_keyboard_interrupt_kills_as_it_does_plainly(folder, script):
     script("import os, signal\ndef g(): os.kill(os.getpid(), signal.SIGINT)\ng()\nprint('not reached')")
     plain, other = same(["program.py"], cwd=folder)
     assert plain.returncode == -signal.SIGINT
@@ -131,24 +131,25 @@ def test_keyboard_interrupt_kills_as_it_does_plainly(folder, script):  # noqa: F
     assert "calls:" in other.stderr
 
 
-def test_full_tracebacks_for_those_who_ask(folder, script):  # noqa: F811
+def test_full_tracebacks_for_those_who_ask(folder, script):
     script("1 / 0")
     words = "--context", "mine:Count", "--full-traceback", "program.py"
     assert "overdub.py" in python("-m", "ctxdispatch", "run", *words, cwd=folder).stderr
 
 
-def test_what_a_hook_raises_is_at_the_users_line(folder, script):  # noqa: F811
+def test_what_a_hook_raises_is_at_the_users_line(folder, script):
     script("def g(x):\n    return abs(x)\n\ng(-1)\n")
     done = run("program.py", context="mine:Failing", cwd=folder)
     assert done.returncode == 1
-    assert 'program.py", line 2, in g' in done.stderr and "FloatingPointError: abs is forbidden" in done.stderr
+    assert 'program.py", line 2, in g' in done.stderr
+    assert "FloatingPointError: abs is forbidden" in done.stderr
     assert "the report failed" in done.stderr and "RuntimeError: no report" in done.stderr
 
 
 # -- what programs do with __main__ ----------------------------------------------------------------
 
 
-def test_classes_of_main_are_pickled_and_found_there(folder, script):  # noqa: F811
+def test_classes_of_main_are_pickled_and_found_there(folder, script):
     script("""
 import copy, dataclasses, enum, pickle
 
@@ -172,7 +173,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_processes_find_main(folder, script, method):  # noqa: F811
+def test_processes_find_main(folder, script, method):
     script(f"""
 import multiprocessing
 
@@ -188,7 +189,7 @@ if __name__ == "__main__":
     assert other.stderr.count("calls:") == 1
 
 
-def test_a_forked_child_that_ends_reports_nothing(folder, script):  # noqa: F811
+def test_a_forked_child_that_ends_reports_nothing(folder, script):
     script("import os\npid = os.fork()\nif pid: os.waitpid(pid, 0)\nprint('x', flush=True)")
     _, other = same(["program.py"], cwd=folder)
     assert other.stderr.count("calls:") == 1
@@ -197,9 +198,10 @@ def test_a_forked_child_that_ends_reports_nothing(folder, script):  # noqa: F811
 # -- contexts and options --------------------------------------------------------------------------
 
 
-def test_contexts_are_stacked_and_options_belong_to_the_nearest(folder, script):  # noqa: F811
+def test_contexts_are_stacked_and_options_belong_to_the_nearest(folder, script):
     script("print(abs(-1), abs(-2), len('x'))")
-    words = "--context mine:Count --top 1 --context mine:Everything --context mine:Count --top=3 program.py --top 9"
+    count, everything = "--context mine:Count --top", "--context mine:Everything"
+    words = f"{count} 1 {everything} {count}=3 program.py --top 9"
     done = python("-m", "ctxdispatch", "run", *words.split(), cwd=folder)
     assert done.stdout == "1 2 1\n"
     first, second, third = done.stderr.splitlines()
@@ -207,20 +209,20 @@ def test_contexts_are_stacked_and_options_belong_to_the_nearest(folder, script):
     assert third == "calls: [('abs', 2), ('print', 1), ('len', 1)]; of f: 0" or third.count("('") == 3
 
 
-def test_reports_to_a_file(folder, script):  # noqa: F811
+def test_reports_to_a_file(folder, script):
     script("def f(): return 1\nf()")
     done = run("--report", "out.txt", "program.py", cwd=folder)
     assert done.stderr == "" and "of f: 1" in (folder / "out.txt").read_text()
 
 
-def test_help_shows_the_options_of_the_contexts(folder):  # noqa: F811
+def test_help_shows_the_options_of_the_contexts(folder):
     done = run("--help", cwd=folder)
     assert done.returncode == 0 and "so many names" in done.stdout and "--report" in done.stdout
     assert "options of Count" in done.stdout
     assert "no options of its own" in run("--help", context="mine:Everything", cwd=folder).stdout
 
 
-def test_the_scripts_own_help_is_the_scripts(folder, script):  # noqa: F811
+def test_the_scripts_own_help_is_the_scripts(folder, script):
     script("import argparse\nargparse.ArgumentParser(description='mine').parse_args()")
     same(["program.py", "--help"], cwd=folder)
 
@@ -233,7 +235,7 @@ ERRORS = {
     "no program": (["run", "--context", "mine:Count"], "nothing to run"),
     "no file": (["run", "--context", "mine:Count", "x.py"], "can't open file 'x.py'"),
     "no module": (["run", "--context", "mine:Count", "-m", "no.such"], "no module named 'no.such'"),
-    "no runnable package": (["run", "--context", "mine:Count", "-m", "email"], "is a package and cannot be run"),
+    "no runnable package": (["run", "--context", "mine:Count", "-m", "email"], "a package and cannot be run"),
     "no name of a module": (["run", "--context", "mine:Count", "-m"], "expected one argument"),
     "misspelt context": (["run", "--context", "dule", "x.py"], "did you mean 'DualContext'?"),
     "unknown context": (["run", "--context", "qqqqqq", "x.py"], "there are: ADContext"),
@@ -244,19 +246,19 @@ ERRORS = {
     "bad value": (["run", "--context", "mine:Count", "--top", "x", "-c", ""], "invalid int value: 'x'"),
     "bad combination": (["run", "--context", "mine:Count", "--top", "0", "-c", ""], "--top must be positive"),
     "no value": (["run", "--context", "mine:Count", "--top"], "expected one argument"),
-    "no report file": (["run", "--context", "mine:Count", "--report", "no/x", "-c", "1"], "can't write 'no/x'"),
+    "no report file": (["run", "--context", "mine:Count", "--report", "no/x", "-c", "1"], "can't write"),
 }
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_what_is_asked_wrongly_is_one_line_and_status_2(folder, name):  # noqa: F811
+def test_what_is_asked_wrongly_is_one_line_and_status_2(folder, name):
     words, message = ERRORS[name]
     done = python("-m", "ctxdispatch", *words, cwd=folder)
     assert done.returncode == 2 and done.stdout == "" and message in done.stderr
     assert name == "no command" or len(done.stderr.splitlines()) == 1
 
 
-def test_an_installed_context_by_its_short_name(folder):  # noqa: F811
+def test_an_installed_context_by_its_short_name(folder):
     if not is_installed("trace"):
         pytest.skip("no trace context")
     full = run("--help", context="TraceContext", cwd=folder)
