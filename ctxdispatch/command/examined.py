@@ -9,13 +9,16 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import ctxdispatch
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.bytecode.frame import lift_frame
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.command.parsing import UsageError
 from ctxdispatch.command.selection import choose
-from ctxdispatch.command.stages import Part, Pipeline, Recorder, bytecode
+from ctxdispatch.command.stages import Part, Pipeline, Recorder, StablePrinter, bytecode
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.overdub import program
 from ctxdispatch.dispatch.show import infer_types, unwrap
+from ctxdispatch.ir.names import Names, describe
 from ctxdispatch.passes.snapshots import BEGIN, recording
 
 PLAIN = "plain"
@@ -53,7 +56,7 @@ def examine(
     instances = [choose(name).make() for name in contexts]
     found = _started(function, args, kwargs)
     recorder = Recorder()
-    found.attempt("ir", lambda: repr(ctxdispatch.ir(f)()))
+    found.attempt("ir", lambda: _untyped(f, function))
     if args or kwargs:
         found.attempt("typed", lambda: repr(ctxdispatch.ir(f)(*args, **kwargs)))
     else:
@@ -72,21 +75,24 @@ def examine(
     return found
 
 
+def _untyped(f: Any, function: FunctionType) -> str:
+    """In SSA form, else in the form that contexts rewrite: that one has all of Python."""
+    try:
+        return repr(ctxdispatch.ir(f)())
+    except UnsupportedSyntax as error:
+        graph = lift_frame(function.__code__, function.__globals__)
+        return f"# with variables, not in SSA form: {error}\n{StablePrinter(graph, Names(), {}).text()}"
+
+
 def _started(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Examined:
     code = function.__code__
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError):
         lines, first = [], code.co_firstlineno
-    shown = ", ".join([*map(_shown, args), *(f"{k}={_shown(v)}" for k, v in kwargs.items())])
+    shown = ", ".join([*map(describe, args), *(f"{k}={describe(v)}" for k, v in kwargs.items())])
     source = [line.rstrip("\n") for line in lines]
     return Examined(code.co_qualname, shown, code.co_filename, first, source)
-
-
-def _shown(value: Any) -> str:
-    from ctxdispatch.ir.names import describe
-
-    return describe(value)
 
 
 # -- what passes do --------------------------------------------------------------------------------
@@ -122,8 +128,8 @@ def _transformed(
         found.bytecodes[shown] = bytecode(code)
     recorder.prefix = ""
     made = recorder.pipelines[first:]
-    if not made:
-        raise ValueError("nothing to do in this function")
+    if not made or not any(stage.new for p in made for stage in p.stages):
+        return "nothing to do in this function"
     return made[-1].stages[-1].text
 
 

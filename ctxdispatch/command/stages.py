@@ -110,6 +110,9 @@ class StablePrinter(Printer):
         title = f"{self._graph.name}({', '.join(self._arguments())}){self._cells()}"
         return [Part(title, ()), *map(self._part, self._graph.blocks)]
 
+    def text(self) -> str:
+        return "\n".join(_flat(self.parts()))
+
     def _part(self, block: Block) -> Part:
         params = "" if block is self._graph.entry else ", ".join(map(self._definition, block.params))
         error = f" on error {self.edge(block.handler.edge)}" if block.handler else ""
