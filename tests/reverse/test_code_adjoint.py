@@ -269,4 +269,5 @@ def test_arguments_that_have_defaults_may_be_left_out():
     def scaled(x, factor=3.0):
         return x * factor
 
-    assert str(code_adjoint(scaled)(2.0)) == str(code_adjoint(scaled)(2.0, 3.0))
+    assert "return 3.0" in str(code_adjoint(scaled)(2.0))
+    assert "return factor" in str(code_adjoint(scaled)(2.0, 4.0))
