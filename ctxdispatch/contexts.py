@@ -9,7 +9,9 @@ Entry points are read when a name is first asked for, and only that one plugin i
 harms nobody who does not ask for it. Failures are ImportErrors that name the plugin and its distribution.
 """
 
+from difflib import get_close_matches
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -33,11 +35,57 @@ def load(name: str) -> Any:
     """
     points = _registered().get(name)
     if points is None:
-        there_are = ", ".join(installed()) or "none"
-        raise ImportError(f"no context named {name!r} is installed; there are: {there_are}")
+        raise ImportError(f"no context named {name!r} is installed{_there_are()}")
     if len({point.value for point in points}) > 1:
         raise PluginError(f"{name!r} is registered several times: {_listing(points)}; uninstall all but one")
     return _load(points[0])
+
+
+def find(name: str) -> Any:
+    """The context that people mean by `name`: the name of an installed one, in any case, with or without the
+    suffix "Context", or `module:Class` for one that is not installed.
+
+    Raises ImportError where there is none (with the nearest name that there is), and PluginError as `load`.
+    """
+    if ":" in name:
+        return _of_module(name)
+    exact = [each for each in installed() if each == name]
+    found = exact or [each for each in installed() if _stem(each) == _stem(name)]
+    if len(found) == 1:
+        return load(found[0])
+    if found:
+        raise ImportError(f"{name!r} may be any of: {', '.join(found)}")
+    near = get_close_matches(_stem(name), map(_stem, installed()), n=1)
+    hint = "".join(f"; did you mean {each!r}?" for each in installed() if _stem(each) in near)
+    raise ImportError(f"no context named {name!r} is installed{hint or _there_are()}")
+
+
+def _there_are() -> str:
+    return f"; there are: {', '.join(installed()) or 'none'}"
+
+
+def _stem(name: str) -> str:
+    return name.lower().removesuffix("context") or name.lower()
+
+
+def _of_module(name: str) -> Any:
+    module, _, path = name.partition(":")
+    try:
+        found: Any = import_module(module)
+    except Exception as error:
+        raise PluginError(f"{name}: {type(error).__name__}: {error}", name=module) from error
+    for part in path.split("."):
+        if not hasattr(found, part):
+            near = get_close_matches(part, dir(found), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ImportError(f"{name}: module {module!r} has no {path!r}{hint}", name=module)
+        found = getattr(found, part)
+    return found
+
+
+def registered() -> tuple[EntryPoint, ...]:
+    """All entry points of the group, by name; several of one name where several distributions register it."""
+    return tuple(point for name in installed() for point in _registered()[name])
 
 
 def _load(point: EntryPoint) -> Any:
@@ -78,4 +126,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({"installed", "load", "refresh", *installed()})
+    return sorted({"find", "installed", "load", "refresh", "registered", *installed()})

@@ -193,6 +193,14 @@ def test_wheel_holds_every_module(wheel):
     assert expected <= set(wheel.namelist())
 
 
+def test_wheel_holds_the_files_of_pages_and_the_command(wheel):
+    folder = ROOT / "ctxdispatch" / "command" / "page_files"
+    expected = {path.relative_to(ROOT).as_posix() for path in folder.iterdir()}
+    assert len(expected) == 3 and expected <= set(wheel.namelist())
+    (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
+    assert "ctxdispatch = ctxdispatch.command:main" in wheel.read(name).decode()
+
+
 def test_wheel_registers_the_bundled_contexts(wheel):
     (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
     text = wheel.read(name).decode()

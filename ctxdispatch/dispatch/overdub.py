@@ -304,6 +304,7 @@ def code_for(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
 
 def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSyntax | None:
     from ctxdispatch.bytecode.program import emit_program, lift_program
+    from ctxdispatch.passes.snapshots import BEGIN, snapshot
 
     if _machinery(f) or not plan(type(ctx)).active:
         return None
@@ -311,7 +312,9 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
         graph = lift_program(f)
     except UnsupportedSyntax as error:
         return error.with_traceback(None)  # kept: it must not hold this frame, and through it the function
+    snapshot(BEGIN, graph)
     result = ctx.transform(graph)
+    snapshot(type(ctx).__name__, result)
     if result is graph and not plan(type(ctx)).transforms:
         return None
     return Rewritten(emit_program(result, f.__globals__), result.frame.sites if result.frame else 0)

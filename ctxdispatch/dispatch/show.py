@@ -42,7 +42,7 @@ def ir(f: Callable[..., Any]) -> Callable[..., Shown]:
         graph = lift(function)
         typed = bool(args or kwargs or not graph.params)
         if typed:
-            _infer(graph, function, (*prefix, *args), {**keywords, **kwargs})
+            infer_types(graph, function, (*prefix, *args), {**keywords, **kwargs})
         return Shown(graph, typed)
 
     return shown
@@ -64,7 +64,9 @@ def unwrap(f: Any) -> tuple[FunctionType, Args, Kwargs]:
     raise TypeError(f"{f!r} has no Python code")
 
 
-def _infer(graph: Graph, function: FunctionType, args: Args, kwargs: Kwargs) -> None:
+def infer_types(graph: Graph, function: FunctionType, args: Args, kwargs: Kwargs) -> None:
+    """Give the values of `graph` their types in a call of `function` with these arguments. TypeError where
+    they do not fit."""
     from ctxdispatch.passes.infer import infer
     from ctxdispatch.passes.types import type_of
 

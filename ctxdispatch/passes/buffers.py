@@ -37,6 +37,7 @@ from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.cse import FRESH
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.shares import is_share, lower_shares
+from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch.passes.types import ArrayOf, Bound, Dim, Type, operand_type
 
 
@@ -55,6 +56,7 @@ def emit(graph: Graph, pool: Pool, namespace: dict[str, Anything] | None = None)
     final.use_pool(pool)
     if any(elementwise(op) or is_share(op) for _, op in graph.ops()):
         reuse_buffers(lower_shares(final))
+        snapshot("reuse buffers", final)
     return remember(emitting.emit(final, namespace=namespace), graph, pool)
 
 

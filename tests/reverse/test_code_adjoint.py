@@ -263,3 +263,11 @@ def test_ir_types_follow_the_arguments_and_have_no_addresses():
     assert "%w: float64[n,n]" in text and "%h: float64[n] =" in text
     assert "Known(np.tanh)" in text and "0x" not in text
     assert "float32" in str(ir(square)(np.float32(1.0)))
+
+
+def test_arguments_that_have_defaults_may_be_left_out():
+    def scaled(x, factor=3.0):
+        return x * factor
+
+    assert "return 3.0" in str(code_adjoint(scaled)(2.0))
+    assert "return factor" in str(code_adjoint(scaled)(2.0, 4.0))

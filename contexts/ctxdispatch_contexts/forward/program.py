@@ -20,6 +20,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.companion import Companions, companion_name
 from ctxdispatch.passes.held import only_used
+from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.duals import Duals, has_form
 from ctxdispatch_contexts.forward.releasing import apart
@@ -76,6 +77,7 @@ class ForwardMode(Mode):
         names = held_names(graph)
         primal = {op for _, op in graph.ops()}
         push(graph, self, types, context, own)
+        snapshot("push tangents", graph)
         for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted):
             prepared.assume(guard)
         loosen(graph, primal)

@@ -14,6 +14,7 @@ from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.infer import Variable, infer
+from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch_contexts.programs.signs import carry_signs
 from ctxdispatch_contexts.programs.sums import collect_terms
 
@@ -27,10 +28,13 @@ def loosen(graph: Graph, primal: Container[Op]) -> None:
     for _, op in graph.ops():
         op.reassoc |= op not in primal
     carry_signs(graph)
+    snapshot("carry signs", graph)
     for _ in range(MAX_ROUNDS):
         if not collect_terms(graph):
             return
+        snapshot("collect terms", graph)
         carry_signs(graph)
+        snapshot("carry signs", graph)
 
 
 def optimise(
@@ -38,10 +42,17 @@ def optimise(
 ) -> list[Guard]:
     """Improve a derivative program in place. What that takes for granted is returned."""
     prune(graph)
+    snapshot("prune", graph)
     inference = infer(graph, types, cells=cells, trust=True, untrusted=untrusted)
+    snapshot("infer", graph)
     fold(graph, inference)
+    snapshot("fold", graph)
     prune(graph)
+    snapshot("prune", graph)
     cse(graph)
+    snapshot("cse", graph)
     dce(graph)
+    snapshot("dce", graph)
     prune(graph)
+    snapshot("prune", graph)
     return inference.guards

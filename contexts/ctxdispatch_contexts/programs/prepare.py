@@ -28,6 +28,7 @@ from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.inline import emit_before
+from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.assigned import (
@@ -138,20 +139,25 @@ def prepare(
     prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, cells=own)
     prepared.ruled = getattr(has_rule, "__self__", None)
     stuck: set[Op] = set()
+    snapshot(BEGIN, graph)
     open_cells(graph)
+    snapshot("open cells", graph)
     for _ in range(200):
         _infer(prepared, types, cells)
         prepared.postponed = False
         changed = _rewrite_calls(prepared, has_rule, stuck)
+        snapshot("inline", graph)
         if changed:
             dce(graph)
             prune(graph)
             open_cells(graph)
+            snapshot("dce, prune", graph)
         if not changed and not prepared.postponed:
             break
         prepared.patient = changed
     dce(graph)
     prune(graph)
+    snapshot("dce, prune", graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
     return prepared
 
@@ -222,10 +228,12 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
         frozen=prepared.frozen,
     )  # fmt: skip
+    snapshot("infer", graph)
     if prepared.ruled is not None:
         hide_ruled(graph, prepared.ruled.ad_ruled)
     fold(graph, inference, wraps=getattr(prepared.ruled, "wraps", False))
     prune(graph)
+    snapshot("fold, prune", graph)
     for guard in inference.guards:
         prepared.assume(guard)
     prepared.return_type = inference.return_type

@@ -26,6 +26,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
+from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.methods import join_methods
@@ -131,17 +132,23 @@ def differentiate(
     grows = fuse_if_large(graph, mode)
     for rewrite in BEFORE_SWEEP:
         rewrite(graph, wrt)
+    snapshot("before the sweep", graph)
     primal = {op for _, op in graph.ops()}
     adjoint = _adjoint(graph, wrt, mode, entries, own)
+    snapshot("adjoint", graph)
     if adjoint is not None:
         tidy(adjoint)
+        snapshot("tidy", graph)
     for guard in optimise(graph, types, cells, prepared.untrusted):
         prepared.assume(guard)
     loosen(graph, primal)
     improve(graph)
+    snapshot("peephole", graph)
     skip_last(graph)
+    snapshot("skip last", graph)
     if mode.split and adjoint is not None:
         split(graph, mode)
+        snapshot("split", graph)
     used = tuple(only_used(t, names) for t in types)
     return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes, grows)
 
@@ -150,6 +157,7 @@ def _adjoint(
     graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None
 ) -> Adjoint | None:
     shape = normalise(graph)
+    snapshot("normalise", graph)
     if shape is None:
         return None  # it never returns
     active = active_values(graph, wrt)
@@ -160,6 +168,7 @@ def _adjoint(
     )
     kept = refuse_lost_stores(graph, looked, mode.within) if looked is not None else ()
     found = instrument(shape, active, entries, own, kept)
+    snapshot("instrument", graph)
     adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
     primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,9 @@ def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., A
         mode = ReverseMode(wrt=wrt, split=False, single=single)
         source = direct_source(f) if is_direct(f, ADContext) else CallSource(f, holes(len(args)))  # type: ignore[arg-type]
         entry = Entry(source, mode, ADContext)
-        program = entry.program(tuple(guardable(held_type(a)) for a in args))
+        bound = inspect.signature(entry.function, follow_wrapped=False).bind(*args)
+        bound.apply_defaults()
+        program = entry.program(tuple(guardable(held_type(a)) for a in bound.args))
         return AdjointCode(to_python(program.graph))
 
     return show
