@@ -197,7 +197,7 @@ def stepping(iterable: Any, iterator: Any, ctx: Context, /) -> Any:
     return iteration.stepping(ENGINE, ctx, iterable, iterator)
 
 
-ENGINE = Engine(resolve, callback, callback, native, beneath=lambda f: f)
+ENGINE = Engine(resolve, callback, callback, native)
 
 
 # -- functions -------------------------------------------------------------------------------------
