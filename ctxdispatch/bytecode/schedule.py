@@ -96,7 +96,8 @@ class Schedule:
             low = entry.low if entry.low < low else low
         if isinstance(spelling, Grown):
             at = self.index(spelling.target)
-            self.append([*code, (spelling.name, self.height(at), pos)], min(low, at))
+            code.append((spelling.name, self.height(at), pos))
+            self._leave(op, 0, Entry(None, code, low=min(low, at)), pos)
         else:
             code += [(name, arg, pos) for name, arg in spelling.code]
             fixed = bool(taken) and taken[0].fixed

@@ -86,6 +86,12 @@ class Editor:
             return op.args[op.fn.depth + op.fn.calls :]
         return op.args[1:] if op.fn is primitives.call_ex else op.args
 
+    def called(self, op: Op) -> Operand:
+        """What `op` calls, as an operand."""
+        if type(op.fn) is Site and op.fn.calls:
+            return op.args[op.fn.depth]
+        return op.args[0] if op.fn is primitives.call_ex else op.callee
+
     def callee(self, op: Op) -> Any:
         """What `op` calls, where that is known without running the program: an operator, a global name or
         builtin, an attribute of a module or class. None where it is not. It is what the name means when the
@@ -98,7 +104,7 @@ class Editor:
         """The first op of each line, as often as a block comes to it."""
         for block in self._graph.blocks:
             line = None
-            for op in block.ops:
+            for op in block.ops[_begins(block) :]:
                 if op.pos is not None and op.pos.line not in (None, line):
                     line = op.pos.line
                     yield op, op.pos
@@ -304,9 +310,10 @@ GENERATES = 0x20 | 0x80 | 0x200
 """CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR"""
 
 
-def _begins(entry: Block) -> int:
-    """Where the body begins: a frame is entered by an instruction, in generators for the second time."""
-    resumed = (k for k, op in enumerate(entry.ops) if type(op.fn) is Instruction and op.fn.name == "RESUME")
+def _begins(block: Block) -> int:
+    """Where in the entry the body begins: a frame is entered by an instruction, in generators for the second
+    time."""
+    resumed = (k for k, op in enumerate(block.ops) if type(op.fn) is Instruction and op.fn.name == "RESUME")
     return next(resumed, -1) + 1
 
 

@@ -211,6 +211,10 @@ class Rewriter:
 
     def _operation_itself(self, op: Op) -> list[Op]:
         if self.static and op.fn not in self.plan.ruled:
+            if op.fn in primitives.MULTIPLE_RESULTS:  # one result, where the instruction leaves several
+                function = Value("function")
+                found = Op(Const(ITSELF), [Const(None), op.callee], [function], pos=op.pos)
+                return [found, _with(op, function, op.args)]
             return [op if type(op.fn) is FunctionType else _with(op, op.callee, op.args)]
         return self.sites.select(op)
 

@@ -1,0 +1,154 @@
+"""`CountContext`: a pass that puts a count beside every operation.
+
+    at the entry         %row = row_of(ctx, places)
+    %y = add(%a, %b)     counted(%row, 3, %a, %b); %y = add(%a, %b)
+    %y = f(%x)           %y = f(%x); called(%row, 4, f, %y, %x)
+
+A place is a constant of the code, a row has what one instance counted at the places of one function. So
+what is done on floats is counted by one addition; the rest goes the long way, by way of `costs`. No context
+is told of these calls: what is counted is the program.
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import field
+from types import FunctionType
+from typing import Any
+
+from ctxdispatch.dispatch import Context, Editor
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.values import Const, Value
+from ctxdispatch_contexts.counting.costs import WEIGHTS, call_cost, operator_cost
+from ctxdispatch_contexts.counting.records import SORTS, Counts, Place, Places, Tally
+
+
+class CountContext(Context):
+    """Counts calls, operators, flops and bytes of arrays, by function and by source line.
+
+        ctx = CountContext()
+        overdub(ctx, f, x)
+        print(ctx.counts.text(by="line"))
+
+    The count of an instance goes on over several runs. Calls that raise are not counted, comparisons,
+    subscripts and attributes are no operators.
+    """
+
+    counts: Counts = field(default_factory=Counts)
+    intercepts = ("call", "operator", "compare", "item", "attribute", "iterate")
+
+    def transform(self, graph: Graph) -> Graph:
+        edit = Editor(graph)
+        places: list[Place] = []
+        row = edit.at_entry(row_of, edit.context, Places(places))
+        for op in edit.calls("operator"):
+            count_operator(edit, row, places, op)
+        for op in edit.calls("call"):
+            count_call(edit, row, places, op)
+        return super().transform(edit.finish() if places else graph)
+
+    # -- from a command line -----------------------------------------------------------------------
+
+    @classmethod
+    def add_options(cls, parser: ArgumentParser) -> None:
+        parser.add_argument("--by", choices=("line", "function", "operation"), default="function")
+        parser.add_argument("--sort", choices=SORTS, default="flops")
+        parser.add_argument("--limit", type=int, default=20, help="how many rows; 0: all")
+        parser.add_argument("--json", action="store_true", help="all records, as JSON")
+
+    def report(self, options: Namespace) -> str:
+        if options.json:
+            return self.counts.to_json()
+        return self.counts.text(options.by, options.sort, options.limit or None)
+
+
+# -- the pass --------------------------------------------------------------------------------------
+
+
+def count_operator(edit: Editor, row: Value, places: list[Place], op: Op) -> None:
+    """Of a constant operand it is known which numbers make it a flop."""
+    operation, operands = edit.callee(op), edit.operands(op)
+    values = [operand for operand in operands if isinstance(operand, Value)]
+    constant = next((o.value for o in operands if isinstance(o, Const)), 0)
+    tell = counted if len(values) == 2 else counted_by.get(type(constant), counted)
+    weight = WEIGHTS.get(operation, 0)
+    places.append(Place("operator", name_of(operation), op.pos, operation, weight, constant))
+    edit.before(op, tell, row, len(places) - 1, *(operands if tell is counted else values))
+
+
+def count_call(edit: Editor, row: Value, places: list[Place], op: Op) -> None:
+    starred = op.fn is primitives.call_ex
+    places.append(Place("call", "", op.pos))
+    tell = called_ex if starred else called
+    edit.after(op, tell, row, len(places) - 1, edit.called(op), op.result, *edit.operands(op))
+
+
+# -- what programs call ----------------------------------------------------------------------------
+
+
+def row_of(ctx: CountContext, places: Places) -> list[Any]:
+    return ctx.counts.rows[places]
+
+
+def counted(row: list[Any], k: int, a: Any, b: Any) -> None:
+    """An operator, before it."""
+    if type(a) is float and type(b) is float:
+        row[k] += 1
+    elif type(a) is int and type(b) is int:
+        row[-1][k].others += 1
+    else:
+        _measured(row[-1][k], a, b)
+
+
+def counted_with_float(row: list[Any], k: int, a: Any) -> None:
+    """The same where the other operand is a constant float."""
+    if type(a) is float or type(a) is int:
+        row[k] += 1
+    else:
+        _measured(row[-1][k], a, row[-1][k].place.constant)
+
+
+def counted_with_int(row: list[Any], k: int, a: Any) -> None:
+    """... or a constant int, or where there is no other."""
+    if type(a) is float:
+        row[k] += 1
+    elif type(a) is int:
+        row[-1][k].others += 1
+    else:
+        _measured(row[-1][k], a, row[-1][k].place.constant)
+
+
+counted_by = {float: counted_with_float, int: counted_with_int}
+
+
+def _measured(tally: Tally, *operands: Any) -> None:
+    tally.add(*operator_cost(tally.place.operation, operands))
+
+
+def called(row: list[Any], k: int, f: Any, out: Any, *args: Any) -> None:
+    """A call, after it."""
+    if type(f) is FunctionType:
+        row[-1][k].callee(f.__qualname__).others += 1
+    else:
+        row[-1][k].callee(name_of(f)).add(*_cost(f, out, args))
+
+
+def called_ex(row: list[Any], k: int, f: Any, out: Any, args: Any, kwargs: Any = None) -> None:
+    called(row, k, f, out, *(args if type(args) is tuple else ()))
+
+
+def _cost(f: Any, out: Any, args: tuple[Any, ...]) -> tuple[float, int]:
+    try:
+        return call_cost(f, out, args)
+    except TypeError:  # of no kind that is known: it cannot be hashed, or has its arguments by name
+        return 0, 0
+
+
+def name_of(f: Any) -> str:
+    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
+    module = getattr(f, "__module__", None)
+    return name if type(module) is not str or module in HIDDEN else f"{module}.{name}"
+
+
+HIDDEN = ("builtins", "__main__", "_operator", "operator", "ctxdispatch.ir.primitives")
