@@ -29,8 +29,8 @@ def example():
 
 def huge():
     root = node("main", 0)
-    for k in range(400):
-        root.children.append(node(f"f{k % 40}", 1000, *(node(f"g{j}", 4) for j in range(250))))
+    for k in range(40):
+        root.children.append(node(f"f{k}", 10_000, *(node(f"g{j % 250}", 4) for j in range(2500))))
     return Tree([root])
 
 
@@ -156,10 +156,10 @@ def test_a_hundred_thousand_calls_stay_usable(chromium, tmp_path):
     path = tmp_path / "huge.html"
     write_html(huge(), path)
     with opened(chromium, path) as page:
-        assert 400 < page.locator(".call").count() < 20_000
+        assert 40 < page.locator(".call").count() < 20_000
         page.locator("#search").fill("g7$")
         assert page.locator("#found").text_content().startswith("400 calls")
-        page.locator('.call[aria-label^="f3"]').first.click()
+        page.locator('.call[aria-label^="f3,"]').click()
         assert page.locator("#path button").count() == 2
 
 
