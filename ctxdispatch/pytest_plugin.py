@@ -35,8 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{MARKER}(name, **fields): run the test under the context of that name, or context=Class, with these "
-        "fields (several markers: the nearest is the innermost)",
+        f"{MARKER}(name, **fields): run the test under the context of that name, or context=Class, with "
+        "these fields (several markers: the nearest is the innermost)",
     )
 
 
