@@ -56,6 +56,10 @@ class Editor:
 
     # -- looking -----------------------------------------------------------------------------------
 
+    def ops(self) -> Iterator[Op]:
+        """All ops, those that load and store variables included. Their operands may be assigned to."""
+        yield from [*self._block]
+
     def calls(self, *kinds: str) -> Iterator[Op]:
         """The ops of these kinds (`plan.KINDS`; none: of all), in the order of the source. "call" is every
         call that is written as one."""

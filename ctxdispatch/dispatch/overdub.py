@@ -321,8 +321,8 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
 
 
 def _machinery(f: types.FunctionType) -> bool:
-    """The engine's own functions, those that say themselves what a context does with them, and those of modules
-    that no context is to look into: they have a global `__undispatched__`."""
+    """The engine's own functions, those that say themselves what a context does with them, and those of
+    modules that no context is to look into: these have a global `__undispatched__`."""
     namespace = f.__globals__
     if reach.own_way(f) is not None or "__undispatched__" in namespace:
         return True
