@@ -24,12 +24,13 @@ from types import ModuleType
 from typing import Any
 
 from ctxdispatch.dispatch.hooks import undispatched
+from ctxdispatch.dispatch.linestarts import starts
 from ctxdispatch.dispatch.overdub import resolve, select
 from ctxdispatch.dispatch.plan import CALL, KINDS
 from ctxdispatch.dispatch.transform import context_read, is_of_engine
 from ctxdispatch.ir import frames, primitives
-from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Block, Graph, Op, Return
+from ctxdispatch.ir.frames import Handler, Instruction
+from ctxdispatch.ir.graph import Block, Edge, Graph, Op, Reraise, Return
 from ctxdispatch.ir.rewrite import clone, substitute
 from ctxdispatch.ir.sites import Site
 from ctxdispatch.ir.values import Const, Operand, Position, Value
@@ -169,6 +170,33 @@ class Editor:
             if isinstance(end, Return):
                 made = self._call(f, (*args, end.value), end.pos, dispatch)
                 self._last.setdefault(block, []).append(made)
+
+    def at_lines(self, f: Callable[..., Any], *args: Any, dispatch: bool = False) -> None:
+        """Insert f(*args, line) wherever control comes to a line, as the interpreter tells a tracer: once until
+        it leaves the line or jumps back, also where nothing but `continue` or `return 1` is on it. What
+        comes to a line before other insertions at it, is inserted before them."""
+        for block, op, pos in starts(self._graph, _begins(self._graph.entry)):
+            made = self._call(f, (*args, pos.line), pos, dispatch)
+            if op is None:
+                self._last.setdefault(block, []).append(made)
+            else:
+                self._before.setdefault(op, []).append(made)
+
+    def at_exception(self, f: Callable[..., Any], *args: Any, dispatch: bool = False) -> None:
+        """Insert f(*args, exception) where an exception leaves the function. It leaves it still, unless `f`
+        raises another. In SSA form (what is generated, such as derivatives) nothing is inserted."""
+        graph = self._graph
+        if graph.frame is None:
+            return
+        lasti, exc = Value("lasti"), Value("exc")
+        leaving = Block(f"b{len(graph.blocks)}")
+        leaving.params = [lasti, exc]
+        leaving.ops = [self._call(f, (*args, exc), None, dispatch)]
+        leaving.terminator = Reraise(exc, lasti)
+        for block in graph.blocks:
+            if block.handler is None:
+                block.handler = Handler(Edge(leaving), True)
+        graph.blocks.append(leaving)
 
     def variable(self, initial: Any = None) -> Variable:
         """A value of each call of the function that the program is given besides its own: it is threaded
