@@ -172,9 +172,9 @@ class Editor:
                 self._last.setdefault(block, []).append(made)
 
     def at_lines(self, f: Callable[..., Any], *args: Any, dispatch: bool = False) -> None:
-        """Insert f(*args, line) wherever control comes to a line, as the interpreter tells a tracer: once until
-        it leaves the line or jumps back, also where nothing but `continue` or `return 1` is on it. What
-        comes to a line before other insertions at it, is inserted before them."""
+        """Insert f(*args, line) wherever control comes to a line, as the interpreter tells a tracer: once
+        until it leaves the line or jumps back, also where nothing but `continue` or `return 1` is on it. Call
+        it before other insertions, and it comes before them."""
         for block, op, pos in starts(self._graph, _begins(self._graph.entry)):
             made = self._call(f, (*args, pos.line), pos, dispatch)
             if op is None:
@@ -197,6 +197,13 @@ class Editor:
             if block.handler is None:
                 block.handler = Handler(Edge(leaving), True)
         graph.blocks.append(leaving)
+
+    def at_caught(self, f: Callable[..., Any], *args: Any, dispatch: bool = False) -> None:
+        """Insert f(*args, exception) where an exception comes to an `except`, a `finally` or the end of a
+        `with` of the function."""
+        for op in self._block:
+            if type(op.fn) is Instruction and op.fn.name == "PUSH_EXC_INFO":
+                self.before(op, f, *args, op.args[0], dispatch=dispatch)
 
     def variable(self, initial: Any = None) -> Variable:
         """A value of each call of the function that the program is given besides its own: it is threaded

@@ -4,8 +4,8 @@
                     the position
 
 Invariant: on every path a line is begun once until control leaves it for another line or jumps back. So where
-a loop's header stands on the line of what comes before it (`for x in f(y):`), the line begins on the edges that
-lead back to the header, which get a block of their own if they have none.
+a loop's header stands on the line of what comes before it (`for x in f(y):`), the line begins on the edges
+that lead back to the header, which get a block of their own if they have none.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Incoming = list[tuple[Block, Edge]]
 
 
 class Lines(NamedTuple):
-    """Of the blocks that were looked at: the line at the end, and all lines that an exception may come from."""
+    """Of the blocks that were looked at: the line at the end, and all that an exception may come from."""
 
     last: dict[Block, Line]
     within: dict[Block, set[Line]]
 
 
 def starts(graph: Graph, begins: int = 0) -> Iterator[Start]:
-    """`begins`: the index of the first op of the entry that is the user's. Edges of `graph` may get blocks."""
+    """`begins`: the index of the first op of the entry that is the user's. Edges may get blocks."""
     lines = Lines({}, {})
     incoming, raising = graph.predecessors(), _raising(graph)
     on_edges: list[tuple[Start, Incoming]] = []
