@@ -57,9 +57,11 @@ def classes(call: Any, args: Any, kwargs: Any) -> Any:
 
 def about(call: Any, args: Any, kwargs: Any) -> Any:
     """Depends on the operands alone, not on what is in them: `not xs`, `len(xs)`, `x is y`."""
-    metadata = call.held(*args)
-    shadowed = [m for a in args if is_array(call.bare(a)) for m in call.ctx._shadows.metadata(call.bare(a))]
-    return call.give(without_tags(call, args, kwargs), metadata + shadowed)
+    strip = Strip(call)
+    strip.metadata = call.held(*args)
+    for a in map(call.bare, args):
+        strip.metadata += call.ctx._shadows.metadata(a) if is_array(a) else ()
+    return call.give(call.checked(call.f, strip, [*map(call.bare, args)], kwargs), strip.metadata)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -370,13 +372,13 @@ def choose(call: Any, args: Any, kwargs: Any) -> Any:
         args = ([*call.ctx_iter(spread(call, first))],)
     strip = Strip(call)
     strip.value([*args])
-    if not strip.metadata:
-        return call.native(*args, **kwargs)
     metadata = strip.metadata
     receivers = isinstance(call.bare(first), list) and call.f not in (builtins.sorted, builtins.max, builtins.min)
     given = [call.bare(first), *args[1:]] if receivers else [spread(call, a) for a in args]
     named = {k: v if k == "default" else call.bare(v) for k, v in kwargs.items()}
-    out = call.native(*given, **named)
+    out = call.checked(call.f, strip, given, named)
+    if not metadata:
+        return out
     if receivers:
         _smear(call, call.bare(first), metadata)
     if type(out) is list and call.f in _MAKES_LISTS:
@@ -396,11 +398,11 @@ def contains(call: Any, args: Any, kwargs: Any) -> Any:
     """`in`: of a dict or set by its keys, else by all items."""
     if len(args) != 2:
         return call.native(*args, **kwargs)
-    container, item = map(call.bare, args)
-    if not isinstance(container, dict):
+    container = call.bare(args[0])
+    if not isinstance(container, dict) or type(container).__contains__ is not dict.__contains__:
         return opaque(call, args, kwargs)
     metadata = call.held(args[0])
-    item = key(call, item, metadata) if type(args[1]) is not Tagged else key(call, args[1], metadata)
+    item = key(call, args[1], metadata)
     return call.give(call.native(container, item), metadata)
 
 

@@ -37,15 +37,15 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
     strip = Strip(call)
     given = strip.arguments(callee, (*bound, *args))
     named = {name: strip.value(value) for name, value in kwargs.items()}
-    if not strip.found:
+    if not strip.found and call.engine is None:
         return call.native(*args, **kwargs)
     if issubclass(type(callee), type) and issubclass(callee, BaseException):
         return call.native(*args, **kwargs)  # an exception keeps what it is told
-    f = callee if any(a is not b for a, b in zip(given, bound)) else call.f
+    f = callee if call.engine is not None or any(a is not b for a, b in zip(given, bound)) else call.f
     rest = given if f is callee else given[len(bound) :]
     watched = Watched(strip, (*given, *named.values()))
     try:
-        out = call.find(f)(*rest, **named)
+        out = call.checked(f, strip, rest, named)
     finally:
         strip.write_back()
     return Result(call, callee, strip, (*bound, *args), given, kwargs, watched).of(out)

@@ -100,7 +100,7 @@ class Shadows:
                 return
             self._make(owner)
         if _fits(array, owner):
-            self.of(array)[key] = boxes
+            self.of(array)[key] = boxes[()] if boxes is not None and boxes.ndim == 0 else boxes
         elif boxes is not None:
             self._add_everywhere(owner, [*held_in(boxes)])
 

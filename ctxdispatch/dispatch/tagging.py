@@ -11,16 +11,17 @@ tags of other runs are left where they are.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ctxdispatch.dispatch import moving, nested, rules
+from ctxdispatch.dispatch import moving, nested, protocols, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.moving import ROWS, RULED
-from ctxdispatch.dispatch.opaque import run_opaque
-from ctxdispatch.dispatch.overdub import beyond_rules, resolve
-from ctxdispatch.dispatch.reach import CMETHOD, Engine
+from ctxdispatch.dispatch.opaque import Strip, run_opaque
+from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
+from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
 from ctxdispatch.dispatch.shadows import Marks, Shadows
 from ctxdispatch.dispatch.tags import Tagged, called, without
 from ctxdispatch.ir import primitives
@@ -93,15 +94,25 @@ def own(ctx: Context, value: Any) -> Any:
 
 
 class Call:
-    """One call of `f`. `find` is what finds out what to call in its place, `ask` what runs `combine`."""
+    """One call of `f`. `find` is what finds out what to call in its place, `ask` what runs `combine`; `engine`,
+    for what has a handler, is what the handler gets."""
 
-    __slots__ = ("ctx", "find", "ask", "f")
+    __slots__ = ("ctx", "find", "ask", "f", "engine")
 
-    def __init__(self, ctx: Any, find: Any, ask: Any, f: Any) -> None:
-        self.ctx, self.find, self.ask, self.f = ctx, find, ask, f
+    def __init__(self, ctx: Any, find: Any, ask: Any, f: Any, engine: Engine | None = None) -> None:
+        self.ctx, self.find, self.ask, self.f, self.engine = ctx, find, ask, f, engine
 
     def native(self, *args: Any, **kwargs: Any) -> Any:
         return self.find(self.f)(*args, **kwargs)
+
+    def checked(self, f: Any, strip: Strip, args: Any, kwargs: Any) -> Any:
+        """f(*args, **kwargs), where C code looks at what the Python code that it runs returns: that loses its
+        tags, and `strip` has what they held."""
+        handler = protocols.BY_IDENTITY.get(id(f))
+        target = None
+        if self.engine is not None and handler is not None:
+            target = handler(catching(self.engine, strip), self.ctx, f)
+        return (target or self.find(f))(*args, **kwargs)
 
     def bare(self, value: Any) -> Any:
         return self.ctx.untag(value) if type(value) is Tagged else value
@@ -142,15 +153,17 @@ class Call:
             self.ctx._marks.put(self.bare(value), made)
 
 
-def carry(ctx: Tagging, find: Any, ask: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+def carry(
+    ctx: Tagging, find: Any, ask: Any, f: Any, args: Args, kwargs: Kwargs, engine: Engine | None = None
+) -> Any:
     """f(*args, **kwargs), tags taken off where they must be."""
     if type(f) is Tagged:
         return _tagged_callee(ctx, find, ask, f, args, kwargs)
     callee, bound = rules.canonical(f)
     row: Row | None = ROWS.get(id(callee))
     if row is None:
-        return run_opaque(Call(ctx, find, ask, f), (callee, bound), args, kwargs)
-    return row(Call(ctx, find, ask, callee), (*bound, *args), kwargs)
+        return run_opaque(Call(ctx, find, ask, f, engine), (callee, bound), args, kwargs)
+    return row(Call(ctx, find, ask, callee, engine), (*bound, *args), kwargs)
 
 
 def _tagged_callee(ctx: Tagging, find: Any, ask: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -179,7 +192,21 @@ def _itself(f: Any) -> Any:
 
 def handled(f: Any, ctx: Tagging, /, *args: Any, **kwargs: Any) -> Any:
     """The rule for callees whose handlers look at the arguments: tags come off before that."""
-    return carry(ctx, lambda g: beyond_rules(ctx, g), _itself, f, args, kwargs)
+    return carry(ctx, lambda g: beyond_rules(ctx, g), _itself, f, args, kwargs, ENGINE)
+
+
+def catching(engine: Engine, strip: Strip) -> Engine:
+    """`engine`, but what it runs returns values without tags."""
+
+    def caught(find: Any) -> Any:
+        return lambda ctx, f: functools.partial(_caught, strip, find(ctx, f))
+
+    find, callback, handed = caught(engine.resolve), caught(engine.callback), caught(engine.handed)
+    return Engine(find, callback, handed, engine.native, engine.beneath)
+
+
+def _caught(strip: Strip, target: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return strip.value(target(*args, **kwargs))
 
 
 for _f in RULED:
@@ -193,7 +220,8 @@ def _handled_under(engine: Engine, outer: Any, f: Any, ctx: Tagging, /, *args: A
     def find(g: Any) -> Any:
         return engine.resolve(outer, beyond_rules(ctx, g))
 
-    return carry(ctx, find, lambda g: engine.resolve(outer, g), f, args, kwargs)
+    within = composed(engine, outer, ENGINE)
+    return carry(ctx, find, lambda g: engine.resolve(outer, g), f, args, kwargs, within)
 
 
 def _fallback_under(engine: Engine, outer: Any, ctx: Tagging, f: Any, args: Args, kwargs: Kwargs) -> Any:
