@@ -236,7 +236,7 @@ def spread(call: Any, value: Any) -> Any:
         return _SpreadMapping(bare, given)
     if type(bare) in (list, tuple):
         return type(bare)([given(item) for item in bare])
-    return map(given, call.ctx_iter(bare))
+    return map(given, call.iter(bare))
 
 
 def _given(call: Any, metadata: list[Any], item: Any) -> Any:
@@ -313,7 +313,7 @@ def map_add(call: Any, args: Any, kwargs: Any) -> Any:
 def of_each(call: Any, args: Any, kwargs: Any) -> Any:
     """chain.from_iterable, starmap: the items are gone through too."""
     *before, last = args
-    each = map(functools.partial(spread, call), call.ctx_iter(spread(call, last)))
+    each = map(functools.partial(spread, call), call.iter(spread(call, last)))
     return call.native(*before, each, **kwargs)
 
 
@@ -331,7 +331,7 @@ def _pairs(call: Any, value: Any) -> Any:
         return spread(call, value)
     if type(bare).__flags__ & HEAPTYPE and type(bare) is not Tagged:
         return value
-    return map(functools.partial(spread, call), call.ctx_iter(spread(call, value)))
+    return map(functools.partial(spread, call), call.iter(spread(call, value)))
 
 
 def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
@@ -369,7 +369,7 @@ def choose(call: Any, args: Any, kwargs: Any) -> Any:
     """max, min, sorted, heapq: tags stay, and the choice depends on all items."""
     first = args[0] if args else ()
     if len(args) == 1 and is_iterator(call.bare(first)):
-        args = ([*call.ctx_iter(spread(call, first))],)
+        args = ([*call.iter(spread(call, first))],)
     strip = Strip(call)
     strip.value([*args])
     metadata = strip.metadata
@@ -429,8 +429,12 @@ def kept(call: Any, args: Any, kwargs: Any) -> Any:
     return map(functools.partial(_given, call, metadata), out) if metadata else out
 
 
-def append_bytes(call: Any, args: Any, kwargs: Any) -> Any:
-    return opaque(call, args, kwargs)
+def accumulate(call: Any, args: Any, kwargs: Any) -> Any:
+    """Without a function the items are added, here as the context adds."""
+    function = args[1] if len(args) > 1 else kwargs.pop("func", None)
+    items = args[0] if args else kwargs.pop("iterable")
+    add = call.resolved(operator.add) if function is None else function
+    return call.native(spread(call, items), add, **kwargs)
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -488,7 +492,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (_ALL, (
         builtins.zip, itertools.chain, itertools.zip_longest, itertools.product, itertools.islice,
         itertools.permutations, itertools.combinations, itertools.combinations_with_replacement,
-        itertools.compress, itertools.accumulate, itertools.groupby,
+        itertools.compress, itertools.groupby,
     )),
     (spreading(1), (
         builtins.map, builtins.filter, itertools.filterfalse, itertools.takewhile, itertools.dropwhile,
@@ -519,6 +523,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         copy.copy, copy.deepcopy,
     )),
     (resume, (_GENERATOR.send, _GENERATOR.throw, _GENERATOR.close)),
+    (accumulate, (itertools.accumulate,)),
     (kept, (itertools.repeat,)),
     (as_it_is, (
         functools.partial, types.SimpleNamespace, contextvars.ContextVar.set, contextvars.ContextVar.get,

@@ -22,7 +22,7 @@ from ctxdispatch.dispatch.moving import ROWS, RULED
 from ctxdispatch.dispatch.opaque import Strip, run_opaque
 from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
 from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
-from ctxdispatch.dispatch.shadows import Marks, Shadows
+from ctxdispatch.dispatch.shadows import Marks, Shadows, boxed, is_array
 from ctxdispatch.dispatch.tags import Tagged, called, without
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -65,6 +65,23 @@ class Tagging(Context):
     def marks(self, value: Any) -> list[Any]:
         """What `mark` was given for `value`."""
         return self._marks.of(value)
+
+    def unmark(self, value: Any) -> None:
+        """Forget what `mark` and `mark_element` were given for `value`, its elements included."""
+        self._marks.drop(value)
+        if is_array(value):
+            self._shadows.write(value, ..., None)
+
+    def mark_element(self, array: Any, index: Any, metadata: Any) -> None:
+        """Give `array[index]`, of a NumPy array, metadata; `index` may be any that NumPy takes."""
+        self._shadows.write(array, index, boxed(metadata))
+
+    def elements(self, array: Any) -> list[list[Any]]:
+        """What each element of a NumPy array has, in the order of `array.flat`."""
+        shadow = self._shadows.of(array)
+        if shadow is None:
+            return [[]] * array.size
+        return [[] if box is None else [*box.metadata] for box in shadow.flat]
 
     @property
     def _marks(self) -> Marks:
@@ -142,9 +159,12 @@ class Call:
     def spread(self, value: Any) -> Any:
         return moving.spread(self, value)
 
-    def ctx_iter(self, value: Any) -> Any:
-        """iter(value) under the context."""
-        return self.ask(resolve(self.ctx, iter))(value)
+    def resolved(self, f: Any) -> Any:
+        """What calls `f` under the context, and those further out."""
+        return self.ask(resolve(self.ctx, f))
+
+    def iter(self, value: Any) -> Any:
+        return self.resolved(iter)(value)
 
     def mark(self, value: Any, metadata: list[Any]) -> None:
         """`value` was written into."""
