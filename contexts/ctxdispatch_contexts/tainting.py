@@ -158,9 +158,8 @@ class TaintContext(Tagging):
         sources = {f: label for name in inputs for f, label in INPUTS[name].items()}
         sinks = dict(map(_sink, options.sink or ["builtins.print"]))
         sanitizers = [_named(name) for name in options.sanitizer]
-        return cls(
-            sinks=sinks, sources=sources, sanitizers=sanitizers, record=not options.stop, inputs=frozenset(inputs)
-        )
+        record, inputs = not options.stop, frozenset(inputs)
+        return cls(sinks=sinks, sources=sources, sanitizers=sanitizers, record=record, inputs=inputs)
 
     def report(self, options: Namespace) -> str:
         return "\n".join(map(str, dict.fromkeys(self.findings))) or "no label reached a sink"
@@ -277,7 +276,8 @@ class _Labelling(_Walk):
         if self.granular:
             parts = next((put for cls, put in self.PARTS if isinstance(value, cls)), None)
             if parts is not None:
-                return value if self.again(value) and not isinstance(value, tuple) else parts(self, value, name)
+                known = self.again(value) and not isinstance(value, tuple)
+                return value if known else parts(self, value, name)
         if isinstance(value, ATOMS):
             return self.ctx.tag(value, Labels({name, *(self.ctx.metadata(value) or ())}))
         if self.granular and hasattr(value, "__dict__") and not self.again(value):
@@ -356,7 +356,8 @@ class _Reading(_Walk):
         return Labels(labels.union(*(_union(self.of(item, frozenset())) for item in value)))
 
     PARTS: tuple[Any, ...] = (
-        (list, _sequence), (deque, _sequence), (tuple, _sequence), (np.ndarray, _array), (dict, _dict), (set, _set), (frozenset, _set),
+        (list, _sequence), (deque, _sequence), (tuple, _sequence), (np.ndarray, _array), (dict, _dict),
+        (set, _set), (frozenset, _set),
     )  # fmt: skip
 
 

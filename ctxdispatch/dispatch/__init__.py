@@ -11,6 +11,7 @@ from ctxdispatch.dispatch.tagging import Tagging
 from ctxdispatch.dispatch.tags import metadata, tag, untag
 
 __all__ = [
-    "Context", "Tagging", "overdub", "recurse", "fallback", "tag", "untag", "metadata", "Editor", "undispatched",
-    "AmbiguousRule", "NativeCallWarning", "UnsupportedSyntax", "cache", "subscribe", "version",
+    "Context", "Tagging", "overdub", "recurse", "fallback", "tag", "untag", "metadata", "Editor",
+    "undispatched", "AmbiguousRule", "NativeCallWarning", "UnsupportedSyntax", "cache", "subscribe",
+    "version",
 ]  # fmt: skip

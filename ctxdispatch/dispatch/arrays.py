@@ -17,7 +17,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.opaque import Strip
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
-from ctxdispatch.dispatch.shadows import Held, boxed
+from ctxdispatch.dispatch.shadows import Held, boxed, cells
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 # -- items -----------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def shadow_of(call: Any, value: Any, shape: Any) -> Any:
     elif isinstance(bare, list | tuple) and shape and len(bare) == shape[0]:
         shadow = np.full(shape, None, dtype=object)
         for k, item in enumerate(bare):
-            shadow[k] = shadow_of(call, item, shape[1:])
+            shadow[k] = cells(shadow_of(call, item, shape[1:]))
     else:
         shadow = np.full((), None, dtype=object)
     return _with(shadow, held)
@@ -94,7 +94,7 @@ def _with(shadow: Any, metadata: list[Any]) -> Any:
 
 def elementwise(result: Any, out: Any) -> tuple[bool, Any]:
     """Whether the shadows of `out`, a result of a call with arrays that have some, were made here."""
-    call, f = result.call, result.callee
+    f = result.callee
     if _is_elementwise(f) or (isinstance(f, np.ufunc) and f.signature is None):
         return True, _broadcast(result, out)
     if f in MOVES:
@@ -108,7 +108,8 @@ def _broadcast(result: Any, out: Any) -> Any:
     operands = [*result.args[: getattr(result.callee, "nin", 2)], *_masks(result.kwargs)]
     bare = [Strip(call).value(a) for a in operands]
     shadows = [shadow_of(call, a, np.shape(b)) for a, b in zip(operands, bare)]
-    boxes = np.asarray(np.frompyfunc(lambda *each: _joined(call, each), len(shadows), 1)(*shadows), dtype=object)
+    join = np.frompyfunc(lambda *each: _joined(call, each), len(shadows), 1)
+    boxes = np.asarray(join(*shadows), dtype=object)
     made = [_put(call, each, boxes) for each in outs]
     return tuple(made) if isinstance(out, tuple) else made[0]
 
@@ -149,7 +150,8 @@ def _moved(result: Any, out: Any) -> tuple[bool, Any]:
     if any(isinstance(a, np.ndarray) and np.may_share_memory(out, a) for a in result.given[:1]):
         return True, call.give(out, call.held(*result.args))
     args = [_as_shadow(call, a, position, result.callee) for position, a in enumerate(result.args)]
-    named = {k: Strip(call).value(v) for k, v in result.kwargs.items() if k not in ("dtype", "casting", "out")}
+    kwargs = {k: v for k, v in result.kwargs.items() if k not in ("dtype", "casting", "out")}
+    named = {k: Strip(call).value(v) for k, v in kwargs.items()}
     boxes = result.callee(*args, **named)
     if boxes.shape != out.shape:
         return False, out
@@ -161,7 +163,7 @@ def _as_shadow(call: Any, value: Any, position: int, f: Any) -> Any:
     bare = Strip(call).value(value)
     if f is np.where and position == 0:
         return bare
-    if isinstance(bare, list | tuple) and any(np.ndim(Strip(call).value(b)) for b in bare):
+    if isinstance(bare, list | tuple) and any(np.ndim(each) for each in bare):
         return [_as_shadow(call, each, 0, f) if f is not np.where else each for each in value]
     if position and f not in SEVERAL:
         return bare
@@ -172,8 +174,9 @@ SEVERAL = frozenset({np.where, np.append})
 """Those whose second operand is moved too."""
 
 MOVES = frozenset({
-    np.reshape, np.transpose, np.ravel, np.squeeze, np.expand_dims, np.swapaxes, np.moveaxis, np.concatenate,
-    np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.where, np.tile, np.repeat, np.roll, np.flip,
+    np.reshape, np.transpose, np.ravel, np.squeeze, np.expand_dims, np.swapaxes, np.moveaxis,
+    np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.where, np.tile,
+    np.repeat, np.roll, np.flip,
     np.fliplr, np.flipud, np.rot90, np.broadcast_to, np.copy, np.take, np.atleast_1d, np.atleast_2d,
     np.array, np.asarray, np.ascontiguousarray, np.asanyarray, np.diag, np.diagonal, np.append, np.delete,
     np.ndarray.reshape, np.ndarray.transpose, np.ndarray.ravel, np.ndarray.flatten, np.ndarray.squeeze,

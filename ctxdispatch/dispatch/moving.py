@@ -1,4 +1,4 @@
-"""Functions that only move values, and those that look at what a value is and not at its tag.
+"""Functions that only move values, and those that look at values and not at tags.
 
 `ROWS` maps the id of a function to row(call, args, kwargs), which runs it with the tags left on what it moves.
 
@@ -154,7 +154,7 @@ def _by_key(call: Any, container: Any, keys: Iterable[Any]) -> None:
 def set_item(call: Any, args: Any, kwargs: Any) -> Any:
     if len(args) != 3 or kwargs:
         return call.native(*args, **kwargs)
-    container, index, value = call.bare(args[0]), *args[1:]
+    container, index, value = call.bare(args[0]), args[1], args[2]
     if is_array(container):
         from ctxdispatch.dispatch import arrays
 
@@ -268,7 +268,8 @@ def spreading(first: int = 0, last: int | None = None, result: bool = False) -> 
         named = {name: _through(call, v, scalars) for name, v in kwargs.items()}
         out = call.native(*before, *through, *args[end:], **named)
         if scalars:
-            out = map(functools.partial(_given, call, scalars), out) if is_iterator(out) else call.give(out, scalars)
+            given = functools.partial(_given, call, scalars)
+            out = map(given, out) if is_iterator(out) else given(out)
         target = before[0] if before and out is None else out
         if result or isinstance(target, set | frozenset | dict):
             return keyed(call, out, before)
@@ -373,7 +374,7 @@ def choose(call: Any, args: Any, kwargs: Any) -> Any:
     strip = Strip(call)
     strip.value([*args])
     metadata = strip.metadata
-    receivers = isinstance(call.bare(first), list) and call.f not in (builtins.sorted, builtins.max, builtins.min)
+    receivers = isinstance(call.bare(first), list) and call.f not in (sorted, max, min)
     given = [call.bare(first), *args[1:]] if receivers else [spread(call, a) for a in args]
     named = {k: v if k == "default" else call.bare(v) for k, v in kwargs.items()}
     out = call.checked(call.f, strip, given, named)

@@ -19,13 +19,13 @@ from ctxdispatch.dispatch.shadows import is_array
 from ctxdispatch.dispatch.tags import Tagged, has
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
-ATOMS = frozenset({
+ATOMS: frozenset[type] = frozenset({
     int, float, complex, bool, str, bytes, type(None), type, range,
     types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MethodType,
 })  # fmt: skip
 """Classes whose instances have nothing in them, and are never marked."""
 
-IMMUTABLE = (
+IMMUTABLE: tuple[type, ...] = (
     *ATOMS, tuple, frozenset, slice, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.GetSetDescriptorType, types.MappingProxyType,
 )  # fmt: skip
@@ -190,8 +190,7 @@ _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 def _contents(container: Any) -> list[Any]:
-    return [*container.items()] and [x for pair in container.items() for x in pair] if isinstance(
-        container, dict) else [*container]
+    return [x for pair in container.items() for x in pair] if isinstance(container, dict) else [*container]
 
 
 def _refilled(like: Any, items: Any) -> Any:
@@ -281,7 +280,9 @@ WRITES: dict[Any, tuple[Any, ...]] = {builtins.print: ("file",)}
 class Result:
     """The tag of what an opaque call returned, and of what it wrote into."""
 
-    def __init__(self, call: Any, callee: Any, strip: Strip, args: Any, given: Any, kwargs: Any, watched: Any) -> None:
+    def __init__(
+        self, call: Any, callee: Any, strip: Strip, args: Any, given: Any, kwargs: Any, watched: Watched
+    ) -> None:
         self.call, self.callee, self.strip = call, callee, strip
         self.args, self.given, self.kwargs, self.watched = args, given, kwargs, watched
 
@@ -340,7 +341,8 @@ class Result:
             return False
         receiver = self.call.bare(self.args[0])
         name = type(receiver).__module__
-        return not isinstance(receiver, (*IMMUTABLE, list, dict, set)) and name not in _PURE and not is_array(receiver)
+        held = isinstance(receiver, (*IMMUTABLE, list, dict, set)) or is_array(receiver)
+        return not held and name not in _PURE
 
 
 _PURE = ("re", "datetime", "decimal", "fractions", "numpy", "numpy.random._generator", "_struct", "operator")

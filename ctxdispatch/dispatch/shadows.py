@@ -100,7 +100,7 @@ class Shadows:
                 return
             self._make(owner)
         if _fits(array, owner):
-            self.of(array)[key] = boxes[()] if boxes is not None and boxes.ndim == 0 else boxes
+            self.of(array)[key] = cells(boxes)
         elif boxes is not None:
             self._add_everywhere(owner, [*held_in(boxes)])
 
@@ -129,6 +129,11 @@ def boxed(*metadata: Any) -> Any:
     box = np.empty((), dtype=object)
     box[()] = Held(*metadata)
     return box
+
+
+def cells(boxes: Any) -> Any:
+    """What can be assigned to a part of a shadow: NumPy would store an array without axes as it is."""
+    return boxes if boxes is None or boxes.ndim else boxes[()]
 
 
 def held_in(shadow: Any) -> Iterator[Any]:

@@ -1,6 +1,6 @@
 """`Tagging`: a context in whose programs values carry tags.
 
-    y = f(x, z)          y = f(x', z') without this run's tags;  combine(f, [metadata of x, of z], y) is y's tag
+    y = f(x, z)          y = f(x', z') without this run's tags; its tag: combine(f, [metadata of x, of z], y)
     xs.append(x)         as it is: x is in xs with its tag (`moving.ROWS`)
     a[i] = x             a[i] = x' and the metadata of x beside the array (`shadows.Shadows`)
 
@@ -60,11 +60,11 @@ class Tagging(Context):
     def mark(self, value: Any, metadata: Any) -> None:
         """Give `value` metadata without a proxy: by its identity, for the rest of the run. Reading its items
         and attributes, and opaque calls, see it like a tag."""
-        self._marks.add(value, metadata)
+        self._marks.add(self.untag(value), metadata)
 
     def marks(self, value: Any) -> list[Any]:
         """What `mark` was given for `value`."""
-        return self._marks.of(value)
+        return self._marks.of(self.untag(value))
 
     def unmark(self, value: Any) -> None:
         """Forget what `mark` and `mark_element` were given for `value`, its elements included."""
@@ -111,8 +111,8 @@ def own(ctx: Context, value: Any) -> Any:
 
 
 class Call:
-    """One call of `f`. `find` is what finds out what to call in its place, `ask` what runs `combine`; `engine`,
-    for what has a handler, is what the handler gets."""
+    """One call of `f`. `find` finds out what to call in its place, `ask` runs `combine`; `engine` is what the
+    handler of `f` gets, if it has one."""
 
     __slots__ = ("ctx", "find", "ask", "f", "engine")
 
@@ -180,6 +180,10 @@ def carry(
     if type(f) is Tagged:
         return _tagged_callee(ctx, find, ask, f, args, kwargs)
     callee, bound = rules.canonical(f)
+    if bound and type(bound[0]) is Tagged and getattr(callee, "__objclass__", object) in _OF_PROXIES:
+        raw = getattr(ctx.untag(bound[0]), callee.__name__)  # found in the class of the proxy
+        call = Call(ctx, find, ask, raw)
+        return call.give(call.resolved(raw)(*args, **kwargs), call.held(bound[0]))
     row: Row | None = ROWS.get(id(callee))
     if row is None:
         return run_opaque(Call(ctx, find, ask, f, engine), (callee, bound), args, kwargs)
@@ -200,6 +204,7 @@ def _tagged_callee(ctx: Tagging, find: Any, ask: Any, f: Any, args: Args, kwargs
     return call.give(out, [tagged._self_metadata])
 
 
+_OF_PROXIES = frozenset(Tagged.__mro__) - {object}
 _BOUND = (types.BuiltinMethodType, types.MethodWrapperType, CMETHOD)
 
 
