@@ -178,7 +178,10 @@ def selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
 
 def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
     """What f(*args) goes through."""
-    return args if type(args) is tuple else iteration.splat(ENGINE, ctx, f, args)
+    if type(args) is tuple:
+        return args
+    own = getattr(type(ctx), "_splat", None)
+    return iteration.splat(ENGINE, ctx, f, args if own is None else own(ctx, args))
 
 
 def callback(ctx: Context, f: Any, /) -> Target:
