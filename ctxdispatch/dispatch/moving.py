@@ -1,6 +1,7 @@
 """Functions that only move values, and those that look at values and not at tags.
 
-`ROWS` maps the id of a function to row(call, args, kwargs), which runs it with the tags left on what it moves.
+`ROWS` maps the id of a function to row(call, args, kwargs), which runs it with the tags left on what it
+moves.
 
     read      x.a, xs[k], d.get(k)      the item with its own tags, those of the container and of the key
     write     xs[k] = v, xs.append(v)   a tag on the key is one on all of the container
@@ -375,7 +376,8 @@ def choose(call: Any, args: Any, kwargs: Any) -> Any:
     strip.value([*args])
     metadata = strip.metadata
     receivers = isinstance(call.bare(first), list) and call.f not in (sorted, max, min)
-    given = [call.bare(first), *args[1:]] if receivers else [spread(call, a) for a in args]
+    given = [spread(call, first)] if len(args) == 1 and not receivers else [call.bare(first), *args[1:]]
+    given = args if len(args) > 1 and not receivers else given
     named = {k: v if k == "default" else call.bare(v) for k, v in kwargs.items()}
     out = call.checked(call.f, strip, given, named)
     if not metadata:
@@ -436,6 +438,12 @@ def accumulate(call: Any, args: Any, kwargs: Any) -> Any:
     items = args[0] if args else kwargs.pop("iterable")
     add = call.resolved(operator.add) if function is None else function
     return call.native(spread(call, items), add, **kwargs)
+
+
+def items(call: Any, args: Any, kwargs: Any) -> Any:
+    """operator.itemgetter(..)(x)"""
+    out = [call.resolved(operator.getitem)(args[0], k) for k in call.f.__reduce__()[1]]
+    return out[0] if len(out) == 1 else tuple(out)
 
 
 # -- the table -------------------------------------------------------------------------------------
@@ -536,6 +544,9 @@ if hasattr(_thread, "start_joinable_thread"):
     _TABLE.append((as_it_is, (_thread.start_joinable_thread,)))
 
 ROWS: dict[int, Row] = {id(f): row for row, functions in _TABLE for f in functions}
+
+BY_TYPE: dict[type, Row] = {operator.itemgetter: items}
+"""The same by the type of the callee."""
 
 RULED: list[Any] = [
     *HANDLERS, primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,

@@ -291,7 +291,7 @@ class Result:
         out = strip.copies[id(out)][0] if id(out) in strip.copies else out
         if not strip.metadata:
             return self._lazily(out)
-        if strip.shadowed:
+        if strip.shadowed or is_array(out):
             from ctxdispatch.dispatch import arrays
 
             done, out = arrays.elementwise(self, out)
