@@ -31,11 +31,10 @@ def read(call: Any, array: Any, given: Any, index: Any) -> Any:
     metadata = [*call.held(given), *strip.metadata]
     shadow = call.ctx._shadows.of(array)
     if shadow is not None:
-        found = shadow[bare]
         if not isinstance(out, np.ndarray):
-            out = moved(call, out, found)
+            out = moved(call, out, shadow[bare])
         elif not np.may_share_memory(out, array):
-            call.ctx._shadows.write(out, ..., found)
+            call.ctx._shadows.write(out, ..., shadow[bare])
     return call.give(out, metadata)
 
 
@@ -56,6 +55,8 @@ def write(call: Any, array: Any, index: Any, value: Any) -> None:
     call.native(array, bare_index, bare_value)
     shadows = call.ctx._shadows
     boxes = shadow_of(call, value, np.shape(bare_value)) if what.metadata else None
+    if array.dtype.names is not None:
+        array, bare_index = array[bare_index] if isinstance(bare_index, str | list) else array, ...
     shadows.write(array, bare_index, _fitting(boxes, array, bare_index))
     if at.metadata:
         made = call.combined([*at.metadata, *shadows.metadata(array)], array)
