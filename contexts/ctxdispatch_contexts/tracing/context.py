@@ -69,8 +69,9 @@ class TraceContext(Context):
         selects = self.depth is not None or self.include or self.exclude
         hides = Hides(self.depth, tuple(self.include), tuple(self.exclude)) if selects else None
         drops = hides is not None or self.merge or self.min_ms > 0
-        keep = Keep(round(self.min_ms * MILLISECOND), self.merge) if drops else keep_all
-        self.__dict__["recording"] = Recording(self.threads, keep, hides)
+        keep = Keep(round(self.min_ms * MILLISECOND), self.merge) if drops else None
+        self.__dict__["recording"] = Recording(self.threads, keep or keep_all, hides)
+        self.__dict__.update(_hides=hides, _keep=keep)  # thread-local attributes are slow
 
     @classmethod
     def of_kinds(cls, *kinds: str) -> type[Self]:
@@ -89,13 +90,12 @@ class TraceContext(Context):
 
     def prehook(self, f: Any, args: Any, kwargs: Any) -> None:
         frame = sys._getframe(1)
-        recording = self.recording
-        stack = recording.stack
+        stack = self.recording.stack
         top = stack[-1]
         code = frame.f_code
         # Straight from what was called last, or from the piece that is open: else it is looked up.
         if frame.f_back is not top.frame or (top.body is not code and (top.body or code.co_flags & PAUSES)):
-            top = recording.enclosing(frame)
+            top = self.recording.enclosing(frame)
             top.name = top.name or starting(f)
         if type(f) is FunctionType:
             call = Call(frame, f.__module__, f.__qualname__, code, frame.f_lasti)
@@ -106,25 +106,31 @@ class TraceContext(Context):
         if self.arguments:
             call.arguments = shown(args, kwargs)
             call.start = perf_counter_ns()
-        if recording.hides is None:
-            stack.append(call)
-        else:
-            recording.open(call)
+        if self._hides is not None:
+            self._hides(call, stack[-1])
+        stack.append(call)
 
     def posthook(self, out: Any, f: Any, args: Any, kwargs: Any) -> None:
         now = perf_counter_ns()
-        recording = self.recording
-        stack = recording.stack
+        stack = self.recording.stack
         frame = sys._getframe(1)
         call = stack[-1]
         if call.frame is not frame or call.body is not None:
-            if not recording.returns_to(frame, now):
+            if not self.recording.returns_to(frame, now):
                 return
             call = stack[-1]
         if self.arguments:
             call.result = short(out)
         del stack[-1]
-        recording.close(call, now)
+        # `Recording.close`, as calls of our own would cost as much as all of this.
+        parent = stack[-1]
+        call.frame = None
+        call.total = now - call.start
+        parent.end = now
+        if self._keep is None:
+            parent.children.append(call)
+        else:
+            self._keep(parent, call)
 
     def enter(self, f: Any, args: Any, kwargs: Any) -> Any:
         """The outermost call is recorded too; that of `overdub` is that of its program."""

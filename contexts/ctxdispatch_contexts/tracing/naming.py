@@ -34,7 +34,7 @@ def parts(f: Any) -> Parts:
     of an object with `__call__` the name of that."""
     while type(f) in _WRAPPED:
         f = _WRAPPED[type(f)](f)
-    if isinstance(f, type):
+    if issubclass(type(f), type):  # `isinstance` asks for `__class__`
         return _of_class(f)
     if type(f) in (MethodDescriptorType, WrapperDescriptorType, ClassMethodDescriptorType):
         return _of_class(f.__objclass__)[0], f.__qualname__

@@ -30,6 +30,10 @@ PAUSES = 0x20 | 0x80 | 0x200
 """CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR"""
 
 
+ROOT = "root"
+"""In place of the frame that started a thread."""
+
+
 class Call:
     """`frame` made it, and is None when it is closed; `code` and `lasti` are where."""
 
@@ -44,7 +48,7 @@ class Call:
     """Children by name, where equal ones are added up."""
 
     def __init__(self, frame: Any, module: Any, name: str, code: Any, lasti: int) -> None:
-        self.frame: FrameType | None = frame
+        self.frame: Any = frame
         self.module, self.name = module, name
         self.code, self.lasti = code, lasti
         self.children: list[Call] = []
@@ -56,7 +60,7 @@ class Recording(threading.local):
     are all stacks."""
 
     def __init__(self, threads: list[list[Call]], keep: Any, hides: Any = None) -> None:
-        self.stack = [Call(None, None, thread_name(), None, 0)]
+        self.stack = [Call(ROOT, None, thread_name(), None, 0)]
         self.keep, self.hides = keep, hides
         threads.append(self.stack)
         self._end = _End(self)
@@ -77,19 +81,17 @@ class Recording(threading.local):
             frames.pop()
         for each in reversed(frames):
             if each.f_code.co_flags & PAUSES and not _is_engine(each):
-                self.open(_piece(each))
+                piece = _piece(each)
+                if self.hides is not None:
+                    self.hides(piece, stack[-1])
+                stack.append(piece)
         return stack[-1]
-
-    def open(self, call: Call) -> None:
-        if self.hides is not None:
-            self.hides(call, self.stack[-1])
-        self.stack.append(call)
 
     def _leave(self, frame: FrameType) -> None:
         """Close what `frame` is not within."""
-        around = {*(_inside(frame, None) or ())} - {frame}
+        around = {ROOT, *(_inside(frame, ROOT) or ())} - {frame}
         now = perf_counter_ns()
-        while self.stack[-1].frame is not None and self.stack[-1].frame not in around:
+        while self.stack[-1].frame not in around:
             self.leave(now)
 
     def leave(self, now: int) -> None:
@@ -147,12 +149,12 @@ def starting(f: Any) -> str:
     return owner.name if isinstance(owner, threading.Thread) else "a thread"
 
 
-def _inside(frame: FrameType, outer: FrameType | None) -> list[FrameType] | None:
-    """The frames from `frame` outwards that are within `outer` (None: all). None where `frame` is not."""
+def _inside(frame: FrameType, outer: Any) -> list[FrameType] | None:
+    """The frames from `frame` outwards that are within `outer`. None where `frame` is not."""
     found = [frame]
     while (back := found[-1].f_back) is not outer:
         if back is None:
-            return None
+            return found if outer is ROOT else None
         found.append(back)
     return found
 
