@@ -127,10 +127,12 @@ class TraceContext(Context):
         call.frame = None
         call.total = now - call.start
         parent.end = now
-        if self._keep is None:
+        if self._keep is not None:
+            self._keep(parent, call)
+        elif parent.children:
             parent.children.append(call)
         else:
-            self._keep(parent, call)
+            parent.children = [call]
 
     def enter(self, f: Any, args: Any, kwargs: Any) -> Any:
         """The outermost call is recorded too; that of `overdub` is that of its program."""

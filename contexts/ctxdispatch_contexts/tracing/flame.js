@@ -87,7 +87,8 @@ function draw() {
   for (const k of row) omitted += 1 + thread.last[k] - k;
   graph.replaceChildren(...boxes);
   graph.style.height = `${rows * HEIGHT}px`;
-  at("hidden").textContent = omitted ? `${omitted.toLocaleString("en")} calls are too narrow to be drawn: zoom in.` : "";
+  const calls = omitted === 1 ? "call is" : "calls are";
+  at("hidden").textContent = omitted ? `${omitted.toLocaleString("en")} ${calls} too narrow to be drawn: zoom in.` : "";
   if (focus !== undefined) boxOf(focus)?.focus({preventScroll: true});
   showPath();
 }
@@ -110,15 +111,15 @@ function box(k, left, width, kind) {
   style.left = `${left}px`;
   style.top = `${thread.depth[k] * HEIGHT}px`;
   style.width = `${width}px`;
-  style.background ||= color(name(k));
+  style.backgroundColor = color(name(k));
   if (width > 24) made.textContent = (folded.has(k) ? "+ " : "") + name(k) + (calls > 1 ? ` × ${calls}` : "");
   return made;
 }
 
 // Functions of a module have like colors.
 function color(text) {
-  const dot = text.indexOf("."), module = hash(dot < 0 ? "" : text.slice(0, dot)), own = hash(text);
-  return `hsl(${module % 360} ${45 + own % 25}% ${68 + (own >> 5) % 14}%)`;
+  const module = hash(text.split(".").slice(0, -1).slice(0, 3).join(".")), own = hash(text);
+  return `hsl(${(module + own % 24) % 360} ${50 + own % 25}% ${68 + (own >> 5) % 12}%)`;
 }
 
 function hash(text) {
@@ -333,7 +334,7 @@ at("table").tHead.addEventListener("click", event => {
   order = {by, down: order.by === by ? !order.down : by !== "name"};
   showTable();
 });
-at("thread").append(...threads.map((each, k) => new Option(each.name, k)));
+at("thread").append(...threads.map((each, k) => new Option(each.thread, k)));
 at("thread").addEventListener("change", event => {
   choose(Number(event.target.value));
   find();

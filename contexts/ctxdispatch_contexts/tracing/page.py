@@ -40,7 +40,7 @@ def embedded(value: Any) -> str:
 
 def data(tree: Tree) -> dict[str, Any]:
     strings: dict[str, int] = {"": 0}
-    threads = [{"name": root.name, **_columns(root, strings)} for root in tree.roots]
+    threads = [{"thread": root.name, **_columns(root, strings)} for root in tree.roots]
     return {"strings": [*strings], "threads": threads}
 
 

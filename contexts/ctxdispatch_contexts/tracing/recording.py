@@ -44,6 +44,8 @@ class Call:
     total = end = raised = 0
     calls = 1
     arguments = result = ""
+    children: Any = ()
+    """Of most calls there are none: the list is made for the first."""
     known: dict[Any, Call] | None = None
     """Children by name, where equal ones are added up."""
 
@@ -51,7 +53,6 @@ class Call:
         self.frame: Any = frame
         self.module, self.name = module, name
         self.code, self.lasti = code, lasti
-        self.children: list[Call] = []
         self.start = perf_counter_ns()
 
 
@@ -182,7 +183,10 @@ def place(call: Call, frame: FrameType | None) -> None:
 
 
 def keep_all(parent: Call, call: Call) -> None:
-    parent.children.append(call)
+    if parent.children:
+        parent.children.append(call)
+    else:
+        parent.children = [call]
 
 
 class Keep:
@@ -210,7 +214,7 @@ def add_up(parent: Call, call: Call) -> None:
             parent.known = {}
         same = parent.known.setdefault((call.module, call.name, call.body is None), call)
         if same is call:
-            parent.children.append(call)
+            keep_all(parent, call)
             continue
         _add(same, call)
         waiting += [(same, child) for child in reversed(call.children)]
