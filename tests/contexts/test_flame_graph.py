@@ -314,7 +314,8 @@ def program():
     thread.start()
     thread.join()
     optimize = pytest.importorskip("scipy.optimize")
-    return optimize.minimize(optimize.rosen, [1.3, 0.7, 0.8], method="BFGS", options={"maxiter": 8}).x.tolist()
+    found = optimize.minimize(optimize.rosen, [1.3, 0.7, 0.8], method="BFGS", options={"maxiter": 8})
+    return found.x.tolist()
 
 
 def test_the_page_of_a_real_program(page):

@@ -112,8 +112,14 @@ function box(k, left, width, kind) {
   style.top = `${thread.depth[k] * HEIGHT}px`;
   style.width = `${width}px`;
   style.backgroundColor = color(name(k));
-  if (width > 24) made.textContent = (folded.has(k) ? "+ " : "") + name(k) + (calls > 1 ? ` × ${calls}` : "");
+  if (width > 24) made.textContent = (folded.has(k) ? "+ " : "") + label(k, width) + (calls > 1 ? ` × ${calls}` : "");
   return made;
+}
+
+// The module is left out where there is no room for it.
+function label(k, width) {
+  const text = name(k);
+  return text.length * 6.5 < width ? text : text.slice(text.lastIndexOf(".") + 1);
 }
 
 // Functions of a module have like colors.
