@@ -956,8 +956,9 @@ def formatted():
 
 
 def compared_texts():
-    a, b = (textwrap.dedent(text).splitlines() for text in (MERGED, test_depth.__doc__ or "x\ny\nlong\n"))
-    return [*difflib.unified_diff(a, b)], difflib.SequenceMatcher(None, MERGED, "takes a long time").ratio()
+    a, b = MERGED, MERGED.replace("brief", "short").replace("long", "long\nline")
+    ratio = difflib.SequenceMatcher(None, a, b).ratio()
+    return [*difflib.unified_diff(a.splitlines(), b.splitlines())], ratio
 
 
 def unparsed():
