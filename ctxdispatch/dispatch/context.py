@@ -40,6 +40,9 @@ Kwargs = dict[str, Any]
 class Context(metaclass=rules.Registered):
     """Subclass it; annotations become fields.
 
+    Hooks watch the program: they run as they are, and contexts further out are not asked about them. Rules
+    and `fallback` are parts of the program: contexts further out see what they do.
+
     `intercepts` names the kinds of operation that are dispatched (see `transform.KINDS`) and single functions
     (`operator.mul`). None: those that have a rule; if a hook or `fallback` is overridden,
     `transform.HOOKED` too.

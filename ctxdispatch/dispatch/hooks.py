@@ -1,7 +1,7 @@
 """Functions that programs call for a context: hooks, and what its passes have put there.
 
-A context further out runs a hook like other code, but is not told of its call; what is `undispatched` it does
-not look at.
+They watch the program and are not part of it: no context further out is asked about them, or about what they
+call.
 """
 
 from __future__ import annotations
@@ -21,21 +21,18 @@ def overrides(cls: type[Context], *names: str) -> bool:
 
 
 def hook(cls: type[Context], name: str) -> FunctionType | None:
-    """What programs of `cls` call for the hook `name`, with the context first; None where it does nothing.
-
-    It is a function of its own, so that contexts further out tell it from calls of the user's."""
+    """What programs of `cls` call for the hook `name`, with the context first; None where it does nothing."""
     if not overrides(cls, name):
         return None
     found = inspect.getattr_static(cls, name)
     plain = isinstance(found, FunctionType) and reach.own_way(found) is None
-    f = found if plain else _BY_NAME[name]
-    return _marked(f, HOOK)
+    return _marked(found if plain else _BY_NAME[name])
 
 
-def _marked(f: Any, mark: str) -> FunctionType:
+def _marked(f: Any) -> FunctionType:
     made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     made.__kwdefaults__, made.__qualname__ = f.__kwdefaults__, f.__qualname__
-    made.__dict__[mark] = True
+    made.__dict__[UNDISPATCHED] = True
     return made
 
 
@@ -50,14 +47,6 @@ def _posthook(ctx: Context, out: Any, f: Any, args: Any, kwargs: Any) -> None:
 _BY_NAME = {"prehook": _prehook, "posthook": _posthook}
 """For hooks that are no plain functions."""
 
-HOOK = "$hook"
-
-
-def is_hook(f: Any) -> bool:
-    """Whether it is what `hook` makes."""
-    return type(f) is FunctionType and HOOK in f.__dict__
-
-
 # -- what is not dispatched ------------------------------------------------------------------------
 
 
@@ -70,7 +59,7 @@ def undispatched(f: Any) -> Any:
     if is_undispatched(f):
         return f
     plain = isinstance(f, FunctionType) and reach.own_way(f) is None
-    return _marked(f, UNDISPATCHED) if plain else Undispatched(f)
+    return _marked(f) if plain else Undispatched(f)
 
 
 UNDISPATCHED = "$undispatched"

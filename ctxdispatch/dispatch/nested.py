@@ -61,17 +61,17 @@ def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: 
 
 def _dispatch_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     own = seen(f)
-    engine.resolve(outer, ctx.prehook)(own, args, kwargs)
+    ctx.prehook(own, args, kwargs)
     target = selected(ctx, f, args)
     run = engine.resolve(outer, target)
     hooks = plan(type(outer)).hooks(f)
     shown = seen(target)
     if hooks:
-        engine.beneath(outer.prehook)(shown, args, kwargs)
+        outer.prehook(shown, args, kwargs)
     out = run(*args, **kwargs)
     if hooks:
-        engine.beneath(outer.posthook)(out, shown, args, kwargs)
-    engine.resolve(outer, ctx.posthook)(out, own, args, kwargs)
+        outer.posthook(out, shown, args, kwargs)
+    ctx.posthook(out, own, args, kwargs)
     return out
 
 

@@ -30,9 +30,6 @@ class Engine(NamedTuple):
     """The same, to hand to what `native` gives: that does as much for contexts further out."""
     native: Callable[[Any, Any], Target]
     """The callee as it is, by way of the context's fallback."""
-    beneath: Callable[[Any], Target]
-    """What runs in place of a hook of the context: the hook, under the contexts further out."""
-
 
 Handler = Callable[[Engine, Any, Any], Target | None]
 Total = Callable[[Engine, Any, Any], Target]
@@ -132,7 +129,6 @@ def composed(outer: Engine, ctx: Any, inner: Engine) -> Engine:
         lambda c, f: outer.callback(ctx, inner.callback(c, f)),
         inner.handed,
         lambda c, f: outer.resolve(ctx, inner.native(c, f)),
-        lambda f: outer.resolve(ctx, inner.beneath(f)),
     )
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.around import Around
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.hooks import is_hook, is_undispatched
+from ctxdispatch.dispatch.hooks import is_undispatched
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
     dispatch,
@@ -348,7 +348,7 @@ def _is_out_of_sight(f: Any) -> bool:
 
 def is_of_engine(f: Any) -> bool:
     """Whether calls of `f` are the engine's, or a context's further in: no hook is told of them."""
-    return _is_out_of_sight(f) or is_hook(f) or any(f is stub for stub in STUBS)
+    return _is_out_of_sight(f) or any(f is stub for stub in STUBS)
 
 
 def _callee(op: Op) -> Operand:

@@ -1038,6 +1038,25 @@ def test_under_another_context():
     ]
 
 
+def test_within_and_around_contexts_with_rules_and_each_other():
+    class Ruled(Context):
+        pass
+
+    @Ruled.rule(leaf)
+    def _(ctx, x, **options):
+        return abs(-100)
+
+    inner, outer = TraceContext(), TraceContext()
+    assert overdub(Ruled(), overdub, inner, twice, 4) == overdub(outer, overdub, Ruled(), twice, 4) == 200
+    check(inner.tree, "leaf\nleaf")
+    assert [node.name for node in outer.tree.find("abs")] == ["abs", "abs"]
+    both = TraceContext(), TraceContext()
+    assert overdub(both[0], overdub, both[1], nested, 4) == nested(4)
+    _, alone = traced(nested, 4)
+    for ctx in both:
+        assert drawn(ctx.tree).split() == drawn(alone).split()[-len(ctx.tree) :] and len(ctx.tree) >= 8
+
+
 # -- command line ----------------------------------------------------------------------------------
 
 SCRIPT = """

@@ -334,6 +334,6 @@ def _engine_resolve(run: Any, f: Any) -> Any:
     return lambda *args, **kwargs: run.call(f, list(args), kwargs)
 
 
-ENGINE = Engine(_engine_resolve, _engine_resolve, _engine_resolve, _engine_native, lambda f: f)
+ENGINE = Engine(_engine_resolve, _engine_resolve, _engine_resolve, _engine_native)
 
 __all__ = ["Bound", "Calls", "ENGINE", "Rows", "Rule"]
