@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ctxdispatch.dispatch.transform import is_of_engine
+from ctxdispatch.dispatch.hooks import is_hook, is_undispatched
+from ctxdispatch.ir import frames
 from ctxdispatch.ir.frames import Handler, Instruction
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Reraise
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -94,8 +95,9 @@ def _silent(source: Block) -> Line:
 
 def _positions(block: Block, begins: int) -> Iterator[Start]:
     """What of a block stands on a line of the source, in order."""
+    inserted = _inserted(block)
     for op in block.ops[begins:]:
-        if op.pos is not None and op.pos.line is not None and not _is_inserted(op):
+        if op.pos is not None and op.pos.line is not None and op not in inserted:
             yield Start(block, op, op.pos)
     end = block.terminator
     quiet = isinstance(end, Reraise) or (isinstance(end, Jump) and not end.spelled)
@@ -103,10 +105,31 @@ def _positions(block: Block, begins: int) -> Iterator[Start]:
         yield Start(block, None, end.pos)
 
 
+def _inserted(block: Block) -> set[Op]:
+    """The ops that are no part of the user's program: calls that passes have inserted, what makes their
+    operands and what drops their results."""
+    end = block.terminator
+    needed: set[Operand] = {*end.operands()} if end is not None else set()
+    needed.update(argument for edge in block.edges() for argument in edge.args)
+    found: set[Op] = set()
+    arguments: set[Operand] = set()
+    made = {result for op in block.ops if _is_inserted(op) for result in op.results}
+    for op in reversed(block.ops):
+        if _is_inserted(op) or (op.fn is frames.drop and op.args[0] in made):
+            found.add(op)
+            arguments.update(op.operands())
+        elif arguments.intersection(op.results) and not needed.intersection(op.results):
+            found.add(op)
+            arguments.update(op.operands())
+        else:
+            needed.update(op.operands())
+    return found
+
+
 def _is_inserted(op: Op) -> bool:
     if type(op.fn) is Instruction and op.fn.name == "RESUME":
         return True
-    return isinstance(op.callee, Const) and is_of_engine(op.callee.value)
+    return isinstance(op.callee, Const) and (is_undispatched(op.callee.value) or is_hook(op.callee.value))
 
 
 # -- edges -----------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Functions that only move values, and those that look at values and not at tags.
 
-`ROWS` maps the id of a function to row(call, args, kwargs), which runs it with the tags left on what it moves.
+`ROWS` maps the id of a function to row(call, args, kwargs): it runs with the tags left on what it moves.
 
     read      x.a, xs[k], d.get(k)      the item with its own tags, those of the container and of the key
     write     xs[k] = v, xs.append(v)   a tag on the key is one on all of the container

@@ -227,7 +227,7 @@ def catching(engine: Engine, strip: Strip) -> Engine:
         return lambda ctx, f: functools.partial(_caught, strip, find(ctx, f))
 
     find, callback, handed = caught(engine.resolve), caught(engine.callback), caught(engine.handed)
-    return Engine(find, callback, handed, engine.native, engine.beneath)
+    return Engine(find, callback, handed, engine.native)
 
 
 def _caught(strip: Strip, target: Any, /, *args: Any, **kwargs: Any) -> Any:

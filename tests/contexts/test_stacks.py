@@ -3,6 +3,7 @@
 What a context is told of within and around others is in its own tests.
 """
 
+import functools
 import itertools
 import json
 import math
@@ -11,21 +12,32 @@ import operator
 import numpy as np
 import pytest
 
-from ctxdispatch import ADContext, SparsityContext, grad, hessian_sparsity, overdub
+from ctxdispatch import (
+    ADContext,
+    SparsityContext,
+    grad,
+    hessian,
+    hessian_sparsity,
+    jacobian_sparsity,
+    overdub,
+)
 from ctxdispatch.contexts import installed, load
-from ctxdispatch_contexts.precision import Losses
 
 OF_VALUES = {"ADContext", "DualContext", "SparsityContext", "BroadcastContext"}
 """They return something else than the program does."""
 
-QUIET = {
-    "NaNContext": {"on": "record"}, "TraceContext": {"arguments": True}, "PrecisionContext": {"losses": Losses()},
-}  # fmt: skip
-NAMES = [name for name in installed() if name not in OF_VALUES and load(name).__module__.startswith("ctxdispatch_")]
+BUNDLED = [name for name in installed() if load(name).__module__.startswith("ctxdispatch_contexts.")]
+NAMES = [name for name in BUNDLED if name not in OF_VALUES]
+MAKE = {
+    "NaNContext": lambda cls: cls(on="record"),
+    "TraceContext": lambda cls: cls(arguments=True),
+    "DebugContext": lambda cls: cls.of(lambda stop: "step"),
+}
 
 
 def made(name):
-    return load(name)(**{k: type(v)() if isinstance(v, Losses) else v for k, v in QUIET.get(name, {}).items()})
+    cls = load(name)
+    return MAKE.get(name, lambda cls: cls())(cls)
 
 
 def stacked(names, f, *args):
@@ -74,6 +86,12 @@ ARGUMENTS = (2.0, {"a": 4.0, "b": 9.0, "c": 1.0})
 PLAIN = everything(*ARGUMENTS)
 
 
+def small(x, xs):
+    account = Account(x)
+    account += max(xs)
+    return [account.interest, *map(math.sqrt, xs)]
+
+
 @pytest.mark.parametrize("names", [*itertools.product(NAMES, repeat=1), *itertools.permutations(NAMES, 2)])
 def test_one_and_two_deep(names):
     assert stacked(names, everything, *ARGUMENTS) == PLAIN
@@ -82,7 +100,7 @@ def test_one_and_two_deep(names):
 @pytest.mark.parametrize("outermost", NAMES)
 def test_three_deep_in_every_order(outermost):
     for inner in itertools.product(NAMES, repeat=2):
-        assert stacked((outermost, *inner), everything, *ARGUMENTS) == PLAIN, inner
+        assert stacked((outermost, *inner), small, 2.0, [4.0, 9.0]) == small(2.0, [4.0, 9.0]), inner
 
 
 @pytest.mark.parametrize("names", itertools.permutations(NAMES, 2))
@@ -103,10 +121,31 @@ def test_within_and_around_reverse_mode(name):
     assert y == f(0.5) and pullback(1.0)[0] == grad(f)(0.5)
 
 
-def test_sparsity_over_a_gradient_is_the_hessian_s_pattern():
-    def f(x):
-        return np.sum(x[1:] ** 2 * x[:-1]) + x[0]
+def chained(x, scale=2.0):
+    return scale * np.sum(x[1:] ** 2 * x[:-1]) + x[0]
 
+
+@pytest.mark.parametrize("f", [chained, lambda x: chained(x), lambda x: np.sum(np.sin(x))])
+def test_sparsity_over_a_gradient_is_the_hessian_s_pattern(f):
     x = np.arange(1.0, 6.0)
-    found = overdub(SparsityContext(), grad(f), x)
-    assert np.array_equal(found.toarray() != 0, hessian_sparsity(f, x).toarray() != 0)
+    expected = hessian_sparsity(f, x)
+    assert overdub(SparsityContext(), grad(f), x) == jacobian_sparsity(grad(f), x) == expected
+    assert np.all(expected.toarray() >= (hessian(f)(x) != 0))
+
+
+def test_sparsity_over_a_gradient_with_respect_to_other_arguments():
+    x, scale = np.arange(1.0, 6.0), 2.0
+    both = hessian_sparsity(chained, x, scale, argnums=(0, 1)).toarray()
+    found = [
+        overdub(SparsityContext(), grad(chained), x, scale).toarray(),
+        overdub(SparsityContext(), grad(chained, argnums=1), x, scale).toarray(),
+        jacobian_sparsity(grad(chained, argnums=(1, 0)), x, scale, argnums=0).toarray(),
+    ]
+    assert np.array_equal(found[0], both[:5]) and np.array_equal(found[1], both[5:])
+    assert np.array_equal(found[2], both[[5, 0, 1, 2, 3, 4]][:, :5])
+
+    @functools.wraps(grad(chained))
+    def wrapped(x):
+        return x * 2.0
+
+    assert np.array_equal(overdub(SparsityContext(), wrapped, x).toarray(), np.eye(5, dtype=bool))

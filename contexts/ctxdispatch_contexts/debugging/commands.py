@@ -15,7 +15,7 @@ from typing import Any
 
 from ctxdispatch_contexts.debugging import frames as of_frame
 from ctxdispatch_contexts.debugging.breakpoints import Breakpoint, code_of
-from ctxdispatch_contexts.debugging.sources import block_lines, source_lines
+from ctxdispatch_contexts.debugging.sources import block_lines, same_file, source_lines
 from ctxdispatch_contexts.debugging.stops import Stop
 
 
@@ -218,7 +218,7 @@ class ShowingCommands(Asked):
 
     def _print_lines(self, lines: list[str], first: int) -> None:
         file = self.frame.f_code.co_filename
-        marked = {b.line for b in self.session.breakpoints if b.file and file.endswith(b.file)}
+        marked = {b.line for b in self.session.breakpoints if b.file and same_file(b.file, file)}
         for number, text in enumerate(lines, first):
             mark = "->" if number == self.line else "B" if number in marked else ""
             self.message(f"{number:4} {mark:2} {text.rstrip()}".rstrip())

@@ -55,6 +55,7 @@ class DebugContext(Context):
     session: Session = field(default_factory=_default_session)
     intercepts = (
         "call", "operator", "compare", "item", "attribute", "iterate", "with", "truth", "format", "unpack",
+        "display",
     )  # fmt: skip
 
     @classmethod

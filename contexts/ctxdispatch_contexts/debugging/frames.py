@@ -5,6 +5,8 @@ Invariant: what the engine keeps in a frame (cells whose names begin with `$` or
 
 from __future__ import annotations
 
+import dis
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -52,7 +54,25 @@ def is_module_level(frame: FrameType) -> bool:
 
 def variables(frame: FrameType) -> dict[str, Any]:
     """The local variables, a copy."""
-    return {name: value for name, value in frame.f_locals.items() if not name.startswith(HIDDEN)}
+    found = frame.f_locals
+    if CRASHES and not is_module_level(frame):
+        known = (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars)
+        names = [name for name in dict.fromkeys(known) if name not in unreadable(frame.f_code)]
+        return {name: found[name] for name in names if not name.startswith(HIDDEN) and name in found}
+    return {name: value for name, value in found.items() if not name.startswith(HIDDEN)}
+
+
+CRASHES = sys.version_info[:2] == (3, 13)
+"""Where a variable is in a cell in one comprehension of a function and in none in another, CPython 3.13 takes
+its value for a cell when `f_locals` is asked for it, and ends with a segmentation fault."""
+
+
+@functools.lru_cache(256)
+def unreadable(code: CodeType) -> frozenset[str]:
+    """The variables of which that is to be feared."""
+    stored = (i.argval for i in dis.get_instructions(code) if i.opname.startswith("STORE_FAST"))
+    names = {name for each in stored for name in ((each,) if isinstance(each, str) else each)}
+    return frozenset(names.intersection(code.co_cellvars))
 
 
 def argument_names(code: CodeType) -> tuple[str, ...]:
@@ -114,6 +134,8 @@ def assign(frame: FrameType, name: str, value: Any) -> None:
         if not is_module_level(frame) and name not in frame.f_globals:
             raise NameError(f"{frame.f_code.co_qualname} has no variable {name!r}")
         frame.f_globals[name] = value
+    elif CRASHES and name in unreadable(frame.f_code):
+        raise CannotAssign(f"CPython 3.13 cannot look at {name!r} of {frame.f_code.co_qualname} from outside")
     elif WRITES_LOCALS:
         frame.f_locals[name] = value
     else:

@@ -27,7 +27,7 @@ class Terminal(BreakpointCommands, ShowingCommands):
 
     def __init__(self, stdin: Any = None, stdout: Any = None, catches_interrupts: bool = True) -> None:
         super().__init__("tab", stdin, stdout)
-        self.use_rawinput = stdin is None
+        self.use_rawinput = stdin is None and (stdout is None or self.stdin.isatty())
         self.catches_interrupts = catches_interrupts
         self.session: Any = None
         self.level = 0
