@@ -256,6 +256,33 @@ PLAIN = (
 ATOMS = (int, float, complex, str, bytes, type(None), tuple, frozenset, range, np.generic)
 
 
+def attributes(value: Any) -> dict[str, Any]:
+    """What an object holds, in its `__dict__` and its slots; nothing of what is no data."""
+    if isinstance(value, (*PLAIN, *ATOMS)):
+        return {}
+    own = dict(getattr(value, "__dict__", ()))
+    for name in [n for cls in type(value).__mro__ for n in _slots(cls)]:
+        if hasattr(value, name):
+            own[name] = getattr(value, name)
+    return own
+
+
+def _slots(cls: type) -> list[str]:
+    return [n for n, held in vars(cls).items() if type(held) is types.MemberDescriptorType and _is_own(cls)]
+
+
+def _is_own(cls: type) -> bool:
+    """Made by a `class` statement: what C code shows as a member is not to be assigned to."""
+    return bool(cls.__flags__ & 1 << 9) and "__slots__" in vars(cls)
+
+
+def put(value: Any, name: str, item: Any) -> None:
+    if name in getattr(value, "__dict__", ()):
+        value.__dict__[name] = item
+    elif getattr(value, name) is not item:
+        object.__setattr__(value, name, item)
+
+
 class _Walk:
     """Each object once."""
 
@@ -280,8 +307,11 @@ class _Labelling(_Walk):
                 return value if known else parts(self, value, name)
         if isinstance(value, ATOMS):
             return self.ctx.tag(value, Labels({name, *(self.ctx.metadata(value) or ())}))
-        if self.granular and hasattr(value, "__dict__") and not self.again(value):
-            return self._attributes(value, name)
+        own = attributes(value) if self.granular else {}
+        if own and not self.again(value):
+            for k, item in own.items():
+                put(value, k, self.of(item, f"{name}.{k}"))
+            return value
         self.ctx.mark(value, Labels({name}))
         return value
 
@@ -295,11 +325,6 @@ class _Labelling(_Walk):
     def _dict(self, value: dict[Any, Any], name: str) -> Any:
         for k, item in [*value.items()]:
             value[k] = self.of(item, f"{name}[{k!r}]")
-        return value
-
-    def _attributes(self, value: Any, name: str) -> Any:
-        for k, item in [*vars(value).items()]:
-            vars(value)[k] = self.of(item, f"{name}.{k}")
         return value
 
     def _array(self, value: Any, name: str) -> Any:
@@ -326,9 +351,8 @@ class _Reading(_Walk):
         read = next((read for cls, read in self.PARTS if isinstance(bare, cls)), None)
         if read is not None and not (isinstance(bare, list | dict) and self.again(bare)):
             return read(self, bare, labels)
-        if hasattr(bare, "__dict__") and not isinstance(bare, PLAIN) and vars(bare) and not self.again(bare):
-            return {k: self.of(v, labels) for k, v in vars(bare).items()}
-        return labels
+        own = attributes(bare)
+        return {k: self.of(v, labels) for k, v in own.items()} if own and not self.again(bare) else labels
 
     def _sequence(self, value: Any, labels: Labels) -> Any:
         if not value:
@@ -372,8 +396,9 @@ class _Cleaning(_Walk):
         clean = next((clean for cls, clean in self.PARTS if isinstance(bare, cls)), None)
         if clean is not None:
             return bare if self.again(bare) and not isinstance(bare, tuple) else clean(self, bare)
-        if hasattr(bare, "__dict__") and not isinstance(bare, PLAIN) and not self.again(bare):
-            self._dict(vars(bare))
+        if not self.again(bare):
+            for name, old in attributes(bare).items():
+                put(bare, name, self.of(old))
         return bare
 
     def _list(self, value: Any) -> Any:

@@ -31,12 +31,17 @@ def read(call: Any, array: Any, given: Any, index: Any) -> Any:
     metadata = [*call.held(given), *strip.metadata]
     shadow = call.ctx._shadows.of(array)
     if shadow is not None:
-        found = shadow[bare]
         if not isinstance(out, np.ndarray):
-            metadata += _of(found)
+            out = moved(call, out, shadow[bare])
         elif not np.may_share_memory(out, array):
-            call.ctx._shadows.write(out, ..., found)
+            call.ctx._shadows.write(out, ..., shadow[bare])
     return call.give(out, metadata)
+
+
+def moved(call: Any, out: Any, box: Any) -> Any:
+    """`out`, an element that has `box`: nothing was done to it, so it has the tag that was put there."""
+    metadata = _of(box)
+    return call.ctx.tag(out, metadata[0]) if len(metadata) == 1 else call.give(out, [*metadata])
 
 
 def _of(box: Any) -> Any:
@@ -50,6 +55,8 @@ def write(call: Any, array: Any, index: Any, value: Any) -> None:
     call.native(array, bare_index, bare_value)
     shadows = call.ctx._shadows
     boxes = shadow_of(call, value, np.shape(bare_value)) if what.metadata else None
+    if array.dtype.names is not None:
+        array, bare_index = array[bare_index] if isinstance(bare_index, str | list) else array, ...
     shadows.write(array, bare_index, _fitting(boxes, array, bare_index))
     if at.metadata:
         made = call.combined([*at.metadata, *shadows.metadata(array)], array)
@@ -95,7 +102,12 @@ def _with(shadow: Any, metadata: list[Any]) -> Any:
 def elementwise(result: Any, out: Any) -> tuple[bool, Any]:
     """Whether the shadows of `out`, a result of a call with arrays that have some, were made here."""
     f = result.callee
-    if _is_elementwise(f) or (isinstance(f, np.ufunc) and f.signature is None):
+    if f.__hash__ is None:
+        return False, out
+    if not result.strip.shadowed:
+        parts = f is np.where or any(isinstance(a, list | tuple) for a in result.args)
+        return _moved(result, out) if parts and f in MOVES else (False, out)
+    if f in OPERATORS or (isinstance(f, np.ufunc) and f.signature is None):
         return True, _broadcast(result, out)
     if f in MOVES:
         return _moved(result, out)
@@ -131,10 +143,6 @@ def _put(call: Any, out: Any, boxes: Any) -> Any:
     return call.give(out, [*_of(boxes)])
 
 
-def _is_elementwise(f: Any) -> bool:
-    return f.__hash__ is not None and f in OPERATORS
-
-
 OPERATORS = frozenset({
     *(operator_function(name) for name in ARITHMETIC if name != "matmul"),
     *(f for f in INPLACE if f is not operator.imatmul), operator.neg, operator.pos, operator.abs,
@@ -149,38 +157,57 @@ def _moved(result: Any, out: Any) -> tuple[bool, Any]:
         return False, out
     if any(isinstance(a, np.ndarray) and np.may_share_memory(out, a) for a in result.given[:1]):
         return True, call.give(out, call.held(*result.args))
-    args = [_as_shadow(call, a, position, result.callee) for position, a in enumerate(result.args)]
-    kwargs = {k: v for k, v in result.kwargs.items() if k not in ("dtype", "casting", "out")}
-    named = {k: Strip(call).value(v) for k, v in kwargs.items()}
-    boxes = result.callee(*args, **named)
+    if result.callee is np.where:
+        boxes = _where(call, *result.args)
+    elif result.callee in COPIES:
+        boxes = shadow_of(call, result.args[0], out.shape)
+    else:
+        boxes = _of_shadows(result)
     if boxes.shape != out.shape:
         return False, out
     call.ctx._shadows.write(out, ..., boxes)
     return True, call.give(out, [*call.held(*result.args[1:])])
 
 
+def _where(call: Any, condition: Any, *choices: Any) -> Any:
+    """What is chosen, and what the choice depends on."""
+    bare = [Strip(call).value(a) for a in (condition, *choices)]
+    asked, *shadows = [shadow_of(call, a, np.shape(b)) for a, b in zip((condition, *choices), bare)]
+    chosen = np.where(bare[0], *shadows)
+    join = np.frompyfunc(lambda a, b: b if a is None else _joined(call, (a, b)) or b, 2, 1)
+    return np.asarray(join(asked, chosen), dtype=object)
+
+
+def _of_shadows(result: Any) -> Any:
+    call = result.call
+    args = [_as_shadow(call, a, position, result.callee) for position, a in enumerate(result.args)]
+    kwargs = {k: v for k, v in result.kwargs.items() if k not in ("dtype", "casting", "out")}
+    named = {k: Strip(call).value(v) for k, v in kwargs.items()}
+    return result.callee(*args, **named)
+
+
 def _as_shadow(call: Any, value: Any, position: int, f: Any) -> Any:
     bare = Strip(call).value(value)
-    if f is np.where and position == 0:
-        return bare
     if isinstance(bare, list | tuple) and any(np.ndim(each) for each in bare):
-        return [_as_shadow(call, each, 0, f) if f is not np.where else each for each in value]
-    if position and f not in SEVERAL:
+        return [_as_shadow(call, each, 0, f) for each in call.bare(value)]
+    if position and f is not np.append:
         return bare
     return shadow_of(call, value, np.shape(bare))
 
 
-SEVERAL = frozenset({np.where, np.append})
-"""Those whose second operand is moved too."""
+COPIES = frozenset({
+    np.array, np.asarray, np.ascontiguousarray, np.asanyarray, np.copy, np.ndarray.astype, np.ndarray.copy,
+    np.ndarray.__copy__,
+})  # fmt: skip
+"""Those whose result has the elements where they were; `astype` is one by one."""
 
 MOVES = frozenset({
     np.reshape, np.transpose, np.ravel, np.squeeze, np.expand_dims, np.swapaxes, np.moveaxis,
     np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.where, np.tile,
     np.repeat, np.roll, np.flip,
-    np.fliplr, np.flipud, np.rot90, np.broadcast_to, np.copy, np.take, np.atleast_1d, np.atleast_2d,
-    np.array, np.asarray, np.ascontiguousarray, np.asanyarray, np.diag, np.diagonal, np.append, np.delete,
+    np.fliplr, np.flipud, np.rot90, np.broadcast_to, np.take, np.atleast_1d, np.atleast_2d,
+    np.diag, np.diagonal, np.append, np.delete,
     np.ndarray.reshape, np.ndarray.transpose, np.ndarray.ravel, np.ndarray.flatten, np.ndarray.squeeze,
-    np.ndarray.swapaxes, np.ndarray.copy, np.ndarray.repeat, np.ndarray.take, np.ndarray.diagonal,
-    np.ndarray.astype, np.ndarray.view, np.ndarray.__copy__,
+    np.ndarray.swapaxes, np.ndarray.repeat, np.ndarray.take, np.ndarray.diagonal, np.ndarray.view, *COPIES,
 })  # fmt: skip
-"""What moves elements and does nothing else; `astype` is one by one."""
+"""What moves elements and does nothing else."""

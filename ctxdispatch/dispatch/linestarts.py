@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ctxdispatch.dispatch.hooks import is_hook, is_undispatched
+from ctxdispatch.dispatch.hooks import is_undispatched
 from ctxdispatch.ir import frames
 from ctxdispatch.ir.frames import Handler, Instruction
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Reraise
@@ -129,7 +129,7 @@ def _inserted(block: Block) -> set[Op]:
 def _is_inserted(op: Op) -> bool:
     if type(op.fn) is Instruction and op.fn.name == "RESUME":
         return True
-    return isinstance(op.callee, Const) and (is_undispatched(op.callee.value) or is_hook(op.callee.value))
+    return isinstance(op.callee, Const) and is_undispatched(op.callee.value)
 
 
 # -- edges -----------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Functions that only move values, and those that look at values and not at tags.
 
-`ROWS` maps the id of a function to row(call, args, kwargs): it runs with the tags left on what it moves.
+`ROWS` maps the id of a function to row(call, args, kwargs), which runs it with the tags left on what it
+moves.
 
     read      x.a, xs[k], d.get(k)      the item with its own tags, those of the container and of the key
     write     xs[k] = v, xs.append(v)   a tag on the key is one on all of the container
@@ -29,7 +30,7 @@ from typing import Any
 from ctxdispatch.dispatch.opaque import Strip, is_iterator, run_opaque
 from ctxdispatch.dispatch.protocols import HANDLERS
 from ctxdispatch.dispatch.reach import CMETHOD, HEAPTYPE
-from ctxdispatch.dispatch.shadows import is_array
+from ctxdispatch.dispatch.shadows import is_array, is_flat
 from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -82,6 +83,8 @@ def read(call: Any, args: Any, kwargs: Any) -> Any:
     container = call.bare(args[0])
     if is_array(container):
         return _read_array(call, container, args, kwargs)
+    if is_flat(container):
+        return opaque(call, args, kwargs)
     metadata = call.held(args[0])
     keys = [key(call, k, metadata) for k in args[1:2]]
     return call.give(call.native(container, *keys, *args[2:], **kwargs), metadata)
@@ -181,7 +184,12 @@ def _written(call: Any, container: Any, values: Any) -> None:
     """Bytes, an `array`: no place for a tag but on the whole."""
     strip = Strip(call)
     strip.value([*values])
-    if strip.metadata:
+    container = container.base if is_flat(container) else container
+    if strip.metadata and is_array(container):
+        made = call.combined([*strip.metadata, *call.ctx._shadows.metadata(container)])
+        if made is not None:
+            call.ctx._shadows.fill(container, made)
+    elif strip.metadata:
         call.mark(container, strip.metadata)
 
 
@@ -193,6 +201,10 @@ def write(call: Any, args: Any, kwargs: Any) -> Any:
         rest, keys = [key(call, k, []) for k in rest[:-1]] + rest[-1:], rest[:-1]
     else:
         keys = rest[:-1] if len(rest) > 1 else []
+    if is_array(container):  # its attributes are its memory
+        out = opaque(call, args, kwargs)
+        _written(call, container, rest)
+        return out
     out = call.native(container, *rest, **kwargs)
     _by_key(call, container, keys)
     return out if out is None else call.give(out, call.held(args[0]))
@@ -257,22 +269,24 @@ class _SpreadMapping(dict[Any, Any]):
 
 
 def spreading(first: int = 0, last: int | None = None, result: bool = False) -> Row:
-    """Operands from `first` to `last` are gone through, those before are receivers; `result`: what is made is
-    a container of keys."""
+    """Operands from `first` to `last` are gone through, those before are receivers; `result`: what is made,
+    or the receiver, is a container of keys."""
 
     def row(call: Any, args: Any, kwargs: Any) -> Any:
         before = [call.bare(a) if k == 0 else a for k, a in enumerate(args[:first])]
         end = len(args) if last is None else last
         scalars: list[Any] = []
         through = [_through(call, a, scalars) for a in args[first:end]]
+        if result:
+            through = [[*t] if is_iterator(t) else t for t in through]
         named = {name: _through(call, v, scalars) for name, v in kwargs.items()}
         out = call.native(*before, *through, *args[end:], **named)
         if scalars:
             given = functools.partial(_given, call, scalars)
             out = map(given, out) if is_iterator(out) else given(out)
         target = before[0] if before and out is None else out
-        if result or isinstance(target, set | frozenset | dict):
-            return keyed(call, out, before)
+        if isinstance(target, set | frozenset | dict):
+            return keyed(call, out, before, through)
         return out
 
     return row
@@ -287,13 +301,15 @@ def _through(call: Any, value: Any, scalars: list[Any]) -> Any:
     return spread(call, value)
 
 
-def keyed(call: Any, out: Any, receivers: Iterable[Any] = ()) -> Any:
-    """Equal keys are one: so what is there depends on the tags of all keys."""
+def keyed(call: Any, out: Any, receivers: Iterable[Any] = (), given: Iterable[Any] = ()) -> Any:
+    """Equal keys are one: so what is there depends on the tags of all keys, those too that were `given` and
+    are not there because others are."""
+    more = [m for each in given if isinstance(each, _CONTAINERS) for m in call.held(*each)]
     for each in (*receivers, out):
         each = call.bare(each)
         if not isinstance(each, set | frozenset | dict):
             continue
-        metadata = call.held(*each)
+        metadata = [*call.held(*each), *more]
         if not metadata:
             continue
         if each is not call.bare(out):
@@ -303,12 +319,10 @@ def keyed(call: Any, out: Any, receivers: Iterable[Any] = ()) -> Any:
     return out
 
 
-def keyed_row(call: Any, args: Any, kwargs: Any) -> Any:
-    return keyed(call, call.native(*args, **kwargs))
-
-
-def map_add(call: Any, args: Any, kwargs: Any) -> Any:
-    return add_member(call, args, kwargs)
+def display(call: Any, args: Any, kwargs: Any) -> Any:
+    """{x, y}, {k: v}"""
+    keys = args[::2] if call.f is primitives.build_map else args
+    return keyed(call, call.native(*args, **kwargs), (), [keys])
 
 
 def of_each(call: Any, args: Any, kwargs: Any) -> Any:
@@ -323,7 +337,13 @@ def to_dict(call: Any, args: Any, kwargs: Any) -> Any:
     first = 0 if call.f in (dict, collections.OrderedDict) else 1
     before = [call.bare(a) if k == 0 else a for k, a in enumerate(args[:first])]
     after = [_pairs(call, a) for a in args[first:]]
-    return keyed(call, call.native(*before, *after, **kwargs), before)
+    after = [[*a] if is_iterator(a) else a for a in after]
+    keys = [a if isinstance(a, dict) else [*map(_first, a)] for a in after if isinstance(a, dict | list)]
+    return keyed(call, call.native(*before, *after, **kwargs), before, keys)
+
+
+def _first(pair: Any) -> Any:
+    return pair[0] if isinstance(pair, list | tuple) and pair else None
 
 
 def _pairs(call: Any, value: Any) -> Any:
@@ -351,7 +371,8 @@ def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
         right = set(right)
     if isinstance(bare[0], set | frozenset) and not isinstance(left, set | frozenset):
         left = type(bare[0])(left)
-    out = keyed(call, call.native(left, right), [left] if inplace else [])
+    sets = [b for b in (left, right) if isinstance(b, dict | set | frozenset)]
+    out = keyed(call, call.native(left, right), [left] if inplace else [], sets)
     return args[0] if inplace and call.bare(out) is bare[0] else out
 
 
@@ -370,12 +391,14 @@ def choose(call: Any, args: Any, kwargs: Any) -> Any:
     """max, min, sorted, heapq: tags stay, and the choice depends on all items."""
     first = args[0] if args else ()
     if len(args) == 1 and is_iterator(call.bare(first)):
-        args = ([*call.iter(spread(call, first))],)
+        first = [*call.iter(spread(call, first))]
+        args = (first,)
     strip = Strip(call)
     strip.value([*args])
     metadata = strip.metadata
     receivers = isinstance(call.bare(first), list) and call.f not in (sorted, max, min)
-    given = [call.bare(first), *args[1:]] if receivers else [spread(call, a) for a in args]
+    given = [spread(call, first)] if len(args) == 1 and not receivers else [call.bare(first), *args[1:]]
+    given = args if len(args) > 1 and not receivers else given
     named = {k: v if k == "default" else call.bare(v) for k, v in kwargs.items()}
     out = call.checked(call.f, strip, given, named)
     if not metadata:
@@ -438,6 +461,12 @@ def accumulate(call: Any, args: Any, kwargs: Any) -> Any:
     return call.native(spread(call, items), add, **kwargs)
 
 
+def items(call: Any, args: Any, kwargs: Any) -> Any:
+    """operator.itemgetter(..)(x)"""
+    out = [call.resolved(operator.getitem)(args[0], k) for k in call.f.__reduce__()[1]]
+    return out[0] if len(out) == 1 else tuple(out)
+
+
 # -- the table -------------------------------------------------------------------------------------
 
 
@@ -483,7 +512,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         collections.deque.reverse,
     )),
     (add_member, (set.add, set.discard, set.remove, primitives.set_add, primitives.map_add)),
-    (keyed_row, (primitives.build_set, primitives.build_map)),
+    (display, (primitives.build_set, primitives.build_map)),
     (spreading(0, 1), (
         builtins.list, builtins.tuple, builtins.iter, builtins.reversed, builtins.enumerate,
         primitives.unpack, primitives.unpack_ex, primitives.list_to_tuple,
@@ -497,13 +526,16 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     )),
     (spreading(1), (
         builtins.map, builtins.filter, itertools.filterfalse, itertools.takewhile, itertools.dropwhile,
-        primitives.list_extend, primitives.set_update, list.extend, list.__init__, tuple.__new__,
-        set.__init__, set.update, set.union, frozenset.union, set.intersection, set.difference,
-        set.intersection_update, set.difference_update, set.symmetric_difference,
+        primitives.list_extend, list.extend, list.__init__, tuple.__new__,
         collections.deque.extend, collections.deque.extendleft, collections.deque.__init__,
+    )),
+    (spreading(1, result=True), (
+        primitives.set_update, set.__init__, set.update, set.union, frozenset.union, set.intersection,
+        set.difference, set.intersection_update, set.difference_update, set.symmetric_difference,
         collections._count_elements,  # type: ignore[attr-defined]
     )),
-    (spreading(1, 2), (functools.reduce, dict.__dict__["fromkeys"])),
+    (spreading(1, 2), (functools.reduce,)),
+    (spreading(1, 2, result=True), (dict.__dict__["fromkeys"],)),
     (of_each, (itertools.chain.__dict__["from_iterable"], itertools.starmap)),
     (to_dict, (
         builtins.dict, dict.__init__, dict.update, collections.OrderedDict, collections.OrderedDict.__init__,
@@ -536,6 +568,9 @@ if hasattr(_thread, "start_joinable_thread"):
     _TABLE.append((as_it_is, (_thread.start_joinable_thread,)))
 
 ROWS: dict[int, Row] = {id(f): row for row, functions in _TABLE for f in functions}
+
+BY_TYPE: dict[type, Row] = {operator.itemgetter: items}
+"""The same by the type of the callee."""
 
 RULED: list[Any] = [
     *HANDLERS, primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,

@@ -15,7 +15,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ctxdispatch.dispatch.shadows import is_array
+from ctxdispatch.dispatch.shadows import is_array, is_flat
 from ctxdispatch.dispatch.tags import Tagged, has
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -157,6 +157,12 @@ class Strip:
             return made
         return value
 
+    def of_numpy(self, value: Any) -> Any:
+        if is_flat(value):
+            self.array(value.base)
+            return value
+        return self.array(value) if is_array(value) else value
+
     def exception(self, value: Any) -> Any:
         """Its arguments are looked at: they are what it says."""
         self._items(value.args)
@@ -248,14 +254,8 @@ def _by_base(cls: type) -> Callable[[Strip, Any], Any] | None:
     if cls is not Untagging and hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools"):
         return Strip.iterator
     found = next((into for base, into in _BASES if issubclass(cls, base)), None)
-    return found or (Strip.array if hasattr(cls, "__array_interface__") and _array_class(cls) else None)
-
-
-def _array_class(cls: type) -> bool:
-    import sys
-
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and issubclass(cls, numpy.ndarray)
+    of_numpy = cls.__module__ == "numpy" or hasattr(cls, "__array_interface__")
+    return Strip.of_numpy if found is None and of_numpy else found
 
 
 # -- what the callee wrote -------------------------------------------------------------------------
@@ -291,7 +291,7 @@ class Result:
         out = strip.copies[id(out)][0] if id(out) in strip.copies else out
         if not strip.metadata:
             return self._lazily(out)
-        if strip.shadowed:
+        if strip.shadowed or is_array(out):
             from ctxdispatch.dispatch import arrays
 
             done, out = arrays.elementwise(self, out)

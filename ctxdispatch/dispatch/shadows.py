@@ -77,6 +77,12 @@ def is_array(value: Any) -> bool:
     return numpy is not None and issubclass(type(value), numpy.ndarray)
 
 
+def is_flat(value: Any) -> bool:
+    """Whether it is what `a.flat` gives."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.flatiter
+
+
 class Shadows:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, Any, int]] = {}
@@ -119,7 +125,8 @@ class Shadows:
 
     def _add_everywhere(self, owner: Any, metadata: list[Any]) -> None:
         """Written in a layout that has no view of the shadow: to be safe, it may have been any element."""
-        self.of(owner)[...] = boxed(*self.metadata(owner), *metadata)
+        _, flat, _ = self._known[id(owner)]
+        flat[...] = boxed(*held_in(flat), *metadata)[()]
 
 
 def boxed(*metadata: Any) -> Any:
@@ -159,6 +166,8 @@ def _flat(owner: Any) -> tuple[Any, int]:
 def _fits(array: Any, owner: Any) -> bool:
     """Whether its elements lie in cells of the owner's, at equal distances."""
     size = owner.itemsize
+    if owner.dtype.names is not None:  # several fields in one cell
+        return False
     return size > 0 and array.itemsize <= size and not any(step % size for step in array.strides)
 
 

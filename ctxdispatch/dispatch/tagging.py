@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 from ctxdispatch.dispatch import moving, nested, protocols, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
-from ctxdispatch.dispatch.moving import ROWS, RULED
+from ctxdispatch.dispatch.moving import BY_TYPE, ROWS, RULED
 from ctxdispatch.dispatch.opaque import Strip, run_opaque
-from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
+from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve, stepping
 from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
 from ctxdispatch.dispatch.shadows import Marks, Shadows, boxed, is_array
 from ctxdispatch.dispatch.tags import Tagged, called, without
@@ -44,7 +44,8 @@ class Tagging(Context):
     )  # fmt: skip
 
     def combine(self, f: Any, metadata: list[Any], out: Any) -> Any:
-        """The metadata of `out`, which f returned for operands whose tags hold `metadata`; None: no tag."""
+        """The metadata of `out`, which f returned for operands whose tags hold `metadata` (some may be there
+        more than once); None: no tag."""
         return None
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -164,7 +165,8 @@ class Call:
         return self.ask(resolve(self.ctx, f))
 
     def iter(self, value: Any) -> Any:
-        return self.resolved(iter)(value)
+        """iter(value), its steps under the context; the marks of `value` are not on the items."""
+        return stepping(value, self.find(iter)(value), self.ctx)
 
     def mark(self, value: Any, metadata: list[Any]) -> None:
         """`value` was written into."""
@@ -184,7 +186,7 @@ def carry(
         raw = getattr(ctx.untag(bound[0]), callee.__name__)  # found in the class of the proxy
         call = Call(ctx, find, ask, raw)
         return call.give(call.resolved(raw)(*args, **kwargs), call.held(bound[0]))
-    row: Row | None = ROWS.get(id(callee))
+    row: Row | None = ROWS.get(id(callee)) or BY_TYPE.get(type(callee))
     if row is None:
         return run_opaque(Call(ctx, find, ask, f, engine), (callee, bound), args, kwargs)
     return row(Call(ctx, find, ask, callee, engine), (*bound, *args), kwargs)

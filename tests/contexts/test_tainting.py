@@ -69,6 +69,20 @@ def test_attributes_of_objects_have_labels_of_their_own():
     assert taints(f, account, 1.5).labels[1] == {"account"}
 
 
+class Point:
+    __slots__ = ("x", "y")
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+
+def test_slots_are_attributes():
+    point = Point(1, 2)
+    result, labels = taints(lambda p, k: Point(p.y, k), point, 3, granular=True)
+    assert labels == {"x": {"p.y"}, "y": {"k"}}
+    assert type(result.x) is int and type(point.x) is int
+
+
 def test_arguments_are_named_as_the_function_names_them():
     def f(a, *rest, k, **others):
         return a, rest[1], k, others["z"]
