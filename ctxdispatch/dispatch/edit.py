@@ -79,9 +79,11 @@ class Editor:
         if op.syntax and fn is not primitives.call_ex:
             return fn
         callee = op.args[0] if fn is primitives.call_ex else op.callee
+        made = self._definitions.get(callee) if isinstance(callee, Value) else None
+        if made is not None and made.fn is frames.load_constant:
+            callee = made.args[0]
         if isinstance(callee, Const):
             return None if is_of_engine(callee.value) else CALL
-        made = self._definitions.get(callee)
         return self._value(made.args[0]) if made is not None and made.fn is select else CALL
 
     def operands(self, op: Op) -> list[Operand]:

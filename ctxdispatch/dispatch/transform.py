@@ -125,7 +125,7 @@ class Rewriter:
         return is_spelled_out(op) and not self.static and self.plan.calls
 
     def _of_frame(self, op: Op) -> bool:
-        callee = _callee(op)
+        callee = self._known(_callee(op))
         if isinstance(callee, Const):
             return _is_out_of_sight(callee.value)
         return not self.framed and self._global_name(callee) in FRAME
@@ -146,6 +146,11 @@ class Rewriter:
         read = self._definition(callee)
         named = read is not None and read.fn is primitives.load_global
         return read.args[1].value if named and isinstance(read.args[1], Const) else None  # type: ignore[union-attr]
+
+    def _known(self, callee: Operand) -> Operand:
+        """The constant, where that was put on the stack before other things were done."""
+        made = self._definition(callee)
+        return made.args[0] if made is not None and made.fn is frames.load_constant else callee
 
     def _definition(self, operand: Operand) -> Op | None:
         return self.definitions.get(operand) if isinstance(operand, Value) else None
@@ -290,6 +295,7 @@ class Rewriter:
         return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
 
     def _hooked(self, callee: Operand) -> bool:
+        callee = self._known(callee)
         if isinstance(callee, Const) and is_of_engine(callee.value):
             return False  # the engine's own, of a context further in
         operation = self._operation(callee)

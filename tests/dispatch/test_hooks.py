@@ -312,3 +312,26 @@ def test_each_of_three_contexts_sees_each_call_once():
     seen = [[e[1] for e in ctx.events if e[0] == "pre"] for ctx in contexts]
     assert seen[2] == [np.sin, max, operator.add]
     assert seen[0] == seen[1] == seen[2]
+
+
+def test_hooks_around_calls_over_several_lines_stay_out_of_sight():
+    class Calls(Both):
+        intercepts = ("call", "operator")
+
+    contexts = [Calls([]) for _ in range(3)]
+
+    def f(x, y):
+        return max(
+            np.sin(x),
+            np.cos(
+                x
+                + y,
+            ),
+            *[
+                y,
+            ],
+        )
+
+    assert overdub(contexts[0], overdub, contexts[1], overdub, contexts[2], f, 1.0, 2.0) == f(1.0, 2.0)
+    seen = [[e[1] for e in ctx.events if e[0] == "pre"] for ctx in contexts]
+    assert seen[0] == seen[1] == seen[2] == [np.sin, operator.add, np.cos, max]
