@@ -6,7 +6,8 @@
     operation           every kind of operation dispatched, by classes that leave each what it is: `identity`
                         dispatches calls and operators, `everything` the other kinds too
     identity context    the same of whole programs
-    hooks               a call with the hooks that a class overrides, which do nothing
+    hooks               a call with the hooks that a class overrides, which do nothing; `reading`: with one
+                        that looks at the arguments
     counting            CountContext, beside the standard library's profiler and tracer
     transform           the time that rewriting itself takes, over that of CPython's `compile`
 
@@ -83,6 +84,13 @@ class NoHook(Context):
 class Prehook(NoHook):
     def prehook(self, f: Any, args: Any, kwargs: Any) -> None:
         pass
+
+
+class ReadingPrehook(NoHook):
+    """Looks at what it is given."""
+
+    def prehook(self, f: Any, args: Any, kwargs: Any) -> None:
+        f, args, kwargs  # noqa: B018
 
 
 class Posthook(NoHook):
@@ -163,7 +171,7 @@ CONTEXTS: dict[str, tuple[type[Context], ...]] = {
     "bare": (Bare,), "idle": (Idle,), "3 bare": 3 * (Bare,), "3 idle": 3 * (Idle,),
     "identity": (Identity,), "everything": (Everything,),
     "2 identity": 2 * (Identity,), "3 identity": 3 * (Identity,),
-    "no hook": (NoHook,), "prehook": (Prehook,), "posthook": (Posthook,), "both": (BothHooks,),
+    "no hook": (NoHook,), "prehook": (Prehook,), "reading": (ReadingPrehook,), "posthook": (Posthook,), "both": (BothHooks,),
 }  # fmt: skip
 REWRITES: dict[str, Callable[[Any, Args], Function]] = {
     "plain": plain, "faithful": faithful, "free": free,
@@ -172,7 +180,7 @@ REWRITES: dict[str, Callable[[Any, Args], Function]] = {
 }  # fmt: skip
 EMISSION = ("plain", "faithful", "free")
 IDLE = ("plain", "bare", "idle", "3 bare", "3 idle")
-HOOKS = ("plain", "no hook", "prehook", "posthook", "both")
+HOOKS = ("plain", "no hook", "prehook", "reading", "posthook", "both")
 COUNTING = ("plain", "counting", "cProfile", "settrace")
 IDENTITY = ("plain", "identity", "everything", "2 identity", "3 identity")
 

@@ -18,12 +18,16 @@ from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 
+NOTHING: dict[str, Any] = {}
+"""In the place of keywords that no hook reads."""
+
 
 class Around:
     """The hooks of a class with this plan. `ctx` is the operand that is the context."""
 
     def __init__(self, plan: Plan, ctx: Operand, framed: bool) -> None:
         self.before, self.after = plan.prehook, plan.posthook
+        self.reads = plan.hooks_read
         self.ctx = ctx
         self.framed = framed
 
@@ -31,20 +35,29 @@ class Around:
         """`itself`, what `op` became, between the hooks. `of_engine`: a context further in has found what is
         called."""
         plain = len(op.args) - len(op.kwnames)
-        args, kwargs = Value("args"), Value("kwargs")
-        packed = Op(Const(primitives.build_tuple), op.args[:plain], [args], pos=op.pos, syntax=True)
         pairs = [o for name, value in zip(op.kwnames, op.args[plain:]) for o in (Const(name), value)]
-        named = Op(Const(primitives.build_map), pairs, [kwargs], pos=op.pos, syntax=True)
-        return self._around(op, op.callee, [args, kwargs], [packed, named], itself, of_engine)
+        made: list[Op] = []
+        args = self._packed(made, op, self.reads[0], primitives.build_tuple, op.args[:plain], ())
+        kwargs = self._packed(made, op, self.reads[1], primitives.build_map, pairs, NOTHING)
+        return self._around(op, op.callee, [args, kwargs], made, itself, of_engine)
 
     def call_ex(self, op: Op, itself: list[Op], of_engine: bool = False) -> list[Op]:
         """The same of f(*args, **kwargs), where `args` is a tuple."""
         callee, args, *keywords = op.args
         if keywords:
             return self._around(op, callee, [args, *keywords], [], itself, of_engine)
-        kwargs = Value("kwargs")
-        named = Op(Const(primitives.build_map), [], [kwargs], pos=op.pos, syntax=True)
-        return self._around(op, callee, [args, kwargs], [named], itself, of_engine)
+        made: list[Op] = []
+        kwargs = self._packed(made, op, self.reads[1], primitives.build_map, [], NOTHING)
+        return self._around(op, callee, [args, kwargs], made, itself, of_engine)
+
+    def _packed(
+        self, made: list[Op], op: Op, read: bool, build: Any, operands: list[Operand], else_: Any
+    ) -> Operand:
+        """What hooks are given; what none of them reads is not made."""
+        if not read:
+            return Const(else_)
+        made.append(Op(Const(build), operands, [Value("given")], pos=op.pos, syntax=True))
+        return made[-1].result
 
     def _around(
         self,

@@ -6,6 +6,7 @@ call.
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 from types import FunctionType
@@ -46,6 +47,27 @@ def _posthook(ctx: Context, out: Any, f: Any, args: Any, kwargs: Any) -> None:
 
 _BY_NAME = {"prehook": _prehook, "posthook": _posthook}
 """For hooks that are no plain functions."""
+
+
+def reads(hook: FunctionType | None) -> tuple[bool, bool]:
+    """Whether the hook looks at the last two of its parameters, the arguments and the keywords of a call."""
+    if hook is None:
+        return False, False
+    code = hook.__code__
+    plain = code.co_argcount >= 4 and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
+    if not plain or not LOOKS_AROUND.isdisjoint(code.co_names):
+        return True, True
+    args, kwargs = code.co_varnames[code.co_argcount - 2 : code.co_argcount]
+    used = {*code.co_cellvars}
+    for instruction in dis.get_instructions(code):
+        found = instruction.argval
+        used.update(found if isinstance(found, tuple) else (found,) if isinstance(found, str) else ())
+    return args in used, kwargs in used
+
+
+CO_VARARGS, CO_VARKEYWORDS = 0x04, 0x08
+LOOKS_AROUND = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "stack"})
+"""Names by which a function may get at what it does not read."""
 
 # -- what is not dispatched ------------------------------------------------------------------------
 

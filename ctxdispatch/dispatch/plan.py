@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.hooks import hook, overrides
+from ctxdispatch.dispatch.hooks import hook, overrides, reads
 from ctxdispatch.dispatch.protocols import ARITHMETIC, BY_IDENTITY, COMPARISON, INPLACE, operator_function
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -58,6 +58,8 @@ class Plan(NamedTuple):
     prehook: FunctionType | None
     posthook: FunctionType | None
     """What programs call before and after each dispatched call; None where the inherited one does nothing."""
+    hooks_read: tuple[bool, bool]
+    """Whether one of them looks at the arguments, and at the keywords."""
     fallback: bool
     """`fallback` is overridden."""
     calls: bool
@@ -112,6 +114,8 @@ def plan(cls: type[Context]) -> Plan:
 def _make_plan(cls: type[Context]) -> Plan:
     prehook, posthook = hook(cls, "prehook"), hook(cls, "posthook")
     fallback = overrides(cls, "fallback")
+    (args, kwargs), (args_after, kwargs_after) = reads(prehook), reads(posthook)
+    hooks_read = args or args_after, kwargs or kwargs_after
     hooked = fallback or prehook is not None or posthook is not None
     declared = cls.intercepts if cls.intercepts is not None else HOOKED if hooked else ()
     kinds = frozenset(k for k in declared if isinstance(k, str))
@@ -125,8 +129,8 @@ def _make_plan(cls: type[Context]) -> Plan:
     syntax = asked if hooked else frozenset(f for f in asked if id(f) in BY_IDENTITY)
     callees = frozenset(map(id, rules.callees(cls)))
     return Plan(
-        hooked, prehook, posthook, fallback, calls, hooked_syntax, syntax | ruled, transforms, on_calls,
-        ruled, direct, callees,
+        hooked, prehook, posthook, hooks_read, fallback, calls, hooked_syntax, syntax | ruled, transforms,
+        on_calls, ruled, direct, callees,
     )  # fmt: skip
 
 

@@ -310,7 +310,7 @@ class Rewriter:
         shown = self._definition(_callee(op))
         of_engine = shown is not None and (type(shown.fn) is Site or shown.fn in (resolve, select))
         if op.fn is not primitives.call_ex:
-            return self.around.call(op, self._call_itself(op, here), of_engine)
+            return self.around.call(op, self._call_itself(op, {}), of_engine)
         callee, _, *keywords = op.args
         args, checked = self._tuple(op)
         call = Op(op.callee, [callee, args, *keywords], op.results, op.kwnames, op.pos, op.syntax)

@@ -267,6 +267,46 @@ def test_what_is_not_overridden_is_not_in_the_code():
     assert names(Neither) == set()
 
 
+class OfNames(Context):
+    events: list
+
+    def prehook(self, f, args, kwargs):
+        self.events.append(f.__name__)
+
+
+def test_what_no_hook_reads_is_not_made():
+    def f(x, y):
+        return max(x + y, key=abs, *[y])
+
+    def made(cls):
+        return {i.opname for i in dis.get_instructions(cls([]).program(f, (), {}))} & {"BUILD_TUPLE", "BUILD_MAP"}
+
+    assert made(only("prehook")) == {"BUILD_TUPLE", "BUILD_MAP"}
+    assert made(OfNames) <= {"BUILD_MAP"}  # of the call itself
+    ctx = OfNames([])
+    assert overdub(ctx, f, [1], [2]) == 2 and ctx.events == ["add", "max", "abs", "abs", "abs"]
+
+
+@pytest.mark.parametrize(
+    "prehook, seen",
+    [
+        (lambda self, f, args, kwargs: self.events.append(args), [((-1,))]),
+        (lambda self, f, args, kwargs: self.events.append(kwargs), [{}]),
+        (lambda self, f, *rest: self.events.append(rest), [((-1,), {})]),
+        (lambda self, f, args, kwargs: self.events.append((lambda: args)()), [(-1,)]),
+        (lambda self, f, args, kwargs: self.events.append(locals()["args"]), [(-1,)]),
+        (lambda self, f, args, kwargs: self.events.append([args for _ in "a"][0]), [(-1,)]),
+        (lambda self, called, given, named: self.events.append((named, given)), [({}, (-1,))]),
+    ],
+)
+def test_hooks_that_read_get_what_there_is(prehook, seen):
+    cls = type(Context)("Reads", (Context,), {
+        "__annotations__": {"events": list}, "__module__": __name__, "prehook": prehook, "intercepts": ("call",),
+    })  # fmt: skip
+    ctx = cls([])
+    assert overdub(ctx, lambda x: abs(x), -1) == 1 and ctx.events == seen
+
+
 def test_a_prehook_is_one_call_without_moving_operands():
     """What an operator costs more: the tuple and the dict, the call, and no detour."""
 
