@@ -6,6 +6,8 @@
     operation           every kind of operation dispatched, by classes that leave each what it is: `identity`
                         dispatches calls and operators, `everything` the other kinds too
     identity context    the same of whole programs
+    hooks               a call with the hooks that a class overrides, which do nothing
+    counting            CountContext, beside the standard library's profiler and tracer
     transform           the time that rewriting itself takes, over that of CPython's `compile`
 
 Every rewritten program runs once and its result is compared with the plain one's before it is timed. What ran
@@ -14,9 +16,11 @@ natively in part has no figure.
 
 from __future__ import annotations
 
+import cProfile
 import importlib.util
 import itertools
 import math
+import sys
 import types
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -37,6 +41,7 @@ Function = Callable[..., Any]
 Args = tuple[Any, ...]
 Targets = Mapping[str, float]
 
+SCALAR, LEAST = "scalar loop", {"counting": 12.0}
 COPIES = 100
 """How often an operation stands in the function that is timed: entering that counts for nothing."""
 
@@ -67,6 +72,26 @@ class Everything(Context):
     """Dispatches operations of every kind, and changes nothing."""
 
     intercepts = tuple(KINDS)
+
+
+class NoHook(Context):
+    """Intercepts what classes with hooks do, and has none."""
+
+    intercepts = ("call", "operator")
+
+
+class Prehook(NoHook):
+    def prehook(self, f: Any, args: Any, kwargs: Any) -> None:
+        pass
+
+
+class Posthook(NoHook):
+    def posthook(self, out: Any, f: Any, args: Any, kwargs: Any) -> None:
+        pass
+
+
+class BothHooks(Prehook, Posthook):
+    """Both."""
 
 
 # -- the columns: what is made of a function -----------------------------------------------------------------
@@ -103,17 +128,52 @@ def plain(f: Function, args: Args) -> Function:
     return f
 
 
+def counted(f: types.FunctionType, args: Args) -> Function:
+    from ctxdispatch.contexts import CountContext
+
+    return CountContext().program(f, args, {})  # type: ignore[no-any-return]
+
+
+def profiled(f: types.FunctionType, args: Args) -> Function:
+    return lambda *args: cProfile.Profile().runcall(f, *args)
+
+
+def traced(f: types.FunctionType, args: Args) -> Function:
+    """With a tracer that is told of every line, and counts it."""
+
+    def run(*args: Any) -> Any:
+        lines = 0
+
+        def tracer(frame: Any, event: str, arg: Any) -> Any:
+            nonlocal lines
+            lines += 1
+            return tracer
+
+        before = sys.gettrace()
+        sys.settrace(tracer)
+        try:
+            return f(*args)
+        finally:
+            sys.settrace(before)
+
+    return run
+
+
 CONTEXTS: dict[str, tuple[type[Context], ...]] = {
     "bare": (Bare,), "idle": (Idle,), "3 bare": 3 * (Bare,), "3 idle": 3 * (Idle,),
     "identity": (Identity,), "everything": (Everything,),
     "2 identity": 2 * (Identity,), "3 identity": 3 * (Identity,),
+    "no hook": (NoHook,), "prehook": (Prehook,), "posthook": (Posthook,), "both": (BothHooks,),
 }  # fmt: skip
 REWRITES: dict[str, Callable[[Any, Args], Function]] = {
     "plain": plain, "faithful": faithful, "free": free,
+    "counting": counted, "cProfile": profiled, "settrace": traced,
     **{name: partial(under, contexts) for name, contexts in CONTEXTS.items()},
 }  # fmt: skip
 EMISSION = ("plain", "faithful", "free")
 IDLE = ("plain", "bare", "idle", "3 bare", "3 idle")
+HOOKS = ("plain", "no hook", "prehook", "posthook", "both")
+COUNTING = ("plain", "counting", "cProfile", "settrace")
 IDENTITY = ("plain", "identity", "everything", "2 identity", "3 identity")
 
 
@@ -170,6 +230,8 @@ IDLE_CONTEXT = Group("idle context", means={"bare": 1.05, "idle": 1.05, "3 bare"
 IDENTITY_CONTEXT = Group("identity context")
 ENTRY = Group("entry", over=True)
 OPERATION = Group("operation", over=True)
+HOOKED = Group("hooks", over=True)
+COUNTED = Group("counting")
 TRANSFORM = Group("transform")
 
 
@@ -180,6 +242,8 @@ def all_workloads() -> list[Cost]:
         entry(),
         *map(operation, OPERATIONS),
         *(program(IDENTITY_CONTEXT, what, IDENTITY, {}) for what in PROGRAMS),
+        *map(hooked, OPERATIONS),
+        *(program(COUNTED, what, COUNTING, LEAST if what == SCALAR else {}) for what in PROGRAMS),
         *map(transform, ("json", "statistics", "argparse")),
     ]
 
@@ -193,6 +257,14 @@ def operation(operation: Operation) -> Cost:
     f, args = operation.unrolled(COPIES)
     columns = {c: partial(rewritten, c, f, args) for c in IDENTITY}
     return Cost(OPERATION, operation.what, columns, operation.targets, COPIES)
+
+
+def hooked(operation: Operation) -> Cost:
+    """Of calls and operators, which the classes intercept. A prehook alone has a target, for calls."""
+    f, args = operation.unrolled(COPIES)
+    columns = {c: partial(rewritten, c, f, args) for c in HOOKS}
+    is_call = operation.what.startswith("f(a") or operation.what == "f()"
+    return Cost(HOOKED, operation.what, columns, {"prehook": 80.0} if is_call else {}, COPIES)
 
 
 def entry() -> Cost:

@@ -12,6 +12,7 @@ import sys
 import zlib
 
 import pytest
+from browsing import browser
 from hypothesis import settings
 
 from ctxdispatch import custom_rule
@@ -60,3 +61,11 @@ def with_a_rule():
     @custom_rule(ruled)
     def _(x):
         return x, lambda ybar: ybar
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A headless browser (`browsing.opened` opens a page in it). Not for longer than a module: as long as it
+    runs, an event loop does, and `asyncio.run` refuses."""
+    with browser() as running:
+        yield running

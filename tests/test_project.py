@@ -197,6 +197,8 @@ def test_wheel_holds_the_files_of_pages_and_the_command(wheel):
     folder = ROOT / "ctxdispatch" / "command" / "page_files"
     expected = {path.relative_to(ROOT).as_posix() for path in folder.iterdir()}
     assert len(expected) == 3 and expected <= set(wheel.namelist())
+    flame = {f"ctxdispatch_contexts/tracing/flame.{kind}" for kind in ("html", "css", "js")}
+    assert flame <= set(wheel.namelist())
     (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
     assert "ctxdispatch = ctxdispatch.command:main" in wheel.read(name).decode()
 

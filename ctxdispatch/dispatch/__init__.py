@@ -7,9 +7,11 @@ from ctxdispatch.dispatch.edit import Editor
 from ctxdispatch.dispatch.hooks import undispatched
 from ctxdispatch.dispatch.overdub import NativeCallWarning, fallback, overdub, recurse
 from ctxdispatch.dispatch.rules import AmbiguousRule, subscribe, version
+from ctxdispatch.dispatch.tagging import Tagging
 from ctxdispatch.dispatch.tags import metadata, tag, untag
 
 __all__ = [
-    "Context", "overdub", "recurse", "fallback", "tag", "untag", "metadata", "Editor", "undispatched",
-    "AmbiguousRule", "NativeCallWarning", "UnsupportedSyntax", "cache", "subscribe", "version",
+    "Context", "Tagging", "overdub", "recurse", "fallback", "tag", "untag", "metadata", "Editor",
+    "undispatched", "AmbiguousRule", "NativeCallWarning", "UnsupportedSyntax", "cache", "subscribe",
+    "version",
 ]  # fmt: skip

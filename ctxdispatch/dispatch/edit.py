@@ -24,12 +24,13 @@ from types import ModuleType
 from typing import Any
 
 from ctxdispatch.dispatch.hooks import undispatched
+from ctxdispatch.dispatch.linestarts import starts
 from ctxdispatch.dispatch.overdub import resolve, select
 from ctxdispatch.dispatch.plan import CALL, KINDS
 from ctxdispatch.dispatch.transform import context_read, is_of_engine
 from ctxdispatch.ir import frames, primitives
-from ctxdispatch.ir.frames import Instruction
-from ctxdispatch.ir.graph import Block, Graph, Op, Return
+from ctxdispatch.ir.frames import Handler, Instruction
+from ctxdispatch.ir.graph import Block, Edge, Graph, Op, Reraise, Return
 from ctxdispatch.ir.rewrite import clone, substitute
 from ctxdispatch.ir.sites import Site
 from ctxdispatch.ir.values import Const, Operand, Position, Value
@@ -55,6 +56,10 @@ class Editor:
         self._undispatched: dict[int, Const] = {}
 
     # -- looking -----------------------------------------------------------------------------------
+
+    def ops(self) -> Iterator[Op]:
+        """All ops, those that load and store variables included. Their operands may be assigned to."""
+        yield from [*self._block]
 
     def calls(self, *kinds: str) -> Iterator[Op]:
         """The ops of these kinds (`plan.KINDS`; none: of all), in the order of the source. "call" is every
@@ -169,6 +174,40 @@ class Editor:
             if isinstance(end, Return):
                 made = self._call(f, (*args, end.value), end.pos, dispatch)
                 self._last.setdefault(block, []).append(made)
+
+    def at_lines(self, f: Callable[..., Any], *args: Any, dispatch: bool = False) -> None:
+        """Insert f(*args, line) wherever control comes to a line, as the interpreter tells a tracer: once
+        until it leaves the line or jumps back, also where nothing but `continue` or `return 1` is on it. Call
+        it before other insertions, and it comes before them."""
+        for block, op, pos in starts(self._graph, _begins(self._graph.entry)):
+            made = self._call(f, (*args, pos.line), pos, dispatch)
+            if op is None:
+                self._last.setdefault(block, []).append(made)
+            else:
+                self._before.setdefault(op, []).append(made)
+
+    def at_exception(self, f: Callable[..., Any], *args: Any, dispatch: bool = False) -> None:
+        """Insert f(*args, exception) where an exception leaves the function. It leaves it still, unless `f`
+        raises another. In SSA form (what is generated, such as derivatives) nothing is inserted."""
+        graph = self._graph
+        if graph.frame is None:
+            return
+        lasti, exc = Value("lasti"), Value("exc")
+        leaving = Block(f"b{len(graph.blocks)}")
+        leaving.params = [lasti, exc]
+        leaving.ops = [self._call(f, (*args, exc), None, dispatch)]
+        leaving.terminator = Reraise(exc, lasti)
+        for block in graph.blocks:
+            if block.handler is None:
+                block.handler = Handler(Edge(leaving), True)
+        graph.blocks.append(leaving)
+
+    def at_caught(self, f: Callable[..., Any], *args: Any, dispatch: bool = False) -> None:
+        """Insert f(*args, exception) where an exception comes to an `except`, a `finally` or the end of a
+        `with` of the function."""
+        for op in self._block:
+            if type(op.fn) is Instruction and op.fn.name == "PUSH_EXC_INFO":
+                self.before(op, f, *args, op.args[0], dispatch=dispatch)
 
     def variable(self, initial: Any = None) -> Variable:
         """A value of each call of the function that the program is given besides its own: it is threaded

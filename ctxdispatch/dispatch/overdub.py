@@ -178,7 +178,10 @@ def selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
 
 def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
     """What f(*args) goes through."""
-    return args if type(args) is tuple else iteration.splat(ENGINE, ctx, f, args)
+    if type(args) is tuple:
+        return args
+    own = getattr(type(ctx), "_splat", None)
+    return iteration.splat(ENGINE, ctx, f, args if own is None else own(ctx, args))
 
 
 def callback(ctx: Context, f: Any, /) -> Target:
@@ -321,8 +324,12 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
 
 
 def _machinery(f: types.FunctionType) -> bool:
-    """The engine's own functions, and those that say themselves what a context does with them."""
-    return reach.own_way(f) is not None or f.__globals__.get("__name__", "").startswith("ctxdispatch.")
+    """The engine's own functions, those that say themselves what a context does with them, and those of
+    modules that no context is to look into: these have a global `__undispatched__`."""
+    namespace = f.__globals__
+    if reach.own_way(f) is not None or "__undispatched__" in namespace:
+        return True
+    return namespace.get("__name__", "").startswith("ctxdispatch.")  # type: ignore[no-any-return]
 
 
 _warned: weakref.WeakSet[types.CodeType] = weakref.WeakSet()

@@ -37,6 +37,9 @@ class Tagged(_Proxy):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a tag belongs to one run: untag the value before it is pickled")
 
+    def __overdub__(self, ctx: Context, /, *args: Any, **kwargs: Any) -> Any:
+        return called(self, ctx)(*args, **kwargs)
+
     def __copy__(self) -> Tagged:
         import copy
 
@@ -62,6 +65,32 @@ def untag(ctx: Context, value: Any) -> Any:
 def metadata(ctx: Context, value: Any, default: Any = None) -> Any:
     """What this run's tag on `value` holds."""
     return value._self_metadata if _own(ctx, value) else default
+
+
+def without(run: Run, value: Any) -> Any:
+    """`value` without the tag of `run`, also where that lies within tags of other runs."""
+    if type(value) is not Tagged:
+        return value
+    if value._self_run is run:
+        return value.__wrapped__
+    inner = without(run, value.__wrapped__)
+    return value if inner is value.__wrapped__ else Tagged(inner, value._self_run, value._self_metadata)
+
+
+def has(run: Run, value: Any) -> bool:
+    """Whether `without` would take something off."""
+    while type(value) is Tagged:
+        if value._self_run is run:
+            return True
+        value = value.__wrapped__
+    return False
+
+
+def called(f: Tagged, ctx: Context) -> Any:
+    """What `ctx` runs in place of a tagged callable."""
+    from ctxdispatch.dispatch.overdub import native, resolve
+
+    return native(ctx, f) if has(ctx._run, f) else resolve(ctx, f.__wrapped__)
 
 
 def parent(value: Any) -> Run | None:

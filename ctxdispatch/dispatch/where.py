@@ -26,6 +26,14 @@ def caller(ctx: Any, frame: FrameType | None = None) -> FrameType | None:
     return None
 
 
+def user_frame() -> FrameType | None:
+    """The innermost frame that is not ours, whether or not it runs under a context."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and (frame.f_globals.get("__name__") or "").startswith(OURS):
+        frame = frame.f_back
+    return frame
+
+
 def position(frame: FrameType) -> Position:
     """Of the instruction that `frame` is at."""
     code = frame.f_code

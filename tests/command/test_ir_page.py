@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from browsing import browser, opened
+from browsing import opened
 from command_lines import CONTEXTS, python
 from test_ir import PROGRAM
 
@@ -38,12 +38,6 @@ def written(tmp_path_factory):
 @pytest.fixture(scope="module")
 def power(written):
     return written("maths:power", "2.0", "--context", "mine:Count")
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as running:
-        yield running
 
 
 def data_of(path):

@@ -12,6 +12,7 @@ import pytest
 
 from ctxdispatch import Context, DualContext, code_adjoint, grad, overdub
 from ctxdispatch.contexts import CountContext
+from ctxdispatch_contexts.counting import DeepCountContext
 from ctxdispatch_contexts.counting.costs import ELEMENTARY
 
 
@@ -161,6 +162,24 @@ def test_methods_generators_comprehensions_recursion_callbacks_and_exceptions():
     lines = {r.function.split(".")[-1]: r for r in counts.by_function()}
     assert lines["fib"].calls == 15 - 1 + 3 * 7 and lines["numbers"].flops == 3
     assert counts.of("truediv") == 2 and lines["<lambda>"].calls == 2
+
+
+def test_what_attributes_and_subscripts_run_is_counted_when_asked_for():
+    class Box:
+        @property
+        def area(self):
+            return 2.0 * 3.0 if self else 0.0
+
+        def __getitem__(self, k):
+            return 1.0 * k
+
+    def f(box, x):
+        return box.area + box[x]
+
+    assert counted(f, Box(), 2.0)[1].of("add") == 1 and counted(f, Box(), 2.0)[1].of("mul") == 0
+    ctx = DeepCountContext()
+    assert overdub(ctx, f, Box(), 2.0) == f(Box(), 2.0)
+    assert ctx.counts.of("mul") == 1 and ctx.counts.flops == 2
 
 
 def test_totals_are_exact_with_eight_threads():

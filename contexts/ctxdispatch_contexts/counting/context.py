@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import field
-from types import FunctionType
+from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+import numpy as np
 
 from ctxdispatch.dispatch import Context, Editor
 from ctxdispatch.ir import primitives
@@ -32,11 +34,12 @@ class CountContext(Context):
         print(ctx.counts.text(by="line"))
 
     The count of an instance goes on over several runs. Calls that raise are not counted, comparisons,
-    subscripts and attributes are no operators.
+    subscripts and attributes are no operators. What properties and `__getitem__` written in Python do is
+    counted by `DeepCountContext` only: to look for them at each attribute takes microseconds.
     """
 
     counts: Counts = field(default_factory=Counts)
-    intercepts = ("call", "operator", "compare", "item", "attribute", "iterate")
+    intercepts = ("call", "operator", "compare", "iterate")
 
     def transform(self, graph: Graph) -> Graph:
         edit = Editor(graph)
@@ -56,11 +59,22 @@ class CountContext(Context):
         parser.add_argument("--sort", choices=SORTS, default="flops")
         parser.add_argument("--limit", type=int, default=20, help="how many rows; 0: all")
         parser.add_argument("--json", action="store_true", help="all records, as JSON")
+        parser.add_argument("--deep", action="store_true", help="also within properties and subscripts")
+
+    @classmethod
+    def from_options(cls, options: Namespace) -> Any:
+        return DeepCountContext() if options.deep else cls()
 
     def report(self, options: Namespace) -> str:
         if options.json:
             return self.counts.to_json()
         return self.counts.text(options.by, options.sort, options.limit or None)
+
+
+class DeepCountContext(CountContext):
+    """The same, also of what attributes, subscripts, `with` and truth values run."""
+
+    intercepts = ("call", "operator", "compare", "item", "attribute", "iterate", "with", "truth")
 
 
 # -- the pass --------------------------------------------------------------------------------------
@@ -84,6 +98,9 @@ def count_call(edit: Editor, row: Value, places: list[Place], op: Op) -> None:
     edit.after(op, tell, row, len(places) - 1, edit.called(op), op.result, *edit.operands(op))
 
 
+MODULE_OR_ARRAY = (ModuleType, np.ndarray)
+"""Of other objects, methods in C cost nothing that is counted."""
+
 # -- what programs call ----------------------------------------------------------------------------
 
 
@@ -93,12 +110,18 @@ def row_of(ctx: CountContext, places: Places) -> list[Any]:
 
 def counted(row: list[Any], k: int, a: Any, b: Any) -> None:
     """An operator, before it."""
-    if type(a) is float and type(b) is float:
-        row[k] += 1
-    elif type(a) is int and type(b) is int:
-        row[-1][k].others += 1
-    else:
-        _measured(row[-1][k], a, b)
+    if type(a) is float:
+        if type(b) is float or type(b) is int:
+            row[k] += 1
+            return
+    elif type(a) is int:
+        if type(b) is int:
+            row[-1][k].others += 1
+            return
+        if type(b) is float:
+            row[k] += 1
+            return
+    _measured(row[-1][k], a, b)
 
 
 def counted_with_float(row: list[Any], k: int, a: Any) -> None:
@@ -128,7 +151,10 @@ def _measured(tally: Tally, *operands: Any) -> None:
 
 def called(row: list[Any], k: int, f: Any, out: Any, *args: Any) -> None:
     """A call, after it."""
-    if type(f) is FunctionType:
+    kind = type(f)
+    if kind is FunctionType or kind is MethodType:
+        row[-1][k].callee(f.__qualname__).others += 1
+    elif kind is BuiltinMethodType and type(f.__self__) not in MODULE_OR_ARRAY:
         row[-1][k].callee(f.__qualname__).others += 1
     else:
         row[-1][k].callee(name_of(f)).add(*_cost(f, out, args))

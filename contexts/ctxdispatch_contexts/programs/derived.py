@@ -10,6 +10,7 @@ entry, which is inlined then.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -76,6 +77,30 @@ def entry_of(function: Any) -> Entry | None:
         return own()  # type: ignore[no-any-return]
     entry = getattr(under, "__self__", None)
     return entry if getattr(entry, "function", None) is function else None  # type: ignore[return-value]
+
+
+# -- gradients, as what they are of ----------------------------------------------------------------------
+
+
+class Gradient(NamedTuple):
+    """What a function is the gradient of, and with respect to which arguments."""
+
+    f: Any
+    wrt: tuple[int, ...]
+    function: weakref.ReferenceType[Any]
+
+
+def gradient(function: Any) -> Gradient | None:
+    """What is known of `function`, if it is a gradient; not what `functools.wraps` copied."""
+    found = getattr(function, "__dict__", {}).get(GRADIENT)
+    return found if found is not None and found.function() is function else None
+
+
+def mark_gradient(function: Any, f: Any, wrt: tuple[int, ...]) -> None:
+    function.__dict__[GRADIENT] = Gradient(f, wrt, weakref.ref(function))
+
+
+GRADIENT = "__gradient_of__"
 
 
 # -- makers --------------------------------------------------------------------------------------------------

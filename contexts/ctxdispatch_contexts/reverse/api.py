@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
-from ctxdispatch_contexts.programs.derived import maker
+from ctxdispatch_contexts.programs.derived import maker, mark_gradient
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import context as ad
 from ctxdispatch_contexts.reverse.context import ADContext
@@ -58,8 +58,12 @@ def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callab
     mode = ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
     if ad.is_direct(f, ADContext):
         checked = _checked(mode, f.__code__.co_argcount, f.__qualname__)
-        return ad.entry_function(f, checked, ADContext, 0, ())
-    return _by_call(f, mode)
+        made = ad.entry_function(f, checked, ADContext, 0, ())
+    else:
+        made = _by_call(f, mode)
+    if not (value or has_aux):
+        mark_gradient(made, f, wrt)
+    return made
 
 
 def _check_argnums(argnums: Any) -> None:

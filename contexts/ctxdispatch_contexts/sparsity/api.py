@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.derived import Gradient, gradient
 from ctxdispatch_contexts.sparsity.errors import SparsityError, described
 from ctxdispatch_contexts.sparsity.executor import Executor
 from ctxdispatch_contexts.sparsity.hessian import Pairs
@@ -36,11 +37,29 @@ def jacobian_sparsity(
     integers, flags, text and objects are taken as they are, as is all that `f` reads from elsewhere.
     mode="local": for these arguments, and those around them for which no branch goes the other way.
 
+    That of a gradient, `grad(f)`, is found as `hessian_sparsity` of `f` is.
+
     No entry is missing; some may be superfluous. What cannot be followed is refused (SparsityError, with the
     user's line), or, if it is C code without a rule, dense, with an `OpaqueCallWarning`.
     """
+    found = gradient(f)
+    if found is not None:
+        return _of_gradient(found, args, indices(argnums, len(args)), mode)
     run, inputs = started(f, args, argnums, mode)
     return pattern_of(run, evaluated(run, f, inputs), described(f))
+
+
+def _of_gradient(found: Gradient, args: Any, columns: list[int], mode: Mode) -> SparsityPattern:
+    """That of the Jacobian of a gradient: rows and columns of the Hessian with respect to all of them."""
+    rows = indices(found.wrt, len(args))
+    asked = sorted({*rows, *columns})
+    hessian = hessian_sparsity(found.f, *args, argnums=asked, mode=mode)
+    if rows == columns == asked:
+        return hessian
+    ends = np.cumsum([0, *(size_of(args[i], f"argument {i}") for i in asked)])
+    places = {i: np.arange(ends[k], ends[k + 1]) for k, i in enumerate(asked)}
+    taken = (np.concatenate([places[i] for i in chosen]) for chosen in (rows, columns))
+    return SparsityPattern.from_dense(hessian.toarray()[np.ix_(*taken)])
 
 
 def hessian_sparsity(

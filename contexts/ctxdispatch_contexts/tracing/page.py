@@ -1,4 +1,7 @@
-"""A call tree as one HTML file: a flame graph that zooms, folds and searches, with nothing from elsewhere."""
+"""A call tree as one HTML file: `flame.html` with the style, the script and the data put in.
+
+Invariant: nothing of the data can end the script element that it is in; the page asks for no other file.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,21 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ctxdispatch_contexts.tracing.tree import Node, Tree
+from ctxdispatch_contexts.tracing.tree import Node, Tree, preorder
+
+COLUMNS = ("name", "parent", "total", "calls", "raised", "site", "text", "resumed")
+"""Of a thread: a list each, with an entry per node, the root's first. `name`, `site` and `text` (arguments
+and result) are numbers of strings."""
 
 
 def to_html(tree: Tree, title: str = "Call tree") -> str:
     """The page as text."""
-    template = files(__package__).joinpath("flame.html").read_text("utf-8")
-    # A "</script>" in a name must not end the script.
-    data = json.dumps(_columns(tree), separators=(",", ":")).replace("<", "\\u003c")
-    return template.replace("{{title}}", html.escape(title)).replace("{{data}}", data)
+    folder = files("ctxdispatch_contexts.tracing")
+    text = (folder / "flame.html").read_text("utf-8")
+    parts = {name: (folder / name).read_text("utf-8") for name in ("flame.css", "flame.js")}
+    for name, part in {**parts, "title": html.escape(title), "data": embedded(data(tree))}.items():
+        text = text.replace(f"/*{name}*/", part)
+    return text
 
 
 def write_html(tree: Tree, path: str | Path, title: str = "Call tree") -> None:
@@ -24,29 +33,23 @@ def write_html(tree: Tree, path: str | Path, title: str = "Call tree") -> None:
     Path(path).write_text(to_html(tree, title), "utf-8")
 
 
-def _columns(tree: Tree) -> dict[str, Any]:
-    """Names once; then per thread a row per node, parents before children: [name, parent, start, total, own,
-    calls, raised, site, arguments]. A parent is the number of a row, the root's is -1; times in ns. Children
-    start one after the other, without a gap: a flame graph shows shares."""
-    names: dict[str, int] = {}
-    threads = [{"name": root.name, "rows": _rows(root, names)} for root in tree.roots]
-    return {"names": [*names], "threads": threads}
+def embedded(value: Any) -> str:
+    """JSON for a script element: of ASCII, without any `<`, and without what marks the parts."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c").replace("/*", "\\u002f*")
 
 
-def _rows(root: Node, names: dict[str, int]) -> list[list[Any]]:
-    rows: list[list[Any]] = []
-    whole = max(root.total, sum(child.total for child in root.children))
-    waiting: list[tuple[Node, int, int]] = [(root, -1, 0)]
-    while waiting:
-        node, parent, start = waiting.pop()
-        number = names.setdefault(node.name, len(names))
-        total = whole if parent < 0 else node.total
-        arguments = node.arguments + (f" -> {node.result}" if node.result else "")
-        site = node.site if type(node.site) is str else ""
-        own = max(0, total - sum(child.total for child in node.children))
-        rows.append([number, parent, start, total, own, node.calls, int(node.raised), site, arguments])
-        at = len(rows) - 1
-        for child in node.children:
-            waiting.append((child, at, start))
-            start += child.total
-    return rows
+def data(tree: Tree) -> dict[str, Any]:
+    strings: dict[str, int] = {"": 0}
+    threads = [{"thread": root.name, **_columns(root, strings)} for root in tree.roots]
+    return {"strings": [*strings], "threads": threads}
+
+
+def _columns(root: Node, strings: dict[str, int]) -> dict[str, list[int]]:
+    rows = [_row(node, parent, strings) for parent, _, node in preorder(root)]
+    return {name: [*column] for name, column in zip(COLUMNS, zip(*rows))}
+
+
+def _row(node: Node, parent: int, strings: dict[str, int]) -> tuple[int, ...]:
+    text = node.arguments + (f" -> {node.result}" if node.result else "")
+    name, site, shown = (strings.setdefault(each, len(strings)) for each in (node.name, node.site, text))
+    return name, parent, node.total, node.calls, node.raised, site, shown, int(node.resumed)

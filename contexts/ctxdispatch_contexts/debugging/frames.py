@@ -1,0 +1,143 @@
+"""Frames of programs: which are the user's, what their variables are, evaluating and assigning in them.
+
+Invariant: what the engine keeps in a frame (cells whose names begin with `$` or `.`) is never shown.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import CodeType, FrameType
+from typing import Any
+
+from ctxdispatch.ir.sites import CONTEXT
+
+HIDDEN = ("$", ".")
+COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+WRITES_LOCALS = sys.version_info >= (3, 13)
+"""PEP 667: `frame.f_locals` writes through."""
+
+
+class CannotAssign(ValueError):
+    """A variable of a frame that this interpreter cannot change from outside."""
+
+
+def is_program(code: CodeType) -> bool:
+    """Whether it is code that was rewritten for a context."""
+    return any(name.startswith(CONTEXT) for name in code.co_freevars)
+
+
+def program_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """`frame` and those that called it, outwards, as far as they are under a context."""
+    while frame is not None:
+        if is_program(frame.f_code):
+            yield frame
+        frame = frame.f_back
+
+
+def caller_of(frame: FrameType) -> FrameType | None:
+    """The function that called it; a comprehension is part of the function around it."""
+    outer = (f for f in program_frames(frame.f_back) if f.f_code.co_name not in COMPREHENSIONS)
+    return next(outer, None)
+
+
+def module_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__") or "")
+
+
+def is_module_level(frame: FrameType) -> bool:
+    return not frame.f_code.co_flags & inspect.CO_OPTIMIZED or frame.f_code.co_name == "<module>"
+
+
+def variables(frame: FrameType) -> dict[str, Any]:
+    """The local variables, a copy."""
+    found = frame.f_locals
+    if CRASHES and not is_module_level(frame):
+        known = (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars)
+        names = [name for name in dict.fromkeys(known) if name not in unreadable(frame.f_code)]
+        return {name: found[name] for name in names if not name.startswith(HIDDEN) and name in found}
+    return {name: value for name, value in found.items() if not name.startswith(HIDDEN)}
+
+
+CRASHES = sys.version_info[:2] == (3, 13)
+"""Where a variable is in a cell in one comprehension of a function and in none in another, CPython 3.13 takes
+its value for a cell when `f_locals` is asked for it, and ends with a segmentation fault."""
+
+
+@functools.lru_cache(256)
+def unreadable(code: CodeType) -> frozenset[str]:
+    """The variables of which that is to be feared."""
+    stored = (i.argval for i in dis.get_instructions(code) if i.opname.startswith("STORE_FAST"))
+    names = {name for each in stored for name in ((each,) if isinstance(each, str) else each)}
+    return frozenset(names.intersection(code.co_cellvars))
+
+
+def argument_names(code: CodeType) -> tuple[str, ...]:
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
+
+
+def variable_names(code: CodeType) -> frozenset[str]:
+    names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
+    return frozenset(name for name in names if not name.startswith(HIDDEN))
+
+
+# -- evaluating ------------------------------------------------------------------------------------
+
+
+def namespace(frame: FrameType, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What names mean there, in one dict: so functions and comprehensions in an expression see them too."""
+    return {**frame.f_globals, **(extra or {}), **variables(frame)}
+
+
+def evaluate(expression: str | CodeType, frame: FrameType, extra: Mapping[str, Any] | None = None) -> Any:
+    return eval(expression, namespace(frame, extra))
+
+
+def execute(source: str, frame: FrameType, extra: dict[str, Any], shown: Callable[[Any], None]) -> None:
+    """Run a statement there. Variables of the frame that it assigns are changed (CannotAssign where that
+    cannot be), those it declares `global` too; other names are put into `extra`. An expression's value is
+    `shown`."""
+    space = namespace(frame, extra)
+    before = dict(space)
+    code = compile(source, "<statement>", "single")
+    hook, sys.displayhook = sys.displayhook, shown
+    try:
+        exec(code, space)
+    finally:
+        sys.displayhook = hook
+    changed = {k: v for k, v in space.items() if k not in before or before[k] is not v}
+    for name, value in changed.items():
+        if name == "__builtins__":
+            continue
+        if name in variable_names(frame.f_code) or is_module_level(frame) or _is_global(source, name):
+            assign(frame, name, value)
+        else:
+            extra[name] = value
+
+
+def _is_global(source: str, name: str) -> bool:
+    import ast
+
+    found = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Global))
+    return any(name in node.names for node in found)
+
+
+def assign(frame: FrameType, name: str, value: Any) -> None:
+    """Give a variable another value: a local one where the interpreter can (3.13 and later), else a global.
+
+    CannotAssign: a local variable in 3.11 and 3.12; NameError: there is no such variable."""
+    if is_module_level(frame) or name not in variable_names(frame.f_code):
+        if not is_module_level(frame) and name not in frame.f_globals:
+            raise NameError(f"{frame.f_code.co_qualname} has no variable {name!r}")
+        frame.f_globals[name] = value
+    elif CRASHES and name in unreadable(frame.f_code):
+        raise CannotAssign(f"CPython 3.13 cannot look at {name!r} of {frame.f_code.co_qualname} from outside")
+    elif WRITES_LOCALS:
+        frame.f_locals[name] = value
+    else:
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise CannotAssign(f"CPython {version} cannot change the local variable {name!r}: 3.13 and later can")

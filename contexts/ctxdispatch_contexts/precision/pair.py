@@ -1,0 +1,227 @@
+"""`Pair`: a number, or an array, in two precisions. Operations are done in both, and their errors observed.
+
+Invariant: `high` is what the program computes without the context, if `follow` is "high"; `low` is the same
+program in the lower precision.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.precision.losses import Losses, relative_error
+
+__undispatched__ = True
+
+
+class Pair:
+    """`low` and `high` are NumPy scalars or arrays of one shape. `error` is the largest relative error."""
+
+    __slots__ = ("low", "high", "losses", "error")
+    __array_priority__ = 1000.0
+
+    def __init__(self, low: Any, high: Any, losses: Losses) -> None:
+        self.low, self.high, self.losses = low, high, losses
+        self.error = relative_error(low, high)
+
+    @property
+    def value(self) -> Any:
+        """That which the program follows."""
+        return self.high if self.losses.follow == "high" else self.low
+
+    shape = property(lambda self: np.shape(self.high))
+    ndim = property(lambda self: np.ndim(self.high))
+    size = property(lambda self: np.size(self.high))
+    dtype = property(lambda self: self.high.dtype)
+
+    def __repr__(self) -> str:
+        return f"Pair({self.low!r}, {self.high!r})"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __complex__(self) -> complex:
+        return complex(self.value)
+
+    def __bool__(self) -> bool:
+        return _agreed("truth", bool(self.low), bool(self.high), self.losses)
+
+    def __hash__(self) -> int:
+        return hash(float(self.value))
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(float(self.value)) if digits is None else both("round", round, self, digits)
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    def __iter__(self) -> Any:
+        return (Pair(low, high, self.losses) for low, high in zip(self.low, self.high))
+
+    def __getitem__(self, key: Any) -> Any:
+        return Pair(self.low[key], self.high[key], self.losses)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.low[key], self.high[key] = low_of(value, self.losses), high_of(value, self.losses)
+        self.error = max(self.error, error_of(value))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return both(ufunc.__name__, getattr(ufunc, method), *inputs, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return both(function.__name__, function, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # Python and NumPy ask what it can be converted to
+            raise AttributeError(name)
+        low, high = getattr(self.low, name), getattr(self.high, name)
+        if not callable(high):
+            return _result(name, low, high, self.losses, self.error, (self,))
+        methods = Pair.__new__(Pair)  # a pair of what is called
+        methods.low, methods.high, methods.losses, methods.error = low, high, self.losses, self.error
+        return lambda *args, **kwargs: both(name, _call, methods, *args, **kwargs)
+
+
+# -- both precisions -------------------------------------------------------------------------------
+
+
+def _call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return f(*args, **kwargs)
+
+
+def is_float(value: Any) -> bool:
+    if isinstance(value, float | np.floating):
+        return True
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def low_of(value: Any, losses: Losses) -> Any:
+    """`value` with all that is a pair, or a float, in the lower precision."""
+    if isinstance(value, Pair):
+        return value.low
+    if is_float(value):
+        return value.astype(losses.low) if isinstance(value, np.ndarray) else losses.low(value)
+    return _within(value, lambda v: low_of(v, losses))
+
+
+def high_of(value: Any, losses: Losses) -> Any:
+    if isinstance(value, Pair):
+        return value.high
+    if is_float(value):
+        return value.astype(losses.high) if isinstance(value, np.ndarray) else losses.high(value)
+    return _within(value, lambda v: high_of(v, losses))
+
+
+def _within(value: Any, f: Callable[[Any], Any]) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(map(f, value))
+    return {k: f(v) for k, v in value.items()} if type(value) is dict else value
+
+
+def pairs_in(value: Any) -> list[Pair]:
+    if isinstance(value, Pair):
+        return [value]
+    if type(value) in (list, tuple):
+        return [pair for item in value for pair in pairs_in(item)]
+    return pairs_in([*value.values()]) if type(value) is dict else []
+
+
+def error_of(value: Any) -> float:
+    return max((pair.error for pair in pairs_in(value)), default=0.0)
+
+
+def lift(value: Any, losses: Losses) -> Any:
+    """Floats, arrays of them, and those within lists, tuples and dicts, as pairs."""
+    if is_float(value):
+        return Pair(low_of(value, losses), high_of(value, losses), losses)
+    return _within(value, lambda v: lift(v, losses))
+
+
+def both(name: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """f(*args, **kwargs) in both precisions; what goes wrong in the lower one only is a NaN there."""
+    pairs = pairs_in([*args, *kwargs.values()])
+    if not pairs:
+        return f(*args, **kwargs)
+    losses = pairs[0].losses
+    before = max(pair.error for pair in pairs)
+    high = f(*high_of(args, losses), **high_of(kwargs, losses))
+    try:
+        with np.errstate(all="ignore"):
+            low = f(*low_of(args, losses), **low_of(kwargs, losses))
+    except (ArithmeticError, ValueError):
+        low = np.full(np.shape(high), np.nan, losses.low)[()]
+    return _result(name, low, high, losses, before, (*args, *kwargs.values()))
+
+
+def _result(name: str, low: Any, high: Any, losses: Losses, before: float, operands: tuple[Any, ...]) -> Any:
+    if type(high) in (tuple, list) and type(low) is type(high) and len(low) == len(high):
+        return type(high)(_result(name, a, b, losses, before, operands) for a, b in zip(low, high))
+    if is_float(high):
+        pair = Pair(_rounded(low, losses.low), _rounded(high, losses.high), losses)
+        losses.observe(name, pair.error, before, operands)
+        return pair
+    if isinstance(high, bool | np.bool_) or (isinstance(high, np.ndarray) and high.dtype.kind == "b"):
+        return _agreed(name, low, high, losses)
+    return high if losses.follow == "high" else low
+
+
+def _rounded(value: Any, precision: Any) -> Any:
+    """A function may have given more digits than its operands have."""
+    if isinstance(value, np.ndarray):
+        return value.astype(precision, copy=False)
+    with np.errstate(over="ignore"):
+        return precision(value)
+
+
+def _agreed(name: str, low: Any, high: Any, losses: Losses) -> Any:
+    if not np.array_equal(low, high):
+        losses.diverged(name)
+    return high if losses.follow == "high" else low
+
+
+# -- operators -------------------------------------------------------------------------------------
+
+ARITHMETIC = "add sub mul truediv floordiv mod pow matmul".split()
+COMPARISONS = "lt le gt ge eq ne".split()
+UNARY = "neg pos abs".split()
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, Pair | int | np.number | np.ndarray) or is_float(value)
+
+
+def _operators(name: str) -> None:
+    f = getattr(operator, name)
+
+    def forwards(self: Pair, other: Any) -> Any:
+        return both(name, f, self, other) if _number(other) else NotImplemented
+
+    def backwards(self: Pair, other: Any) -> Any:
+        return both(name, f, other, self) if _number(other) else NotImplemented
+
+    setattr(Pair, f"__{name}__", forwards)
+    if name in ARITHMETIC:
+        setattr(Pair, f"__r{name}__", backwards)
+
+
+def _unary(name: str) -> None:
+    f = getattr(operator, name)
+    setattr(Pair, f"__{name}__", lambda self: both(name, f, self))
+
+
+for _name in (*ARITHMETIC, *COMPARISONS):
+    _operators(_name)
+for _name in UNARY:
+    _unary(_name)

@@ -1,0 +1,353 @@
+"""A call of C code: what it gets has no tags of the run, and its result has what `combine` makes of them.
+
+    strip(x)      x itself where there is no tag in it; else a copy of the containers around the tags
+
+Invariant: what the callee did to such a copy is done to the original too; a result that is an operand stays
+that, and what it was written of is said by a mark.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ctxdispatch.dispatch.shadows import is_array, is_flat
+from ctxdispatch.dispatch.tags import Tagged, has
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+ATOMS: frozenset[type] = frozenset({
+    int, float, complex, bool, str, bytes, type(None), type, range,
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MethodType,
+})  # fmt: skip
+"""Classes whose instances have nothing in them, and are never marked."""
+
+IMMUTABLE: tuple[type, ...] = (
+    *ATOMS, tuple, frozenset, slice, types.WrapperDescriptorType, types.MethodDescriptorType,
+    types.GetSetDescriptorType, types.MappingProxyType,
+)  # fmt: skip
+
+
+def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwargs: Any) -> Any:
+    """call.f(*args, **kwargs); `function` is the canonical form of call.f, and what it is bound to."""
+    callee, bound = function
+    strip = Strip(call)
+    given = strip.arguments(callee, (*bound, *args))
+    named = {name: strip.value(value) for name, value in kwargs.items()}
+    if not strip.found and call.engine is None:
+        return call.native(*args, **kwargs)
+    if issubclass(type(callee), type) and issubclass(callee, BaseException):
+        return call.native(*args, **kwargs)  # an exception keeps what it is told
+    f = callee if call.engine is not None or any(a is not b for a, b in zip(given, bound)) else call.f
+    rest = given if f is callee else given[len(bound) :]
+    watched = Watched(strip, (*given, *named.values()))
+    try:
+        out = call.checked(f, strip, rest, named)
+    finally:
+        strip.write_back()
+    return Result(call, callee, strip, (*bound, *args), given, kwargs, watched).of(out)
+
+
+class Strip:
+    """Takes tags off; `metadata` is what they held."""
+
+    def __init__(self, call: Any) -> None:
+        self.call, self.ctx = call, call.ctx
+        self.metadata: list[Any] = []
+        self.copies: dict[int, tuple[Any, Any, list[Any]]] = {}
+        self.origins: dict[int, list[Any]] = {}
+        self.found = False
+        self.wraps = False
+        self.shadowed = False
+        self._memo: dict[int, Any] = {}
+
+    def arguments(self, callee: Any, args: tuple[Any, ...]) -> list[Any]:
+        """An iterator is no operand of its own method."""
+        if not args or type(callee) not in _METHODS or not is_iterator(args[0]):
+            return [self.value(a) for a in args]
+        return [self.call.bare(args[0]), *(self.value(a) for a in args[1:])]
+
+    def value(self, value: Any) -> Any:
+        cls = type(value)
+        if cls in ATOMS:
+            return value
+        if cls is Tagged:
+            return self._tagged(value)
+        marks = self.ctx._marks.of(value)
+        if marks:
+            self._saw(*marks)
+        into = INTO.get(cls) or _by_base(cls)
+        return value if into is None else into(self, value)
+
+    def _saw(self, *metadata: Any) -> None:
+        self.metadata += metadata
+        self.found = True
+
+    def _tagged(self, value: Any) -> Any:
+        if not has(self.ctx._run, value):
+            inner = self.value(value.__wrapped__)
+            if inner is value.__wrapped__:
+                return value
+            return Tagged(inner, value._self_run, value._self_metadata)
+        self._saw(self.ctx.metadata(value))
+        bare = self.value(self.ctx.untag(value))
+        self.origins.setdefault(id(bare), []).append(value)
+        return bare
+
+    # -- containers --------------------------------------------------------------------------------
+
+    def _items(self, items: Any) -> list[Any] | None:
+        """What to put in place of them, None where nothing has a tag."""
+        if not self.ctx._marks and {*map(type, items)} <= ATOMS:
+            return None
+        made = [self.value(item) for item in items]
+        return made if any(new is not old for new, old in zip(made, items)) else None
+
+    def sequence(self, value: Any) -> Any:
+        made = self._items(value)
+        return value if made is None else tuple.__new__(type(value), made)
+
+    def mutable(self, value: Any) -> Any:
+        """A list, set or deque."""
+        if id(value) in self._memo:
+            return self._memo[id(value)]
+        self._memo[id(value)] = value  # within itself it stays
+        made = self._items([*value])
+        return value if made is None else self._copied(value, _refilled(value, made))
+
+    def frozen(self, value: Any) -> Any:
+        made = self._items([*value])
+        return value if made is None else type(value)(made)
+
+    def mapping(self, value: Any) -> Any:
+        if id(value) in self._memo:
+            return self._memo[id(value)]
+        self._memo[id(value)] = value
+        keys, values = self._items([*value.keys()]), self._items([*value.values()])
+        if keys is None and values is None:
+            return value
+        made = dict(zip(keys or value.keys(), values or value.values()))
+        return self._copied(value, _refilled(value, made))
+
+    def _copied(self, original: Any, copy: Any) -> Any:
+        self._memo[id(original)] = copy
+        self.copies[id(copy)] = (original, copy, _contents(copy))
+        return copy
+
+    def slice(self, value: Any) -> Any:
+        made = self._items([value.start, value.stop, value.step])
+        return value if made is None else slice(*made)
+
+    def iterator(self, value: Any) -> Any:
+        self.found = self.wraps = True
+        return Untagging(self, value)
+
+    def array(self, value: Any) -> Any:
+        found = self.ctx._shadows.metadata(value)
+        if found:
+            self.shadowed = True
+            self._saw(*found)
+        if value.dtype == object and self._items([*value.flat]) is not None:
+            made = value.copy()
+            for index, item in enumerate(value.flat):
+                made.flat[index] = self.value(item)
+            return made
+        return value
+
+    def of_numpy(self, value: Any) -> Any:
+        if is_flat(value):
+            self.array(value.base)
+            return value
+        return self.array(value) if is_array(value) else value
+
+    def exception(self, value: Any) -> Any:
+        """Its arguments are looked at: they are what it says."""
+        self._items(value.args)
+        return value
+
+    # -- afterwards --------------------------------------------------------------------------------
+
+    def write_back(self) -> None:
+        for original, copy, before in [*self.copies.values()]:
+            after = _contents(copy)
+            if len(after) != len(before) or any(a is not b for a, b in zip(after, before)):
+                _refill(original, self._restored(copy))
+
+    def _restored(self, copy: Any) -> Any:
+        if isinstance(copy, dict):
+            return {self.original(k): self.original(v) for k, v in copy.items()}
+        return [self.original(item) for item in copy]
+
+    def original(self, value: Any) -> Any:
+        """What `value` was made of; several equal ones cannot be told apart, so it has the tags of all."""
+        if id(value) in self.copies:
+            return self.copies[id(value)][0]
+        origins = self.origins.get(id(value))
+        if origins is None:
+            return self.call.give(value, self.metadata) if type(value) not in _NEVER_NEW else value
+        return origins[0] if len(origins) == 1 else self.call.give(origins[0], self.call.held(*origins))
+
+
+_NEVER_NEW = (Tagged,)
+_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+def _contents(container: Any) -> list[Any]:
+    return [x for pair in container.items() for x in pair] if isinstance(container, dict) else [*container]
+
+
+def _refilled(like: Any, items: Any) -> Any:
+    """A container of the class of `like`."""
+    import copy
+
+    if type(like) in (list, set, dict):
+        return type(like)(items)
+    made = copy.copy(like)
+    _refill(made, items)
+    return made
+
+
+def _refill(container: Any, items: Any) -> None:
+    if isinstance(container, list):
+        list.__setitem__(container, slice(None), items)
+    elif isinstance(container, dict):
+        dict.clear(container)
+        dict.update(container, items)
+    else:
+        container.clear()
+        (container.update if isinstance(container, set) else container.extend)(items)
+
+
+def is_iterator(value: Any) -> bool:
+    """An iterator of the interpreter's own, generators included: one that gives nothing but its items."""
+    cls = type(value)
+    return cls is Untagging or (hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools"))
+
+
+class Untagging:
+    """An iterator whose items lose their tags as they are taken."""
+
+    def __init__(self, strip: Strip, iterator: Any) -> None:
+        self._strip, self._iterator = strip, iterator
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return self._strip.value(next(self._iterator))
+
+
+INTO: dict[type, Callable[[Strip, Any], Any]] = {
+    tuple: Strip.sequence, list: Strip.mutable, set: Strip.mutable, collections.deque: Strip.mutable,
+    frozenset: Strip.frozen, dict: Strip.mapping, slice: Strip.slice,
+}  # fmt: skip
+_BASES: tuple[tuple[type, Callable[[Strip, Any], Any]], ...] = (
+    (tuple, Strip.sequence), (list, Strip.mutable), (set, Strip.mutable), (collections.deque, Strip.mutable),
+    (dict, Strip.mapping), (BaseException, Strip.exception),
+)  # fmt: skip
+
+
+def _by_base(cls: type) -> Callable[[Strip, Any], Any] | None:
+    if cls is not Untagging and hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools"):
+        return Strip.iterator
+    found = next((into for base, into in _BASES if issubclass(cls, base)), None)
+    of_numpy = cls.__module__ == "numpy" or hasattr(cls, "__array_interface__")
+    return Strip.of_numpy if found is None and of_numpy else found
+
+
+# -- what the callee wrote -------------------------------------------------------------------------
+
+
+class Watched:
+    """The plain arrays that it is given: C code says nowhere which of its arguments it writes into."""
+
+    def __init__(self, strip: Strip, given: tuple[Any, ...]) -> None:
+        arrays = [a for a in given if is_array(a) and a.flags.writeable] if strip.metadata else []
+        pure = type(strip.call.f).__name__ == "ufunc"
+        self._before = [] if pure else [(a, a.copy()) for a in arrays]
+
+    def changed(self) -> Iterator[Any]:
+        return (array for array, before in self._before if array.tobytes() != before.tobytes())
+
+
+WRITES: dict[Any, tuple[Any, ...]] = {builtins.print: ("file",)}
+"""Functions that write into an argument: its positions and keywords."""
+
+
+class Result:
+    """The tag of what an opaque call returned, and of what it wrote into."""
+
+    def __init__(
+        self, call: Any, callee: Any, strip: Strip, args: Any, given: Any, kwargs: Any, watched: Watched
+    ) -> None:
+        self.call, self.callee, self.strip = call, callee, strip
+        self.args, self.given, self.kwargs, self.watched = args, given, kwargs, watched
+
+    def of(self, out: Any) -> Any:
+        strip, call = self.strip, self.call
+        out = strip.copies[id(out)][0] if id(out) in strip.copies else out
+        if not strip.metadata:
+            return self._lazily(out)
+        if strip.shadowed or is_array(out):
+            from ctxdispatch.dispatch import arrays
+
+            done, out = arrays.elementwise(self, out)
+            if done:
+                return out
+        wrote = self._mark_written()
+        if out is None and (wrote or id(self.callee) in _NOTHING):
+            return None
+        if self._is_operand(out):
+            self.mark(out)
+            return out
+        out = call.give(out, strip.metadata)
+        return self._lazily(out)
+
+    def _lazily(self, out: Any) -> Any:
+        """What goes through iterators later gives items that are made of theirs."""
+        if not self.strip.wraps or not is_iterator(out):
+            return out
+        return map(functools.partial(_later, self.call, self.strip), out)
+
+    def _is_operand(self, out: Any) -> bool:
+        return not isinstance(out, IMMUTABLE) and any(out is a for a in (*self.args, *self.kwargs.values()))
+
+    def mark(self, value: Any) -> None:
+        made = self.call.combined(self.strip.metadata, value)
+        if made is None:
+            return
+        if is_array(value):
+            self.call.ctx._shadows.fill(value, made)
+        else:
+            self.call.mark(value, self.strip.metadata)
+
+    def _mark_written(self) -> bool:
+        """Whether something was written into: what such a function returns, if None, says nothing."""
+        into = [self.args[0]] if self._receives() else []
+        for place in WRITES.get(self.callee, ()) if self.callee.__hash__ else ():
+            into += self.args[place : place + 1] if isinstance(place, int) else [self.kwargs.get(place)]
+        into += self.watched.changed()
+        for value in into:
+            if value is not None:
+                self.mark(value)
+        return bool(into)
+
+    def _receives(self) -> bool:
+        """A method of something that changes."""
+        if type(self.callee) not in _METHODS or not self.args:
+            return False
+        receiver = self.call.bare(self.args[0])
+        name = type(receiver).__module__
+        held = isinstance(receiver, (*IMMUTABLE, list, dict, set)) or is_array(receiver)
+        return not held and name not in _PURE
+
+
+_PURE = ("re", "datetime", "decimal", "fractions", "numpy", "numpy.random._generator", "_struct", "operator")
+_NOTHING = {id(builtins.print)}
+
+
+def _later(call: Any, strip: Strip, item: Any) -> Any:
+    return call.give(item, strip.metadata)

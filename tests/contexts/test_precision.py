@@ -1,0 +1,221 @@
+"""PrecisionContext: the values of both precisions, and the lines that lose digits."""
+
+import math
+from argparse import ArgumentParser
+
+import numpy as np
+import pytest
+
+from ctxdispatch import Context, overdub
+from ctxdispatch.contexts import PrecisionContext
+from ctxdispatch_contexts.precision import Losses, Pair, side_by_side
+
+
+def quadratic(a, b, c):
+    root = math.sqrt(b * b - 4 * a * c)
+    return (-b + root) / (2 * a), (-b - root) / (2 * a)
+
+
+def variance(x):
+    squares = np.mean(x * x)
+    return squares - np.mean(x) ** 2
+
+
+def cancelling(x):
+    y = 1.0 + x
+    return y - 1.0
+
+
+def log_sum_exp(x):
+    terms = np.exp(x)
+    return np.log(np.sum(terms))
+
+
+def stable(x):
+    most = np.max(x)
+    return most + np.log(np.sum(np.exp(x - most)))
+
+
+def line(f, offset):
+    return f.__code__.co_firstlineno + offset
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f, args",
+    [
+        (quadratic, (1.0, 5.0, 2.0)), (variance, (np.linspace(0.0, 1.0, 7),)),
+        (stable, (np.array([1.0, 2.0]),)),
+        (lambda x: [x * k for k in range(3)], (0.1,)), (lambda x: {"a": -x, "b": abs(x) ** 0.5}, (0.3,)),
+        (lambda x: sum([x, 2 * x]) + max(x, 0.0) + min([x, 1.0]), (0.7,)),
+        (lambda x: np.linalg.solve(np.eye(2) * x, np.ones(2)), (np.float64(3.0),)),
+        (lambda x: x.reshape(2, 2).T @ x[:2], (np.arange(4.0) / 3,)),
+        (lambda x: np.where(x > 0.5, x, 0.0).sum(axis=0), (np.linspace(0.0, 1.0, 5),)),
+        (lambda x: math.hypot(x, 1.0) + math.floor(x * 10), (0.37,)),
+        (lambda x: np.array([x, 2.0 * x]).cumsum(), (0.1,)),
+        (lambda x: np.stack([x, x])[1] // 0.25 % 0.3, (np.array([0.9, 1.7]),)),
+        (lambda x: x // 0.3, (1.0,)),
+    ],
+)  # fmt: skip
+def test_both_programs_are_computed_and_the_high_one_is_the_plain_one(f, args):
+    def parts(value, side):
+        if isinstance(value, dict):
+            return [parts(v, side) for v in value.values()]
+        if isinstance(value, list | tuple):
+            return [parts(v, side) for v in value]
+        return np.asarray(getattr(value, side) if isinstance(value, Pair) else value).tolist()
+
+    outcome = side_by_side(f, *args)
+    plain, low = f(*args), f(*(np.float32(a) if np.ndim(a) == 0 else a.astype(np.float32) for a in args))
+    found, expected = np.ravel(parts(outcome.result, "high")), np.ravel(parts(plain, "high"))
+    assert np.allclose(found, expected, rtol=1e-15)
+    found, expected = np.ravel(parts(outcome.result, "low")), np.ravel(parts(low, "high"))
+    assert np.allclose(found, expected, rtol=2e-6, atol=1e-7)
+
+
+def test_types_are_those_of_the_precisions():
+    pair = side_by_side(lambda x: math.sin(x) * 2, 0.5).result
+    assert (type(pair.low), type(pair.high)) == (np.float32, np.float64)
+    assert pair.high == math.sin(0.5) * 2 and pair.low == np.float32(math.sin(0.5)) * np.float32(2)
+    assert float(pair) == pair.high and f"{pair:.3f}" == f"{pair.high:.3f}" and str(pair) == str(pair.high)
+    array = side_by_side(np.exp, np.ones(3)).result
+    assert (array.low.dtype, array.high.dtype) == (np.float32, np.float64)
+
+
+def test_other_precisions_and_the_other_way():
+    outcome = side_by_side(cancelling, 1e-3, low=np.float16, high=np.float32)
+    assert (outcome.losses.low, outcome.losses.high) == (np.float16, np.float32)
+    assert type(outcome.result.low) is np.float16 and outcome.losses.lines[0].digits > 1.5
+
+    def steps(x):
+        count = 0
+        while x > 1.0:
+            x, count = x / 1.1, count + 1
+        return count
+
+    ways = {side_by_side(steps, 1.1**9, follow=follow).result for follow in ("high", "low")}
+    assert steps(1.1**9) in ways and all(abs(way - 9) <= 1 for way in ways)
+    with pytest.raises(ValueError, match='follow is "high" or "low", not "up"'.replace('"up"', "'up'")):
+        Losses(follow="up")
+
+
+# -- losses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "f, args, offset, operation, least",
+    [
+        (quadratic, (1.0, 1e4, 1.0), 2, "add", 6.0),
+        (variance, (np.arange(100) + 1e4 + 0.1,), 2, "sub", 4.0),
+        (cancelling, (1e-5,), 2, "sub", 3.5),
+        (log_sum_exp, (np.array([90.0, 91.0]),), 1, "exp", 7.0),
+    ],
+)
+def test_the_line_that_loses_most_is_named(f, args, offset, operation, least):
+    losses = side_by_side(f, *args).losses
+    worst = losses.lines[0]
+    assert (worst.where.filename, worst.where.line) == (__file__, line(f, offset))
+    assert worst.operation == operation and worst.digits > least and worst.times >= 1
+    assert f"{operation} at {__file__}:{line(f, offset)} in {f.__name__}" in losses.text()
+
+
+def test_stable_programs_lose_nothing():
+    for f, args in ((stable, (np.array([90.0, 91.0]),)), (quadratic, (1.0, 5.0, 2.0)), (math.exp, (1.0,))):
+        assert all(loss.digits < 1.5 for loss in side_by_side(f, *args).losses.lines), f
+
+
+def test_what_only_goes_on_with_an_error_is_no_loss():
+    def f(x):
+        lost = (1.0 + x) - 1.0
+        for _ in range(5):
+            lost = lost * 1.5
+        return lost
+
+    losses = side_by_side(f, 1e-6).losses
+    assert [loss.where.line for loss in losses.lines] == [line(f, 1)]
+
+
+def test_losses_add_up_over_a_loop():
+    def f(x):
+        out = []
+        for k in range(10):
+            out.append((1.0 + x * k) - 1.0)
+        return out
+
+    (loss,) = side_by_side(f, 1e-6).losses.lines
+    assert loss.times >= 8 and loss.error > 1e-3
+
+
+def test_comparisons_that_differ_are_reported():
+    def f(x):
+        if x * 3.0 == 0.3:
+            return "equal"
+        return "different"
+
+    def g(x):
+        return "above" if (1.0 + x) > 1.0 else "equal"
+
+    assert side_by_side(g, 1e-9).result == "above"
+    (found,) = side_by_side(g, 1e-9).losses.divergences
+    assert (found.operation, found.where.line, found.times) == ("gt", line(g, 1), 1)
+    assert side_by_side(g, 1e-9, follow="low").result == "equal"
+    assert side_by_side(f, 0.1).result == f(0.1)
+    assert "gt differs between the precisions, 1 times, at" in side_by_side(g, 1e-9).losses.text()
+
+
+def test_overflow_and_domain_errors_in_the_lower_precision():
+    pair = side_by_side(lambda x: math.exp(x), 100.0).result
+    assert pair.high == math.exp(100.0) and np.isinf(pair.low)
+    with pytest.raises(OverflowError):
+        side_by_side(lambda x: math.exp(x), 1000.0)
+    pair = side_by_side(lambda x: math.sqrt(((1.0 + x) - 1.0) - 5e-9), 1e-8).result
+    assert pair.high > 0 and np.isnan(pair.low) and pair.error == 1.0
+
+
+def test_stores_items_and_in_place_operators():
+    def f(x):
+        x = x.copy()
+        x[0] = x[1] + 1.0
+        x += 1.0
+        return x, len(x), [float(v) for v in x]
+
+    pair, count, values = side_by_side(f, np.array([0.1, 0.2])).result
+    assert np.allclose(pair.high, [2.2, 1.2]) and pair.low.dtype == np.float32 and count == 2
+    assert [float(v) for v in values] == pytest.approx([2.2, 1.2])
+
+
+# -- programs without arguments, stacks ------------------------------------------------------------
+
+
+def script():
+    total = 0.0
+    for _ in range(1000):
+        total += 0.1
+    return total - 100.0
+
+
+def test_from_a_command_line_written_floats_are_pairs():
+    parser = ArgumentParser()
+    PrecisionContext.add_options(parser)
+    options = parser.parse_args(["--limit", "5"])
+    ctx = PrecisionContext.from_options(options)
+    out = overdub(ctx, script)
+    assert float(out) == script() and float(out.low) != float(out.high)
+    assert ctx.losses.lines[0].where.line == line(script, 4)
+    assert ctx.report(options).startswith("float32 beside float64: digits were lost at")
+    assert type(overdub(ctx, lambda: float("0.1"))) is Pair
+
+
+def test_without_pairs_programs_are_what_they_are():
+    class Hooks(Context):
+        seen: list
+
+        def prehook(self, f, args, kwargs):
+            self.seen.append(f)
+
+    assert overdub(PrecisionContext(), variance, np.arange(3.0)) == variance(np.arange(3.0))
+    for outer, inner in ((Hooks([]), PrecisionContext()), (PrecisionContext(), Hooks([]))):
+        pair = Pair(np.float32(0.1), np.float64(0.1), Losses())
+        assert float(overdub(outer, overdub, inner, cancelling, pair)) == cancelling(0.1)
