@@ -100,6 +100,7 @@ class Rewriter:
         self.sites = Sites(graph, plan, self.ctx, self.framed and not self.static)
         self._early: dict[Op, list[Op]] = {}  # what comes right after an op
         self._gone: set[Op] = set()
+        self._inserted: list[Op] = []
 
     # -- which -------------------------------------------------------------------------------------
 
@@ -157,6 +158,7 @@ class Rewriter:
 
     def block(self, block: Block) -> None:
         here = {result: op for op in block.ops for result in op.results}
+        self._inserted = [op for op in block.ops if not op.syntax and is_undispatched(op.fn)]
         made = [(op, [*self.rewrite(op, here)]) for op in block.ops]
         kept = [(op, [] if op in self._gone else ops) for op, ops in made]
         block.ops = [new for op, ops in kept for new in (*ops, *self._early.get(op, ()))]
@@ -268,8 +270,15 @@ class Rewriter:
             return ""
         if self.plan.prehook is not None or self.plan.posthook is not None:
             return ""
+        if self._also_read(made.results[0], op):
+            return ""
         name = made.args[-1] if made.syntax and made.fn is builtins.getattr else None
         return name.value if type(name) is MethodName else ""
+
+    def _also_read(self, callee: Value, op: Op) -> bool:
+        """Whether another op of the block reads what `op` calls: a pass has put it there."""
+        readers = (each for each in self._inserted if callee in each.args)
+        return any(each is not op for each in readers)
 
     def _splatted(self, op: Op) -> tuple[Operand, list[Op]]:
         """What f(*items) is called with, and what makes that."""

@@ -343,3 +343,19 @@ def test_undispatched_functions_keep_what_they_are():
     made = undispatched(f)
     assert made(1) == 3 and made(1, b=5) == 6 and made.__name__ == "f" and undispatched(made) is made
     assert undispatched(math.sqrt)(4.0) == 2.0
+
+
+def test_a_method_that_is_called_can_be_looked_at_by_a_pass():
+    def change(edit):
+        for op in edit.calls("call"):
+            edit.after(op, note, edit.context, edit.called(op), op.result)
+
+    def f(xs):
+        xs.append(3)
+        return xs.index(3) + "-".join(["a", "b"]).count("-")
+
+    ctx = edited(change, "call")
+    xs = [1]
+    assert overdub(ctx, f, xs) == 2
+    assert [g.__name__ for g, _ in ctx.seen] == ["append", "index", "join", "count"]
+    assert [out for _, out in ctx.seen] == [None, 1, "a-b", 1]
