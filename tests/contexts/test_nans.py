@@ -124,6 +124,8 @@ def adding(total, xs):
         (lambda x, y: np.divide(x[1:], y[:1], out=x[:1]), "gave inf at [0]"),
         (lambda x, y: np.divide(x, y, out=(y,)), "gave inf at [0]"),
         (lambda x, y: np.divide(1e300, x, out=x, dtype="f4", casting="unsafe"), "gave inf at [0]"),
+        (lambda x, y: (x * 1e308).cumsum(out=x), "ndarray.cumsum("),
+        (lambda x, y: grow(x * 1e308), "ndarray.cumsum("),
         (lambda x, y: np.copyto(x.astype("f4"), 1e300, casting="unsafe"), "numpy.copyto("),
         (lambda x, y: np.put(x.astype("f4"), [1], 1e300), "gave inf at [1]"),
     ],
@@ -136,11 +138,17 @@ def test_results_that_are_put_into_an_operand_or_elsewhere(change, text):
     lambda x: np.multiply(x, 2.0, out=x),
     lambda x: np.multiply(x, 2.0, x),
     lambda x: np.add(x[:1], x[1:], out=x[:1]),
+    lambda x: x.cumsum(out=x),
     lambda x: np.copyto(x, 1.0, where=np.array([True, False])),
     lambda x: np.log(np.ones(2), out=np.full(2, np.nan)),
 ])  # fmt: skip
 def test_what_was_not_finite_before_it_was_overwritten_is_no_finding(change):
     overdub(NaNContext(), change, np.array([1.0, np.nan]))
+
+
+def grow(x):
+    x.cumsum(out=x)
+    return x
 
 
 def store(xs, key, value):
