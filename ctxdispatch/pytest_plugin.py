@@ -2,7 +2,7 @@
 
     pytest --ctxdispatch-context=nan                        every test, under NaNContext
     @pytest.mark.ctxdispatch("nan", inf=False)              one test, with fields of the context
-    @pytest.mark.ctxdispatch(context=Mine)                  under a class that is not installed
+    @pytest.mark.ctxdispatch(context=make)                  under what make() returns: a class, or a function
     def test_gradient(check_grads): ...
 
 What runs under a context is the body of the test and what it calls; fixtures run plainly. Names are those of
@@ -11,7 +11,11 @@ What runs under a context is the body of the test and what it calls; fixtures ru
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -53,76 +57,117 @@ def check_grads() -> Callable[..., None]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Names that mean no context are an error before any test runs."""
-    from_option = config.getoption("ctxdispatch_contexts")
-    for name in from_option:
+    for name in config.getoption("ctxdispatch_contexts"):
         _find(name)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    contexts = _contexts(item)
-    if not contexts or not isinstance(item, pytest.Function):
+    asked = _asked(item)
+    if not asked or not isinstance(item, pytest.Function):
         return (yield)
-    plain = item.obj
-    item.obj = _under(contexts, plain)
+    if _is_async(_innermost(item.obj)):
+        item.warn(pytest.PytestWarning(f"{item.nodeid} is asynchronous: it does not run under a context"))
+        return (yield)
+    contexts = [_find(name)(**fields) for name, fields in asked]
     try:
-        return (yield)
+        with _replaced(item, functools.partial(_under, contexts)):
+            return (yield)
     finally:
-        item.obj = plain
-        _report(item, contexts)
+        for ctx in contexts:
+            _report(item, ctx)
+
+
+@contextmanager
+def _replaced(item: pytest.Function, change: Callable[[Any], Any]) -> Iterator[None]:
+    """The test function is change(itself). Of Hypothesis' it is what is run for each example."""
+    handle = getattr(item.obj, "hypothesis", None)
+    owner, name = (item, "obj") if handle is None else (handle, "inner_test")
+    plain = getattr(owner, name)
+    setattr(owner, name, change(plain))
+    try:
+        yield
+    finally:
+        setattr(owner, name, plain)
+
+
+def _innermost(test: Any) -> Any:
+    handle = getattr(test, "hypothesis", None)
+    return inspect.unwrap(test if handle is None else handle.inner_test)
+
+
+def _is_async(test: Any) -> bool:
+    return inspect.iscoroutinefunction(test) or inspect.isasyncgenfunction(test)
 
 
 def _under(contexts: list[Context], f: Callable[..., Any]) -> Callable[..., Any]:
-    """`f` under these contexts, the first the innermost. It takes what pytest gives by name."""
+    """`f` under these contexts, the first the innermost. It looks like `f` to those who read its attributes
+    (`unittest.expectedFailure`) or signature."""
+    from ctxdispatch.command.tracebacks import clean
     from ctxdispatch.dispatch import overdub
 
+    @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         call: tuple[Any, ...] = (f,)
         for ctx in contexts:
             call = (overdub, ctx, *call)
-        return call[0](*call[1:], *args, **kwargs)
+        try:
+            return call[0](*call[1:], *args, **kwargs)
+        except BaseException as error:
+            clean(error)
+            raise
 
     return run
 
 
-def _contexts(item: pytest.Item) -> list[Context]:
-    """Those of the markers, then those of the command line: new instances for each test."""
+def _asked(item: pytest.Item) -> list[tuple[Any, dict[str, Any]]]:
+    """Of the markers, then of the command line: what makes a context, and the fields to make it with."""
     asked = [_marked(marker) for marker in item.iter_markers(MARKER)]
-    asked += [(name, {}) for name in item.config.getoption("ctxdispatch_contexts")]
-    return [_find(name)(**options) for name, options in asked]
+    return asked + [(name, {}) for name in item.config.getoption("ctxdispatch_contexts")]
 
 
 def _marked(marker: pytest.Mark) -> tuple[Any, dict[str, Any]]:
-    options = dict(marker.kwargs)
-    names = [*marker.args, *([options.pop("context")] if "context" in options else ())]
-    if len(names) != 1:
-        raise pytest.UsageError(f"@pytest.mark.{MARKER} takes the name of one context, not {names}")
-    return names[0], options
+    fields = dict(marker.kwargs)
+    names = [*marker.args, *([fields.pop("context")] if "context" in fields else ())]
+    if len(names) != 1 or not (isinstance(names[0], str) or callable(names[0])):
+        message = f"@pytest.mark.{MARKER} takes the name of one context, or context=Class, not {names}"
+        raise pytest.UsageError(message)
+    return names[0], fields
 
 
 def _find(name: Any) -> Any:
     from ctxdispatch.contexts import find
 
     if not isinstance(name, str):
-        return name  # a class that is not installed
+        return name  # a class that is not installed, or a function that makes a context
     try:
         return find(name)
     except ImportError as error:
         raise pytest.UsageError(str(error)) from None
 
 
-def _report(item: pytest.Item, contexts: list[Context]) -> None:
-    """What a context has to say goes into the report of the test, shown with what it printed."""
-    for ctx in contexts:
+# -- what contexts report --------------------------------------------------------------------------
+
+
+def _report(item: pytest.Item, ctx: Context) -> None:
+    """What a context has to say goes into the report of the test, shown with what it printed. A report that
+    fails does not change the outcome of the test."""
+    try:
         text = ctx.report(_default_options(ctx))
-        if text:
-            item.add_report_section("call", type(ctx).__name__, text)
+    except Exception:
+        text = f"the report failed:\n{traceback.format_exc()}"
+    if text:
+        item.add_report_section("call", type(ctx).__name__, text)
 
 
 def _default_options(ctx: Context) -> Any:
     from argparse import ArgumentParser
 
-    parser = ArgumentParser()
+    class Parser(ArgumentParser):
+        def error(self, message: str) -> Any:
+            raise ValueError(message)  # not an exit: an option is required that only a command line has
+
+    parser = Parser(add_help=False)
     type(ctx).add_options(parser)
     return parser.parse_args([])

@@ -1,5 +1,6 @@
 """MockContext: what is replaced, for whom, and what is recorded."""
 
+import asyncio
 import datetime
 import gc
 import io
@@ -10,13 +11,14 @@ import threading
 import time
 import weakref
 from argparse import ArgumentParser
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock, create_autospec
 
 import numpy as np
 import pytest
 
 from ctxdispatch import Context, grad, overdub, recurse
 from ctxdispatch.contexts import MockContext
+from ctxdispatch_contexts.mocking import Around, Calls, frozen_time
 
 
 class Account:
@@ -185,13 +187,14 @@ def test_from_a_command_line():
 
     assert overdub(ctx, f) == (-4.0, True, 5.0, 1)
     lines = ctx.report(options).splitlines()
-    assert "math.sqrt: 1 calls" in lines and "math.floor: 1 calls" in lines and "time.time: 1 calls" in lines
+    assert {"math.sqrt: 1 call", "math.floor: 1 call", "time.time: 1 call"} < {*lines} and len(lines) == 4
 
 
 @pytest.mark.parametrize(
     "option, message",
     [("math.sqrt", "takes MODULE.NAME=MODULE:NAME"), ("math.nothing=1", "'math' has no 'nothing'"),
-     ("no_such_module.f=1", "no module for 'no_such_module.f'")],
+     ("no_such_module.f=1", "no module for 'no_such_module.f'"),
+     ("math.sqrt=one two", "'one two' is neither MODULE:NAME nor a Python literal")],
 )  # fmt: skip
 def test_wrong_options_are_named(option, message):
     parser = ArgumentParser()
@@ -202,3 +205,165 @@ def test_wrong_options_are_named(option, message):
 
 def test_the_class_itself_replaces_nothing():
     assert overdub(MockContext(), program, 4.0) == program(4.0)
+
+
+# -- who is replaced -------------------------------------------------------------------------------
+
+
+class Clock:
+    @property
+    def now(self):
+        return time.time()
+
+    def __add__(self, other):
+        return time.time()
+
+    def __getitem__(self, k):
+        return time.time()
+
+    def __iter__(self):
+        yield time.time()
+
+    def __enter__(self):
+        return time.time()
+
+    def __exit__(self, *error):
+        pass
+
+    def __lt__(self, other):
+        return time.time()
+
+    def __bool__(self):
+        return time.time() == 5
+
+    def __format__(self, spec):
+        return str(time.time())
+
+
+def within(x):
+    with x as y:
+        return y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda c: c.now,
+        lambda c: c + 1,
+        lambda c: c[0],
+        lambda c: [x for x in c][0],
+        lambda c: [*c][0],
+        lambda c: within(c),
+        lambda c: c < 1,
+        lambda c: 5 if c else 0,
+        lambda c: int(f"{c}"),
+        lambda c: getattr(c, "now"),
+    ],
+)
+def test_replacements_reach_what_syntax_runs(f):
+    assert overdub(MockContext.of({time.time: 5}), f, Clock()) == 5
+
+
+def test_with_fewer_kinds_only_those_are_followed():
+    ctx = MockContext.of({time.time: 5}, intercepts=("call",))
+    assert overdub(ctx, lambda c: (time.time(), c.now == 5), Clock()) == (5, False)
+
+
+def test_instances_are_told_apart():
+    one, two, three = Account(1), Account(2), Account(3)
+    ctx = MockContext.of(
+        {Account.withdraw: lambda self, n: self, one.withdraw: "one", two.withdraw: lambda n: n}
+    )
+
+    def f():
+        return one.withdraw(5), two.withdraw(6), three.withdraw(7)
+
+    assert overdub(ctx, f) == ("one", 6, three)
+    assert [c.args for c in ctx.calls[one.withdraw]] == [(5,)]
+    assert [c.args for c in ctx.calls[two.withdraw]] == [(6,)]
+    assert [c.args for c in ctx.calls[Account.withdraw]] == [(one, 5), (two, 6), (three, 7)]
+    ctx = MockContext.of({one.withdraw: "one"})
+    assert overdub(ctx, f) == ("one", -4, -4)
+    assert len(ctx.calls[Account.withdraw]) == 1 and ctx.calls[two.withdraw] == []
+
+
+def test_a_bound_method_for_some_types_and_for_the_others():
+    replacements = {(random.randint, int, int): "ints", random.randint: "others"}
+    ctx = MockContext.of(replacements)
+    assert overdub(ctx, lambda: (random.randint(1, 2), random.randint(1.0, 2))) == ("ints", "others")
+
+
+def test_around_is_given_the_original_which_runs_under_the_context():
+    ctx = MockContext.of({root: Around(lambda original, x: original(x * 4) + 1), math.sqrt: lambda x: -x})
+    assert overdub(ctx, lambda: root(1.0)) == -3.0
+    assert ctx.calls[root][0][:3] == ((1.0,), {}, -3.0) and ctx.calls[math.sqrt][0].args == (4.0,)
+    account = Account(5)
+    twice = Around(lambda original, amount: (original(amount), original(amount=amount)))
+    assert overdub(MockContext.of({account.withdraw: twice}), lambda: account.withdraw(2)) == (3, 1)
+    rich = Around(lambda original, balance: original(1000 * balance))
+    assert overdub(MockContext.of({Account: rich}), lambda: Account(2).balance) == 2000
+    assert overdub(MockContext.of({open: Around(lambda original, *a: 1)}), lambda: open("/no/such/file")) == 1
+
+
+def test_a_replacement_runs_plainly_and_may_call_what_it_replaces():
+    ctx = MockContext.of({root: lambda x: root(x) + 1, math.sqrt: 0.0})
+    assert overdub(ctx, lambda: root(4.0)) == 3.0
+    assert ctx.calls[math.sqrt] == []
+
+
+def test_objects_of_unittest_mock():
+    spec = create_autospec(root, return_value=1.0)
+    overdub(MockContext.of({root: spec}), program, 4.0)
+    assert [call.args for call in spec.call_args_list] == [(4.0,), (5.0,)]
+    spec.assert_called_with(5.0)
+    with pytest.raises(TypeError, match="too many"):
+        overdub(MockContext.of({root: spec}), lambda: root(1, 2))
+
+    async def fetch():
+        return "fetched"
+
+    async def both():
+        return await fetch(), await asyncio.create_task(fetch())
+
+    fake = AsyncMock(return_value="faked")
+    assert overdub(MockContext.of({fetch: fake}), lambda: asyncio.run(both())) == ("faked", "faked")
+    assert fake.await_count == 2
+
+
+def test_frozen_time_stands_still_and_sleeping_goes_on():
+    class Moment(datetime.datetime):
+        pass
+
+    at = datetime.datetime(2026, 1, 31, 12, 0, 5)
+    ctx = MockContext.of(frozen_time(at.timestamp()))
+
+    def f():
+        start = time.monotonic()
+        time.sleep(0.001)
+        assert time.monotonic() > start
+        return datetime.datetime.now(), Moment.now(), datetime.date.today(), datetime.datetime.today()
+
+    assert overdub(ctx, f) == (at, at, at.date(), at)
+    assert type(overdub(ctx, lambda: Moment.now())) is Moment
+    utc = at.astimezone(datetime.UTC)
+    assert overdub(ctx, lambda: datetime.datetime.now(datetime.UTC)) == utc
+    assert overdub(ctx, lambda: (time.time_ns(), time.gmtime()[:6], time.gmtime(0).tm_year)) == (
+        int(at.timestamp() * 10**9), utc.timetuple()[:6], 1970,
+    )  # fmt: skip
+    assert overdub(ctx, lambda: time.ctime()) == time.ctime(at.timestamp())
+
+
+def test_a_date_on_the_command_line():
+    parser = ArgumentParser()
+    MockContext.add_options(parser)
+    ctx = MockContext.from_options(parser.parse_args(["--freeze-time", "2026-01-31T12:00"]))
+    assert overdub(ctx, lambda: datetime.datetime.now().hour) == 12
+    with pytest.raises(ValueError, match="Invalid isoformat string: 'noon'"):
+        MockContext.from_options(parser.parse_args(["--freeze-time", "noon"]))
+
+
+def test_one_mapping_for_many_runs():
+    ctx = MockContext.of({root: 0.0})
+    first, second = ctx.replace(calls=Calls()), ctx.replace(calls=Calls())
+    assert overdub(first, program, 4.0) == 0.0 == overdub(second, lambda: root(1.0))
+    assert type(first) is type(second) and (len(first.calls[root]), len(second.calls[root])) == (2, 1)
