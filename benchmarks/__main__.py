@@ -17,7 +17,8 @@ BROADCAST = ("primal", "forward", "hand", "in place", "reverse", "fused", "torch
              "floor", "parts", "ours", "cupy", "seven kernels", "ours on GPU")  # fmt: skip
 OVERHEAD = ("plain", "faithful", "free", "bare", "idle", "3 bare", "3 idle",
             "identity", "everything", "2 identity", "3 identity",
-            "no hook", "prehook", "reading", "posthook", "both", "counting", "cProfile", "settrace")  # fmt: skip
+            "no hook", "prehook", "reading", "posthook", "both",
+            "counting", "cProfile", "settrace")  # fmt: skip
 KNOWN = {"second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST, "overhead": OVERHEAD}
 
 

@@ -171,7 +171,8 @@ CONTEXTS: dict[str, tuple[type[Context], ...]] = {
     "bare": (Bare,), "idle": (Idle,), "3 bare": 3 * (Bare,), "3 idle": 3 * (Idle,),
     "identity": (Identity,), "everything": (Everything,),
     "2 identity": 2 * (Identity,), "3 identity": 3 * (Identity,),
-    "no hook": (NoHook,), "prehook": (Prehook,), "reading": (ReadingPrehook,), "posthook": (Posthook,), "both": (BothHooks,),
+    "no hook": (NoHook,), "prehook": (Prehook,), "reading": (ReadingPrehook,),
+    "posthook": (Posthook,), "both": (BothHooks,),
 }  # fmt: skip
 REWRITES: dict[str, Callable[[Any, Args], Function]] = {
     "plain": plain, "faithful": faithful, "free": free,
