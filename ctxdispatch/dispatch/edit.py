@@ -27,7 +27,7 @@ from ctxdispatch.dispatch.hooks import undispatched
 from ctxdispatch.dispatch.linestarts import starts
 from ctxdispatch.dispatch.overdub import resolve, select
 from ctxdispatch.dispatch.plan import CALL, KINDS
-from ctxdispatch.dispatch.transform import context_read, is_of_engine
+from ctxdispatch.dispatch.transform import context_read, is_of_engine, resolved
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Handler, Instruction
 from ctxdispatch.ir.graph import Block, Edge, Graph, Op, Reraise, Return
@@ -84,6 +84,8 @@ class Editor:
             callee = made.args[0]
         if isinstance(callee, Const):
             return None if is_of_engine(callee.value) else CALL
+        while made is not None and (found_for := resolved(made)) is not None:
+            made = self._definitions.get(found_for) if isinstance(found_for, Value) else None
         return self._value(made.args[0]) if made is not None and made.fn is select else CALL
 
     def operands(self, op: Op) -> list[Operand]:

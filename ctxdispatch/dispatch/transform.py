@@ -133,6 +133,8 @@ class Rewriter:
     def _operation(self, callee: Operand) -> Any:
         """What a context further in calls `callee` for, where that is an operation that is no call."""
         made = self._definition(callee)
+        while made is not None and (found_for := resolved(made)) is not None:
+            made = self._definition(found_for)
         if made is None or made.fn is not select:
             return None
         f = made.args[0]
@@ -364,6 +366,16 @@ def _is_out_of_sight(f: Any) -> bool:
 def is_of_engine(f: Any) -> bool:
     """Whether calls of `f` are the engine's, or a context's further in: no hook is told of them."""
     return _is_out_of_sight(f) or any(f is stub for stub in STUBS)
+
+
+def resolved(op: Op) -> Operand | None:
+    """The callee that `op` finds a target for, which may be what a context further in has found."""
+    if op.fn is resolve:
+        return op.args[1]
+    site = op.fn
+    if type(site) is not Site or site.calls or site.attribute or site.operation is not None:
+        return None
+    return op.args[site.depth]
 
 
 def _callee(op: Op) -> Operand:

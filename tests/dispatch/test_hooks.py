@@ -377,3 +377,18 @@ def test_hooks_around_calls_over_several_lines_stay_out_of_sight():
     assert overdub(contexts[0], overdub, contexts[1], overdub, contexts[2], f, 1.0, 2.0) == f(1.0, 2.0)
     seen = [[e[1] for e in ctx.events if e[0] == "pre"] for ctx in contexts]
     assert seen[0] == seen[1] == seen[2] == [np.sin, operator.add, np.cos, max]
+
+
+@pytest.mark.parametrize("between", [Context, Both])
+def test_an_operator_is_no_call_however_many_contexts_have_dispatched_it(between):
+    class Operators(between):
+        events: list
+        intercepts = ("operator",)
+
+    class Calls(Both):
+        intercepts = ("call",)
+
+    outer = Calls([])
+    contexts = [overdub, Operators([]), overdub, Operators([])]
+    assert overdub(outer, *contexts, lambda x: abs(x) + x * 2.0, 1.5) == 4.5
+    assert [e[1] for e in outer.events if e[0] == "pre"] == [abs]
