@@ -365,7 +365,7 @@ def _is_out_of_sight(f: Any) -> bool:
 
 def is_of_engine(f: Any) -> bool:
     """Whether calls of `f` are the engine's, or a context's further in: no hook is told of them."""
-    return _is_out_of_sight(f) or any(f is stub for stub in STUBS)
+    return is_undispatched(f) or any(f is own for own in (*STUBS, *HELPERS))
 
 
 def resolved(op: Op) -> Operand | None:

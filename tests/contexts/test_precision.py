@@ -208,6 +208,25 @@ def test_from_a_command_line_written_floats_are_pairs():
     assert type(overdub(ctx, lambda: float("0.1"))) is Pair
 
 
+def test_c_code_that_takes_no_pair_gets_the_float():
+    def program():
+        import json
+        import struct
+
+        x = 0.1 + 0.2
+        return json.dumps({"x": [x]}), struct.pack("d", x), [x].index(x), "%.2f" % x, f"{x:.3f}", round(x, 2)
+
+    ctx = PrecisionContext.from_options(ArgumentParser().parse_args([], _options()))
+    found = overdub(ctx, program)
+    assert found[:5] == program()[:5] and float(found[5]) == program()[5]
+
+
+def _options():
+    parser = ArgumentParser()
+    PrecisionContext.add_options(parser)
+    return parser.parse_args([])
+
+
 def test_without_pairs_programs_are_what_they_are():
     class Hooks(Context):
         seen: list

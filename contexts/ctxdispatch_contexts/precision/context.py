@@ -18,7 +18,7 @@ from ctxdispatch.dispatch import Context, Editor, overdub, recurse
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.values import Const
 from ctxdispatch_contexts.precision.losses import Losses
-from ctxdispatch_contexts.precision.pair import Pair, both, high_of, lift, low_of, pairs_in
+from ctxdispatch_contexts.precision.pair import Pair, both, high_of, lift, low_of, pairs_in, plain
 
 __undispatched__ = True
 
@@ -53,7 +53,9 @@ class PrecisionContext(Context):
 
 class LiteralPrecisionContext(PrecisionContext):
     """The same, where also the floats that are written in the program, and what `float` makes, are pairs: for
-    programs without arguments."""
+    programs without arguments.
+
+    C code that takes no pair (a TypeError) is called again with the floats that the program follows."""
 
     intercepts = ("call",)
 
@@ -64,6 +66,15 @@ class LiteralPrecisionContext(PrecisionContext):
                 if isinstance(operand, Const) and type(operand.value) is float:
                     op.args[k] = edit.before(op, lifted, edit.context, operand.value)
         return super().transform(edit.finish())
+
+
+    def fallback(self, f: Any, args: Any, kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except TypeError:
+            if not pairs_in([*args, *kwargs.values()]):
+                raise
+        return f(*plain(args), **plain(kwargs))
 
 
 def lifted(ctx: PrecisionContext, value: float) -> Pair:

@@ -138,6 +138,13 @@ def pairs_in(value: Any) -> list[Pair]:
     return pairs_in([*value.values()]) if type(value) is dict else []
 
 
+def plain(value: Any) -> Any:
+    """`value` with floats, those that the program follows, in the place of pairs."""
+    if isinstance(value, Pair):
+        return value.value.item() if value.ndim == 0 else value.value
+    return _within(value, plain)
+
+
 def error_of(value: Any) -> float:
     return max((pair.error for pair in pairs_in(value)), default=0.0)
 
