@@ -49,15 +49,16 @@ _BY_NAME = {"prehook": _prehook, "posthook": _posthook}
 """For hooks that are no plain functions."""
 
 
-def reads(hook: FunctionType | None) -> tuple[bool, bool]:
-    """Whether the hook looks at the last two of its parameters, the arguments and the keywords of a call."""
+def reads(hook: FunctionType | None, first: int) -> tuple[bool, bool]:
+    """Whether the hook looks at its parameters number `first`, the arguments of a call, and the next one, the
+    keywords."""
     if hook is None:
         return False, False
     code = hook.__code__
-    plain = code.co_argcount >= 4 and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
+    plain = code.co_argcount >= first + 2 and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
     if not plain or not LOOKS_AROUND.isdisjoint(code.co_names):
         return True, True
-    args, kwargs = code.co_varnames[code.co_argcount - 2 : code.co_argcount]
+    args, kwargs = code.co_varnames[first : first + 2]
     used = {*code.co_cellvars}
     for instruction in dis.get_instructions(code):
         found = instruction.argval

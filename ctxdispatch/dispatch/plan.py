@@ -114,7 +114,7 @@ def plan(cls: type[Context]) -> Plan:
 def _make_plan(cls: type[Context]) -> Plan:
     prehook, posthook = hook(cls, "prehook"), hook(cls, "posthook")
     fallback = overrides(cls, "fallback")
-    (args, kwargs), (args_after, kwargs_after) = reads(prehook), reads(posthook)
+    (args, kwargs), (args_after, kwargs_after) = reads(prehook, 2), reads(posthook, 3)
     hooks_read = args or args_after, kwargs or kwargs_after
     hooked = fallback or prehook is not None or posthook is not None
     declared = cls.intercepts if cls.intercepts is not None else HOOKED if hooked else ()

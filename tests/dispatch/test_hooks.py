@@ -297,6 +297,8 @@ def test_what_no_hook_reads_is_not_made():
         (lambda self, f, args, kwargs: self.events.append((lambda: args)()), [(-1,)]),
         (lambda self, f, args, kwargs: self.events.append(locals()["args"]), [(-1,)]),
         (lambda self, f, args, kwargs: self.events.append([args for _ in "a"][0]), [(-1,)]),
+        (lambda self, f, args, kwargs, more=5: self.events.append((args, more)), [((-1,), 5)]),
+        (lambda self, f, args, kwargs, *, more=5: self.events.append((args, more)), [((-1,), 5)]),
         (lambda self, called, given, named: self.events.append((named, given)), [({}, (-1,))]),
     ],
 )
@@ -392,3 +394,15 @@ def test_an_operator_is_no_call_however_many_contexts_have_dispatched_it(between
     contexts = [overdub, Operators([]), overdub, Operators([])]
     assert overdub(outer, *contexts, lambda x: abs(x) + x * 2.0, 1.5) == 4.5
     assert [e[1] for e in outer.events if e[0] == "pre"] == [abs]
+
+
+def test_a_posthook_with_a_default_reads_what_it_reads():
+    class Ctx(Context):
+        events: list
+        intercepts = ("call",)
+
+        def posthook(self, out, f, args, kwargs, sep="-"):
+            self.events.append((out, args, sep))
+
+    ctx = Ctx([])
+    assert overdub(ctx, lambda x: abs(x), -1) == 1 and ctx.events == [(1, (-1,), "-")]
