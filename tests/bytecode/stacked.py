@@ -11,6 +11,8 @@ from observe import difference, log, observe, without_frames
 from random_programs import FILENAME, namespace, use
 
 from ctxdispatch import Context
+from ctxdispatch.contexts import CountContext, TraceContext
+from ctxdispatch.dispatch import Editor
 from ctxdispatch.dispatch.plan import KINDS
 
 RUNS = 3
@@ -43,6 +45,40 @@ class Hooks(Context):
         pass
 
 
+class Edited(Context):
+    """A pass that puts a call before and after everything, and threads a value through."""
+
+    intercepts = tuple(KINDS)
+
+    def transform(self, graph):
+        edit = Editor(graph)
+        count = edit.variable(0)
+        edit.at_entry(seen, edit.context)
+        edit.at_return(seen, edit.context)
+        for op in edit.calls():
+            edit.before(op, seen, edit.context, *edit.operands(op))
+            if len(op.results) == 1:
+                edit.after(op, seen, edit.context, count.read(op), op.result)
+                count.write(op, 1)
+        return super().transform(edit.finish())
+
+
+def seen(*values):
+    pass
+
+
+class Named(Context):
+    """A hook that reads nothing but the callee."""
+
+    intercepts = tuple(KINDS)
+
+    def prehook(self, f, args, kwargs):
+        pass
+
+    def posthook(self, out, f, args, kwargs):
+        len(args)
+
+
 STACKS = {
     "calls": (Calls,),
     "everything": (Everything,),
@@ -54,6 +90,13 @@ STACKS = {
     "hooks under everything": (Hooks, Everything),
     "three": (Everything, Calls, Everything),
     "three and hooks": (Calls, Everything, Hooks),
+    "edited": (Edited,),
+    "edited under edited": (Edited, Edited),
+    "edited under hooks": (Edited, Named),
+    "hooks under edited": (Named, Edited),
+    "counting": (CountContext,),
+    "tracing": (TraceContext,),
+    "counting under tracing": (CountContext, TraceContext),
 }
 """Classes, from the inside out."""
 
