@@ -369,6 +369,6 @@ def seen(f: Any) -> Any:
     if type(f) is not functools.partial or not f.args:
         return f
     if type(f.args[0]) is not Engine:
-        return f.args[1] if f.func in (by_types, fallback, dispatch, assigning) else f
+        return f.args[1] if any(f.func is own for own in (by_types, fallback, dispatch, assigning)) else f
     told = [each for each in f.args[2:] if not issubclass(type(each), Context)]
     return told[0] if told else f  # else it is one of the engine's own, under a context

@@ -406,3 +406,22 @@ def test_a_posthook_with_a_default_reads_what_it_reads():
 
     ctx = Ctx([])
     assert overdub(ctx, lambda x: abs(x), -1) == 1 and ctx.events == [(1, (-1,), "-")]
+
+
+def test_partial_objects_are_told_as_they_are_without_being_compared():
+    class Uncomparable:
+        def __eq__(self, other):
+            raise AssertionError("compared")
+
+        __hash__ = object.__hash__
+
+        def __call__(self, *args):
+            return args
+
+    f = functools.partial(Uncomparable(), 1)
+
+    class Calls(Both):
+        intercepts = ("call",)
+
+    out, events = run(Calls, lambda f: f(2), f)
+    assert out == (1, 2) and events[0][1] is f
