@@ -28,7 +28,7 @@ def intervals(draw, numbers=WIDE):
 def member(interval, t):
     """A number of the interval, as a number of many digits."""
     lo, hi = mpmath.mpf(float(interval.lo)), mpmath.mpf(float(interval.hi))
-    return lo + (hi - lo) * mpmath.mpf(t)
+    return min(max(lo + (hi - lo) * mpmath.mpf(t), lo), hi)  # these are many digits, and not all
 
 
 def encloses(interval, exact):
