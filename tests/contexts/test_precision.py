@@ -1,6 +1,8 @@
 """PrecisionContext: the values of both precisions, and the lines that lose digits."""
 
 import math
+import subprocess
+import sys
 from argparse import ArgumentParser
 
 import numpy as np
@@ -205,7 +207,7 @@ def test_from_a_command_line_written_floats_are_pairs():
     assert float(out) == script() and float(out.low) != float(out.high)
     assert ctx.losses.lines[0].where.line == line(script, 4)
     assert ctx.report(options).startswith("float32 beside float64: digits were lost at")
-    assert type(overdub(ctx, lambda: float("0.1"))) is Pair
+    assert isinstance(overdub(ctx, lambda: float("0.1")), Pair)
 
 
 def test_c_code_that_takes_no_pair_gets_the_float():
@@ -238,3 +240,22 @@ def test_without_pairs_programs_are_what_they_are():
     for outer, inner in ((Hooks([]), PrecisionContext()), (PrecisionContext(), Hooks([]))):
         pair = Pair(np.float32(0.1), np.float64(0.1), Losses())
         assert float(overdub(outer, overdub, inner, cancelling, pair)) == cancelling(0.1)
+
+
+def test_what_a_script_prints_is_what_it_prints_plainly(tmp_path):
+    script = tmp_path / "prints.py"
+    script.write_text(
+        "import json\nimport numpy as np\n"
+        "x = 0.1 * 3\nprint(x, [x], {x: 1}, '%s %.3f' % (x, x), f'{x:.2f} {x!r}', isinstance(x, float))\n"
+        "a = np.arange(4.0)\nprint(a, a.tolist(), np.full(2, 0.5), np.float64(2) * 1.5, [a[1] * 2])\n"
+        "print(json.dumps([x, x / 3]), x.is_integer(), x.real, max(x, 1), sum([x, x]))\n"
+    )
+    plain = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "ctxdispatch", "run", "--context", "precision", str(script)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == plain.stdout
+
+
+def test_a_pair_of_numbers_is_a_float_and_its_parts_are_there():
+    (y, a), _ = side_by_side(lambda x, a: (math.sqrt(x), a[1] * 2), 2.0, np.array([1.0, 3.0]))
+    assert isinstance(y, float) and (y.low, y.high) == (np.float32(2) ** 0.5, 2**0.5)
+    assert repr(y) == repr(2**0.5) and repr(a) == repr(np.float64(6.0))

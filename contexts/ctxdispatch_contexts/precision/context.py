@@ -67,7 +67,6 @@ class LiteralPrecisionContext(PrecisionContext):
                     op.args[k] = edit.before(op, lifted, edit.context, operand.value)
         return super().transform(edit.finish())
 
-
     def fallback(self, f: Any, args: Any, kwargs: Any) -> Any:
         try:
             return f(*args, **kwargs)
@@ -122,6 +121,8 @@ for _name, _f in vars(math).items():
         _in_both(_f, _name)
 for _f in (np.array, np.asarray, np.asanyarray):
     _array(_f)
+for _f in (np.arange, np.full):  # they do not ask their operands
+    _in_both(_f, _f.__name__)
 
 
 @PrecisionContext.rule(float)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,30 @@ __undispatched__ = True
 
 
 class Pair:
-    """`low` and `high` are NumPy scalars or arrays of one shape. `error` is the largest relative error."""
+    """`low` and `high` are NumPy scalars or arrays of one shape. `error` is the largest relative error.
+    `plain`: without the context it would be Python's own float.
 
-    __slots__ = ("low", "high", "losses", "error")
+    A pair of numbers is a float (`PairOfNumbers`): C code, and whoever prints it, sees the one that the
+    program follows.
+    """
+
+    __slots__ = ()
     __array_priority__ = 1000.0
+    low: Any
+    high: Any
+    losses: Losses
+    error: float
+    plain: bool
 
-    def __init__(self, low: Any, high: Any, losses: Losses) -> None:
-        self.low, self.high, self.losses = low, high, losses
+    def __new__(cls, low: Any, high: Any, losses: Losses, plain: bool = False) -> Pair:
+        if isinstance(high, np.ndarray):
+            self = object.__new__(PairOfArrays)
+        else:
+            followed = high if losses.follow == "high" else low
+            self = float.__new__(PairOfNumbers, followed)  # type: ignore[call-overload]
+        self.low, self.high, self.losses, self.plain = low, high, losses, plain
         self.error = relative_error(low, high)
+        return self  # type: ignore[no-any-return]
 
     @property
     def value(self) -> Any:
@@ -38,7 +54,7 @@ class Pair:
     dtype = property(lambda self: self.high.dtype)
 
     def __repr__(self) -> str:
-        return f"Pair({self.low!r}, {self.high!r})"
+        return repr(float(self.value) if self.plain else self.value)
 
     def __str__(self) -> str:
         return str(self.value)
@@ -86,18 +102,45 @@ class Pair:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # Python and NumPy ask what it can be converted to
             raise AttributeError(name)
-        low, high = getattr(self.low, name), getattr(self.high, name)
-        if not callable(high):
-            return _result(name, low, high, self.losses, self.error, (self,))
-        methods = Pair.__new__(Pair)  # a pair of what is called
-        methods.low, methods.high, methods.losses, methods.error = low, high, self.losses, self.error
-        return lambda *args, **kwargs: both(name, _call, methods, *args, **kwargs)
+        return _attribute(self, name)
+
+
+class PairOfNumbers(Pair, float):
+    __slots__ = ("low", "high", "losses", "error", "plain")
+
+    # what `float` has by itself, and would be computed from one of the two
+    real = property(lambda self: self)
+    imag = property(lambda self: _attribute(self, "imag"))
+
+    def conjugate(self) -> Any:
+        return self
+
+    def is_integer(self) -> bool:
+        return _agreed("is_integer", self.low.is_integer(), self.high.is_integer(), self.losses)
+
+
+class PairOfArrays(Pair):
+    __slots__ = ("low", "high", "losses", "error", "plain")
+
+
+class _Methods(NamedTuple):
+    """A pair of what is called."""
+
+    low: Any
+    high: Any
+
+
+def _attribute(pair: Pair, name: str) -> Any:
+    low, high = getattr(pair.low, name), getattr(pair.high, name)
+    if not callable(high):
+        return _result(name, low, high, pair.losses, pair.error, (pair,), False)
+    return lambda *args, **kwargs: both(name, _call, _Methods(low, high), pair, *args, **kwargs)
 
 
 # -- both precisions -------------------------------------------------------------------------------
 
 
-def _call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _call(f: Callable[..., Any], pair: Any, *args: Any, **kwargs: Any) -> Any:
     return f(*args, **kwargs)
 
 
@@ -109,7 +152,7 @@ def is_float(value: Any) -> bool:
 
 def low_of(value: Any, losses: Losses) -> Any:
     """`value` with all that is a pair, or a float, in the lower precision."""
-    if isinstance(value, Pair):
+    if isinstance(value, Pair | _Methods):
         return value.low
     if is_float(value):
         return value.astype(losses.low) if isinstance(value, np.ndarray) else losses.low(value)
@@ -117,7 +160,7 @@ def low_of(value: Any, losses: Losses) -> Any:
 
 
 def high_of(value: Any, losses: Losses) -> Any:
-    if isinstance(value, Pair):
+    if isinstance(value, Pair | _Methods):
         return value.high
     if is_float(value):
         return value.astype(losses.high) if isinstance(value, np.ndarray) else losses.high(value)
@@ -151,8 +194,8 @@ def error_of(value: Any) -> float:
 
 def lift(value: Any, losses: Losses) -> Any:
     """Floats, arrays of them, and those within lists, tuples and dicts, as pairs."""
-    if is_float(value):
-        return Pair(low_of(value, losses), high_of(value, losses), losses)
+    if is_float(value) and not isinstance(value, Pair):
+        return Pair(low_of(value, losses), high_of(value, losses), losses, type(value) is float)
     return _within(value, lambda v: lift(v, losses))
 
 
@@ -169,14 +212,21 @@ def both(name: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             low = f(*low_of(args, losses), **low_of(kwargs, losses))
     except (ArithmeticError, ValueError):
         low = np.full(np.shape(high), np.nan, losses.low)[()]
-    return _result(name, low, high, losses, before, (*args, *kwargs.values()))
+    plain = getattr(f, "__module__", None) in _PYTHON and all(pair.plain for pair in pairs)
+    return _result(name, low, high, losses, before, (*args, *kwargs.values()), plain)
 
 
-def _result(name: str, low: Any, high: Any, losses: Losses, before: float, operands: tuple[Any, ...]) -> Any:
+_PYTHON = ("_operator", "math", "builtins")
+
+
+def _result(
+    name: str, low: Any, high: Any, losses: Losses, before: float, operands: tuple[Any, ...], plain: bool
+) -> Any:
     if type(high) in (tuple, list) and type(low) is type(high) and len(low) == len(high):
-        return type(high)(_result(name, a, b, losses, before, operands) for a, b in zip(low, high))
+        return type(high)(_result(name, a, b, losses, before, operands, plain) for a, b in zip(low, high))
     if is_float(high):
-        pair = Pair(_rounded(low, losses.low), _rounded(high, losses.high), losses)
+        plain = plain or type(high) is float
+        pair = Pair(_rounded(low, losses.low), _rounded(high, losses.high), losses, plain)
         losses.observe(name, pair.error, before, operands)
         return pair
     if isinstance(high, bool | np.bool_) or (isinstance(high, np.ndarray) and high.dtype.kind == "b"):
