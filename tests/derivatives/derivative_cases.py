@@ -1368,3 +1368,6 @@ if hasattr(np, "matvec"):
     @case(np.vecmat)
     def _(draw):
         return (array(draw, (4,), complex_=True), array(draw, (2, 4, 3))), {}
+
+
+import library_cases  # noqa: E402, F401 (which registers its cases with those above)
