@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import functools
+import importlib.util
 import math
 import operator
 import re
@@ -1371,3 +1372,6 @@ if hasattr(np, "matvec"):
 
 
 import library_cases  # noqa: E402, F401 (which registers its cases with those above)
+
+if importlib.util.find_spec("scipy"):
+    import scipy_cases  # noqa: F401

@@ -77,7 +77,7 @@ def pull_by_table(callee, g, y, args, kwargs):
     if entry is not None and len(entry.params) == len(args):
         partials = entry.partials(namespace_of(args, y))
         return [
-            None if kind == "zero" else fit(g * partial(*args, y), x)
+            None if kind == "zero" or not leaves(x) else fit(g * partial(*args, y), x)
             for kind, partial, x in zip(entry.kinds, partials, args, strict=True)
         ]
     n = table.array_arguments(callee)

@@ -22,8 +22,8 @@ from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, Literal
 
-from ctxdispatch_contexts.derivatives import blocks, registry
-from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY, ROWS, STEEP
+from ctxdispatch_contexts.derivatives import blocks, libraries, registry
+from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY, ROWS, STEEP, Row
 
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
@@ -42,8 +42,8 @@ class Elementwise:
     `kinds` says how each parameter enters: "zero" (not at all), "const" (times a constant), "linear" (times
     what does not vary with it) or "nonlinear". `varies[i]` are the parameters that partial i itself varies
     with: the pattern of second derivatives. `steep[i]`: it may be infinite. `needs[i]` are the names that
-    partial i reads. `holomorphic` is
-    false where the row holds for real arguments only.
+    partial i reads. `holomorphic` is false where the row holds for real arguments only. `library`: the one
+    whose function it is, which has a namespace of its own, for numbers too.
     """
 
     name: str
@@ -54,10 +54,14 @@ class Elementwise:
     varies: tuple[frozenset[str], ...]
     holomorphic: bool = True
     steep: tuple[bool, ...] = ()
+    library: str = ""
 
     def partials(self, namespace: dict[str, Any]) -> tuple[Callable[..., Any], ...]:
         """Per parameter the function (*params, y) -> partial, over MATH, CMATH or NUMPY."""
-        return _compiled(self.name, namespace["__name__"], _Namespace(namespace))
+        if self.library:
+            namespace = libraries.namespace(self.library)
+        row = Row(self.params, self.expressions)
+        return _compiled(self.name, row, namespace["__name__"], _Namespace(namespace))
 
 
 def elementwise(callee: Any) -> Elementwise | None:
@@ -68,13 +72,17 @@ def elementwise(callee: Any) -> Elementwise | None:
 @cache
 def describe(name: str) -> Elementwise:
     """The row of that name, classified."""
-    params, expressions = ROWS[name]
+    return _described(name, ROWS[name], name not in REAL_ONLY, "")
+
+
+def _described(name: str, row: Row, holomorphic: bool, library: str) -> Elementwise:
+    params, expressions = row
     trees = [ast.parse(text, mode="eval").body for text in expressions]
     needs = tuple(_names(tree) & {*params, "y"} for tree in trees)
     varies = tuple(_varying(tree, params) for tree in trees)
     kinds = tuple(map(_kind, params, expressions, needs, varies))
     steep = tuple(not STEEP.isdisjoint(_names(tree)) for tree in trees)
-    return Elementwise(name, params, expressions, kinds, needs, varies, name not in REAL_ONLY, steep)
+    return Elementwise(name, params, expressions, kinds, needs, varies, holomorphic, steep, library)
 
 
 def _kind(param: str, expression: str, needs: frozenset[str], varies: frozenset[str]) -> Kind:
@@ -128,8 +136,8 @@ class _Namespace:
 
 
 @cache
-def _compiled(name: str, where: str, namespace: _Namespace) -> tuple[Callable[..., Any], ...]:
-    params, expressions = ROWS[name]
+def _compiled(name: str, row: Row, where: str, namespace: _Namespace) -> tuple[Callable[..., Any], ...]:
+    params, expressions = row
     return tuple(
         eval(
             compile(f"lambda {', '.join((*params, 'y'))}: {text}", f"<derivative of {name}>", "eval"),
@@ -139,10 +147,25 @@ def _compiled(name: str, where: str, namespace: _Namespace) -> tuple[Callable[..
     )
 
 
-@cache
 def _elementwise_callees() -> dict[Any, Elementwise]:
+    return _elementwise_with(libraries.loaded())
+
+
+@cache
+def _elementwise_with(loaded: tuple[str, ...]) -> dict[Any, Elementwise]:
     namespaces = import_module("ctxdispatch_contexts.derivatives.namespaces")
-    return {callee: describe(name) for name in ROWS for callee in namespaces.callees(name)}
+    found = {callee: describe(name) for name in ROWS for callee in namespaces.callees(name)}
+    for library in loaded:
+        found |= _elementwise_of(library)
+    return found
+
+
+def _elementwise_of(library: str) -> dict[Any, Elementwise]:
+    return {
+        callee: _described(name, row, name not in libraries.real_only(library), library)
+        for name, row in libraries.rows(library).items()
+        for callee in libraries.callees(library, name)
+    }
 
 
 # -- structural rules, lowerings, zeros ----------------------------------------------------------------------
@@ -219,24 +242,28 @@ def is_zero(callee: Any) -> bool:
     return _get(_zeros(), callee) is not None
 
 
-@cache
 def _vjp_rules() -> dict[Any, Callable[..., Any]]:
-    for family in (*FAMILIES, *LOWERED):
-        import_module(f"ctxdispatch_contexts.derivatives.{family}")
+    _load((*FAMILIES, *LOWERED))
+    libraries.load(libraries.loaded())
     return registry.VJP
 
 
-@cache
 def _lowerings() -> dict[Any, Callable[..., Any]]:
-    for family in LOWERED:
-        import_module(f"ctxdispatch_contexts.derivatives.{family}")
+    _load(tuple(LOWERED))
+    libraries.load(libraries.loaded())
     return registry.LOWERING
+
+
+@cache
+def _load(families: tuple[str, ...]) -> None:
+    for family in families:
+        import_module(f"ctxdispatch_contexts.derivatives.{family}")
 
 
 @cache
 def _zeros() -> dict[Any, bool]:
     zeros = import_module("ctxdispatch_contexts.derivatives.zeros")
-    rows = (callee for callee, entry in _elementwise_callees().items() if set(entry.kinds) == {"zero"})
+    rows = (callee for callee, entry in _elementwise_with(()).items() if set(entry.kinds) == {"zero"})
     return dict.fromkeys((*zeros.ZEROS, *rows), True)
 
 
@@ -249,7 +276,7 @@ def _get(table: dict[Any, Any], callee: Any) -> Any:
 
 def names() -> Iterator[tuple[str, Any]]:
     """Everything there is: ("elementwise" | "vjp" | "lowering" | "zero", callee)."""
-    tables = {
+    tables: dict[str, dict[Any, Any]] = {
         "elementwise": _elementwise_callees(), "vjp": _vjp_rules(), "lowering": _lowerings(),
         "zero": _zeros(),
     }  # fmt: skip

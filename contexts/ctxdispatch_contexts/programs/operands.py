@@ -75,6 +75,9 @@ def row_for(op: Op) -> Elementwise | None:
 
 
 def namespace(op: Op) -> dict[str, Any]:
+    row = elementwise(op.fn)
+    if row is not None and row.library:
+        return NUMPY
     classes = [leaf_class(operand_type(a)) for a in op.args]
     if all(cls in (int, float, bool) for cls in classes):
         result = leaf_class(operand_type(op.result))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.protocols import INPLACE
-from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.derivatives.zeros import ZEROS
 from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.calls import Rule
@@ -22,8 +22,12 @@ from ctxdispatch_contexts.sparsity.python_table import container_rules
 from ctxdispatch_contexts.sparsity.structural import structural_rules
 
 
-@cache
 def rules() -> dict[Any, Rule]:
+    return _rules(libraries.loaded())
+
+
+@cache
+def _rules(loaded: tuple[str, ...]) -> dict[Any, Rule]:
     by_table: dict[str, dict[Any, Rule]] = {"zero": {}, "vjp": {}, "lowering": {}, "elementwise": {}}
     for kind, callee in table.names():
         ours = isinstance(callee, types.FunctionType) and callee.__module__.startswith("ctxdispatch_")

@@ -1,0 +1,72 @@
+"""Libraries that need not be there. A callee of one is met only where a program has imported it: then its
+rules are loaded, and nothing here imports a library on its own.
+
+    loaded()                    ("scipy.special",): those that this process has imported
+    load(loaded())              their rules are in the registry
+    rows("scipy.special")       row name -> Row
+    callees(library, name)      the functions that row is for
+    namespace(library)          what the names in its rows mean
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from ctxdispatch.passes import numpy_types
+from ctxdispatch_contexts.derivatives.rows import Row
+
+RULES = {
+    "scipy.special": "special_functions",
+}
+"""The modules of rules, by library."""
+
+ROWS = {"scipy.special": "special_rows"}
+"""The modules of rows, and of what they are written with."""
+
+
+def loaded() -> tuple[str, ...]:
+    """Whose import is over."""
+    return tuple([name for name in RULES if name in sys.modules and not _in_progress(sys.modules[name])])
+
+
+def _in_progress(module: Any) -> bool:
+    return getattr(getattr(module, "__spec__", None), "_initializing", False)
+
+
+@cache
+def load(libraries: tuple[str, ...]) -> None:
+    for library in libraries:
+        import_module(f"ctxdispatch_contexts.derivatives.{RULES[library]}")
+
+
+def rows(library: str) -> dict[str, Row]:
+    """The rows of a library's elementwise functions; {} where it has none."""
+    return dict(_row_module(library).ROWS) if library in ROWS else {}
+
+
+def real_only(library: str) -> frozenset[str]:
+    """The rows that hold for real arguments only."""
+    return frozenset(_row_module(library).REAL_ONLY)
+
+
+def callees(library: str, name: str) -> Iterator[Any]:
+    """The function of that name, where this version of the library has it. Its types are those of a ufunc."""
+    found = getattr(sys.modules[library], name, None)
+    if found is not None:
+        numpy_types.RULES.setdefault(found, numpy_types.elementwise)
+        yield found
+
+
+@cache
+def namespace(library: str) -> dict[str, Any]:
+    """For numbers and arrays alike."""
+    module = import_module(f"ctxdispatch_contexts.derivatives.{RULES[library]}")
+    return dict(module.NAMESPACE)
+
+
+def _row_module(library: str) -> Any:
+    return import_module(f"ctxdispatch_contexts.derivatives.{ROWS[library]}")

@@ -1,0 +1,109 @@
+"""The functions of scipy.special: what their rows are written with, and rules for those that are no rows.
+
+Loaded where a program has imported scipy.special (see `libraries.py`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.special as special
+
+from ctxdispatch_contexts.derivatives.linear import unbroadcast
+from ctxdispatch_contexts.derivatives.namespaces import NUMPY
+from ctxdispatch_contexts.derivatives.reductions import restore
+from ctxdispatch_contexts.derivatives.registry import lower, vjp
+
+# -- what the rows are written with --------------------------------------------------------------------------
+
+
+def refused(argument, function, what):
+    """Instead of a partial derivative that is not known."""
+    raise NotImplementedError(
+        f"the derivative of scipy.special.{function} with respect to its {what} is not known in closed form: "
+        "keep that argument out of the derivative with `stop_gradient`, or give the function a rule with "
+        "`custom_rule`"
+    )
+
+
+def erfcx_slope(x, y):
+    """2 x y - 2 / sqrt(pi); where that would cancel, the asymptotic series of DLMF 7.12.1."""
+    large = np.real(x) > 40.0
+    t = 0.5 / np.square(np.where(large, x, 40.0))
+    series = t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t * (1.0 - 9.0 * t))))
+    return np.where(large, -1.1283791670955126 * series, 2.0 * x * y - 1.1283791670955126)
+
+
+NAMESPACE = {
+    **{name: f for name, f in vars(special).items() if callable(f) and not name.startswith("_")},
+    **NUMPY,
+    "__name__": "derivatives of scipy.special",
+    "real": np.real, "refused": refused, "erfcx_slope": erfcx_slope,
+}  # fmt: skip
+
+
+# -- functions of Python that are rows -----------------------------------------------------------------------
+
+
+@lower(special.polygamma)
+def polygamma(n, x):
+    """Of arguments by name."""
+    return special.polygamma(np.asarray(n), np.asarray(x))
+
+
+@lower(special.zeta)
+def zeta(x, q=None, out=None):
+    """Of arguments by name."""
+    if q is None:
+        raise NotImplementedError(
+            "the derivative of scipy.special.zeta with respect to its exponent is not known in closed form"
+        )
+    return special.zeta(np.asarray(x), np.asarray(q))
+
+
+# -- several elements ----------------------------------------------------------------------------------------
+
+
+@vjp(special.multigammaln)
+def multigammaln(g, y, a, d):
+    """The sum over j < d of log gamma(a - j/2), and a constant (DLMF 35.3.5)."""
+    return (g * np.sum(special.psi(a[..., None] - 0.5 * np.arange(d)), axis=-1),)
+
+
+@vjp(special.softmax)
+def softmax(g, y, x, axis=None):
+    weighted = g * y
+    return (weighted - y * np.sum(weighted, axis=axis, keepdims=True),)
+
+
+@vjp(special.log_softmax)
+def log_softmax(g, y, x, axis=None):
+    return (g - np.exp(y) * np.sum(g, axis=axis, keepdims=True),)
+
+
+@vjp(special.logsumexp, arrays=1)
+def logsumexp(g, y, a, axis=None, b=None, keepdims=False, return_sign=False):
+    """exp(a - y), times b; in which y is the logarithm of the sum, or of its size where it has a sign."""
+    if return_sign:
+        if a.dtype.kind == "c" and g[1] is not None:
+            raise NotImplementedError("no derivative of the sign that logsumexp returns of complex numbers")
+        if g[0] is None:
+            return (None, None, None)
+        return summands(g[0] / y[1], y[0], a, axis, b, keepdims)
+    return summands(g, y, a, axis, b, keepdims)
+
+
+def summands(g, y, a, axis, b, keepdims):
+    """The cotangents of `a` and `b`: those of the sum's terms, which are broadcast."""
+    shape = np.shape(a) if b is None else np.broadcast_shapes(np.shape(a), np.shape(b))
+    g, top = restore(g, shape, axis, keepdims), restore(finite(y), shape, axis, keepdims)
+    if b is None:
+        share = g * np.exp(a - top)
+        return (np.reshape(share, a.shape) if a.ndim == 0 else share, None, None)
+    b = np.asarray(b)
+    share = g * np.exp(np.broadcast_to(a, shape) - top)
+    return (unbroadcast(b * np.where(b == 0, 0.0, share), a.shape), None, unbroadcast(share, b.shape))
+
+
+def finite(y):
+    """0 for the logarithm of an empty sum: its terms are zero, and so are their derivatives."""
+    return np.where(np.real(y) == -np.inf, 0.0, y)

@@ -1,0 +1,93 @@
+"""The elementwise functions of scipy.special, in the form of `rows.py`; nothing of SciPy is imported here.
+
+The names in the expressions are scipy.special's and those of rows for arrays. Numbers are those of the
+formulas in the Digital Library of Mathematical Functions (dlmf.nist.gov). No closed form is known of the
+derivative of a Bessel function in its order (DLMF 10.15 and 10.38 have series and special cases), of an
+incomplete gamma or beta function in its parameters (8.8 and 8.17 only in the argument), of the zeta function
+in its exponent: there the partial is `refused`, which raises where that argument varies.
+"""
+
+from __future__ import annotations
+
+from ctxdispatch_contexts.derivatives.rows import Row, row
+
+
+def refused(param: str, name: str, what: str) -> str:
+    return f"refused({param}, {name!r}, {what!r})"
+
+
+def bessel(name: str, partial: str) -> Row:
+    return row("v z", refused("v", name, "order"), partial)
+
+
+ROWS = {
+    # -- gamma and beta: DLMF 5.2.2, 5.12, 8.8.13, 8.17.7 ----------------------------------------------------
+    "gamma": row("x", "y * psi(x)"),
+    "rgamma": row(
+        "x",
+        "where((real(x) <= 0.0) & (x == rint(x)), cos(3.141592653589793 * x) * gamma(1.0 - x), "
+        "-y * psi(where((real(x) <= 0.0) & (x == rint(x)), 0.5, x)))",
+    ),
+    "gammaln": row("x", "psi(x)"),
+    "loggamma": row("x", "psi(x)"),
+    "psi": row("x", "zeta(2.0, x)"),
+    "polygamma": row("n x", refused("n", "polygamma", "order"), "polygamma(n + 1, x)"),
+    "zeta": row("x q", refused("x", "zeta", "exponent"), "-x * zeta(x + 1.0, q)"),
+    "beta": row("a b", "y * (psi(a) - psi(a + b))", "y * (psi(b) - psi(a + b))"),
+    "betaln": row("a b", "psi(a) - psi(a + b)", "psi(b) - psi(a + b)"),
+    "gammainc": row(
+        "a x", refused("a", "gammainc", "parameter a"), "exp(xlogy(a - 1.0, x) - x - gammaln(a))"
+    ),
+    "gammaincc": row(
+        "a x", refused("a", "gammaincc", "parameter a"), "-exp(xlogy(a - 1.0, x) - x - gammaln(a))"
+    ),
+    "betainc": row(
+        "a b x",
+        refused("a", "betainc", "parameter a"),
+        refused("b", "betainc", "parameter b"),
+        "exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - betaln(a, b))",
+    ),
+
+    # -- error functions and the normal distribution: DLMF 7.2, 7.17, 7.10.2 ---------------------------------
+    "erf": row("x", "1.1283791670955126 * exp(-x * x)"),
+    "erfc": row("x", "-1.1283791670955126 * exp(-x * x)"),
+    "erfcx": row("x", "erfcx_slope(x, y)"),
+    "erfi": row("x", "1.1283791670955126 * exp(x * x)"),
+    "dawsn": row("x", "1.0 - 2.0 * x * y"),
+    "erfinv": row("x", "0.886226925452758 * exp(y * y)"),
+    "erfcinv": row("x", "-0.886226925452758 * exp(y * y)"),
+    "ndtr": row("x", "0.3989422804014327 * exp(-0.5 * x * x)"),
+    "log_ndtr": row("x", "0.7978845608028654 / erfcx(-0.7071067811865476 * x)"),
+    "ndtri": row("p", "2.5066282746310002 * exp(0.5 * y * y)"),
+
+    # -- logistic functions, logarithms and entropies --------------------------------------------------------
+    "expit": row("x", "y * expit(-x)"),
+    "log_expit": row("x", "expit(-x)"),
+    "logit": row("x", "1.0 / (x * (1.0 - x))"),
+    "xlogy": row("a b", "log(b)", "a / where((a == 0) & (b == 0), 1.0, b)"),
+    "xlog1py": row("a b", "log1p(b)", "a / where((a == 0) & (b == -1), 1.0, b + 1.0)"),
+    "entr": row("x", "-log(x) - 1.0"),
+    "rel_entr": row("a b", "log(a / b) + 1.0", "-a / where((a == 0) & (b == 0), 1.0, b)"),
+    "kl_div": row("a b", "log(a / b)", "1.0 - a / where((a == 0) & (b == 0), 1.0, b)"),
+
+    # -- Bessel functions: DLMF 10.6.1, 10.6.3, 10.29.1, 10.29.3 ---------------------------------------------
+    "j0": row("x", "-j1(x)"),
+    "j1": row("x", "0.5 * (j0(x) - jv(2.0, x))"),
+    "y0": row("x", "-y1(x)"),
+    "y1": row("x", "0.5 * (y0(x) - yv(2.0, x))"),
+    "jv": bessel("jv", "0.5 * (jv(v - 1.0, z) - jv(v + 1.0, z))"),
+    "yv": bessel("yv", "0.5 * (yv(v - 1.0, z) - yv(v + 1.0, z))"),
+    "yn": bessel("yn", "0.5 * (yv(v - 1.0, z) - yv(v + 1.0, z))"),
+    "i0": row("x", "i1(x)"),
+    "i1": row("x", "0.5 * (i0(x) + iv(2.0, x))"),
+    "i0e": row("x", "i1e(x) - sign(x) * y"),
+    "i1e": row("x", "0.5 * (i0e(x) + ive(2.0, x)) - sign(x) * y"),
+    "iv": bessel("iv", "0.5 * (iv(v - 1.0, z) + iv(v + 1.0, z))"),
+    "ive": bessel("ive", "0.5 * (ive(v - 1.0, z) + ive(v + 1.0, z)) - sign(z) * y"),
+    "k0": row("x", "-k1(x)"),
+    "k1": row("x", "-0.5 * (k0(x) + kv(2.0, x))"),
+    "kv": bessel("kv", "-0.5 * (kv(v - 1.0, z) + kv(v + 1.0, z))"),
+}  # fmt: skip
+
+REAL_ONLY = frozenset({"psi", "ive", "polygamma"})
+"""Rows that do not hold for complex arguments: |Re z| scales `ive`; polygamma takes real numbers alone."""

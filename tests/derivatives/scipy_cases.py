@@ -1,0 +1,122 @@
+"""Cases of SciPy's functions; see `derivative_cases`, which ends with them where SciPy is installed."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.special as special
+from derivative_cases import CASES, Case, array, axis_of, broadcastable, case, flag, number, shape_of
+from hypothesis import strategies as st
+
+# -- elementwise ---------------------------------------------------------------------------------------------
+
+SPECIAL = {
+    "gamma": [(0.2, 4)], "rgamma": [(-0.9, 4)], "gammaln": [(0.2, 9)], "loggamma": [(0.2, 9)],
+    "psi": [(0.2, 9)], "beta": [(0.3, 3)] * 2, "betaln": [(0.3, 3)] * 2,
+    "erf": [(-2, 2)], "erfc": [(-2, 2)], "erfcx": [(-1, 3)], "erfi": [(-1.5, 1.5)], "dawsn": [(-2, 2)],
+    "erfinv": [(-0.9, 0.9)], "erfcinv": [(0.1, 1.9)], "ndtr": [(-2, 2)], "log_ndtr": [(-3, 2)],
+    "ndtri": [(0.05, 0.95)], "expit": [(-3, 3)], "log_expit": [(-3, 3)], "logit": [(0.1, 0.9)],
+    "xlogy": [(0.1, 2)] * 2, "xlog1py": [(0.1, 2), (-0.5, 2)], "entr": [(0.1, 2)], "rel_entr": [(0.1, 2)] * 2,
+    "kl_div": [(0.1, 2)] * 2, "j0": [(-5, 5)], "j1": [(-5, 5)], "y0": [(0.3, 5)], "y1": [(0.3, 5)],
+    "i0": [(-3, 3)], "i1": [(-3, 3)], "i0e": [(0.1, 3)], "i1e": [(-3, -0.1)], "k0": [(0.3, 3)],
+    "k1": [(0.3, 3)],
+}  # fmt: skip
+COMPLEX = set("gamma rgamma loggamma erf erfc erfcx erfi dawsn xlogy xlog1py ndtr log_ndtr".split())
+BESSEL = {"jv": -3, "yv": 0.3, "yn": 0.3, "iv": -3, "ive": 0.2, "kv": 0.3}
+PARAMETERS = {"polygamma": (0, 4, 0.3, 9), "zeta": (2, 5, 0.3, 4), "gammainc": (1, 4, 0.2, 5),
+              "gammaincc": (1, 4, 0.2, 5)}  # fmt: skip
+
+
+def register(name, draw_arguments, label=""):
+    callee = getattr(special, name)
+    CASES.append(Case(f"scipy.special.{name}{label}", callee, st.composite(draw_arguments)()))
+
+
+def of_arrays(name, domains):
+    def draw_arguments(draw):
+        shapes = broadcastable(draw, len(domains))
+        return tuple(array(draw, s, *d, name in COMPLEX) for s, d in zip(shapes, domains)), {}
+
+    register(name, draw_arguments)
+
+
+def of_numbers(name, domains):
+    def draw_arguments(draw):
+        return tuple(number(draw, *d) for d in domains), {}
+
+    register(name, draw_arguments, "[number]")
+
+
+def whole(draw, low, high):
+    """An order: a number or an array, of whole ones, which do not vary."""
+    n = draw(st.integers(low, high))
+    return n if flag(draw) else np.minimum(n + np.arange(3), high)
+
+
+def of_order(name, low, high, start, stop, complex_=False):
+    def draw_arguments(draw):
+        return (whole(draw, low, high), array(draw, (*shape_of(draw, 0, 2), 3), start, stop, complex_)), {}
+
+    register(name, draw_arguments)
+
+
+for _name, _domains in SPECIAL.items():
+    of_arrays(_name, _domains)
+for _name in ("erf", "expit", "beta", "xlogy", "j0"):
+    of_numbers(_name, SPECIAL[_name])
+for _name, _start in BESSEL.items():
+    of_order(_name, 0, 3, _start, 5, _name not in ("yn", "ive"))
+for _name, _limits in PARAMETERS.items():
+    of_order(_name, *_limits)
+
+
+@case(special.betainc)
+def _(draw):
+    return (whole(draw, 1, 3), whole(draw, 1, 3), array(draw, (2, 3), 0.1, 0.9)), {}
+
+
+@case(special.zeta, label="by name")
+def _(draw):
+    return (draw(st.integers(2, 4)), array(draw, (3,), 0.5, 3)), {}
+
+
+# -- several elements ----------------------------------------------------------------------------------------
+
+
+@case(special.multigammaln)
+def _(draw):
+    return (array(draw, shape_of(draw, 0, 2, 0), 1.2, 5), draw(st.integers(1, 3))), {}
+
+
+def along_axes(draw, complex_=False):
+    shape = shape_of(draw, 0, 3)
+    return array(draw, shape, complex_=complex_), {"axis": axis_of(draw, len(shape), tuples=True)}
+
+
+@case(special.softmax)
+def _(draw):
+    a, kwargs = along_axes(draw, True)
+    return (a,), kwargs
+
+
+@case(special.log_softmax)
+def _(draw):
+    a, kwargs = along_axes(draw)
+    return (a,), kwargs
+
+
+@case(special.logsumexp)
+def _(draw):
+    a, kwargs = along_axes(draw, True)
+    return (a,), {**kwargs, "keepdims": flag(draw)}
+
+
+@case(special.logsumexp, label="weights")
+def _(draw):
+    shape, other = draw(st.sampled_from([((2, 3), (3,)), ((2, 1), (2, 3)), ((3,), (2, 3)), ((3,), ())]))
+    axis = draw(st.sampled_from([None, -1, 0]))
+    return (array(draw, shape), axis, array(draw, other, 0.2, 2), flag(draw)), {}
+
+
+@case(special.logsumexp, label="sign")
+def _(draw):
+    return (array(draw, (2, 3)), axis_of(draw, 2), np.array([1.0, -4.0, 0.5]), flag(draw), True), {}
