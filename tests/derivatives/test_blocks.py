@@ -26,7 +26,7 @@ from ctxdispatch_contexts.derivatives import linear, registry, shapes, table
 DIRECTIONS = (3, 1, 0)
 ONE_BY_ONE = {
     np.convolve, np.correlate, np.block, np.bincount, np.choose, np.ndarray.choose, np.select, np.longdouble,
-    np.clongdouble, *registry.of(math, "sumprod"),
+    np.clongdouble, np.insert, *registry.of(math, "sumprod"),
 }  # fmt: skip
 
 

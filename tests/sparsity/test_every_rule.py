@@ -20,6 +20,8 @@ REFUSED = {
     # complex results
     "numpy.linalg.eigvals", "numpy.linalg.eigvals[complex pairs]", "builtins.complex", "cmath.rect",
     "ndarray.ndarray.astype",
+    *(f"numpy.fft.{name}" for name in "fft ifft rfft ihfft fft2 ifft2 rfft2 fftn ifftn rfftn".split()),
+    "numpy.roots",
     "builtins.map",  # an iterator is no output
 }  # fmt: skip
 

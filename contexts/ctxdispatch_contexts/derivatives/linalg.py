@@ -63,6 +63,43 @@ def pinv(g, y, a, rcond=None, hermitian=False, **kwargs):
     return (conj(-yh @ g @ yh + left @ gh @ y @ yh + yh @ y @ gh @ right),)
 
 
+@vjp(np.linalg.lstsq, arrays=2)
+def lstsq(g, y, a, b, rcond=None):
+    """x = a^+ b, for constant rank (Golub and Pereyra 1973); the residuals are squared lengths of b - a x."""
+    x, _, _, _ = y
+    columns, full = (b[:, None], x[:, None]) if b.ndim == 1 else (b, x)
+    rest = columns - a @ full
+    ga, gb = np.zeros_like(a), np.zeros_like(columns)
+    if g[0] is not None:
+        gx = np.conj(g[0]).reshape(full.shape)
+        inverse = mH(np.linalg.pinv(a, cutoff(a, rcond)))  # of a^H
+        inner = mH(inverse) @ (inverse @ gx)
+        gb = conj(inverse @ gx)
+        ga = conj(rest @ mH(inner) - (inverse @ gx) @ mH(full))
+        ga = ga + conj(inverse @ full @ mH(gx - mH(inverse) @ (a @ gx)))
+    if g[1] is not None and np.size(y[1]):
+        towards = 2.0 * g[1] * conj(rest)
+        gb, ga = gb + towards, ga - towards @ full.T
+    if len(g) > 3 and g[3] is not None:
+        ga = ga + singular_values(g[3], a)[0]
+    return (ga, gb.reshape(b.shape))
+
+
+def cutoff(a, rcond):
+    """Which singular values count, relative to the largest."""
+    eps = np.finfo(a.dtype).eps
+    return eps * max(a.shape) if rcond is None else eps if rcond == -1 else rcond
+
+
+@vjp(np.roots)
+def roots(g, y, p):
+    """dr = -(sum of dp_i r^(n - i)) / p'(r): the implicit function theorem, at roots that are single."""
+    exponents = np.arange(p.size)[::-1]
+    powers = (y[:, None] ** exponents).astype(y.dtype)
+    slopes = powers[:, 1:] @ (p * exponents.astype(p.real.dtype))[:-1]
+    return (-((g / slopes) @ powers),)
+
+
 # -- determinants --------------------------------------------------------------------------------------------
 
 

@@ -27,9 +27,9 @@ from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY,
 
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
-FAMILIES = "linear reductions products shapes stacking indexing sorting linalg scalars fourier".split()
+FAMILIES = "linear reductions products shapes stacking indexing sorting linalg scalars fourier bessel".split()
 BLOCKS = "block_sums block_shapes block_indexing block_products".split()
-LOWERED = "lowerings statistics numerical norms".split()
+LOWERED = "lowerings statistics numerical norms assembling".split()
 
 
 # -- elementwise rows ----------------------------------------------------------------------------------------

@@ -45,8 +45,9 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         return _object(op, prepared) if isinstance(op.callee, Value) else None
     operator_method = method_of_operator(prepared, op)
     if operator_method is not None:
-        op.args = operator_method[1]
-        return Target(operator_method[0])
+        method, op.args = operator_method
+        other = lowering(method)
+        return Target(other if isinstance(other, FunctionType) else method)
     other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn)
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
