@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.linalg as linalg
 import scipy.special as special
-from derivative_cases import CASES, Case, array, axis_of, broadcastable, case, flag, number, shape_of
+from derivative_cases import (
+    CASES,
+    Case,
+    array,
+    axis_of,
+    batch_of,
+    broadcastable,
+    case,
+    each,
+    flag,
+    number,
+    regular,
+    shape_of,
+)
 from hypothesis import strategies as st
+
+from ctxdispatch_contexts.derivatives import scipy_linalg
 
 # -- elementwise ---------------------------------------------------------------------------------------------
 
@@ -120,3 +136,105 @@ def _(draw):
 @case(special.logsumexp, label="sign")
 def _(draw):
     return (array(draw, (2, 3)), axis_of(draw, 2), np.array([1.0, -4.0, 0.5]), flag(draw), True), {}
+
+
+# -- systems -------------------------------------------------------------------------------------------------
+
+
+def layout_of(draw):
+    """The sizes of a system, and the shapes of its stack and of its right-hand side."""
+    n, batch = draw(st.integers(1, 3)), batch_of(draw)
+    return n, batch, draw(st.sampled_from([(n,), (n, 2), (*batch, n, 1)]))
+
+
+KINDS = [None, "gen", "sym", "her", "pos", "upper triangular", "lower triangular", "diagonal", "tridiagonal"]
+
+
+@case(linalg.solve)
+def _(draw):
+    n, batch, right = layout_of(draw)
+    return (regular(draw, n, batch, True), array(draw, right, complex_=True)), {}
+
+
+@case(linalg.solve, label="kinds")
+def _(draw):
+    n, batch, right = layout_of(draw)
+    kwargs = {"assume_a": draw(st.sampled_from(KINDS)), "lower": flag(draw)}
+    complex_ = kwargs["assume_a"] in ("sym", "upper triangular")
+    return (regular(draw, n, batch, complex_), array(draw, right, complex_=complex_)), kwargs
+
+
+@case(linalg.solve, label="transposed")
+def _(draw):
+    n = draw(st.integers(1, 3))
+    kwargs = {"assume_a": draw(st.sampled_from([None, "sym", "upper triangular"])), "transposed": True}
+    return (regular(draw, n), array(draw, (n,))), {**kwargs, "lower": flag(draw)}
+
+
+@case(linalg.solve, label="one element")
+def _(draw):
+    return (array(draw, (1, 1), 0.5, 2), array(draw, draw(st.sampled_from([(3,), (1, 2), (1,)])))), {}
+
+
+@case(linalg.solve_triangular)
+def _(draw):
+    n, batch, right = layout_of(draw)
+    kwargs = {"trans": draw(st.sampled_from([0, 1, 2, "N", "T", "C"])), "lower": flag(draw)}
+    return (regular(draw, n, batch, True), array(draw, right, complex_=True)), {
+        **kwargs, "unit_diagonal": flag(draw),
+    }  # fmt: skip
+
+
+@case(linalg.solve_banded)
+def _(draw):
+    low, up = draw(st.sampled_from([(1, 1), (0, 0), (2, 1), (0, 2), (1, 0)]))
+    n, batch = draw(st.integers(3, 4)), draw(st.sampled_from([(), (2,)]))
+    ab = array(draw, (*batch, low + up + 1, n), -1, 1, True)
+    ab = ab + 4.0 * (np.arange(low + up + 1) == up)[:, None]
+    return ((low, up), ab, array(draw, draw(st.sampled_from([(n,), (n, 2)])), complex_=True)), {}
+
+
+@case(linalg.solve_sylvester)
+def _(draw):
+    m, n, batch = draw(st.integers(1, 3)), draw(st.integers(1, 2)), draw(st.sampled_from([(), (2,)]))
+    z = 1j if flag(draw) else 1.0
+    a, b = z * regular(draw, m, batch), z * regular(draw, n)
+    return (a, b, array(draw, (m, n)) * z), {}
+
+
+# -- inverses, factors, functions of matrices ----------------------------------------------------------------
+
+
+@each(linalg.inv, linalg.det)
+def _(draw):
+    return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {}
+
+
+@case(linalg.inv, label="kinds")
+def _(draw):
+    kind = draw(st.sampled_from(KINDS[:-2]))
+    a = regular(draw, 3, (), kind in ("sym", "upper triangular"))
+    return (a,), {"assume_a": kind, "lower": flag(draw)}
+
+
+@each(linalg.cholesky, linalg.cho_factor)
+def _(draw):
+    a = regular(draw, draw(st.integers(1, 3)), batch_of(draw), True)
+    return (a,), {"lower": flag(draw)}
+
+
+@case(linalg.cho_solve)
+def _(draw):
+    n, batch, right = layout_of(draw)
+    return ((regular(draw, n, batch, True), flag(draw)), array(draw, right, complex_=True)), {}
+
+
+@each(linalg.expm, linalg.sqrtm)
+def _(draw):
+    return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {}
+
+
+@case(scipy_linalg.frechet)
+def _(draw):
+    n = draw(st.integers(2, 3))
+    return (array(draw, (n, n), complex_=True), array(draw, (n, n), complex_=True)), {}

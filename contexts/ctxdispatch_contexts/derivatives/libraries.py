@@ -20,8 +20,8 @@ from ctxdispatch.passes import numpy_types
 from ctxdispatch_contexts.derivatives.rows import Row
 
 RULES = {
-    "scipy.special": "special_functions",
-}
+    "scipy.special": "special_functions", "scipy.linalg": "scipy_linalg",
+}  # fmt: skip
 """The modules of rules, by library."""
 
 ROWS = {"scipy.special": "special_rows"}

@@ -9,6 +9,7 @@ from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir.graph import Graph
+from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
 from ctxdispatch_contexts.programs.owned import Bounded, generated
 
@@ -31,7 +32,8 @@ def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
 
 
 def made_at_run_time(callee: Any) -> bool:
-    """A function of the user's that another one makes, maybe anew at each call."""
+    """A function of the user's that another one makes, maybe anew at each call. One of a library that has a
+    rule is none, though a decorator has made it."""
     if type(callee) is not FunctionType or own_way(callee) is not None:
         return False
-    return bool(callee.__closure__ or "<locals>" in callee.__qualname__)
+    return bool(callee.__closure__ or "<locals>" in callee.__qualname__) and vjp_rule(callee) is None
