@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg as linalg
+import scipy.signal as signal
 import scipy.special as special
 from derivative_cases import (
     CASES,
@@ -238,3 +239,46 @@ def _(draw):
 def _(draw):
     n = draw(st.integers(2, 3))
     return (array(draw, (n, n), complex_=True), array(draw, (n, n), complex_=True)), {}
+
+
+# -- convolutions --------------------------------------------------------------------------------------------
+
+MODES = st.sampled_from(["full", "same", "valid"])
+
+
+def sequences(draw):
+    ndim = draw(st.integers(1, 2))
+    longer, shorter = ([draw(st.integers(n, n + 2)) for _ in range(ndim)] for n in (3, 1))
+    arrays = (array(draw, tuple(longer), complex_=True), array(draw, tuple(shorter), complex_=True))
+    return (arrays if flag(draw) else arrays[::-1]), draw(MODES)
+
+
+@each(signal.convolve, signal.correlate)
+def _(draw):
+    arrays, mode = sequences(draw)
+    return (*arrays, mode, draw(st.sampled_from(["auto", "direct", "fft"]))), {}
+
+
+@each(signal.fftconvolve, signal.oaconvolve)
+def _(draw):
+    arrays, mode = sequences(draw)
+    return arrays, {"mode": mode}
+
+
+@case(signal.fftconvolve, label="axes")
+def _(draw):
+    left, right, axes = draw(st.sampled_from([
+        ((2, 4), (2, 3), 1), ((2, 4), (1, 3), -1), ((1, 3), (3, 2), [1]), ((4, 2, 3), (2, 1, 3), 0),
+        ((4, 2, 3), (2, 2, 2), (0, 2)),
+    ]))  # fmt: skip
+    return (array(draw, left), array(draw, right), draw(MODES), axes), {}
+
+
+@each(signal.convolve, signal.correlate, signal.fftconvolve, label="numbers")
+def _(draw):
+    return (array(draw, (), complex_=True), array(draw, (), complex_=True)), {}
+
+
+@case(signal.fftconvolve, label="empty")
+def _(draw):
+    return (array(draw, (3,)), np.zeros(0)), {}

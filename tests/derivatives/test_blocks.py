@@ -117,7 +117,8 @@ def test_conversions(cls, k):
 def test_which_functions_have_no_form_of_their_own():
     table.block_rule(np.sum)
     own = {callee for callee, _ in FORMS}
-    assert {f for f in registry.LINEAR if not table.is_of_contexts(f)} - own == ONE_BY_ONE
+    without = {f for f in registry.LINEAR if not table.is_of_contexts(f)} - own
+    assert {f for f in without if not str(getattr(f, "__module__", "")).startswith("scipy.")} == ONE_BY_ONE
     assert own <= set(registry.LINEAR)
 
 

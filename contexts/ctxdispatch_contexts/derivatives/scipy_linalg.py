@@ -15,7 +15,7 @@ import scipy.linalg as sl
 from ctxdispatch_contexts.derivatives import linalg
 from ctxdispatch_contexts.derivatives.linalg import conj, mH, mT
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
-from ctxdispatch_contexts.derivatives.registry import vjp
+from ctxdispatch_contexts.derivatives.registry import block, vjp
 
 
 def refuse_overwriting(*overwritten):
@@ -231,6 +231,12 @@ def frechet_vjp(g, y, a, e):
     both = frechet(mT(tiled(a, e, a)), tiled(nothing, g, nothing))
     ga = both[..., :n, :n] + both[..., n:, n:]
     return (unbroadcast(ga, a.shape), unbroadcast(frechet(mT(a), g), e.shape))
+
+
+@block(frechet, of=1)
+def frechet_block(a, e):
+    """A stack of directions."""
+    return frechet(a, e)
 
 
 @vjp(sl.sqrtm)
