@@ -269,7 +269,7 @@ LINALG = (
     "inv solve det norm cholesky slogdet pinv eigh eigvalsh qr svd svdvals matrix_power multi_dot matrix_rank"
 )
 
-FFT = "fft ifft rfft irfft fft2 ifft2 fftn ifftn hfft ihfft fftshift ifftshift"
+FFT = "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn hfft ihfft fftshift ifftshift"
 
 _NOT_DATA_METHODS = {"item", "tolist"}
 

@@ -1,4 +1,4 @@
-"""`np.r_` and `np.c_`, which are objects: values, dtypes and cotangents against those of the plain code."""
+"""`np.r_` and `np.c_`, which are objects; further derivatives of what puts arrays together, and others."""
 
 from __future__ import annotations
 
@@ -71,6 +71,20 @@ def test_pieces_that_are_empty_or_complex():
     assert pullback(np.arange(3.0))[0].tolist() == [0.0, 1.0, 2.0]
     y, pullback = vjp(lambda z: np.c_[z, 2.0], np.array([1.0 + 1.0j]))
     assert y.dtype == complex and pullback(np.array([[1j, 1.0]]))[0].tolist() == [1j]
+
+
+@pytest.mark.parametrize("f", [
+    lambda y: np.sum(np.c_[y[0], y[1:].T, y[2]] ** 3), lambda y: np.sum(np.r_["0,2,1", y[0], y] ** 3),
+    lambda y: np.sum(np.insert(y, 1, y[0] ** 2, axis=0) ** 2), lambda y: np.sum(np.i0(y) ** 2),
+    lambda y: np.sum(np.linalg.lstsq(y, y[:, 0] ** 2)[0] ** 2), lambda y: np.sum(np.abs(np.roots(y[0])) ** 2),
+    lambda y: np.sum(np.piecewise(y, [y < 2.2], [np.sin, lambda v: v**3])),
+    lambda y: np.sum(np.abs(np.fft.rfft2(y)) ** 4),
+])  # fmt: skip
+def test_second_derivatives(f):
+    d, h = np.array([[1.0, -0.5], [0.25, 2.0], [1.5, 1.0]]), 1e-4
+    found = jvp(grad(f), (Y,), (d,))[1]
+    a, b, c, e = (grad(f)(Y + s * h * d) for s in (1, -1, 2, -2))
+    np.testing.assert_allclose(found, (8 * (a - b) - (c - e)) / (12 * h), rtol=1e-6, atol=1e-6)
 
 
 def test_a_transform_of_one_axis_twice_is_refused():

@@ -157,6 +157,14 @@ def test_erfcx_where_its_formula_cancels():
             assert grad(lambda x: special.erfcx(x))(x) == pytest.approx(expected, rel=1e-11), x
 
 
+def test_lists_of_numbers():
+    x = np.array([0.5, 1.5])
+    expected = special.softmax(x)
+    assert np.allclose(grad(lambda x: special.logsumexp([x[0], x[1]]))(x), expected)
+    assert np.allclose(grad(lambda x: special.logsumexp((x[0], x[1])))(x), expected)
+    assert np.allclose(jvp(lambda x: special.logsumexp([x[0], x[1]]), (x,), (np.ones(2),))[1], 1.0)
+
+
 # -- further derivatives -------------------------------------------------------------------------------------
 
 

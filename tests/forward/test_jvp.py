@@ -278,3 +278,17 @@ def test_sign_of_a_complex_number_has_a_derivative_and_no_rule():
 def test_overdub_is_the_same():
     y, dy = overdub(DualContext(), product, Dual(2.0, 1.0), 3.0)
     assert (y, dy) == jvp(product, (2.0, 3.0), (1.0, None))
+
+
+@pytest.mark.parametrize("f, args", [
+    (np.divmod, (np.array([5.3]), np.array([2.0]))),
+    (np.linalg.lstsq, (np.array([[1.0, 2.0], [0.5, -1.0], [3.0, 1.0]]), np.array([1.0, 0.5, -2.0]))),
+])  # fmt: skip
+def test_tangents_of_several_arguments_add_up_in_each_of_several_results(f, args):
+    tangents = tuple(0.5 + np.arange(float(a.size)).reshape(a.shape) for a in args)
+    whole = jvp(lambda a, b: f(a, b), args, tangents)[1]
+    first = jvp(lambda a, b: f(a, b), args, (tangents[0], None))[1]
+    second = jvp(lambda a, b: f(a, b), args, (None, tangents[1]))[1]
+    assert len(whole) == len(first)
+    for total, x, y in zip(whole, first, second, strict=True):
+        assert total is None or np.allclose(total, x + y, rtol=1e-12)

@@ -78,7 +78,7 @@ def joined(self, key):
     if isinstance(items[0], str):
         axis, ndim, start = directed(items[0], axis, ndim, start)
         items = items[1:]
-    pieces = [expanded(item, ndim, start) for item in items]
+    pieces = [expanded(item, int(ndim), int(start)) for item in items]
     dtype = np.result_type(*[kind(item, p) for item, p in zip(items, pieces, strict=True)])
     return np.concatenate([p.astype(dtype) for p in pieces], axis)
 
@@ -98,19 +98,13 @@ def kind(item, piece):
 def expanded(item, ndim, start):
     """An item as an array of at least `ndim` dimensions, its own axes from `start` on."""
     a = spelled_out(item) if isinstance(item, slice) else np.asarray(item)
-    own = a.ndim
-    if own >= ndim:
-        return a
-    a = a.reshape((1,) * (ndim - own) + a.shape)
-    if start == -1 or (own == 0 and not isinstance(item, slice)):
-        return a
-    return a.transpose(order_of(ndim, ndim - own, start))
+    return a if a.ndim >= ndim else a.reshape(amid(a.shape, ndim - a.ndim, start))
 
 
-def order_of(ndim, free, start):
+def amid(shape, free, start):
+    """`shape` with `free` axes of length 1, of which `start` come first."""
     first = start + free + 1 if start < 0 else start
-    axes = list(range(ndim))
-    return axes[:first] + axes[free:] + axes[first:free]
+    return (1,) * first + shape + (1,) * (free - first)
 
 
 def spelled_out(item):

@@ -114,14 +114,20 @@ def moves(tangent: Operand | None) -> bool:
 
 
 def _sum(run: Companions, a: Operand, b: Operand) -> Operand:
-    if T.Any in (operand_type(a), operand_type(b)):
+    if any(type_ is T.Any or T.cls_of(type_) in (tuple, list) for type_ in map(operand_type, (a, b))):
         return run.call(plus, a, b)
     return typed(run.build, operator.add, a, b)
 
 
 def plus(a: Any, b: Any) -> Any:
-    """a + b, None being zero."""
-    return b if a is None else a if b is None else a + b
+    """a + b, None being zero; of tuples and lists, what functions with several results have for tangents,
+    item by item."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, (tuple, list)):
+        items = [plus(x, y) for x, y in zip(a, b, strict=True)]
+        return tuple(items) if isinstance(a, tuple) else items
+    return a + b
 
 
 def _at(op: Op, linear: Linear | None) -> list[int]:

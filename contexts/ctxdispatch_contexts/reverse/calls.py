@@ -295,8 +295,8 @@ def _at_run_time(fn: Any) -> bool:
 
 
 def _unsupported(fn: FunctionType) -> str:
-    """Why a Python function cannot be read, or nothing."""
-    if entry_of(fn) is not None or is_found_at_run_time(fn):
+    """Why a Python function cannot be read, or nothing. One that has a rule need not be."""
+    if entry_of(fn) is not None or is_found_at_run_time(fn) or vjp_rule(fn) is not None:
         return ""
     if makes_derivatives(fn):
         return unknown_message(fn)
