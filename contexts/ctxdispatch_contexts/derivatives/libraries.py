@@ -29,9 +29,19 @@ ROWS = {"scipy.special": "special_rows"}
 """The modules of rows, and of what they are written with."""
 
 
+_missing = dict.fromkeys(RULES)
+_loaded: tuple[str, ...] = ()
+
+
 def loaded() -> tuple[str, ...]:
-    """Whose import is over."""
-    return tuple([name for name in RULES if name in sys.modules and not _in_progress(sys.modules[name])])
+    """Whose import is over. Asked at every lookup: what was found is kept."""
+    global _loaded
+    for name in tuple(_missing):
+        if name in sys.modules and not _in_progress(sys.modules[name]):
+            found = {*_loaded, name}
+            _loaded = tuple([n for n in RULES if n in found])
+            _missing.pop(name, None)
+    return _loaded
 
 
 def _in_progress(module: Any) -> bool:
