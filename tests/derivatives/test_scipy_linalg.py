@@ -8,7 +8,7 @@ import pytest
 linalg = pytest.importorskip("scipy.linalg")
 signal = pytest.importorskip("scipy.signal")
 
-from ctxdispatch import grad, jvp, vjp  # noqa: E402
+from ctxdispatch import check_grads, grad, jvp, vjp  # noqa: E402
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(3, 3)) + 4.0 * np.eye(3)
@@ -142,3 +142,29 @@ def test_what_is_overwritten_is_refused(f):
         grad(f)(S.copy())
     with pytest.raises(NotImplementedError, match="overwrite"):
         jvp(f, (S.copy(),), (D,))
+
+
+# -- whole numbers, lists and names --------------------------------------------------------------------------
+
+WHOLE = np.array([[4, 1, 0], [1, 5, 2], [0, 2, 6]])
+BANDS = np.array([[0, 1, 2], [4, 5, 6], [1, 2, 0]])
+SPELLED = {
+    "lstsq": lambda b: np.sum(np.linalg.lstsq(WHOLE, b)[0] ** 2),
+    "lstsq with a cutoff": lambda b: np.sum(np.linalg.lstsq(WHOLE, b, rcond=-1)[0] ** 2),
+    "solve": lambda b: np.sum(linalg.solve(WHOLE, b) ** 2),
+    "solve by position": lambda b: np.sum(linalg.solve(WHOLE, b, False, False, False, True) ** 2),
+    "solve by name": lambda b: np.sum(linalg.solve(a=WHOLE, b=b, assume_a="pos") ** 2),
+    "solve of lists": lambda b: np.sum(linalg.solve([[4.0, 1, 0], [1, 5, 2], [0, 2, 6]], b) ** 2),
+    "solve_triangular": lambda b: np.sum(linalg.solve_triangular(WHOLE, b) ** 2),
+    "solve_banded": lambda b: np.sum(linalg.solve_banded((1, 1), BANDS, b) ** 2),
+    "cho_solve": lambda b: np.sum(linalg.cho_solve(linalg.cho_factor(WHOLE), b) ** 2),
+    "solve_sylvester": lambda b: np.sum(linalg.solve_sylvester(WHOLE, WHOLE, np.outer(b, b)) ** 2),
+    "expm by name": lambda b: np.sum(linalg.expm(A=np.outer(b, b))),
+    "convolve": lambda b: np.sum(signal.convolve(b, np.array([1, 2])) ** 2),
+    "fftconvolve of a list": lambda b: np.sum(signal.fftconvolve(b, [1.0, 2.0]) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", SPELLED)
+def test_as_users_spell_it(name):
+    check_grads(SPELLED[name], (B,))

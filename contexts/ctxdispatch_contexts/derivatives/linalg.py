@@ -72,7 +72,7 @@ def lstsq(g, y, a, b, rcond=None):
     ga, gb = np.zeros_like(a), np.zeros_like(columns)
     if g[0] is not None:
         gx = np.conj(g[0]).reshape(full.shape)
-        inverse = mH(np.linalg.pinv(a, cutoff(a, rcond)))  # of a^H
+        inverse = mH(np.linalg.pinv(a, cutoff(x.dtype, a.shape, rcond)))  # of a^H
         inner = mH(inverse) @ (inverse @ gx)
         gb = conj(inverse @ gx)
         ga = conj(rest @ mH(inner) - (inverse @ gx) @ mH(full))
@@ -85,10 +85,10 @@ def lstsq(g, y, a, b, rcond=None):
     return (ga, gb.reshape(b.shape))
 
 
-def cutoff(a, rcond):
+def cutoff(dtype, shape, rcond):
     """Which singular values count, relative to the largest."""
-    eps = np.finfo(a.dtype).eps
-    return eps * max(a.shape) if rcond is None else eps if rcond == -1 else rcond
+    eps = np.finfo(dtype).eps
+    return eps * max(shape) if rcond is None else eps if rcond == -1 else rcond
 
 
 @vjp(np.roots)
