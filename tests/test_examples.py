@@ -105,3 +105,19 @@ def test_both_directions_are_newtons_near_the_minimum(monkeypatch):
     np.testing.assert_allclose(hessian.newton(x, g), exact, rtol=1e-6, atol=1e-9)
     residual = hessian.full_hessian(x) @ hessian.newton_cg(x, g) + g
     assert np.linalg.norm(residual) <= 0.5 * np.linalg.norm(g)
+
+
+@pytest.mark.parametrize(
+    "name, options, words",
+    [
+        ("nbody.py", ["--iterations", "3"], ["within", "miss afterwards"]),
+        ("kalman.py", ["--measurements", "80"], ["within", "L-BFGS"]),
+        ("heat.py", ["--size", "24", "--steps", "10", "--iterations", "3"], ["within", "misfit"]),
+        ("trees.py", ["--points", "12", "--iterations", "2"], ["central differences", "loss"]),
+    ],
+)
+def test_programs_as_found_in_the_wild(name, options, words):
+    command = [sys.executable, str(EXAMPLES / name), *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not [word for word in (*words, "its gradient") if word not in done.stdout], done.stdout

@@ -569,6 +569,11 @@ if hasattr(_thread, "start_joinable_thread"):
 
 ROWS: dict[int, Row] = {id(f): row for row, functions in _TABLE for f in functions}
 
+SPREADING: frozenset[Row] = frozenset(
+    row for row, functions in _TABLE if row in (choose, of_each, to_dict, accumulate) or row.__name__ == "row"
+)
+"""Those that go through operands."""
+
 BY_TYPE: dict[type, Row] = {operator.itemgetter: items}
 """The same by the type of the callee."""
 

@@ -1,5 +1,6 @@
 """Bad input: every error names where (file, line, function), what (argument or function), and a remedy."""
 
+import copy
 import math
 
 import numpy as np
@@ -16,7 +17,7 @@ from ctxdispatch import (
     value_and_grad,
     vjp,
 )
-from ctxdispatch_contexts.reverse import DerivativeError, MissingRuleError, MutationError
+from ctxdispatch_contexts.reverse import DerivativeError, MissingRuleError
 
 
 def line_of(f, offset=1):
@@ -317,18 +318,21 @@ MUTATIONS = [
 
 
 @pytest.mark.parametrize("f, where, offset, x", MUTATIONS, ids=[m[0].__name__ for m in MUTATIONS])
-def test_mutation_is_refused_at_its_line(f, where, offset, x):
-    message = refused([line_of(where, offset)], MutationError, grad(f), x)
-    assert "in place" in message
-    assert any(remedy in message for remedy in ("np.where", "np.concatenate", "np.stack", "new ", "copy"))
-    refused([line_of(where, offset)], MutationError, vjp, f, x)
+def test_mutation_is_followed(f, where, offset, x):
+    def moved(by):
+        return f(copy.deepcopy(x) + by)
+
+    steps = [1e-6 * e for e in np.eye(x.size).reshape(-1, *x.shape)] if isinstance(x, np.ndarray) else [1e-6]
+    central = [(moved(e) - moved(-e)) / 2e-6 for e in steps]
+    for found in (grad(f)(copy.deepcopy(x)), vjp(f, copy.deepcopy(x))[1](1.0)[0]):
+        np.testing.assert_allclose(np.ravel(found), central, rtol=1e-6, atol=1e-9)
 
 
-def test_refused_mutation_leaves_the_argument_alone():
-    x = np.array([1.0, 2.0])
-    with pytest.raises(MutationError):
-        grad(stores_into_argument)(x)
-    np.testing.assert_array_equal(x, [1.0, 2.0])
+def test_a_changed_argument_is_left_as_the_plain_call_leaves_it():
+    x, plain = np.array([1.0, 2.0]), np.array([1.0, 2.0])
+    stores_into_argument(plain)
+    grad(stores_into_argument)(x)
+    np.testing.assert_array_equal(x, plain)
 
 
 def counts_in_place(x, counts):
@@ -452,12 +456,6 @@ def test_grad_of_a_function_that_run_time_chooses():
         lambda w: overdub(ADContext(), chosen([square, math.sin], w), w)[0],
     ],
 )
-def test_a_gradient_of_a_function_that_run_time_chooses_is_refused(f, mode):
-    """Of a function that the program knows or makes itself it is computed: see test_nesting.py."""
-    call = (lambda: grad(f)(2.0)) if mode == "reverse" else (lambda: jvp(f, (2.0,), (1.0,)))
-    assert isinstance(f(2.0), float)  # what is refused is its derivative alone
-    with pytest.raises(DerivativeError) as caught:
-        call()
-    message = str(caught.value)
-    assert f"{__file__}:" in message
-    assert "not known before run time; make it" in message
+def test_a_gradient_of_a_function_that_run_time_chooses(f, mode):
+    found = grad(f)(2.0) if mode == "reverse" else jvp(f, (2.0,), (1.0,))[1]
+    assert found == pytest.approx((f(2.0 + 1e-6) - f(2.0 - 1e-6)) / 2e-6, rel=1e-6)

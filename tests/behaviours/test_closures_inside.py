@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
-from ctxdispatch_contexts.programs.errors import DerivativeError, MutationError
 from ctxdispatch_contexts.reverse.program import ReverseMode
 
 P = np.random.default_rng(0).normal(size=12)
@@ -228,7 +227,7 @@ def test_cotangents_of_numbers_have_their_type(scale, shape):
 
 
 def test_a_local_function_that_calls_itself():
-    """Its cell holds itself: refused, with what to do."""
+    """Its cell holds itself."""
 
     def f(p):
         def power(x, n):
@@ -236,12 +235,11 @@ def test_a_local_function_that_calls_itself():
 
         return grad(lambda x: power(x, 3))(0.5) * 2.0
 
-    with pytest.raises(DerivativeError, match="calls? (itself|themselves)"):
-        grad(f)(np.array([2.0]))
+    np.testing.assert_allclose(grad(f)(np.array([2.0])), [1.5])  # f(p) = 6 p x^2 at 0.5
 
 
 def test_one_local_function_or_another():
-    """Which, only run time knows: refused."""
+    """Which, only run time knows."""
 
     def f(p):
         def u(x):
@@ -250,8 +248,7 @@ def test_one_local_function_or_another():
         v = (lambda x: u(x) * x) if p[0] > 0 else (lambda x: u(x) - x)
         return grad(u)(0.3) * v(0.2)
 
-    with pytest.raises(MutationError, match="a variable that an inner function reads"):
-        grad(f)(P)
+    assert grad(f)(P) == pytest.approx(differences(f, P), rel=1e-5, abs=1e-6)
 
 
 @pytest.mark.parametrize("mode", [grad, jacfwd])

@@ -146,13 +146,7 @@ def forward(f):
 
 pytestmark = pytest.mark.usefixtures("with_a_rule")
 
-REFUSED = {
-    keyed: "rfr",
-    walked_dict: "rr rfr frf",
-    with_namespace: "rfr frf",
-    with_star_arguments: "rfr frf",
-    of_functions_in_a_list: "rr rfr frf",
-}
+REFUSED = {with_namespace: "rfr"}
 AT_RUN_TIME = pytest.mark.xfail(raises=DerivativeError, strict=True, reason="calls at run time, swept")
 
 

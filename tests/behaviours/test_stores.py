@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, vjp
-from ctxdispatch_contexts.reverse import DerivativeError, MutationError
+from ctxdispatch_contexts.reverse import DerivativeError
 
 
 def through_another_item(x):
@@ -144,9 +144,10 @@ STALE = [
 
 
 @pytest.mark.parametrize("f", STALE)
-def test_changes_of_what_the_derivative_remembers_are_refused(f):
-    with pytest.raises(MutationError, match="still needs as it was"):
-        grad(f)(np.ones(3))
+def test_054_changes_of_what_the_derivative_remembers(f):
+    x = np.ones(3)
+    central = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(grad(f)(x), central, rtol=1e-6)
 
 
 def buffer_of_its_own_iteration(x):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, hessian, jacfwd, jacrev, jvp
-from ctxdispatch_contexts.programs.errors import DerivativeError, MutationError
+from ctxdispatch_contexts.programs.errors import DerivativeError
 
 
 def pushed(f):
@@ -457,8 +457,7 @@ def test_what_a_function_in_a_table_puts_away_and_another_reads(where, mode):
     """The derivative is 2 x + 1; it would be 1 without what is put away."""
     store["put"], store["get"] = PUT[where]
     kept.own = 0.0
-    with pytest.raises(MutationError, match="test_variables_meanwhile.py.* in put_"):
-        mode(use)(3.0)
+    assert mode(use)(3.0) == 7.0
 
 
 @MODES
@@ -475,8 +474,7 @@ def test_a_function_in_a_table_that_assigns_to_what_it_captured(mode):
         table["put"](x * x)
         return last + x
 
-    with pytest.raises(DerivativeError, match="put assigns to 'last'"):
-        mode(f)(3.0)
+    assert mode(f)(3.0) == 7.0
 
 
 @MODES
@@ -485,8 +483,7 @@ def test_a_store_and_a_plain_function_that_reads_it(mode):
         put_in_array(x * x)
         return read_array() + x
 
-    with pytest.raises(MutationError, match="in put_in_array"):
-        mode(f)(3.0)
+    assert mode(f)(3.0) == 7.0
 
 
 def read_array():
@@ -519,8 +516,7 @@ STORES = [in_a_class, in_a_class_of_a_list, in_a_class_by_type, in_the_globals]
 @pytest.mark.parametrize("f", STORES)
 @MODES
 def test_what_is_put_away_and_read_by_name(f, mode):
-    with pytest.raises(MutationError, match="in in_"):
-        mode(f)(3.0)
+    assert mode(f)(3.0) == 7.0
 
 
 @MODES

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ctxdispatch import Dual, DualContext, UnsupportedSyntax, grad, jvp, overdub, stop_gradient
+from ctxdispatch import Dual, DualContext, grad, jvp, overdub, stop_gradient
 from ctxdispatch_contexts.reverse import DerivativeError
 
 
@@ -231,7 +231,7 @@ def generating(x):
 
 
 def test_generators_are_refused():
-    with pytest.raises((UnsupportedSyntax, DerivativeError), match="generator"):
+    with pytest.raises(DerivativeError, match="generator"):
         jvp(generating, (2.0,), (1.0,))
     assert jvp(lambda x: sum(v * x for v in (1.0, 2.0)), (2.0,), (1.0,)) == (6.0, 3.0)
 

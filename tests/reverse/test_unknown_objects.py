@@ -1,7 +1,6 @@
 """Objects whose construction is out of sight: what is put into them is not lost silently."""
 
 import numpy as np
-import pytest
 
 from ctxdispatch import custom_rule, grad
 from ctxdispatch_contexts.reverse import ADContext, DerivativeError
@@ -21,9 +20,8 @@ def bagged(x):
     return bag.items[0] * x
 
 
-def test_what_an_object_is_given_is_differentiated_or_refused():
-    with pytest.raises(DerivativeError, match="in place"):
-        grad(bagged)(2.0)
+def test_what_an_object_is_given_is_differentiated():
+    assert grad(bagged)(2.0) == 4.0
 
 
 def doubled_slope(v):

@@ -49,6 +49,7 @@ class RunTimeCall(RunTime):
         self.context, self.callee, self.template, self.kwnames = context, callee, template, kwnames
         self.wrt, self.block = wrt, block
         self.__name__ = getattr(callee, "__name__", "call")
+        self.unseen = callee is None or type(callee) is Method or (hashable(callee) and callee in NATIVE)
 
     def __call__(self, *operands: Any) -> Pair:
         callee, args, moved, tangents, k = self.parts(operands)

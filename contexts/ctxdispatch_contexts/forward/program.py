@@ -64,6 +64,13 @@ class ForwardMode(Mode):
             for i, tangent in zip(self.wrt, types[len(names) :], strict=False):
                 check_types(names[i], types[i], tangent, self.block)
 
+    def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
+        if self.stub or self.inner or self.frozen:
+            return None
+        from ctxdispatch_contexts.recording.api import pushed
+
+        return lambda *args: pushed(function, self, args, context)
+
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:

@@ -24,6 +24,7 @@ from ctxdispatch_contexts.programs.closures import bind_defaults
 from ctxdispatch_contexts.programs.entry_table import BUILTIN_METHODS, function_of_class
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.primitive import Primitive
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def _open(
     if type(callee) is functools.partial:
         first = tuple([("args", i) for i in range(len(callee.args))])
         return first, tuple(callee.keywords), ("func", None), callee.func
-    call = class_attribute(type(callee), "__call__")
+    call = None if isinstance(callee, Primitive) else class_attribute(type(callee), "__call__")
     if isinstance(call, FunctionType) and not isinstance(callee, type):
         return (("code", None),), (), ("none", None), call
     return (), (), ("none", None), None

@@ -88,6 +88,11 @@ class JacobianMode(Mode):
                     user_position(),
                 )
 
+    def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
+        from ctxdispatch_contexts.higher.recorded import jacobian
+
+        return lambda *args: jacobian(function, self, args, context)
+
     def differentiate(
         self, source: Source, types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:

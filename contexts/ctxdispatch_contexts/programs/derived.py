@@ -44,6 +44,9 @@ class DerivedSource:
         self.namespace = inner.namespace
         self.function = inner.function
 
+    def call(self, *args: Any) -> Any:
+        return self.function(*args)
+
     def changed(self, context: Any) -> bool:
         """The function below takes other arguments now, or has a rule."""
         return self.inner.changed()

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.original import Original
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
@@ -30,6 +31,7 @@ from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
+from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, user_position
 from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking, guardable
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
@@ -88,6 +90,26 @@ class Specialised:
         if self._asked is None:
             self._asked = asking(self.guards)
         return self._asked()
+
+
+class Recorder:
+    """In the place of a program, where there can be none: `body` records what the function does."""
+
+    def __init__(self, types: tuple[T.Type, ...], body: Callable[..., Any]) -> None:
+        self.types, self.body = types, body
+        self.function = body
+
+    def holds(self) -> bool:
+        return True
+
+
+def recorded_only(name: str) -> MissingRuleError:
+    return MissingRuleError(
+        f"a derivative of {name} is taken by recording its run (it changes things in place, or calls what "
+        "only run time knows), and is to be differentiated once more by a program, at run time; call it from "
+        "the function that is differentiated itself",
+        user_position(),
+    )
 
 
 class Entry:
@@ -160,6 +182,8 @@ class Entry:
         """The program for arguments of these types, for another one to be made of it, which clones it."""
         with _compiling:
             found = self._find(types)
+            if isinstance(found, Recorder):
+                raise recorded_only(self.function.__qualname__)
             if found is not None:
                 return Program(found._plain, found.types, found.guards)
             return _making.get_or_make((self, types), lambda: self.program(types))
@@ -196,11 +220,13 @@ class Entry:
 
     def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """What another context runs in place of `function`: the program, not the finding of it."""
-        bound = inspect.signature(self.function, follow_wrapped=False).bind(*args, **kwargs)
-        bound.apply_defaults()
-        types = self.types_of(bound.args)
+        if kwargs or len(args) != len(self.signature().names):
+            bound = inspect.signature(self.function, follow_wrapped=False).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        types = self.types_of(args)
         found = self._find(types) or self._compile(types)
-        return recurse(ctx, found.body, *bound.args)
+        return recurse(ctx, found.body, *args)
 
     def _compile(self, types: tuple[T.Type, ...]) -> Specialised:
         with _compiling:
@@ -210,12 +236,36 @@ class Entry:
             version = context_rules.version()
             stale = any(not each.holds() for same in self.specialised.values() for each in same)
             with _making:
-                found = Specialised(self, self.program(types), self._otherwise(stale))
+                made = self._made(types, stale)
+            if isinstance(made, Recorder):
+                self.specialised[types] = [made]
+                return made
+            found = made
             _count(self)
             if version == context_rules.version():
                 self.specialised[types] = [found, *self.specialised.get(types, ())][:MAX_STATES]
                 self.function.__code__ = found.function.__code__
             return found
+
+    def _made(self, types: tuple[T.Type, ...], stale: bool) -> Specialised | Recorder:
+        """The program; where there is none, what records the run."""
+        run = self.mode.recorded(self._call, self.context)
+        try:
+            program = self.program(types)
+        except (UnsupportedSyntax, MutationError, MissingRuleError):
+            if run is None:
+                raise
+            return Recorder(types, run)
+        from ctxdispatch_contexts.programs.refusing import refuses
+
+        if run is not None and refuses(program.graph):
+            return Recorder(types, run)
+        return Specialised(self, program, self._otherwise(stale))
+
+    def _call(self, *args: Any) -> Any:
+        """What is differentiated, itself."""
+        given = [a for a in args if a is not Default]
+        return self.source.call(*given)
 
     def _otherwise(self, stale: bool) -> Callable[..., Any]:
         """Where calls go that the next program does not fit: to the programs there are, newest first."""

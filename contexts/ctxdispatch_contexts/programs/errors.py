@@ -63,7 +63,10 @@ class Opaque:
 
 
 class RunTime(Opaque):
-    """A derivative whose program is found when it is called."""
+    """A derivative whose program is found when it is called. `unseen`: what is called then is not known now,
+    and may change objects that it is given."""
+
+    unseen: bool = False
 
     def resolved(self, operands: Sequence[Any]) -> tuple[Any, Sequence[Any]] | None:
         """The function that does it, and the places of its arguments: `place.read(operands)` gives one, and
@@ -78,6 +81,10 @@ def unresolved(call: Any) -> MissingRuleError:
         "and cannot be differentiated again there; pass what varies as arguments of a function",
         user_position(),
     )
+
+
+class Refusing(Opaque):
+    """What ends with an error of ours where run time finds it must."""
 
 
 class Refusal(Opaque):

@@ -83,6 +83,11 @@ class Mode:
     def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
         """DerivativeError where nothing can be made for arguments of these types."""
 
+    def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
+        """(*args) -> what a program for `function` would return, by recording what it does, with the rules of
+        `context`; None where a program it must be."""
+        return None
+
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:

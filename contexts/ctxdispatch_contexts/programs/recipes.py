@@ -13,7 +13,7 @@ what that captured, `p`, is the argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.dispatch.reach import own_way
@@ -201,6 +201,22 @@ def make(ops: list[Op], recipe: Recipe | None, arguments: Iterator[Operand]) -> 
             made = write(ops, maker, make(ops, function, arguments), *map(Const, options))
             ops[-1].kwnames, ops[-1].syntax = kwnames, False
             return made
+
+
+def made(recipe: Recipe | None, arguments: Iterator[Any]) -> Any:
+    """The captured value itself, of the next of the arguments."""
+    match recipe:
+        case None:
+            return next(arguments)
+        case Closure(code, namespace, defaults, inner):
+            cells = tuple([CellType(made(each, arguments)) for each in inner])
+            return FunctionType(code_of(code), namespace.value, None, defaults.value, cells)
+        case Constant(value):
+            return value.value
+        case Derivative(maker, function, options, kwnames):
+            n = len(options) - len(kwnames)
+            named = dict(zip(kwnames, options[n:], strict=True))
+            return maker(made(function, arguments), *options[:n], **named)
 
 
 def write(ops: list[Op], fn: object, *args: Operand) -> Value:

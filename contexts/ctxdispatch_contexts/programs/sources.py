@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -22,7 +22,7 @@ from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.lifting import lifted, lifted_code
-from ctxdispatch_contexts.programs.recipes import Recipe, argument_names, make, write
+from ctxdispatch_contexts.programs.recipes import Recipe, argument_names, made, make, write
 
 NAMESPACE: dict[str, Any] = {"__name__": __name__, "__builtins__": builtins}
 """The globals of generated code that is nobody's. C code looks for `__builtins__` there when it imports."""
@@ -41,6 +41,9 @@ class Source:
     def changed(self, context: Any) -> bool:
         """It takes other arguments now, or the context has a rule for it."""
         return self.signature() != self._signature or bool(context.ad_ruled(self.function))
+
+    def call(self, *args: Any) -> Any:
+        return self.function(*args)
 
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         return clone(lifted(self.function))
@@ -96,6 +99,12 @@ class CallSource:
         name = getattr(self.callee, "__name__", "call")
         return Graph(name, self.signature(), namespace=self.namespace)
 
+    def call(self, *args: Any) -> Any:
+        given = iter(args)
+        filled = [next(given) if t is HOLE else t for t in self.template]
+        n = len(filled) - len(self.kwnames)
+        return self.callee(*filled[:n], **dict(zip(self.kwnames, filled[n:], strict=True)))
+
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         graph = self.bare()
         params = iter(graph.params)
@@ -145,6 +154,16 @@ class ClosureSource:
         )
         return Signature(names, len(names))
 
+    def call(self, *args: Any) -> Any:
+        given = iter(args)
+        cells = tuple([CellType(made(each, given)) for each in self.captured])
+        defaults = self.defaults
+        function = FunctionType(self.code, self.namespace, None, defaults, cells)
+        function.__kwdefaults__ = self.kwdefaults
+        rest = list(given)
+        n = len(rest) - len(self.kwnames)
+        return function(*rest[:n], **dict(zip(self.kwnames, rest[n:], strict=True)))
+
     def _captured_names(self) -> list[str]:
         pairs = zip(self.code.co_freevars, self.captured, strict=True)
         return [name for free, each in pairs for name in argument_names(free, each)]
@@ -158,12 +177,12 @@ class ClosureSource:
         ops = graph.entry.ops
         cells = [write(ops, primitives.make_cell, make(ops, each, params)) for each in self.captured]
         closure = write(ops, primitives.build_tuple, *cells)
-        made = write(
+        function = write(
             ops, primitives.make_function, Const(self.namespace), Const(self.code),
             Const(self.defaults), Const(self.kwdefaults), Const(None), closure,
         )  # fmt: skip
         y = Value("y")
-        ops.append(Op(made, list(params), [y], self.kwnames))
+        ops.append(Op(function, list(params), [y], self.kwnames))
         graph.entry.terminator = Return(y)
         return graph
 

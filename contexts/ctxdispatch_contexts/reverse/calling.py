@@ -32,6 +32,8 @@ from ctxdispatch_contexts.programs.entry_table import (
 from ctxdispatch_contexts.programs.errors import DerivativeError, RunTime, unresolved, user_position
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.methods import Method
+from ctxdispatch_contexts.programs.primitive import Primitive
+from ctxdispatch_contexts.programs.refusing import FOUND_AT_RUN_TIME
 from ctxdispatch_contexts.programs.ruled import Ruled
 from ctxdispatch_contexts.programs.stand_ins import stands_for
 from ctxdispatch_contexts.reverse.closures import call_closure
@@ -218,7 +220,7 @@ def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[st
     if made_at_run_time(callee) and not context.has_rules(callee):
         return call_closure(context, callee, args, kwnames)
     call = class_attribute(type(callee), "__call__")
-    if isinstance(call, FunctionType) and not isinstance(callee, type):
+    if isinstance(call, FunctionType) and not isinstance(callee, (type, Primitive)):
         return _call_object(context, call, callee, args, kwnames)
     y, pullback = static(context, callee, holes(len(args)), kwnames)(*args)
     return y, functools.partial(_with_callee, pullback)
@@ -349,6 +351,7 @@ def _of_receiver(bound: bool, g: Any) -> Any:
 _NATIVE = {primitives.call_ex: _call_ex, getattr: _read_attribute}
 _METHOD = _call_method
 
+FOUND_AT_RUN_TIME.update((_dynamically, _natively))
 ZERO_BY_RULE.update((static, dynamic, _sources))
 
 stands_for(_dynamically, lambda args: (None, None, args[1]))

@@ -34,6 +34,7 @@ from ctxdispatch_contexts.programs.errors import (
     MutationError,
     Opaque,
     Refusal,
+    Refusing,
     described,
 )
 from ctxdispatch_contexts.programs.lifting import lifted
@@ -198,7 +199,7 @@ def refuse_stale_stores(
             store.callee, store.syntax = Const(refusal), False
 
 
-class Unless(Opaque):
+class Unless(Refusing):
     """`function`, but refused where its first argument is an instance of these classes."""
 
     def __init__(self, classes: Any, function: Any, refusal: Refusal) -> None:

@@ -100,6 +100,14 @@ class ReverseMode(Mode):
         for i in self.wrt:
             check_argument(names[i], i - self.leading, types[i])
 
+    def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
+        if self.within or self.seeded:
+            return None
+        from ctxdispatch_contexts.recording import api
+
+        run = api.split if self.split else api.joint
+        return lambda *args: run(function, self, args, context)
+
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
+from types import FunctionType, ModuleType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -174,7 +175,9 @@ class LostStores:
         target = changed(op)
         if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
             return False
-        if isinstance(target, Const):  # a class, module or function
+        if isinstance(target, Const) and not isinstance(target.value, (type, ModuleType, FunctionType)):
+            return True  # an object that was there before, such as a default
+        if isinstance(target, Const):
             return self.inner or self._name_is_read(op)
         sites = self.objects.loose(self.objects.of(target))
         if stands_in(op):  # it changes tangents too
@@ -183,11 +186,17 @@ class LostStores:
             return True
         if not self.needed.any(sites):
             return False
-        if not self._reversed(op):
+        if not self._reversed(op) or self._holds_itself(op, target):
             return True
         if self.inner and GLOBAL in sites:
             return True
         return any(self._seen_elsewhere(op, target, site) for site in sites)
+
+    def _holds_itself(self, op: Op, target: Operand) -> bool:
+        """The object is put into itself, or into what it holds."""
+        own = self.objects.loose(self.objects.of(target))
+        given = [a for i, a in enumerate(op.args) if i != op.args.index(target)]
+        return any(not own.isdisjoint(self.objects.reach(a)) for a in given)
 
     def put_under_name(self, op: Op, target: Operand) -> bool:
         """It may be a class, module or function, or the dict of one, that is stored to: what it is given is

@@ -151,11 +151,21 @@ def _access(engine: Engine, ctx: Any, instance: Any, name: str) -> tuple[Target 
 
 def _is_simple(cls: Any) -> bool:
     """The common case, asked of the interpreter's own cache. (A metaclass could answer for the class.)"""
-    simple = type(cls) is type and cls.__getattribute__ is _OBJECT_READ
+    if type(cls) is not type:
+        return False
+    read: Any = cls.__getattribute__
+    of_builtin = type(read) is types.WrapperDescriptorType and read in _READS_OF_BUILTINS
+    simple = read is _OBJECT_READ or of_builtin
     return simple and getattr(cls, "__getattr__", None) is None
 
 
 _OBJECT_READ: Any = object.__getattribute__
+_READS_OF_BUILTINS = frozenset(
+    vars(cls)["__getattribute__"]
+    for cls in vars(builtins).values()
+    if isinstance(cls, type) and cls not in (object, type, super) and "__getattribute__" in vars(cls)
+)
+"""Of `tuple`, `list`, exceptions, ..., each its own object: they do what that of `object` does."""
 
 
 def _reading(engine: Engine, ctx: Any, instance: Any, name: str) -> Target | None:
@@ -168,12 +178,14 @@ def _reading(engine: Engine, ctx: Any, instance: Any, name: str) -> Target | Non
 
 
 def _generic(instance: Any) -> bool:
-    return lookup(type(instance), "__getattribute__") in _GENERIC
+    found = lookup(type(instance), "__getattribute__")
+    return found in _GENERIC or (type(found) is types.WrapperDescriptorType and found in _READS_OF_BUILTINS)
 
 
 _GENERIC = (
     object.__getattribute__, type.__getattribute__, super.__getattribute__, types.ModuleType.__getattribute__,
     object.__setattr__, type.__setattr__, object.__delattr__, type.__delattr__,
+    BaseException.__setattr__, BaseException.__delattr__,
 )  # fmt: skip
 """Those of which it is known what they do."""
 

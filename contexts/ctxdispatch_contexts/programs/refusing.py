@@ -1,0 +1,58 @@
+"""Whether a derivative program would, or may, end with a refusal: then the run is recorded in its stead."""
+
+from __future__ import annotations
+
+from types import CodeType, FunctionType
+from typing import Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.values import Const
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.derived import entry_of
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, RunTime
+from ctxdispatch_contexts.programs.guarding import guardable
+from ctxdispatch_contexts.programs.lifting import lift_code
+from ctxdispatch_contexts.programs.operands import INPLACE
+
+FOUND_AT_RUN_TIME: set[Any] = set()
+"""Functions that find at run time what is called. What is called may change objects that it is given, and
+then is refused."""
+
+
+def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> bool:
+    """Somewhere in it, or in the programs that it calls, stands a refusal."""
+    return any(_refuses(op, within) for _, op in graph.ops())
+
+
+def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
+    fn = op.fn
+    unseen = isinstance(fn, RunTime) and fn.unseen
+    if unseen or isinstance(fn, (Refusal, Refusing)) or getattr(fn, "func", None) in FOUND_AT_RUN_TIME:
+        return True
+    if fn is primitives.make_function:
+        return not _has_program(op)
+    entry = entry_of(fn) if isinstance(fn, FunctionType) else None
+    if entry is None or entry in within:
+        return False
+    types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
+    if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
+        return getattr(entry.source, "callee", None) in INPLACE
+    try:
+        return refuses(entry.derivative(types).graph, (*within, entry))
+    except (DerivativeError, UnsupportedSyntax):
+        return True
+
+
+def _has_program(op: Op) -> bool:
+    """The function that is made has an SSA form."""
+    namespace, code = op.args[:2]
+    if not (isinstance(code, Const) and isinstance(code.value, CodeType) and isinstance(namespace, Const)):
+        return True
+    try:
+        lift_code(code.value, namespace.value, ())
+    except UnsupportedSyntax:
+        return False
+    return True

@@ -1,0 +1,115 @@
+"""Derivatives by recording: what `grad`, `jvp` and their like come to for programs that have no derivative
+program.
+
+    joint, split    reverse mode
+    pushed          forward mode
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ctxdispatch.dispatch.opaque import is_iterator
+from ctxdispatch.dispatch.overdub import overdub
+from ctxdispatch_contexts.forward.releasing import apart
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.recording.context import recording
+from ctxdispatch_contexts.recording.pushing import Pushing
+from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.recording.tape import Kept, Tape
+from ctxdispatch_contexts.recording.trees import Arguments, Tree, tree_of
+from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of, value_of_pair
+
+Run = Callable[[], Any]
+Trees = dict[int, Tree | None]
+
+
+def run(
+    record: Record, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int],
+    begin: Callable[[Trees], None],
+) -> tuple[Any, Trees, list[Any]]:  # fmt: skip
+    """(f(*args), the trees of the arguments `wrt`, the arguments as the program got them)"""
+    owned = Arguments(record)
+    given, trees = list(args), {}
+    try:
+        for i in wrt:
+            given[i], trees[i] = owned.own(given[i])
+        begin(trees)
+        y = overdub(recording(record.context)(record, owned.copies), f, *given)
+    finally:
+        record.closed = True
+        owned.put_back()
+    if is_iterator(y):
+        raise DerivativeError(
+            f"the function returned a {type(y).__name__}, which makes its items later; return a list of them",
+            user_position(),
+        )
+    return y, trees, given
+
+
+class Recorded:
+    """One run of f(*args) in reverse mode, with respect to the arguments `wrt`."""
+
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int], context: Any) -> None:
+        self.tape = Tape(context)
+        self.y, self.trees, self.args = run(self.tape, f, args, wrt, lambda trees: None)
+
+    def sweep(self, y: Any, seed: Any) -> dict[int, Any]:
+        """The cotangents of the arguments, that of `y` being `seed`."""
+        tree = tree_of(y)
+        tape = self.tape
+
+        def add() -> None:
+            if tree is not None and seed is not None:
+                tree.add(tape, seed)
+
+        return tape.sweep(add, self._bars)
+
+    def _bars(self) -> dict[int, Any]:
+        return {i: None if tree is None else tree.bar(self.tape) for i, tree in self.trees.items()}
+
+
+def joint(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
+    """What a program for `mode`, one that is not split, returns."""
+    found = Recorded(f, args, mode.wrt, context)
+    value = value_of_pair(found.y) if mode.has_aux else found.y
+    bars = found.sweep(value, scalar_seed(value))
+    gradient = bars[mode.wrt[0]] if mode.single else tuple([bars[i] for i in mode.wrt])
+    if mode.value:
+        return found.y, gradient
+    return (gradient, found.y[1]) if mode.has_aux else gradient
+
+
+def split(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
+    """(y, pullback)"""
+    n = len(args)
+    found = Recorded(f, args, range(n) if mode.wrt is None else mode.wrt, context)
+    signature = signature_of(found.y)
+    tree = tree_of(found.y)
+    found.tape.entries += [Kept(a, ...) for a in (tree.arrays() if tree is not None else ())]
+    first, count = mode.pulled or (0, n)
+
+    def pullback(ybar: Any) -> Any:
+        bars = found.sweep(found.y, check_cotangent(ybar, signature))
+        return tuple([bars.get(i) for i in range(first, first + count)])
+
+    return found.y, pullback
+
+
+def pushed(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
+    """What a program for forward mode returns. `args`: the primals, their tangents, the length of blocks."""
+    k = args[-1] if mode.block else None
+    n = len(args) - len(mode.wrt) - mode.block
+    tangents = dict(zip(mode.wrt, args[n:], strict=False))
+    record = Pushing(context, k)
+
+    def begin(trees: Trees) -> None:
+        for i, tree in trees.items():
+            if tree is not None:
+                tree.set(record, tangents[i])
+
+    y, _, _ = run(record, f, args[:n], mode.wrt, begin)
+    tree = tree_of(y)
+    dy = apart(None if tree is None else tree.tangent(record), y, k)
+    return dy if mode.alone else (y, dy)

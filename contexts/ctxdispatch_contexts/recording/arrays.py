@@ -1,0 +1,99 @@
+"""What is read of arrays: items, attributes, whatever goes through them, and arrays of objects."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.recording.callees import Callee
+from ctxdispatch_contexts.recording.leaves import is_number, snapshot
+from ctxdispatch_contexts.recording.memory import owner
+from ctxdispatch_contexts.recording.record import Record
+
+Run = Callable[..., Any]
+
+
+def read(record: Record, array: Any, index: Any) -> Any:
+    """array[index], of an active array."""
+    out = array[index]
+    view = isinstance(out, np.ndarray) and owner(out) is owner(array)
+    if not view and array.dtype.kind in "fc":
+        record.read(array, snapshot(index), out)
+    return out
+
+
+def spread(record: Record, value: Any) -> Any:
+    """What goes through an array item by item gets items that are written down."""
+    if isinstance(value, np.ndarray) and value.ndim and record.is_active(value):
+        return map(functools.partial(read, record, value), range(len(value)))
+    return value
+
+
+# -- attributes ----------------------------------------------------------------------------------------------
+
+_OF_MEMORY = ("data", "ctypes", "flat", "__array_interface__", "__array_struct__")
+
+
+def attribute(record: Record, obj: Any, name: Any, run: Run, *default: Any) -> Any:
+    """An attribute of an active number or array."""
+    if name in _OF_MEMORY:
+        raise MissingRuleError(
+            f"the attribute {name!r} of an array shows its memory, where derivatives are not followed; use "
+            "the array itself",
+            user_position(),
+        )
+    out = run(obj, name, *default)
+    if isinstance(out, np.ndarray) and isinstance(obj, np.ndarray) and owner(out) is owner(obj):
+        return out
+    same = out is obj or any(out is each for each in default)
+    if same or not (is_number(out) or isinstance(out, np.ndarray)):
+        return out
+    return record.call(getattr, (obj, name), ())
+
+
+# -- arrays of objects ---------------------------------------------------------------------------------------
+
+_CONVERSIONS = (np.array, np.asarray, np.asanyarray, np.ndarray.astype)
+
+
+def are_objects(callee: Any, known: Callee, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Arrays of objects go in, or come out."""
+    if any(isinstance(a, np.ndarray) and a.dtype == object for a in args):
+        return True
+    if not known.known or callee not in _CONVERSIONS:
+        return False
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    return dtype is not None and np.dtype(dtype) == object
+
+
+def of_objects(
+    record: Record, callee: Any, known: Callee, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run
+) -> Any:
+    """To arrays of objects, and on them: they hold numbers as lists do."""
+    if known.known and callee in _CONVERSIONS and isinstance(args[0], np.ndarray):
+        return _converted(record, args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
+    of_python = isinstance(callee, np.ufunc) and all({*t} <= {*"O->"} for t in callee.types)
+    if of_python or known.view:
+        return run(*args, **kwargs)
+    raise MissingRuleError(
+        f"{described(callee)} on an array of objects computes out of sight; make it an array of floats "
+        "(`.astype(float)`) first",
+        user_position(),
+    )
+
+
+def _converted(record: Record, array: Any, dtype: Any) -> Any:
+    if array.dtype != object:
+        made = np.empty(array.shape, object)
+        for at in np.ndindex(array.shape):
+            made[at] = read(record, array, at)
+        return made
+    items = record.call(np.array, ([*array.flat],), ()) if array.size else np.zeros(0)
+    made = record.call(np.reshape, (items, array.shape), ())
+    if dtype is None or np.dtype(dtype) == made.dtype:
+        return made
+    return record.call(np.ndarray.astype, (made, np.dtype(dtype)), ())

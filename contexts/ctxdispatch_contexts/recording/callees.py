@@ -1,0 +1,159 @@
+"""What a callee does with numbers and arrays: found out once, and remembered.
+
+    moves       it moves objects and looks into none: containers, attributes, iterators
+    zero        its derivative is zero by rule
+    ruled       the table, or a rule of the user's, has its derivative
+"""
+
+from __future__ import annotations
+
+import _abc
+import builtins
+import functools
+import operator
+import types
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ctxdispatch.dispatch import moving
+from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.values import hashable
+from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
+from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.programs.primitive import Primitive
+
+
+class Callee(NamedTuple):
+    moves: bool
+    by_first: bool
+    """It moves what is in containers, and is something else on numbers and arrays."""
+    spreads: bool
+    """It goes through its operands."""
+    zero: bool
+    real: bool
+    """Its row in the table is for real numbers only."""
+    known: bool
+    """The table has its derivative."""
+    view: bool
+    """It may return a view."""
+    of_math: bool
+    arrays: int
+    """So many leading arguments are arrays: it makes arrays of numbers and lists there."""
+    code: Any
+    """The Python code behind a function of NumPy's that a C object stands for."""
+
+
+def look_at(callee: Any) -> Callee:
+    found = _KNOWN.get(id(callee))
+    if found is not None and found[0] is callee:
+        return found[1]
+    made = _look_at(callee)
+    if len(_KNOWN) >= _MOST:
+        _KNOWN.clear()
+    _KNOWN[id(callee)] = (callee, made)
+    return made
+
+
+_KNOWN: dict[int, tuple[Any, Callee]] = {}
+_MOST = 4096
+
+
+def _look_at(callee: Any) -> Callee:
+    row = moving.ROWS.get(id(callee))
+    has_hash = hashable(callee)
+    element = table.elementwise(callee) if has_hash else None
+    known = has_hash and (
+        callee in INPLACE or isinstance(callee, Primitive) or has_derivative(callee)
+        or table.lowering(callee) is not None
+    )  # fmt: skip
+    by_array = isinstance(callee, (np.ufunc, Primitive)) or callee is np.broadcast_arrays
+    code = getattr(callee, "_implementation", None)
+    return Callee(
+        moves=_moves(callee, row),
+        by_first=has_hash and callee in _ON_NUMBERS,
+        spreads=row in moving.SPREADING,
+        zero=has_hash and has_zero_derivative(callee),
+        real=element is not None and not element.holomorphic,
+        known=bool(known),
+        view=has_hash and callee in VIEWS,
+        of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
+        arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
+        code=code if isinstance(code, types.FunctionType) else None,
+    )
+
+
+_ALL = 1 << 30
+
+# -- what moves ----------------------------------------------------------------------------------------------
+
+_CONVERTER: Any = np._core._multiarray_umath._array_converter  # type: ignore[attr-defined]
+_CONVERTS = [f for f in vars(_CONVERTER).values() if type(f) is types.MethodDescriptorType]
+"""By which NumPy's own Python code takes its arguments for arrays, and gives arrays back."""
+
+_MOVERS = frozenset(map(id, (
+    types.FunctionType, types.CellType, builtins.locals, builtins.__build_class__, primitives.format_value,
+    primitives.build_string, builtins.globals, builtins.vars, builtins.dir, builtins.super, *_CONVERTS,
+    *(f for f in vars(_abc).values() if callable(f)),
+)))  # fmt: skip
+_KEY = type(functools.cmp_to_key(lambda a, b: 0))
+_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
+_CONTAINERS = (
+    "builtins", "collections", "itertools", "types", "weakref", "_queue", "_thread", "_contextvars",
+    "_asyncio", "re", "functools",
+)  # fmt: skip
+_COMPUTE = (float, complex, int, bool, bytes, bytearray, memoryview)
+"""Methods of classes of those modules move what they are given, but for those of these classes."""
+
+_ON_NUMBERS = frozenset({
+    operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior, operator.getitem,
+    operator.setitem, operator.delitem, builtins.getattr,
+})  # fmt: skip
+
+
+def _moves(callee: Any, row: Any) -> bool:
+    if row is not None or id(callee) in _MOVERS or type(callee) is _KEY:
+        return True
+    if type(callee) in _METHODS and callee.__objclass__ not in _COMPUTE:
+        return callee.__objclass__.__module__ in _CONTAINERS
+    return False
+
+
+def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
+    """This call moves objects."""
+    if known.moves:
+        return not (known.by_first and args and isinstance(args[0], _NUMERIC))
+    return callee is operator.mod and len(args) > 0 and isinstance(args[0], (str, bytes))
+
+
+_NUMERIC = (np.ndarray, float, complex, np.generic, int)
+
+# -- spellings -----------------------------------------------------------------------------------------------
+
+_SLOT = type(np.ndarray.__add__)
+_SPELLINGS: dict[Any, Any] = {
+    found: getattr(operator, name)
+    for name in dir(operator)
+    if name.startswith("__") and (found := np.ndarray.__dict__.get(name)) is not None
+}
+
+
+def spelled(callee: Any) -> Any:
+    """Methods of arrays that are operators, as those."""
+    return _SPELLINGS.get(callee, callee) if type(callee) is _SLOT else callee
+
+
+VIEWS: frozenset[Any] = frozenset({
+    np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims,
+    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_to, np.diagonal, np.asarray, np.asanyarray,
+    np.ascontiguousarray, np.real, np.imag, np.flip, np.flipud, np.fliplr, np.rot90, np.require,
+    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal view".split()),
+})  # fmt: skip
+
+
+def is_plain(value: Any) -> bool:
+    """Of a class that has no operations in Python code."""
+    cls = type(value)
+    return not cls.__flags__ & HEAPTYPE or cls.__module__ in ("numpy", "builtins")

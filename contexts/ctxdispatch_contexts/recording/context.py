@@ -1,0 +1,264 @@
+"""`Recording`: a context that writes down what happens to numbers and arrays.
+
+Every operation that the program makes, and that no Python code stands behind, comes to `operate`:
+
+    moves       it moves objects and looks into none (`callees.py`): as it is
+    stores      it writes into arrays (`stores.py`)
+    zero        its derivative is zero by rule
+    reads       an item, a view, an attribute of an array (`arrays.py`)
+    ruled       the table, or a user's rule, has its derivative (`record.Record.call`)
+    else        refused, if what is differentiated comes in
+
+The engine does the rest: whatever Python code runs, for whatever reason, runs under the context. So this mode
+differentiates what has no SSA form: handlers, generators, `with`, changes of whatever is shared.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import operator
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ctxdispatch.dispatch import moving, rules
+from ctxdispatch.dispatch.context import Args, Context, Kwargs
+from ctxdispatch.dispatch.opaque import is_iterator
+from ctxdispatch.dispatch.overdub import beyond_rules, resolve
+from ctxdispatch.ir import primitives
+from ctxdispatch.passes import outputs
+from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.recording import arrays, following, memory, numbers, stores
+from ctxdispatch_contexts.recording.callees import Callee, is_plain, look_at, moves, spelled
+from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
+from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.reverse.api import Checkpointed
+from ctxdispatch_contexts.reverse.context import ADContext
+
+Run = Callable[..., Any]
+
+
+class Recording(Context):
+    """One run. `copies`: arguments that share memory, and what stands for them."""
+
+    record: Record
+    copies: list[Any] = field(default_factory=list)
+    cached: dict[Any, Any] = field(default_factory=dict)
+
+    intercepts: ClassVar[Any] = (
+        "call", "operator", "compare", "item", "attribute", "iterate", "unpack", "with",
+        primitives.list_extend, primitives.dict_update, primitives.dict_merge,
+    )  # fmt: skip
+
+    def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
+        return operate(self, f, f, args, kwargs)
+
+    def array(self, values: Any) -> Any:
+        """np.array(values), written down."""
+        return _recorded(self, np.array, look_at(np.array), (values,), {})
+
+    def _splat(self, iterable: Any) -> Any:
+        """f(*iterable)"""
+        return arrays.spread(self.record, iterable)
+
+
+def handled(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
+    """The rule for callees that the engine has handlers for, or that have Python code."""
+    return operate(ctx, f, functools.partial(_beyond, ctx, f), args, kwargs)
+
+
+def _beyond(ctx: Recording, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return beyond_rules(ctx, f)(*args, **kwargs)
+
+
+def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    """f(*args, **kwargs), written down; `run` does it where there is nothing to write."""
+    record = ctx.record
+    if record.closed:
+        return run(*args, **kwargs)
+    if type(f) is functools._lru_cache_wrapper:
+        return following.cached(ctx, f, args, kwargs)
+    callee, bound = rules.canonical(f)
+    if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
+        callee, bound = f, ()  # the table knows np.add.reduce
+    if bound:
+        args = (*bound, *args)
+        run = callee if run is f else run
+    callee = spelled(callee)
+    known = look_at(callee)
+    if moves(known, callee, args):
+        return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
+    if run is not callee and not all(map(is_plain, args)):
+        return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
+    if known.of_math:
+        args = tuple([a if is_plain(a) else _as_number(ctx, a) for a in args])
+    return _computed(ctx, callee, known, run, args, kwargs)
+
+
+def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    """Of a callee that does not only move objects."""
+    record = ctx.record
+    ruled = known.known or bool(record.context.ad_ruled(callee))
+    functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
+    if functions and not ruled and not isinstance(callee, types.FunctionType):
+        if known.code is not None:
+            return resolve(ctx, known.code)(*args, **kwargs)
+        args, kwargs = following.watched(ctx, callee, args, kwargs)
+    if ruled and not known.zero and any(map(is_iterator, args)):
+        args = tuple([[*a] if is_iterator(a) else a for a in args])
+    if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
+        return stores.constant(record, callee, args, kwargs, run)
+    store = stores.find(callee, args, kwargs)
+    if store is not None:
+        stores.check_alias(ctx, args, kwargs)
+        return store(ctx, callee, args, kwargs)
+    if known.zero and not (known.real and any(map(np.iscomplexobj, args))):
+        return _detached(record, run(*args, **kwargs))
+    if not ruled:
+        return _opaque(ctx, callee, known, args, kwargs, run)
+    return _ruled(ctx, callee, known, args, kwargs, run)
+
+
+def _spread(record: Record, callee: Any, args: Args) -> Args:
+    through = [arrays.spread(record, a) for a in args]
+    return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
+
+
+def _as_number(ctx: Recording, value: Any) -> Any:
+    """What the `math` module makes of an object of the user's."""
+    found = next((f for name, f in _NUMBERS.items() if hasattr(type(value), name)), None)
+    return value if found is None else resolve(ctx, found)(value)
+
+
+_NUMBERS = {"__float__": float, "__complex__": complex}
+
+
+def _detached(record: Record, out: Any) -> Any:
+    """`out`, which depends on nothing."""
+    if is_number(out):
+        return another(out) if record.is_active(out) else out
+    return out.copy() if isinstance(out, np.ndarray) and record.is_active(out) else out
+
+
+# -- what has a derivative -----------------------------------------------------------------------------------
+
+
+def _ruled(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
+    record = ctx.record
+    if callee is operator.getitem and isinstance(args[0], np.ndarray):
+        return arrays.read(record, *args)
+    if callee is getattr:
+        return arrays.attribute(record, *args[:2], run, *args[2:])
+    if arrays.are_objects(callee, known, args, kwargs):
+        return arrays.of_objects(record, callee, known, args, kwargs, run)
+    if known.view:
+        out = run(*args, **kwargs)
+        if isinstance(out, np.ndarray) and record.is_active(out):
+            return out
+    return _recorded(ctx, callee, known, args, kwargs)
+
+
+def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> Any:
+    if outputs.takes_out(callee):
+        given, named = outputs.out_by_name(callee, args, kwargs)
+        args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
+    n = known.arrays
+    if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
+        made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
+        args = (*made, *args[n:])
+    operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
+    return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
+
+
+_ARRAYS = (np.array, np.asarray, np.asanyarray)
+
+
+def _array(ctx: Recording, values: Any) -> Any:
+    return ctx.array(values) if ctx.record.any_active(values) else np.asarray(values)
+
+
+def _opaque(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
+    """C code without a rule. Some of NumPy's has Python code behind it."""
+    if known.code is not None:
+        return resolve(ctx, known.code)(*args, **kwargs)
+    if callee is getattr:
+        return arrays.attribute(ctx.record, *args[:2], run, *args[2:])
+    made = isinstance(callee, type) and (callee is np.ndarray or issubclass(callee, BaseException))
+    if made or (run is not callee and isinstance(callee, types.FunctionType)):
+        return run(*args, **kwargs)  # an array of another's memory, an exception; code that is followed
+    if arrays.are_objects(callee, known, args, kwargs):
+        return arrays.of_objects(ctx.record, callee, known, args, kwargs, run)
+    given = ", ".join(type(a).__name__ for a in (*args, *kwargs.values()))
+    raise MissingRuleError(
+        f"{described(callee)} has no derivative rule for ({given}); give it one with `custom_rule`, or keep "
+        "its arguments out of the derivative with `stop_gradient`",
+        user_position(),
+    )
+
+
+# -- rules ---------------------------------------------------------------------------------------------------
+
+
+@Recording.rule(itertools.accumulate)
+def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any, **kwargs: Any) -> Any:
+    """It adds in C where it is given no function."""
+    function = kwargs.pop("func", function)
+    add = resolve(ctx, operator.add if function is None else function)
+    return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
+
+
+def follow(cls: type[Recording], functions: Iterable[Any]) -> None:
+    """Calls of these come to `operate`, though there is Python code behind them."""
+    for f in functions:
+        if not cls.has_rules(f):
+            cls.rule(f)(types.MethodType(handled, f))
+
+
+def _as_they_are(f: Any, ctx: Recording, /, *args: Any) -> Any:
+    return f(*args)
+
+
+for _f in (builtins.eval, builtins.exec):
+    Recording.rule(_f)(types.MethodType(following.evaluated, _f))
+for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps):  # of a recording that is recorded
+    Recording.rule(_f)(types.MethodType(_as_they_are, _f))
+follow(Recording, (*moving.RULED, *(f for _, f in table.names() if isinstance(f, types.FunctionType))))
+for _f, _rule in numbers.rules(lambda f: functools.partial(handled, f)).items():
+    Recording.rule(_f)(_rule)
+
+
+@functools.cache
+def recording(context: Any) -> type[Recording]:
+    """The class of runs whose derivatives go by the rules of `context`."""
+
+    class Of(Recording):
+        pass
+
+    _follow_rules(context, Of)
+    _made.append((context, Of))
+    return Of
+
+
+_made: list[tuple[Any, type[Recording]]] = []
+
+
+def _follow_rules(context: Any, cls: type[Recording]) -> None:
+    """What has a user's rule is not looked into."""
+    ruled = {id(f): f for base in (context, ADContext) for f in rules.callees(base) if context.ad_ruled(f)}
+    follow(cls, (f for f in ruled.values() if f is not Checkpointed.__call__))
+
+
+def _rules_changed(changed: Any, callee: Any) -> None:
+    for context, cls in _made:
+        if not issubclass(changed, Recording):
+            _follow_rules(context, cls)
+
+
+rules.subscribe(_rules_changed)

@@ -1,0 +1,63 @@
+"""Python code that runs in C: functions that C code is given, caches, code in strings."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+def is_function(f: Any) -> bool:
+    return isinstance(f, (types.FunctionType, types.MethodType, functools.partial))
+
+
+def watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments for C code that calls functions among them: those run under the context, and what is
+    differentiated must not come out of them, for what C code makes of it is out of sight."""
+
+    def watch(f: Any) -> Any:
+        return functools.partial(_inside, ctx, callee, f) if is_function(f) else f
+
+    return tuple(map(watch, args)), {name: watch(value) for name, value in kwargs.items()}
+
+
+def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    import numpy as np
+
+    out = resolve(ctx, f)(*args, **kwargs)
+    if callee is not np.frompyfunc and not ctx.record.closed and ctx.record.any_active((out,)):
+        raise MissingRuleError(
+            f"{described(callee)} has no derivative rule, and calls {described(f)}, whose result depends on "
+            "what is differentiated; give it one with `custom_rule`, or have the function return "
+            "`stop_gradient`",
+            user_position(),
+        )
+    return out
+
+
+def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
+    """functools.cache. What it kept is no part of this run, and what this run makes must not stay in it: the
+    run has results of its own."""
+    key = (id(function), functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
+    if key not in ctx.cached:
+        ctx.cached[key] = (resolve(ctx, function.__wrapped__)(*args, **kwargs), function)
+    return ctx.cached[key][0]
+
+
+def evaluated(f: Any, ctx: Any, source: Any, /, *namespaces: Any, **kwargs: Any) -> Any:
+    """eval, exec: what they run is not followed."""
+    given = (*namespaces, *kwargs.values())
+    if not ctx.record.closed and (not given or ctx.record.any_active(given)):
+        raise MissingRuleError(
+            f"{f.__name__} has no derivative rule: it runs code that is compiled for itself, where nothing "
+            "is differentiated; write its code out, give it a rule with `custom_rule`, or keep its arguments "
+            "out of the derivative with `stop_gradient`",
+            user_position(),
+        )
+    return f(source, *namespaces, **kwargs)

@@ -1,0 +1,51 @@
+"""The numbers and arrays in arguments and results, containers and objects included."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+NUMBERS = (float, complex, np.inexact)
+
+
+def is_number(value: Any) -> bool:
+    """One that has derivatives: a float or complex, Python's or NumPy's."""
+    return isinstance(value, NUMBERS)
+
+
+def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
+    """The numbers and arrays in `value`, and in containers in it (C code does not look into objects)."""
+    if isinstance(value, (np.ndarray, *NUMBERS)):
+        yield value
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            for item in value.flat:
+                yield from leaves(item, depth - 1)
+    elif depth and isinstance(value, (tuple, list, set, frozenset)):
+        for item in value:
+            yield from leaves(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item, depth - 1)
+    elif isinstance(value, slice):
+        yield from leaves((value.start, value.stop, value.step))
+
+
+def snapshot(value: Any) -> Any:
+    """`value` with its lists and dicts as they are now."""
+    if type(value) is list:
+        return [snapshot(item) for item in value]
+    if type(value) is tuple:
+        return tuple([snapshot(item) for item in value])
+    if type(value) is dict:
+        return {key: snapshot(item) for key, item in value.items()}
+    return value
+
+
+def another(value: Any) -> Any:
+    """A number equal to `value` that is no other object's."""
+    if isinstance(value, np.generic):
+        return value.copy()
+    made = value * 1.0  # also of nan and -0.0
+    return made if type(made) is type(value) else type(value)(made)

@@ -1,0 +1,189 @@
+"""Arithmetic on numbers, and on single elements of arrays: what loops are made of, so it goes a short way.
+
+An elementwise row of the table says the partial derivatives, and what is kept of y = f(a, b) is `a`, `b`, `y`
+and where their derivatives are. What is no real number goes the way of everything else (`context.operate`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives import namespaces
+from ctxdispatch_contexts.derivatives.table import Elementwise, elementwise, names
+from ctxdispatch_contexts.recording.record import Number, Record
+
+PYTHON = frozenset({float, int, bool})
+REAL = frozenset({*PYTHON, np.float64, np.float32, np.int64, np.intp, np.bool_})
+RESULTS = frozenset({float, np.float64, np.float32})
+Partial = Callable[..., Any]
+Otherwise = Callable[..., Any]
+
+
+def _partials(row: Elementwise, names: dict[str, Any]) -> tuple[Partial | None, ...]:
+    """None where the derivative is zero by rule; 0 * inf is 0 where the row may be steep."""
+    every = row.partials(names)
+    steep = row.steep or (False,) * len(every)
+    found = zip(every, row.kinds, steep, strict=True)
+    return tuple([None if kind == "zero" else _with_steep(p) if s else p for p, kind, s in found])
+
+
+def _with_steep(partial: Partial) -> Partial:
+    partial.__dict__["steep"] = True
+    return partial
+
+
+def times(bar: Any, slope: Any, partial: Partial) -> Any:
+    """bar * slope, 0 where the row may be infinite and nothing arrives."""
+    if "steep" in partial.__dict__ and np.ndim(bar) == 0 and bar == 0:
+        return bar
+    return bar * slope
+
+
+def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
+    """The rule for calls f(x)."""
+    (of_python,), (of_numpy,) = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
+
+    def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or type(args[0]) not in REAL:
+            return otherwise(ctx, *args, **kwargs)
+        x = args[0]
+        record: Record = ctx.record
+        number = record.numbers.get(id(x))
+        y = f(x)
+        if number is None or of_python is None or type(y) not in RESULTS or record.closed:
+            return y if number is None or record.closed else otherwise(ctx, x)
+        if id(y) in record.numbers:
+            return y
+        made = record.numbers[id(y)] = Number(y)
+        record.unary(made, number, of_python if type(x) in PYTHON else of_numpy, x)
+        return y
+
+    return rule
+
+
+def binary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
+    """The rule for calls f(a, b)."""
+    of_python, of_numpy = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
+
+    def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 2 or kwargs:
+            return otherwise(ctx, *args, **kwargs)
+        a, b = args
+        if type(a) not in REAL or type(b) not in REAL:
+            return otherwise(ctx, a, b)
+        record: Record = ctx.record
+        first, second = record.numbers.get(id(a)), record.numbers.get(id(b))
+        y = f(a, b)
+        if (first is None and second is None) or record.closed:
+            return y
+        if type(y) not in RESULTS:
+            return otherwise(ctx, a, b)
+        if id(y) in record.numbers:
+            return y
+        python = type(a) in PYTHON and type(b) in PYTHON
+        of_a, of_b = of_python if python else of_numpy
+        if (first is None or of_a is None) and (second is None or of_b is None):
+            return y
+        made = record.numbers[id(y)] = Number(y)
+        record.binary(made, first, second, of_a, of_b, a, b)
+        return y
+
+    return rule
+
+
+# -- elements ------------------------------------------------------------------------------------------------
+
+
+def get_item(otherwise: Otherwise) -> Callable[..., Any]:
+    def rule(ctx: Any, *args: Any) -> Any:
+        container, index = args
+        cls = type(container)
+        if cls is list or cls is dict or cls is tuple:
+            return container[index]
+        if cls is not np.ndarray or not _single(index, container.ndim):
+            return otherwise(ctx, container, index)
+        record: Record = ctx.record
+        out = container[index]
+        if type(out) in RESULTS and not record.closed and record.memory.is_active(container):
+            made = record.numbers[id(out)] = Number(out)
+            record.element(made, container, index)
+        return out
+
+    return rule
+
+
+def set_item(otherwise: Otherwise) -> Callable[..., Any]:
+    def rule(ctx: Any, *args: Any) -> Any:
+        container, index, value = args
+        cls = type(container)
+        if cls is list or cls is dict:
+            if type(value) is not np.ndarray or type(index) is not slice:
+                container[index] = value
+                return None
+            return otherwise(ctx, *args)
+        of_array = cls is np.ndarray and type(value) in REAL and _single(index, container.ndim)
+        if not of_array or container.dtype.kind != "f":
+            return otherwise(ctx, *args)
+        record: Record = ctx.record
+        number = record.numbers.get(id(value))
+        if record.closed or ctx.copies or (number is None and record.memory.find(container) is None):
+            return otherwise(ctx, *args) if ctx.copies else container.__setitem__(index, value)
+        before = container[index]
+        container[index] = value
+        if number is not None:
+            record.memory.activate(container)
+        record.set_element(container, index, number, before)
+        return None
+
+    return rule
+
+
+def _single(index: Any, ndim: int) -> bool:
+    """It names one element."""
+    if type(index) is int or type(index) is np.int64:
+        return ndim == 1
+    if type(index) is not tuple or len(index) != ndim:
+        return False
+    return all(type(i) is int or type(i) is np.int64 for i in index)
+
+
+# -- the rules -----------------------------------------------------------------------------------------------
+
+
+def rules(otherwise: Callable[[Any], Otherwise]) -> dict[Any, Callable[..., Any]]:
+    """By callee; `otherwise(callee)` is what there is for all else."""
+    made: dict[Any, Callable[..., Any]] = {
+        operator.getitem: get_item(otherwise(operator.getitem)),
+        operator.setitem: set_item(otherwise(operator.setitem)),
+    }
+    for kind, f in names():
+        row = elementwise(f) if kind == "elementwise" else None
+        if row is not None and len(row.params) <= 2 and _is_c(f):
+            make = unary if len(row.params) == 1 else binary
+            made[f] = make(f, row, otherwise(f))
+    for f in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+        made[f] = _compare(f, otherwise(f))
+    for plain in (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod,
+                  operator.floordiv):  # fmt: skip
+        inplace = getattr(operator, f"i{plain.__name__}")
+        row = elementwise(plain)
+        if row is not None:
+            made[inplace] = binary(inplace, row, otherwise(inplace))
+    return made
+
+
+def _compare(f: Any, otherwise: Otherwise) -> Callable[..., Any]:
+    def rule(ctx: Any, *args: Any) -> Any:
+        a, b = args
+        return f(a, b) if type(a) in REAL and type(b) in REAL else otherwise(ctx, a, b)
+
+    return rule
+
+
+def _is_c(f: Any) -> bool:
+    return isinstance(f, np.ufunc) or type(f) is type(math.sin)

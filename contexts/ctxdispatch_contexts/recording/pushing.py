@@ -1,0 +1,150 @@
+"""Forward mode: a run in which numbers have tangents, and arrays tangents in their shadows.
+
+`count`: tangents come in blocks of so many, along a leading axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.forward.calling import call_any
+from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.recording.leaves import is_number
+from ctxdispatch_contexts.recording.memory import Array
+from ctxdispatch_contexts.recording.numbers import times
+from ctxdispatch_contexts.recording.record import Number, Record
+
+
+class Pushing(Record):
+    def __init__(self, context: Any, count: int | None = None) -> None:
+        super().__init__(context, count)
+        self.count = count
+
+    # -- tangents ------------------------------------------------------------------------------------------
+
+    def set(self, value: Any, tangent: Any) -> None:
+        """`value`, a number or array, has this tangent from now on."""
+        self.track(value)
+        if isinstance(value, np.ndarray):
+            self.memory.shadow(value)[...] = 0 if tangent is None else tangent
+        else:
+            self.numbers[id(value)].derivative = tangent
+
+    def of(self, value: Any) -> Any:
+        """The tangent of `value`, a copy; of a container, its parts' in one of its kind; None where it has
+        none."""
+        if isinstance(value, np.ndarray):
+            return np.array(self.memory.shadow(value)) if self.memory.is_active(value) else None
+        if is_number(value):
+            number = self.numbers.get(id(value))
+            return None if number is None else number.derivative
+        if isinstance(value, (tuple, list)):
+            parts = [self.of(item) for item in value]
+            return None if all(p is None for p in parts) else rebuild(value, parts)
+        if isinstance(value, dict):
+            found = {key: self.of(item) for key, item in value.items()}
+            return found if any(t is not None for t in found.values()) else None
+        return None
+
+    def give(self, made: Any, tangent: Any) -> None:
+        """The parts of `made` that are new have those of `tangent`."""
+        if made is None:
+            return
+        if isinstance(made, np.ndarray) or is_number(made):
+            self.set(made, tangent)
+        elif isinstance(made, dict):
+            for key, part in made.items():
+                self.give(part, None if tangent is None else tangent.get(key))
+        else:
+            for part, each in zip(made, tangent or [None] * len(made), strict=True):
+                self.give(part, each)
+
+    def at(self, index: Any) -> Any:
+        """The same index of a tangent."""
+        if self.count is None:
+            return index
+        return (slice(None), *(index if type(index) is tuple else (index,)))
+
+    def along(self, value: Any, shape: tuple[int, ...]) -> Any:
+        """The tangent of `value` (zero where it has none), to be broadcast to `shape`, a block's without its
+        first axis."""
+        tangent = self.of(value)
+        if tangent is None or self.count is None:
+            return 0 if tangent is None else tangent
+        tangent = np.asarray(tangent)
+        own = tangent.shape[1:]
+        more, less = len(shape) - len(own), max(len(own) - len(shape), 0)
+        return tangent.reshape(self.count, *[1] * more, *own[less:])
+
+    # -- what a run does -----------------------------------------------------------------------------------
+
+    def call(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
+        y, dy = self._pushed(callee, operands, kwnames)
+        y = self.own(callee, y, operands)
+        self.give(self.made(y), dy)
+        return y
+
+    def _pushed(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> tuple[Any, Any]:
+        tangents = tuple([self.of(operand) for operand in operands])
+        found: tuple[Any, Any] = call_any(
+            self.context, callee, None, tuple(operands), tangents, kwnames, self.count
+        )
+        return found
+
+    def item(self, array: Array, index: Any, out: Any) -> None:
+        tangent = self.memory.shadow(array)[self.at(index)]
+        single = self.count is None and not isinstance(out, np.ndarray)
+        self.set(out, type(out)(tangent) if single else tangent)
+
+    def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
+        if x.derivative is not None:
+            y.derivative = times(x.derivative, partial(a, y.value), partial)
+
+    def binary(
+        self, y: Number, first: Number | None, second: Number | None, of_a: Any, of_b: Any, a: Any, b: Any
+    ) -> None:
+        for number, partial in ((first, of_a), (second, of_b)):
+            if number is not None and partial is not None and number.derivative is not None:
+                part = times(number.derivative, partial(a, b, y.value), partial)
+                y.derivative = part if y.derivative is None else y.derivative + part
+
+    def element(self, y: Number, array: Array, index: Any) -> None:
+        y.derivative = self.memory.shadow(array)[self.at(index)]
+
+    def set_element(self, array: Array, index: Any, number: Number | None, before: Any) -> None:
+        tangent = None if number is None else number.derivative
+        self.memory.shadow(array)[self.at(index)] = 0 if tangent is None else tangent
+
+    def store(self, array: Array, index: Any, value: Any, kept: Any) -> None:
+        if self.memory.is_active(array):
+            shadow = self.memory.shadow(array)
+            shadow[self.at(index)] = self.along(value, np.shape(array[index]))
+
+    def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
+        return self._pushed(f, operands, kwnames)[1]
+
+    def update(self, array: Array, found: Any, operands: Sequence[Any], kept: Any) -> None:
+        self.memory.shadow(array)[...] = 0 if found is None else found
+
+    def copied(self, array: Array) -> Array:
+        made = array.copy()
+        if self.memory.is_active(array):
+            self.set(made, self.of(array))
+        return made
+
+    def move(self, array: Array, values: list[Any], sources: Array, kept: Any) -> None:
+        shadow = self.memory.shadow(array)
+        lead = () if self.count is None else (self.count,)
+        parts = [np.array(shadow).reshape(*lead, -1)]
+        for value in values:
+            full = np.broadcast_to(self.along(value, np.shape(value)), (*lead, *np.shape(value)))
+            parts.append(full.reshape(*lead, -1))
+        shadow[...] = np.concatenate(parts, -1)[..., sources]
+
+    def add_at(self, array: Array, index: Any, value: Any, sign: int, kept: Any) -> None:
+        if self.is_active(value):
+            tangent = self.along(value, np.shape(array[index]))
+            np.add.at(self.memory.shadow(array), self.at(index), sign * tangent)

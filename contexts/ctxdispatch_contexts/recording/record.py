@@ -1,0 +1,153 @@
+"""What a run knows of the values that depend on what is differentiated; what is done with it is a mode's.
+
+A number is known by its identity, an array by the memory it lies in (`memory.Memory`); containers, objects,
+closures, generators hold either and need not be known at all.
+
+Invariant: a number that is known is kept alive, so that no other gets its identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
+from ctxdispatch_contexts.recording.memory import Array, Memory, has_shadow
+
+
+class Number:
+    """A number that the run knows, and its tangent or cotangent (None: zero)."""
+
+    __slots__ = ("value", "derivative")
+
+    def __init__(self, value: Any) -> None:
+        self.value: Any = value
+        self.derivative: Any = None
+
+
+class Record:
+    """One run. The methods from `call` on say what an operation does to derivatives; the operation on arrays
+    itself is done by who asks (`stores.py`)."""
+
+    def __init__(self, context: Any, count: int | None = None) -> None:
+        self.context = context
+        """The class whose rules say what derivatives are."""
+        self.memory = Memory(count)
+        self.numbers: dict[int, Number] = {}
+        self.closed = False
+        """The run has ended: what goes on (a generator that it left) is no part of it."""
+
+    # -- what is known -------------------------------------------------------------------------------------
+
+    def is_active(self, value: Any) -> bool:
+        """A number or array that depends on what is differentiated."""
+        if isinstance(value, np.ndarray):
+            return self.memory.is_active(value)
+        return id(value) in self.numbers
+
+    def any_active(self, values: Any) -> bool:
+        """Some number or array in `values`, containers included, is."""
+        return any(self.is_active(leaf) for leaf in leaves(values))
+
+    def track(self, value: Any) -> None:
+        """From now on `value`, a number or array, depends on what is differentiated."""
+        if isinstance(value, np.ndarray):
+            self.memory.activate(value)
+        elif id(value) not in self.numbers:
+            self.numbers[id(value)] = Number(value)
+
+    def own(self, callee: Any, y: Any, operands: Sequence[Any]) -> Any:
+        """`y`, which a user's rule returned; another object where it is one of the operands, for the rule
+        says what its derivative is."""
+        if not self.context.ad_ruled(callee) or not any(y is operand for operand in operands):
+            return y
+        if isinstance(y, np.ndarray):
+            return y.copy()
+        return another(y) if is_number(y) else y
+
+    def made(self, y: Any) -> Any:
+        """Of a result, what is new in it and has a derivative, from now on tracked; None where nothing is."""
+        if is_number(y) or (isinstance(y, np.ndarray) and y.dtype.kind in "fc"):
+            if self.is_active(y):
+                return None  # an operand, or a view of one
+            self.track(y)
+            return y
+        if isinstance(y, (tuple, list)):
+            parts = [self.made(item) for item in y]
+            new = any(p is not None for p in parts)
+            return None if not new else tuple(parts) if isinstance(y, tuple) else parts
+        if isinstance(y, dict):
+            found = {key: self.made(item) for key, item in y.items()}
+            return found if any(p is not None for p in found.values()) else None
+        return None
+
+    def copied(self, array: Array) -> Array:
+        """A copy for an operation whose result goes where `array` lies."""
+        return array.copy()
+
+    def note(self, operands: Any) -> None:
+        """The arrays among the operands are read once more."""
+
+    def read(self, array: Array, index: Any, out: Any) -> None:
+        """out = array[index] is a number, or a copy."""
+        self.track(out)
+        self.item(array, index, out)
+
+    # -- to be said by a mode ------------------------------------------------------------------------------
+
+    def call(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
+        """callee(*operands), the last of them by keyword."""
+        raise NotImplementedError
+
+    def item(self, array: Array, index: Any, out: Any) -> None:
+        raise NotImplementedError
+
+    def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
+        """y = f(a); `partial` is the function (a, y) -> df/da."""
+        raise NotImplementedError
+
+    def binary(
+        self, y: Number, first: Number | None, second: Number | None, of_a: Any, of_b: Any, a: Any, b: Any
+    ) -> None:
+        """y = f(a, b); the partials are functions (a, b, y), None where they are zero."""
+        raise NotImplementedError
+
+    def element(self, y: Number, array: Array, index: Any) -> None:
+        """y = array[index], one element."""
+        raise NotImplementedError
+
+    def set_element(self, array: Array, index: Any, number: Number | None, before: Any) -> None:
+        """array[index] = number, one element, which was `before`."""
+        raise NotImplementedError
+
+    def before(self, array: Array, index: Any) -> Any:
+        """Called before array[index] is written; what it returns goes to the method that is called after."""
+
+    def unchanged(self, kept: Any) -> None:
+        """Something else than a derivative was written there."""
+
+    def store(self, array: Array, index: Any, value: Any, kept: Any) -> None:
+        """array[index] = value, where `value` was broadcast and cast."""
+        raise NotImplementedError
+
+    def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
+        """f(*operands) is about to be written into an array; what this returns goes to `update`."""
+        raise NotImplementedError
+
+    def update(self, array: Array, found: Any, operands: Sequence[Any], kept: Any) -> None:
+        raise NotImplementedError
+
+    def move(self, array: Array, values: list[Any], sources: Array, kept: Any) -> None:
+        """The elements of `array` are others of its own or of `values`: `sources` numbers them, those of the
+        array first."""
+        raise NotImplementedError
+
+    def add_at(self, array: Array, index: Any, value: Any, sign: int, kept: Any) -> None:
+        """array[index] += sign * value, each element as often as it is named."""
+        raise NotImplementedError
+
+
+Derivative = Callable[..., Any]
+__all__ = ["Number", "Record", "has_shadow"]

@@ -1,0 +1,238 @@
+"""What writes into arrays: written down, so that the way back can undo it.
+
+    find(callee, args, kwargs)     store(ctx, callee, args, kwargs, run), None where it writes into none
+
+A function that moves elements by indices, masks or values (`np.put`, `np.place`, `ndarray.sort`) is run once
+more on numbers that say which element is which: its own code says where they go.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.passes import outputs
+from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
+from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
+from ctxdispatch_contexts.recording.memory import Array
+from ctxdispatch_contexts.recording.record import Record
+
+Run = Callable[..., Any]
+Handler = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler | None:
+    if outputs.takes_out(callee):
+        _, named = outputs.out_by_name(callee, args, kwargs)
+        out = named.get("out")
+        outs = out if type(out) is tuple else (out,)
+        return _into if any(isinstance(o, np.ndarray) for o in outs) else None
+    if callee is np.ufunc.at:
+        return _at
+    if not args or not isinstance(args[0], np.ndarray):
+        return None
+    return _HANDLERS.get(callee) if _hashable(callee) else None
+
+
+def _hashable(value: Any) -> bool:
+    return getattr(type(value), "__hash__", None) is not None
+
+
+def constant(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
+    """A call that nothing active comes into: it may change arrays that are read once more."""
+    arrays = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
+    seen = [a for a in arrays if record.memory.find(a) and a.flags.writeable]
+    kept = [(a, a.copy(), record.before(a, ...)) for a in seen]
+    try:
+        return run(*args, **kwargs)
+    finally:
+        for array, before, each in kept:
+            if array.tobytes() != before.tobytes():
+                record.unchanged(each)
+
+
+# -- items ---------------------------------------------------------------------------------------------------
+
+
+def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    array, index, value = args
+    record: Record = ctx.record
+    if array.dtype.names is not None and isinstance(index, (str, list)):
+        array, index = array[index], ...
+    index = snapshot(index)
+    if not isinstance(value, np.ndarray) and not is_number(value) and record.any_active(value):
+        value = ctx.array(value)
+    if record.is_active(value):
+        _check_dtype(callee, array)
+    if _may_repeat(index):
+        _moved(ctx, callee, (array, index, value), kwargs)
+        return
+    kept = record.before(array, index)
+    callee(array, index, value)
+    _activated(record, array, record.is_active(value))
+    record.store(array, index, value, kept)
+
+
+def _may_repeat(index: Any) -> bool:
+    """An element may be named twice: the last one counts."""
+    parts = index if type(index) is tuple else (index,)
+    return any(
+        isinstance(p, (list, np.ndarray)) and np.asarray(p).dtype != bool and np.size(p) > 1 for p in parts
+    )
+
+
+def _activated(record: Record, array: Array, active: bool) -> None:
+    """After the store: `array` depends on what is differentiated if it did, or what was stored does; not one
+    of whole numbers."""
+    if active and array.dtype.kind not in "biu":
+        record.memory.activate(array)
+
+
+def check_alias(ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """An argument that lies where another one does is a copy, which the other would not see change."""
+    if not ctx.copies:
+        return
+    _, named = outputs.out_by_name(args[0], args, kwargs) if "out" in kwargs else ((), kwargs)
+    out = named.get("out", args[0])
+    targets = [a for a in (out if type(out) is tuple else (out,)) if isinstance(a, np.ndarray)]
+    if any(np.may_share_memory(target, copy) for target in targets for copy in ctx.copies):
+        raise MutationError(
+            "two arguments share memory, and one of them is changed in place; pass one of them as a copy",
+            user_position(),
+        )
+
+
+def _check_dtype(callee: Any, array: Array) -> None:
+    if array.dtype.kind not in "fcO" and array.dtype.kind in "biu":
+        return  # rounded: its derivative is zero
+    if array.dtype.kind not in "fcO":
+        raise MissingRuleError(
+            f"{described(callee)} writes what is differentiated into an array of dtype {array.dtype}; "
+            "use an array of floats",
+            user_position(),
+        )
+
+
+# -- in-place operators, `out` -------------------------------------------------------------------------------
+
+
+def _in_place(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    array, *rest = args
+    return _update(ctx, INPLACE[callee], array, (array, *rest), {}, functools.partial(callee, *args))
+
+
+def _into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    given, named = outputs.out_by_name(callee, args, kwargs)
+    named = dict(named)
+    out = named.pop("out")
+    outs = out if type(out) is tuple else (out,)
+    if len(outs) != 1 or named.get("where", True) is not True:
+        raise MutationError(
+            f"{described(callee)} with several outputs, or with `where`, writes into arrays that are "
+            "differentiated; store its results instead",
+            user_position(),
+        )
+    if named.get("casting") is not None:
+        named.pop("casting")
+    return _update(ctx, callee, outs[0], tuple(given), named, functools.partial(callee, *args, **kwargs))
+
+
+def _update(
+    ctx: Any, f: Any, array: Array, operands: Any, named: dict[str, Any], run: Callable[[], Any]
+) -> Any:
+    """run() writes f(*operands) into `array`."""
+    record: Record = ctx.record
+    kept = record.before(array, ...)
+    active = record.any_active((*operands, *named.values()))
+    every = (*operands, *named.values())
+    found = None
+    if active:
+        _check_dtype(f, array)
+        apart = [_apart(record, o, array) for o in operands]
+        found = record.updating(f, (*map(snapshot, apart), *named.values()), tuple(named))
+    out = run()
+    _activated(record, array, active)
+    if active:
+        record.update(array, found, every, kept)
+    else:
+        record.store(array, ..., 0.0, kept)
+    return out
+
+
+def _apart(record: Record, operand: Any, array: Array) -> Any:
+    """`operand`, copied where it lies in the memory that is written into."""
+    if isinstance(operand, np.ndarray) and np.may_share_memory(operand, array):
+        return record.copied(operand)
+    return operand
+
+
+def _at(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    """ufunc.at(array, indices, values)"""
+    ufunc, array, index, *values = args
+    record: Record = ctx.record
+    if ufunc not in _SIGNS or len(values) != 1:
+        raise MutationError(
+            f"np.{ufunc.__name__}.at changes what is differentiated in place; np.add.at and np.subtract.at "
+            "have derivatives",
+            user_position(),
+        )
+    value = values[0]
+    if not isinstance(value, np.ndarray) and not is_number(value) and record.any_active(value):
+        value = ctx.array(value)
+    _check_dtype(ufunc.at, array)
+    kept = record.before(array, ...)
+    callee(ufunc, array, index, value)
+    _activated(record, array, record.is_active(value))
+    record.add_at(array, snapshot(index), value, _SIGNS[ufunc], kept)
+
+
+_SIGNS = {np.add: 1, np.subtract: -1}
+
+
+# -- elements that move --------------------------------------------------------------------------------------
+
+
+def _moved(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    """args[0] gets elements of its own, or of other operands that are numbers or arrays of inexact dtype."""
+    array, *rest = args
+    record: Record = ctx.record
+    rest = [
+        ctx.array(a) if not isinstance(a, np.ndarray) and not is_number(a) and record.any_active(a) else a
+        for a in rest
+    ]
+    at = _VALUES.get(callee, 0)
+    numbered = np.arange(array.size).reshape(array.shape)
+    values: list[Any] = []
+    if callee in _SORTS:
+        axis = args[1] if len(args) > 1 else kwargs.get("axis", -1)
+        sources = np.take_along_axis(numbered, np.argsort(array, axis, kind="stable"), axis)
+    else:
+        values = [rest[at]]
+        tags = np.arange(array.size, array.size + np.size(rest[at])).reshape(np.shape(rest[at]))
+        sources = numbered
+        callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
+    kept = record.before(array, ...)
+    out = callee(array, *rest, **kwargs)
+    _activated(record, array, record.any_active(values))
+    record.move(array, values, sources, kept)
+    return out
+
+
+_SORTS = frozenset({np.ndarray.sort})
+_VALUES = {
+    np.copyto: 0, np.fill_diagonal: 0, np.ndarray.fill: 0, operator.setitem: 1, np.ndarray.__setitem__: 1,
+    np.put: 1, np.ndarray.put: 1, np.place: 1, np.putmask: 1,
+}  # fmt: skip
+"""Which of the operands after the array has the new values."""
+
+_HANDLERS: dict[Any, Handler] = {
+    operator.setitem: _set_item, np.ndarray.__setitem__: _set_item,
+    **dict.fromkeys(INPLACE, _in_place),
+    **dict.fromkeys((*_SORTS, np.copyto, np.fill_diagonal, np.ndarray.fill, np.put, np.ndarray.put, np.place,
+                     np.putmask), _moved),
+}  # fmt: skip

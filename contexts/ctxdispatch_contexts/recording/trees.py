@@ -1,0 +1,271 @@
+"""Arguments and results as trees of what they hold: taken when a run begins or ends, for the program may
+change its containers.
+
+Before a run every number in the arguments becomes an object of its own, for a run knows numbers by
+identity: of `[1.0] * 3` each item has a cotangent. So does every array, of those that lie in the same memory;
+these may not be stored into. What was replaced is put back when the run ends, where it still is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.recording.leaves import another, is_number
+from ctxdispatch_contexts.recording.memory import has_shadow
+from ctxdispatch_contexts.recording.pushing import Pushing
+from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.recording.tape import Tape
+from ctxdispatch_contexts.reverse.cotangents import entries_of, project
+
+
+class Leaf:
+    """A number or array."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def bar(self, tape: Tape) -> Any:
+        """Zero where nothing arrived: whether it was read at all, a run does not know."""
+        bar, value = tape.bar(self.value), self.value
+        if bar is None:
+            return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
+        return project(bar, value)
+
+    def add(self, tape: Tape, cotangent: Any) -> None:
+        tape.add(self.value, cotangent)
+
+    def set(self, record: Pushing, tangent: Any) -> None:
+        record.set(self.value, tangent)
+
+    def tangent(self, record: Pushing) -> Any:
+        return record.of(self.value)
+
+    def arrays(self) -> Iterator[Any]:
+        if isinstance(self.value, np.ndarray):
+            yield self.value
+
+
+class Node:
+    """A container, by keys; `like`, a shallow copy of it, says how its cotangent is built."""
+
+    __slots__ = ("like", "parts")
+
+    def __init__(self, like: Any, parts: dict[Any, Leaf | Node]) -> None:
+        self.like, self.parts = like, parts
+
+    def bar(self, tape: Tape) -> Any:
+        found = {key: part.bar(tape) for key, part in self.parts.items()}
+        return self._built({key: bar for key, bar in found.items() if bar is not None})
+
+    def _built(self, found: dict[Any, Any]) -> Any:
+        if not found:
+            return None
+        if isinstance(self.like, (tuple, list)):
+            return rebuild(self.like, [found.get(i) for i in range(len(self.like))])
+        return found if isinstance(self.like, dict) else SimpleNamespace(**found)
+
+    def add(self, tape: Tape, cotangent: Any) -> None:
+        if cotangent is None:
+            return
+        items = enumerate(cotangent) if isinstance(cotangent, (tuple, list)) else entries_of(cotangent)
+        for key, part in items:
+            if key in self.parts:
+                self.parts[key].add(tape, part)
+
+    def set(self, record: Pushing, tangent: Any) -> None:
+        if tangent is None:
+            return
+        items = enumerate(tangent) if isinstance(tangent, (tuple, list)) else entries_of(tangent)
+        for key, part in items:
+            if key in self.parts:
+                self.parts[key].set(record, part)
+
+    def tangent(self, record: Pushing) -> Any:
+        found = {key: part.tangent(record) for key, part in self.parts.items()}
+        return self._built({key: tangent for key, tangent in found.items() if tangent is not None})
+
+    def arrays(self) -> Iterator[Any]:
+        for part in self.parts.values():
+            yield from part.arrays()
+
+
+class Bound(Node):
+    """Of a functools.partial: all its parts are there."""
+
+    def _built(self, found: dict[Any, Any]) -> Any:
+        if not found:
+            return None
+        whole = {"func": None, "args": (None,) * len(self.like.args), "keywords": {}}
+        return SimpleNamespace(**{**whole, **found})
+
+
+Tree = Leaf | Node
+_LEAVES = (type, ModuleType, str, bytes, int, np.generic, np.dtype)
+
+
+class Arguments:
+    """What a run is differentiated with respect to."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.copies: list[Any] = []
+        """Arguments in the same memory, and the copies that stand for them: to be read, and not written."""
+        self.undo: list[Callable[[], None]] = []
+        self._memo: dict[int, tuple[Any, Tree | None, Any]] = {}
+
+    def own(self, value: Any) -> tuple[Any, Tree | None]:
+        """(what the program gets in place of `value`, its tree)"""
+        if is_number(value):
+            made = another(value)
+            self.record.track(made)
+            return made, Leaf(made)
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, _LEAVES) or value is None or id(value) in self._memo:
+            return self._memo[id(value)][:2] if id(value) in self._memo else (value, None)
+        self._memo[id(value)] = (value, None, value)
+        made, tree = self._container(value)
+        self._memo[id(value)] = (made, tree, value)
+        return made, tree
+
+    def _array(self, array: Any) -> tuple[Any, Tree | None]:
+        if array.dtype == object:
+            for i, item in enumerate(array.flat):
+                self._replace(item, functools.partial(array.flat.__setitem__, i), lambda i=i: array.flat[i])
+            return array, None
+        if not has_shadow(array):
+            return array, None
+        if self.record.is_active(array):
+            self.copies.append(array)
+            array = array.copy()
+            self.copies.append(array)
+        self.record.track(array)
+        return array, Leaf(array)
+
+    def _replace(self, old: Any, put: Callable[[Any], None], now: Callable[[], Any]) -> Tree | None:
+        """Put what the program gets in the place of `old`, until the run ends."""
+        made, tree = self.own(old)
+        if made is not old:
+            put(made)
+            self.undo.append(lambda: put(old) if now() is made else None)
+        return tree
+
+    def _container(self, value: Any) -> tuple[Any, Tree | None]:
+        if isinstance(value, tuple):
+            pairs = [self.own(item) for item in value]
+            trees = {i: tree for i, (_, tree) in enumerate(pairs) if tree is not None}
+            items = [made for made, _ in pairs]
+            same = all(a is b for a, b in zip(items, value, strict=True))
+            return value if same else rebuild(value, items), Node(value, trees) if trees else None
+        if isinstance(value, list):
+            return value, self._parts(value, range(len(value)), value.__getitem__, value.__setitem__)
+        if isinstance(value, dict):
+            return value, self._parts(value, [*value], value.get, value.__setitem__)
+        return value, self._object(value)
+
+    def _parts(self, value: Any, keys: Any, get: Any, put: Any, names: Any = None) -> Tree | None:
+        trees = {}
+        for key in keys:
+            tree = self._replace(
+                get(key), functools.partial(put, key), lambda key=key: _or_none(get, key)
+            )
+            if tree is not None:
+                trees[key] = tree
+        like = value[:] if type(value) is list else value
+        return Node(like, trees) if trees else None
+
+    def _object(self, value: Any) -> Tree | None:
+        if isinstance(value, FunctionType):
+            return self._function(value)
+        if isinstance(value, MethodType):
+            _, tree = self.own(value.__self__)
+            return Node(SimpleNamespace(), {"__self__": tree}) if tree is not None else None
+        if isinstance(value, functools.partial):
+            return self._partial(value)
+        names = [*getattr(value, "__dict__", ()), *_slots(type(value))]
+        if isinstance(value, CellType) or not names:
+            return None
+        return self._parts(
+            SimpleNamespace(),
+            [n for n in names if isinstance(n, str) and hasattr(value, n)],
+            lambda name: _read(value, name),
+            lambda name, new: object.__setattr__(value, name, new),
+        )
+
+    def _function(self, function: FunctionType) -> Tree | None:
+        cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        filled = {name: cell for name, cell in cells.items() if _is_filled(cell)}
+        return self._parts(
+            SimpleNamespace(),
+            [*filled],
+            lambda name: filled[name].cell_contents,
+            lambda name, new: setattr(filled[name], "cell_contents", new),
+        )
+
+    def _partial(self, value: Any) -> Tree | None:
+        held = {"func": value.func, "args": value.args, "keywords": value.keywords}
+        pairs = {name: self.own(part) for name, part in held.items()}
+        func, args, keywords = (made for made, _ in pairs.values())
+        if args is not value.args:
+            before = value.__reduce__()[2]
+            value.__setstate__((func, args, keywords, before[3]))
+            self.undo.append(lambda: value.__setstate__(before))
+        trees = {name: tree for name, (_, tree) in pairs.items() if tree is not None}
+        return Bound(value, trees) if trees else None
+
+    def put_back(self) -> None:
+        for undo in reversed(self.undo):
+            undo()
+        self.undo.clear()
+
+
+def tree_of(value: Any, depth: int = 16) -> Tree | None:
+    """The tree of a result, None where nothing has a cotangent."""
+    if is_number(value) or isinstance(value, np.ndarray):
+        return Leaf(value)
+    if not depth or isinstance(value, _LEAVES) or value is None:
+        return None
+    if isinstance(value, (tuple, list)):
+        parts = dict(enumerate(value))
+    elif isinstance(value, dict):
+        parts = value
+    else:
+        names = [*getattr(value, "__dict__", ()), *_slots(type(value))]
+        parts = {name: _read(value, name) for name in names if hasattr(value, name)}
+    trees = {key: tree for key, part in parts.items() if (tree := tree_of(part, depth - 1)) is not None}
+    return Node(value, trees) if trees else None
+
+
+def _slots(cls: type) -> list[str]:
+    declared = [vars(c).get("__slots__", ()) for c in cls.__mro__]
+    names = [name for own in declared for name in ((own,) if isinstance(own, str) else own)]
+    return [name for name in names if name not in ("__dict__", "__weakref__")]
+
+
+def _read(value: Any, name: str) -> Any:
+    """A field, without what the class makes of reading it."""
+    fields = getattr(value, "__dict__", {})
+    return fields[name] if name in fields else getattr(value, name)
+
+
+def _or_none(get: Any, key: Any) -> Any:
+    try:
+        return get(key)
+    except (LookupError, AttributeError, ValueError):
+        return None
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True

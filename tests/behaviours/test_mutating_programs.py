@@ -1,0 +1,13 @@
+"""Programs that change what they work on, at random: never silently wrong."""
+
+import mutating_programs
+import pytest
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_programs_that_change_things(block):
+    outcomes = {seed: mutating_programs.examine(seed) for seed in range(6 * block, 6 * block + 6)}
+    wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}
+    assert not wrong
+    right = [seed for seed, outcome in outcomes.items() if outcome == "right"]
+    assert len(right) >= 4, outcomes  # and most of them are differentiated
