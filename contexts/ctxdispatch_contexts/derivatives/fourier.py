@@ -100,6 +100,11 @@ def single(n, axis, ndim):
     return ((k == 0) | (2 * k == n)).reshape((-1,) + (1,) * (ndim - 1 - axis % ndim))
 
 
+def of_kind(g, a):
+    """Half a spectrum that happens to be real, as its transform is: so is its cotangent."""
+    return g if a.dtype.kind == "c" else np.real(g)
+
+
 def length(n, a, axis):
     """The length of a transform of `a` that was asked to have length `n`."""
     return a.shape[axis] if n is None or n == -1 else n
@@ -112,13 +117,13 @@ def rfft(g, y, a, n=None, axis=-1, norm=None, out=None):
 
 @vjp(np.fft.irfft, linear=(0,), unless="out")
 def irfft(g, y, a, n=None, axis=-1, norm=None, out=None):
-    return (resized(to_half(g, axis, norm), a.shape),)
+    return (of_kind(resized(to_half(g, axis, norm), a.shape), a),)
 
 
 @vjp(np.fft.hfft, linear=(0,), unless="out")
 def hfft(g, y, a, n=None, axis=-1, norm=None, out=None):
     """hfft(a) = irfft(conj(a)), with the scale of the other direction."""
-    return (np.conj(resized(to_half(g, axis, REVERSED[norm]), a.shape)),)
+    return (of_kind(np.conj(resized(to_half(g, axis, REVERSED[norm]), a.shape)), a),)
 
 
 @vjp(np.fft.ihfft, linear=(0,), unless="out")
@@ -138,7 +143,8 @@ def rfftn(g, y, a, s=None, axes=None, norm=None, out=None):
 @vjp(np.fft.irfftn, linear=(0,), unless="out")
 def irfftn(g, y, a, s=None, axes=None, norm=None, out=None):
     axes = distinct(s, axes, a.ndim)
-    return (resized(np.fft.ifftn(to_half(g, axes[-1], norm), None, axes[:-1], norm), a.shape),)
+    full = np.fft.ifftn(to_half(g, axes[-1], norm), None, axes[:-1], norm)
+    return (of_kind(resized(full, a.shape), a),)
 
 
 @vjp(np.fft.rfft2, linear=(0,), unless="out")

@@ -33,11 +33,16 @@ def erfcx_slope(x, y):
     return np.where(large, -1.1283791670955126 * series, 2.0 * x * y - 1.1283791670955126)
 
 
+def weak(a, x):
+    """A whole number of Python's in the precision of `x`: a function of it alone would be of float64."""
+    return np.asarray(a, x.dtype) if type(a) is int and isinstance(x, (np.ndarray, np.generic)) else a
+
+
 NAMESPACE = {
     **{name: f for name, f in vars(special).items() if callable(f) and not name.startswith("_")},
     **NUMPY,
     "__name__": "derivatives of scipy.special",
-    "real": np.real, "refused": refused, "erfcx_slope": erfcx_slope,
+    "real": np.real, "refused": refused, "erfcx_slope": erfcx_slope, "weak": weak,
 }  # fmt: skip
 
 

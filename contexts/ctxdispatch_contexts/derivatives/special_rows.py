@@ -36,16 +36,20 @@ ROWS = {
     "beta": row("a b", "y * (psi(a) - psi(a + b))", "y * (psi(b) - psi(a + b))"),
     "betaln": row("a b", "psi(a) - psi(a + b)", "psi(b) - psi(a + b)"),
     "gammainc": row(
-        "a x", refused("a", "gammainc", "parameter a"), "exp(xlogy(a - 1.0, x) - x - gammaln(a))"
+        "a x",
+        refused("a", "gammainc", "parameter a"),
+        "exp(xlogy(weak(a, x) - 1.0, x) - x - gammaln(weak(a, x)))",
     ),
     "gammaincc": row(
-        "a x", refused("a", "gammaincc", "parameter a"), "-exp(xlogy(a - 1.0, x) - x - gammaln(a))"
+        "a x",
+        refused("a", "gammaincc", "parameter a"),
+        "-exp(xlogy(weak(a, x) - 1.0, x) - x - gammaln(weak(a, x)))",
     ),
     "betainc": row(
         "a b x",
         refused("a", "betainc", "parameter a"),
         refused("b", "betainc", "parameter b"),
-        "exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - betaln(a, b))",
+        "exp(xlogy(weak(a, x) - 1.0, x) + xlog1py(weak(b, x) - 1.0, -x) - betaln(weak(a, x), weak(b, x)))",
     ),
 
     # -- error functions and the normal distribution: DLMF 7.2, 7.17, 7.10.2 ---------------------------------
