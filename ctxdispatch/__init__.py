@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         code_adjoint,
         custom_rule,
         grad,
+        insert_grad_of,
         stop_gradient,
         value_and_grad,
         vjp,
@@ -45,7 +46,8 @@ __version__ = "0.1.0"
 __all__ = [
     "overdub", "recurse", "fallback", "Context", "tag", "untag", "metadata",
     "ir", "code_adjoint",
-    "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "custom_rule", "check_grads",
+    "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient",
+    "insert_grad_of", "custom_rule", "check_grads",
     "jvp", "linearize", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
     "jacobian_sparsity", "hessian_sparsity", "sparse_jacobian", "sparse_hessian", "color",
     "broadcast",
@@ -61,7 +63,8 @@ _NAMES = {
     "ctxdispatch_contexts.forward": "jvp linearize DualContext Dual",
     "ctxdispatch_contexts.higher": "jacobian jacfwd jacrev hessian hvp",
     "ctxdispatch_contexts.reverse": (
-        "code_adjoint grad value_and_grad vjp checkpoint stop_gradient custom_rule check_grads ADContext"
+        "code_adjoint grad value_and_grad vjp checkpoint stop_gradient insert_grad_of custom_rule "
+        "check_grads ADContext"
     ),
     "ctxdispatch_contexts.sparsity": (
         "jacobian_sparsity hessian_sparsity sparse_jacobian sparse_hessian color SparsityContext "

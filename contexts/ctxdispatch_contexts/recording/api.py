@@ -36,7 +36,7 @@ def run(
         for i in wrt:
             given[i], trees[i] = owned.own(given[i])
         begin(trees)
-        y = overdub(recording(record.context)(record, owned.copies), f, *given)
+        y = overdub(recording(record.context)(record), f, *given)
     finally:
         record.closed = True
         owned.put_back()

@@ -16,6 +16,7 @@ differentiates what has no SSA form: handlers, generators, `with`, changes of wh
 from __future__ import annotations
 
 import builtins
+import copy
 import functools
 import itertools
 import operator
@@ -33,23 +34,24 @@ from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.ir import primitives
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import arrays, following, memory, numbers, stores
 from ctxdispatch_contexts.recording.callees import Callee, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
 from ctxdispatch_contexts.recording.record import Record
-from ctxdispatch_contexts.reverse.api import Checkpointed
+from ctxdispatch_contexts.recording.trees import fields
+from ctxdispatch_contexts.reverse.api import Checkpointed, stop_gradient
 from ctxdispatch_contexts.reverse.context import ADContext
 
 Run = Callable[..., Any]
 
 
 class Recording(Context):
-    """One run. `copies`: arguments that share memory, and what stands for them."""
+    """One run."""
 
     record: Record
-    copies: list[Any] = field(default_factory=list)
     cached: dict[Any, Any] = field(default_factory=dict)
 
     intercepts: ClassVar[Any] = (
@@ -144,7 +146,28 @@ def _detached(record: Record, out: Any) -> Any:
     """`out`, which depends on nothing."""
     if is_number(out):
         return another(out) if record.is_active(out) else out
-    return out.copy() if isinstance(out, np.ndarray) and record.is_active(out) else out
+    if isinstance(out, np.ndarray):
+        return record.apart(out) if record.is_active(out) else out
+    if isinstance(out, (tuple, list)):
+        parts = [_detached(record, part) for part in out]
+        return out if all(a is b for a, b in zip(parts, out, strict=True)) else rebuild(out, parts)
+    if isinstance(out, dict):
+        found = {key: _detached(record, part) for key, part in out.items()}
+        return out if all(part is out[key] for key, part in found.items()) else found
+    return _detached_object(record, out)
+
+
+def _detached_object(record: Record, out: Any) -> Any:
+    if isinstance(out, (type, types.FunctionType, types.ModuleType)):
+        return out
+    held = fields(out)
+    apart = {name: _detached(record, part) for name, part in held.items()}
+    if all(part is held[name] for name, part in apart.items()):
+        return out
+    made = copy.copy(out)
+    for name, part in apart.items():
+        object.__setattr__(made, name, part)
+    return made
 
 
 # -- what has a derivative -----------------------------------------------------------------------------------
@@ -204,6 +227,11 @@ def _opaque(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwar
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
+
+
+@Recording.rule(stop_gradient)
+def _stopped(ctx: Recording, x: Any) -> Any:
+    return x if ctx.record.closed else _detached(ctx.record, x)
 
 
 @Recording.rule(itertools.accumulate)

@@ -60,6 +60,7 @@ def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
         if id(y) in record.numbers:
             return y
         made = record.numbers[id(y)] = Number(y)
+        record.doing = f
         record.unary(made, number, of_python if type(x) in PYTHON else of_numpy, x)
         return y
 
@@ -90,6 +91,7 @@ def binary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]
         if (first is None or of_a is None) and (second is None or of_b is None):
             return y
         made = record.numbers[id(y)] = Number(y)
+        record.doing = f
         record.binary(made, first, second, of_a, of_b, a, b)
         return y
 
@@ -131,8 +133,11 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
             return otherwise(ctx, *args)
         record: Record = ctx.record
         number = record.numbers.get(id(value))
-        if record.closed or ctx.copies or (number is None and record.memory.find(container) is None):
-            return otherwise(ctx, *args) if ctx.copies else container.__setitem__(index, value)
+        if record.copies and not record.closed:
+            return otherwise(ctx, *args)
+        if record.closed or (number is None and record.memory.find(container) is None):
+            container[index] = value
+            return None
         before = container[index]
         container[index] = value
         if number is not None:

@@ -36,6 +36,11 @@ class Record:
         """The class whose rules say what derivatives are."""
         self.memory = Memory(count)
         self.numbers: dict[int, Number] = {}
+        self.copies: list[Any] = []
+        """Arrays that would lie in the same memory, and do not, to have derivatives of their own: they may be
+        read, and not be written."""
+        self.doing: Any = None
+        """The function of numbers that `unary` or `binary` is told of."""
         self.closed = False
         """The run has ended: what goes on (a generator that it left) is no part of it."""
 
@@ -64,7 +69,7 @@ class Record:
         if not self.context.ad_ruled(callee) or not any(y is operand for operand in operands):
             return y
         if isinstance(y, np.ndarray):
-            return y.copy()
+            return self.apart(y)
         return another(y) if is_number(y) else y
 
     def made(self, y: Any) -> Any:
@@ -82,6 +87,12 @@ class Record:
             found = {key: self.made(item) for key, item in y.items()}
             return found if any(p is not None for p in found.values()) else None
         return None
+
+    def apart(self, array: Array) -> Array:
+        """What stands for `array`, with a derivative of its own."""
+        made = array.copy()
+        self.copies += [array, made]
+        return made
 
     def copied(self, array: Array) -> Array:
         """A copy for an operation whose result goes where `array` lies."""

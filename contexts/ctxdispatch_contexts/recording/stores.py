@@ -95,14 +95,15 @@ def _activated(record: Record, array: Array, active: bool) -> None:
 
 def check_alias(ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """An argument that lies where another one does is a copy, which the other would not see change."""
-    if not ctx.copies:
+    if not ctx.record.copies:
         return
     _, named = outputs.out_by_name(args[0], args, kwargs) if "out" in kwargs else ((), kwargs)
     out = named.get("out", args[0])
     targets = [a for a in (out if type(out) is tuple else (out,)) if isinstance(a, np.ndarray)]
-    if any(np.may_share_memory(target, copy) for target in targets for copy in ctx.copies):
+    if any(np.may_share_memory(target, copy) for target in targets for copy in ctx.record.copies):
         raise MutationError(
-            "two arguments share memory, and one of them is changed in place; pass one of them as a copy",
+            "two arguments share memory, or a rule returned its argument, and one of the two is changed in "
+            "place; give one of them as a copy (`x.copy()`)",
             user_position(),
         )
 

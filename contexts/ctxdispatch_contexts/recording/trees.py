@@ -116,8 +116,6 @@ class Arguments:
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.copies: list[Any] = []
-        """Arguments in the same memory, and the copies that stand for them: to be read, and not written."""
         self.undo: list[Callable[[], None]] = []
         self._memo: dict[int, tuple[Any, Tree | None, Any]] = {}
 
@@ -144,9 +142,7 @@ class Arguments:
         if not has_shadow(array):
             return array, None
         if self.record.is_active(array):
-            self.copies.append(array)
-            array = array.copy()
-            self.copies.append(array)
+            array = self.record.apart(array)
         self.record.track(array)
         return array, Leaf(array)
 
@@ -190,12 +186,12 @@ class Arguments:
             return Node(SimpleNamespace(), {"__self__": tree}) if tree is not None else None
         if isinstance(value, functools.partial):
             return self._partial(value)
-        names = [*getattr(value, "__dict__", ()), *_slots(type(value))]
-        if isinstance(value, CellType) or not names:
+        names = [] if isinstance(value, CellType) else [*fields(value)]
+        if not names:
             return None
         return self._parts(
             SimpleNamespace(),
-            [n for n in names if isinstance(n, str) and hasattr(value, n)],
+            names,
             lambda name: _read(value, name),
             lambda name, new: object.__setattr__(value, name, new),
         )
@@ -238,10 +234,15 @@ def tree_of(value: Any, depth: int = 16) -> Tree | None:
     elif isinstance(value, dict):
         parts = value
     else:
-        names = [*getattr(value, "__dict__", ()), *_slots(type(value))]
-        parts = {name: _read(value, name) for name in names if hasattr(value, name)}
+        parts = fields(value)
     trees = {key: tree for key, part in parts.items() if (tree := tree_of(part, depth - 1)) is not None}
     return Node(value, trees) if trees else None
+
+
+def fields(value: Any) -> dict[str, Any]:
+    """What an object holds, in its `__dict__` and its slots."""
+    names = [*getattr(value, "__dict__", ()), *_slots(type(value))]
+    return {name: _read(value, name) for name in names if isinstance(name, str) and hasattr(value, name)}
 
 
 def _slots(cls: type) -> list[str]:

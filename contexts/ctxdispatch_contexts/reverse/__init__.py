@@ -5,7 +5,15 @@ from ctxdispatch_contexts.programs.errors import DerivativeError, MissingRuleErr
 from ctxdispatch_contexts.reverse import linearity as linearity
 from ctxdispatch_contexts.reverse import transposes as transposes
 from ctxdispatch_contexts.reverse import within as within
-from ctxdispatch_contexts.reverse.api import checkpoint, custom_rule, grad, stop_gradient, value_and_grad, vjp
+from ctxdispatch_contexts.reverse.api import (
+    checkpoint,
+    custom_rule,
+    grad,
+    insert_grad_of,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+)
 from ctxdispatch_contexts.reverse.bars import is_zero
 from ctxdispatch_contexts.reverse.checks import check_grads
 from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
@@ -17,6 +25,7 @@ from ctxdispatch_contexts.reverse.show import code_adjoint
 __all__ = [
     "ADContext", "DerivativeError", "MissingRuleError", "MutationError", "ReverseMode", "UnsupportedSyntax",
     "before_sweep", "check_grads", "checked_indices", "checkpoint", "code_adjoint", "cotangents_of",
-    "custom_rule", "fit_cotangent", "fit_to_operand", "grad", "is_zero",
+    "custom_rule", "fit_cotangent", "fit_to_operand", "grad", "insert_grad_of",
+    "is_zero",
     "item_of_result", "stop_gradient", "value_and_grad", "vjp",
 ]  # fmt: skip

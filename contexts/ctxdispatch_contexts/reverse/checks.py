@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.reverse.api import vjp
+from ctxdispatch_contexts.reverse.context import ADContext
 
 
 def check_grads(
@@ -20,6 +21,7 @@ def check_grads(
     atol: float | None = None,
     rtol: float | None = None,
     eps: float | None = None,
+    rules: bool = False,
 ) -> None:
     """Check the derivatives of `f` at `args` against central differences in a random direction.
 
@@ -28,6 +30,9 @@ def check_grads(
     `order` 1 and mode "rev" are what there is. Raises AssertionError with both numbers where they differ by
     more than `atol + rtol * |expected|` (defaults by the arguments' precision), ValueError for an order or
     mode that does not exist, and where there is no float in `args`.
+
+    With `rules`, every operation that `f` makes is checked by itself first, against central differences at
+    its own operands: the first whose rule is wrong is named, with its line (each is run four times more).
     """
     if order != 1 or set(modes) - {"rev"}:
         raise ValueError(
@@ -43,11 +48,16 @@ def check_grads(
     eps = eps or (1e-2 if single else 1e-6)
     atol = (2e-2 if single else 1e-5) if atol is None else atol
     rtol = (2e-2 if single else 1e-5) if rtol is None else rtol
+    if rules:
+        from ctxdispatch_contexts.recording.checking import check_rules
+
+        check_rules(f, copy.deepcopy(args), ADContext)
     rng = np.random.default_rng(0)
     v = _random_like(args, rng)
+    above, below = f(*_step(args, v, eps)), f(*_step(args, v, -eps))  # before `f` may change what is in args
     y, pullback = vjp(f, *args)
     w = _random_like(y, rng)
-    expected = (_inner(w, f(*_step(args, v, eps))) - _inner(w, f(*_step(args, v, -eps)))) / (2 * eps)
+    expected = (_inner(w, above) - _inner(w, below)) / (2 * eps)
     found = _inner(pullback(_as_result(w, y)), v)
     if not abs(found - expected) <= atol + rtol * abs(expected):
         raise AssertionError(f"reverse mode gives {found:.12g}, central differences give {expected:.12g}")
