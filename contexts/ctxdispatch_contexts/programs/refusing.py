@@ -11,6 +11,8 @@ from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, RunTime
 from ctxdispatch_contexts.programs.guarding import guardable
@@ -37,13 +39,24 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     entry = entry_of(fn) if isinstance(fn, FunctionType) else None
     if entry is None or entry in within:
         return False
+    if _is_numpys_own_code(getattr(entry.source, "callee", None)):
+        return True
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
-        return getattr(entry.source, "callee", None) in INPLACE
+        source: Any = entry.source
+        writes = {"out", "where"}.intersection(getattr(source, "kwnames", ()))
+        return bool(writes) or getattr(source, "callee", None) in INPLACE
     try:
         return refuses(entry.derivative(types).graph, (*within, entry))
     except (DerivativeError, UnsupportedSyntax):
         return True
+
+
+def _is_numpys_own_code(callee: Any) -> bool:
+    """A function of NumPy's that no rule is for: its Python code takes arguments to pieces at run time."""
+    if getattr(callee, "_implementation", None) is None:
+        return False
+    return not (has_derivative(callee) or table.lowering(callee))
 
 
 def _has_program(op: Op) -> bool:

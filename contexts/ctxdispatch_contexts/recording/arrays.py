@@ -26,16 +26,36 @@ def read(record: Record, array: Any, index: Any) -> Any:
     return out
 
 
+def place(flat: Any, index: Any) -> Any:
+    """The index of the array by which `flat[index]` is read, of a.flat."""
+    return np.unravel_index(np.arange(flat.base.size)[index], flat.base.shape)
+
+
 def spread(record: Record, value: Any) -> Any:
     """What goes through an array item by item gets items that are written down."""
+    if isinstance(value, np.flatiter) and record.is_active(value.base):
+        array = value.base
+        return (read(record, array, np.unravel_index(i, array.shape)) for i in range(array.size))
     if isinstance(value, np.ndarray) and value.ndim and record.is_active(value):
         return map(functools.partial(read, record, value), range(len(value)))
     return value
 
 
+ONE_BY_ONE = frozenset({np.broadcast_arrays, np.atleast_1d, np.atleast_2d, np.atleast_3d})
+"""What comes of one of their operands depends on that one alone."""
+
+
+def one_by_one(callee: Any, args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """callee(*args) as calls (function, arguments), of which each gives one of the results."""
+    if callee is not np.broadcast_arrays:
+        return [(callee, a) for a in args]
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    return [(np.broadcast_to, a, shape) for a in args]
+
+
 # -- attributes ----------------------------------------------------------------------------------------------
 
-_OF_MEMORY = ("data", "ctypes", "flat", "__array_interface__", "__array_struct__")
+_OF_MEMORY = ("data", "ctypes", "__array_interface__", "__array_struct__")
 
 
 def attribute(record: Record, obj: Any, name: Any, run: Run, *default: Any) -> Any:

@@ -95,8 +95,9 @@ _CONVERTS = [f for f in vars(_CONVERTER).values() if type(f) is types.MethodDesc
 
 _MOVERS = frozenset(map(id, (
     types.FunctionType, types.CellType, builtins.locals, builtins.__build_class__, primitives.format_value,
-    primitives.build_string, builtins.globals, builtins.vars, builtins.dir, builtins.super, *_CONVERTS,
-    *(f for f in vars(_abc).values() if callable(f)),
+    primitives.build_string, builtins.globals, builtins.vars, builtins.dir, builtins.super, _CONVERTER,
+    *_CONVERTS,
+    *(f for f in vars(_abc).values() if callable(f)), _CONVERTER,
 )))  # fmt: skip
 _KEY = type(functools.cmp_to_key(lambda a, b: 0))
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
@@ -114,11 +115,18 @@ _ON_NUMBERS = frozenset({
 
 
 def _moves(callee: Any, row: Any) -> bool:
-    if row is not None or id(callee) in _MOVERS or type(callee) is _KEY:
+    if row is not None or id(callee) in _MOVERS or type(callee) is _KEY or _is_dict(callee):
         return True
     if type(callee) in _METHODS and callee.__objclass__ not in _COMPUTE:
         return callee.__objclass__.__module__ in _CONTAINERS
     return False
+
+
+def _is_dict(callee: Any) -> bool:
+    """A class of dicts that are made as dicts are (`scipy.optimize.OptimizeResult`)."""
+    if type(callee) is not type or not issubclass(callee, dict):
+        return False
+    return callee.__init__ is dict.__init__ and callee.__new__ is dict.__new__
 
 
 def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
@@ -128,7 +136,7 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     return callee is operator.mod and len(args) > 0 and isinstance(args[0], (str, bytes))
 
 
-_NUMERIC = (np.ndarray, float, complex, np.generic, int)
+_NUMERIC = (np.ndarray, np.flatiter, float, complex, np.generic, int)
 
 # -- spellings -----------------------------------------------------------------------------------------------
 
@@ -156,4 +164,4 @@ VIEWS: frozenset[Any] = frozenset({
 def is_plain(value: Any) -> bool:
     """Of a class that has no operations in Python code."""
     cls = type(value)
-    return not cls.__flags__ & HEAPTYPE or cls.__module__ in ("numpy", "builtins")
+    return not cls.__flags__ & HEAPTYPE or cls.__module__ == "builtins"

@@ -99,22 +99,25 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
         return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
-    if known.of_math:
-        args = tuple([a if is_plain(a) else _as_number(ctx, a) for a in args])
+    if (known.known or known.code) and not all(map(is_plain, args)):
+        args = tuple([a if is_plain(a) else _as_number(ctx, known, a) for a in args])
     return _computed(ctx, callee, known, run, args, kwargs)
 
 
 def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """Of a callee that does not only move objects."""
     record = ctx.record
+    if args and isinstance(args[0], np.flatiter) and callee in _ITEMS:
+        array, index = args[0].base, arrays.place(args[0], args[1])
+        return operate(ctx, callee, callee, (array, index, *args[2:]), {})
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if functions and not ruled and not isinstance(callee, types.FunctionType):
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
-    if ruled and not known.zero and any(map(is_iterator, args)):
-        args = tuple([[*a] if is_iterator(a) else a for a in args])
+    if ruled and not known.zero and any(map(_is_gone_through, args)):
+        args = tuple([[*arrays.spread(record, a)] if _is_gone_through(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return stores.constant(record, callee, args, kwargs, run)
     store = stores.find(callee, args, kwargs)
@@ -123,9 +126,20 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         return store(ctx, callee, args, kwargs)
     if known.zero and not (known.real and any(map(np.iscomplexobj, args))):
         return _detached(record, run(*args, **kwargs))
+    if known.view:
+        out = run(*args, **kwargs)
+        if isinstance(out, np.ndarray) and record.is_active(out):
+            return out
     if not ruled:
         return _opaque(ctx, callee, known, args, kwargs, run)
     return _ruled(ctx, callee, known, args, kwargs, run)
+
+
+def _is_gone_through(value: Any) -> bool:
+    return is_iterator(value) or type(value) is np.flatiter
+
+
+_ITEMS = (operator.getitem, operator.setitem)
 
 
 def _spread(record: Record, callee: Any, args: Args) -> Args:
@@ -133,10 +147,16 @@ def _spread(record: Record, callee: Any, args: Args) -> Args:
     return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
 
 
-def _as_number(ctx: Recording, value: Any) -> Any:
-    """What the `math` module makes of an object of the user's."""
-    found = next((f for name, f in _NUMBERS.items() if hasattr(type(value), name)), None)
-    return value if found is None else resolve(ctx, found)(value)
+def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
+    """What C code makes of an object of the user's."""
+    cls = type(value)
+    if isinstance(value, (np.ndarray, np.generic, float, complex)):
+        return value
+    if not known.of_math and hasattr(cls, "__array__"):
+        return resolve(ctx, value.__array__)()
+    methods = {f: getattr(cls, name, None) for name, f in _NUMBERS.items()}
+    of_python = [f for f, method in methods.items() if isinstance(method, types.FunctionType)]
+    return resolve(ctx, of_python[0])(value) if known.of_math and of_python else value
 
 
 _NUMBERS = {"__float__": float, "__complex__": complex}
@@ -181,16 +201,16 @@ def _ruled(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwarg
         return arrays.attribute(record, *args[:2], run, *args[2:])
     if arrays.are_objects(callee, known, args, kwargs):
         return arrays.of_objects(record, callee, known, args, kwargs, run)
-    if known.view:
-        out = run(*args, **kwargs)
-        if isinstance(out, np.ndarray) and record.is_active(out):
-            return out
     return _recorded(ctx, callee, known, args, kwargs)
 
 
 def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> Any:
     if outputs.takes_out(callee):
         given, named = outputs.out_by_name(callee, args, kwargs)
+        if named.get("out") is Ellipsis:  # an array, of no dimension too
+            kwargs = {k: v for k, v in named.items() if k != "out"}
+            y = _recorded(ctx, callee, known, tuple(given), kwargs)
+            return y if isinstance(y, np.ndarray) else ctx.record.call(np.asarray, (y,), ())
         args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
     n = known.arrays
     if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
@@ -249,12 +269,15 @@ def follow(cls: type[Recording], functions: Iterable[Any]) -> None:
             cls.rule(f)(types.MethodType(handled, f))
 
 
-def _as_they_are(f: Any, ctx: Recording, /, *args: Any) -> Any:
-    return f(*args)
+def _as_they_are(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
+    return f(*args, **kwargs)
 
 
 for _f in (builtins.eval, builtins.exec):
     Recording.rule(_f)(types.MethodType(following.evaluated, _f))
+Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
+    types.MethodType(_as_they_are, np.lib.stride_tricks.as_strided)
+)
 for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps):  # of a recording that is recorded
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, (*moving.RULED, *(f for _, f in table.names() if isinstance(f, types.FunctionType))))

@@ -22,6 +22,8 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
         if isinstance(value, np.ndarray) and value.dtype == object:
             for item in value.flat:
                 yield from leaves(item, depth - 1)
+    elif isinstance(value, np.flatiter):
+        yield value.base
     elif depth and isinstance(value, (tuple, list, set, frozenset)):
         for item in value:
             yield from leaves(item, depth - 1)

@@ -19,10 +19,15 @@ Array = np.ndarray[Any, Any]
 
 def owner(array: Array) -> Array:
     """The array that `array` is a view of; itself where it is none."""
-    base = array.base
-    while isinstance(base, np.ndarray):
-        array, base = base, base.base
-    return array
+    while True:
+        base = array.base
+        if base is None:
+            return array
+        if not isinstance(base, np.ndarray):  # `as_strided` has one in between, a buffer another
+            base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
 
 
 def has_shadow(array: Any) -> bool:

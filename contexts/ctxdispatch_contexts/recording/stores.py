@@ -46,7 +46,7 @@ def _hashable(value: Any) -> bool:
 def constant(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
     """A call that nothing active comes into: it may change arrays that are read once more."""
     arrays = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
-    seen = [a for a in arrays if record.memory.find(a) and a.flags.writeable]
+    seen = [a for a in arrays if record.memory.find(a) and a.flags.num & _WRITEABLE]
     kept = [(a, a.copy(), record.before(a, ...)) for a in seen]
     try:
         return run(*args, **kwargs)
@@ -54,6 +54,10 @@ def constant(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[st
         for array, before, each in kept:
             if array.tobytes() != before.tobytes():
                 record.unchanged(each)
+
+
+_WRITEABLE = 0x400
+"""NPY_ARRAY_WRITEABLE: `flags.writeable` of what np.broadcast_arrays returns is read with a warning."""
 
 
 # -- items ---------------------------------------------------------------------------------------------------
@@ -132,15 +136,37 @@ def _into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     named = dict(named)
     out = named.pop("out")
     outs = out if type(out) is tuple else (out,)
-    if len(outs) != 1 or named.get("where", True) is not True:
+    where = named.pop("where", True)
+    if where is not True and len(outs) == 1 and isinstance(callee, np.ufunc):
+        return _into_some(ctx, callee, given, outs[0], where)
+    if len(outs) != 1 or where is not True:
         raise MutationError(
             f"{described(callee)} with several outputs, or with `where`, writes into arrays that are "
             "differentiated; store its results instead",
             user_position(),
         )
-    if named.get("casting") is not None:
-        named.pop("casting")
+    named.pop("casting", None)
+    if _is_dtype(named.get("dtype"), outs[0].dtype):
+        named.pop("dtype")
     return _update(ctx, callee, outs[0], tuple(given), named, functools.partial(callee, *args, **kwargs))
+
+
+def _is_dtype(given: Any, dtype: Any) -> bool:
+    """`given`, a dtype or a class of such, says what `dtype` is."""
+    if isinstance(given, type) and issubclass(given, np.dtype):
+        return isinstance(dtype, given)
+    return given is not None and np.dtype(given) == dtype
+
+
+def _into_some(ctx: Any, ufunc: Any, operands: Any, out: Array, where: Any) -> Array:
+    """ufunc(*operands, out=out, where=where). Where nothing is computed, nothing may come of an operand that
+    has no derivative there: a number stands in its place."""
+    record: Record = ctx.record
+    given = [record.call(np.where, (where, o, 0.5), ()) if record.any_active((o,)) else o for o in operands]
+    with np.errstate(all="ignore"):
+        y = record.call(ufunc, tuple(given), ())
+    _moved(ctx, np.copyto, (out, y), {"where": where, "casting": "unsafe"})
+    return out
 
 
 def _update(
@@ -207,24 +233,30 @@ def _moved(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
         for a in rest
     ]
     at = _VALUES.get(callee, 0)
-    numbered = np.arange(array.size).reshape(array.shape)
-    values: list[Any] = []
-    if callee in _SORTS:
-        axis = args[1] if len(args) > 1 else kwargs.get("axis", -1)
-        sources = np.take_along_axis(numbered, np.argsort(array, axis, kind="stable"), axis)
-    else:
-        values = [rest[at]]
-        tags = np.arange(array.size, array.size + np.size(rest[at])).reshape(np.shape(rest[at]))
-        sources = numbered
-        callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
+    sources = np.arange(array.size).reshape(array.shape)
+    tags = np.arange(array.size, array.size + np.size(rest[at])).reshape(np.shape(rest[at]))
+    callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
     kept = record.before(array, ...)
     out = callee(array, *rest, **kwargs)
-    _activated(record, array, record.any_active(values))
-    record.move(array, values, sources, kept)
+    _activated(record, array, record.is_active(rest[at]))
+    record.move(array, [rest[at]], sources, kept)
     return out
 
 
-_SORTS = frozenset({np.ndarray.sort})
+def _sorted(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    """sort, partition: where each element came from is seen by their order before and after."""
+    array, *rest = args
+    at = 1 if callee is np.ndarray.partition else 0
+    axis = rest[at] if len(rest) > at else kwargs.get("axis", -1)
+    numbered = np.arange(array.size).reshape(array.shape)
+    before = np.take_along_axis(numbered, np.argsort(array, axis, kind="stable"), axis)
+    kept = ctx.record.before(array, ...)
+    callee(*args, **kwargs)
+    sources = np.empty_like(numbered)
+    np.put_along_axis(sources, np.argsort(array, axis, kind="stable"), before, axis)
+    ctx.record.move(array, [], sources, kept)
+
+
 _VALUES = {
     np.copyto: 0, np.fill_diagonal: 0, np.ndarray.fill: 0, operator.setitem: 1, np.ndarray.__setitem__: 1,
     np.put: 1, np.ndarray.put: 1, np.place: 1, np.putmask: 1,
@@ -234,6 +266,8 @@ _VALUES = {
 _HANDLERS: dict[Any, Handler] = {
     operator.setitem: _set_item, np.ndarray.__setitem__: _set_item,
     **dict.fromkeys(INPLACE, _in_place),
-    **dict.fromkeys((*_SORTS, np.copyto, np.fill_diagonal, np.ndarray.fill, np.put, np.ndarray.put, np.place,
-                     np.putmask), _moved),
+    **dict.fromkeys(
+        (np.copyto, np.fill_diagonal, np.ndarray.fill, np.put, np.ndarray.put, np.place, np.putmask), _moved
+    ),
+    np.ndarray.sort: _sorted, np.ndarray.partition: _sorted,
 }  # fmt: skip

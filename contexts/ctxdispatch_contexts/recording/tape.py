@@ -18,7 +18,7 @@ from ctxdispatch_contexts.recording.leaves import is_number, leaves
 from ctxdispatch_contexts.recording.memory import Array, has_shadow
 from ctxdispatch_contexts.recording.numbers import times
 from ctxdispatch_contexts.recording.record import Number, Record
-from ctxdispatch_contexts.reverse.calling import call_any
+from ctxdispatch_contexts.reverse.calling import call_any, call_with
 from ctxdispatch_contexts.reverse.cotangents import entries_of
 
 Again = tuple[Any, Any, Any]
@@ -41,7 +41,8 @@ class Tape(Record):
 
     def call(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
         self.note(operands)
-        y, pullback = call_any(self.context, callee, tuple(operands), kwnames)
+        wrt = tuple([i for i, operand in enumerate(operands) if self.any_active((operand,))])
+        y, pullback = call_with(self.context, callee, tuple(operands), kwnames, wrt)
         y = self.own(callee, y, operands)
         made = self.made(y)
         if made is not None:
@@ -99,7 +100,7 @@ class Tape(Record):
             if value.dtype == object:
                 for item, part in zip(value.flat, np.asarray(cotangent, object).flat, strict=True):
                     self.add(item, part)
-            elif self.memory.is_active(value):
+            elif value.size and self.memory.is_active(value):  # nothing is no zero: 0 * inf is none
                 self.memory.add(value, conjugate(cotangent))
         elif is_number(value):
             number = self.numbers.get(id(value))

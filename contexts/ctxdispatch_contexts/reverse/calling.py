@@ -11,6 +11,7 @@ import functools
 import itertools
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
@@ -223,6 +224,18 @@ def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[st
     if isinstance(call, FunctionType) and not isinstance(callee, (type, Primitive)):
         return _call_object(context, call, callee, args, kwnames)
     y, pullback = static(context, callee, holes(len(args)), kwnames)(*args)
+    return y, functools.partial(_with_callee, pullback)
+
+
+def call_with(
+    context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[str, ...], wrt: tuple[int, ...]
+) -> Any:
+    """`call_any` for who asks for the cotangents of the arguments `wrt` only: the others may have none."""
+    plain = callable(callee) and hashable(callee) and not context.has_rules(callee) and callee not in _NATIVE
+    if len(wrt) == len(args) or not plain or not (table.vjp_rule(callee) or table.elementwise(callee)):
+        return call_any(context, callee, args, kwnames)
+    mode = replace(CALL, wrt=wrt)
+    y, pullback = call_entry(context, callee, holes(len(args)), kwnames, mode).function(*args)
     return y, functools.partial(_with_callee, pullback)
 
 

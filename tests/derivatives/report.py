@@ -1,0 +1,171 @@
+"""Every name that must have a derivative, and how it does.
+
+    python -m tests.derivatives.report [--examples N] [--only NAME]
+
+Per name, over random arguments (shapes, memory layouts, flags): reverse mode, forward mode and second order
+against central differences; whether arguments were complex; which keyword arguments were given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from names import IN_RECORDED_RUNS, NAMES, ZERO  # noqa: E402
+
+STEP = 1e-5
+
+
+def functions():
+    """(module name, name, function)"""
+    for module, names in NAMES.items():
+        home = importlib.import_module(module)
+        for name in names.split():
+            if hasattr(home, name):  # older NumPy lacks some
+                yield module, name, getattr(home, name)
+
+
+def missing():
+    """Names without a derivative."""
+    from ctxdispatch_contexts.derivatives import table
+    from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
+
+    found = [
+        f"{module}.{name}"
+        for module, name, f in functions()
+        if name not in IN_RECORDED_RUNS and not (has_derivative(f) or table.lowering(f) is not None)
+    ]
+    return found + [f"numpy.{name}" for name in ZERO.split() if not has_zero_derivative(getattr(np, name))]
+
+
+def cases_of(f):
+    from derivative_cases import CASES
+
+    return [case for case in CASES if case.callee is f]
+
+
+def drawn(case, n):
+    """So many (args, kwargs) of a case."""
+    from hypothesis import HealthCheck, Phase, given, settings
+
+    found = []
+
+    @settings(max_examples=n, database=None, deadline=None, derandomize=True, phases=[Phase.generate],
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(case.arguments)
+    def collect(example):
+        found.append(example)
+
+    collect()
+    return found
+
+
+class Row:
+    """What was seen of one name."""
+
+    def __init__(self, name):
+        self.name = name
+        self.reverse = self.forward = self.second = self.examples = 0
+        self.complex = False
+        self.keywords = set()
+        self.problems = []
+
+
+def examine(module, name, f, n):
+    row = Row(f"{module}.{name}")
+    for case in cases_of(f):
+        for args, kwargs in drawn(case, n):
+            try:
+                _examine(row, f, args, kwargs)
+            except Exception as error:  # reported, not hidden
+                row.problems.append(f"{type(error).__name__}: {error}".splitlines()[0][:90])
+    return row
+
+
+def _examine(row, f, args, kwargs):
+    from derivative_checker import leaves, random_like, replace
+
+    from ctxdispatch import grad, jvp, value_and_grad
+
+    rng = np.random.default_rng(0)
+    points = leaves(args)
+    if not points or not all(np.size(p) for p in points):
+        return
+    w = [random_like(y, rng) for y in leaves(f(*args, **kwargs))]
+
+    def loss(*xs):
+        y = f(*replace(args, iter(xs)), **kwargs)
+        return sum(np.sum(np.real(np.multiply(a, b))) for a, b in zip(w, leaves(y), strict=True))
+
+    along = [random_like(p, rng) for p in points]
+
+    def moved(t):
+        return [p + t * d for p, d in zip(points, along, strict=True)]
+
+    def inner(gs):
+        return sum(np.sum(np.real(np.multiply(g, d))) for g, d in zip(gs, along, strict=True))
+
+    wrt = tuple(range(len(points)))
+    slopes = [(loss(*moved(h)) - loss(*moved(-h))) / (2 * h) for h in (STEP, STEP / 4)]
+    if not np.isclose(*slopes, rtol=1e-4, atol=1e-6):
+        return  # at a kink
+    row.examples += 1
+    row.complex |= any(map(np.iscomplexobj, points))
+    row.keywords |= set(kwargs) | _by_position(f, args)
+    gradient = grad(loss, wrt)
+    value, found = value_and_grad(loss, wrt)(*points)
+    row.reverse += bool(np.isclose(inner(found), slopes[0], rtol=1e-4, atol=1e-5))
+    pushed = jvp(loss, points, along)[1]
+    row.forward += bool(np.isclose(pushed, slopes[0], rtol=1e-4, atol=1e-5))
+    steps = (STEP, STEP / 4)
+    bends = [(inner(gradient(*moved(h))) - inner(gradient(*moved(-h)))) / (2 * h) for h in steps]
+    second = jvp(lambda *xs: inner(gradient(*xs)), points, along)[1]
+    near = {"rtol": 1e-3, "atol": 1e-4}
+    row.second += bool(np.isclose(second, bends[0], **near) or not np.isclose(*bends, **near))
+
+
+def _by_position(f, args):
+    """Names of parameters after the first that were given by position."""
+    try:
+        names = list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        return set()
+    return {name for name, _ in zip(names[1:], args[1:], strict=False)}
+
+
+def main():
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("--examples", type=int, default=4, help="for each case of a function")
+    parser.add_argument("--only", default="", help="names that contain this")
+    options = parser.parse_args()
+    from tqdm import tqdm
+
+    warnings.simplefilter("ignore")
+    chosen = [each for each in functions() if options.only in f"{each[0]}.{each[1]}"]
+    rows = [examine(*each, options.examples) for each in tqdm(chosen, disable=not sys.stderr.isatty())]
+    print(f"{'name':32} {'examples':>8} {'reverse':>8} {'forward':>8} {'second':>7} complex  given")
+    for row in rows:
+        print(
+            f"{row.name:32} {row.examples:8} {row.reverse:8} {row.forward:8} {row.second:7} "
+            f"{'yes' if row.complex else '':8} {' '.join(sorted(row.keywords))}"
+        )
+        for problem in sorted(set(row.problems)):
+            print(f"    {problem}")
+    wrong = [r.name for r in rows if min(r.reverse, r.forward, r.second) < r.examples]
+    none = [r.name for r in rows if not r.examples]
+    print(f"{len(rows)} names; without a derivative: {missing() or 'none'};")
+    print(f"in some example wrong: {wrong or 'none'};")
+    print(f"without an example (they have cases of their own in the tests): {none or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Functions of NumPy's that are differentiated through their own Python code, or that change an array, in
+both modes against central differences."""
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, jvp
+
+X = np.array([1.0, 0.5, 3.0, 2.0])
+NAN = np.array([1.0, np.nan, 3.0, 2.0])
+W = np.cos(np.arange(12.0))
+
+
+def with_nan(v):
+    out = NAN.copy()
+    out[[0, 2, 3]] = v[[0, 2, 3]] * v[0]
+    return out
+
+
+def masked_quotients(v):
+    out = np.zeros(4)
+    d = v * np.array([0.0, 1.0, 1.0, 1.0])
+    np.divide(v, d, out=out, where=d != 0)
+    np.log(v, out=out, where=v > 2.5)
+    return out * out * v
+
+
+def placed(v):
+    out = v * 1.0
+    np.place(out, out > 1.5, v[:1] * 2)
+    np.put(out, [0], v[1])
+    np.put_along_axis(out, np.array([3]), v[0] * v[2], 0)
+    return out
+
+
+def flat(v):
+    out = np.outer(v, v[:2]).T
+    out.flat[3] = v[0]
+    out.flat[::3] = v[1] * 2
+    return out.flat[1] * out.flat[2:5] + sum(out.flat) + max(out.flat)
+
+
+def partitioned(v):
+    out = v * v
+    out.partition(2)
+    return out
+
+
+FUNCTIONS = {
+    "nancumsum": lambda v: np.nancumsum(with_nan(v)),
+    "nancumprod": lambda v: np.nancumprod(with_nan(v)),
+    "nanmedian": lambda v: np.nanmedian(with_nan(v)),
+    "nanpercentile": lambda v: np.nanpercentile(with_nan(v), 30.0),
+    "nanquantile": lambda v: np.nanquantile(with_nan(v), 0.3),
+    "poly": np.poly,
+    "polyadd": lambda v: np.polyadd(v, v[:2]),
+    "polyder": np.polyder,
+    "polydiv": lambda v: np.polydiv(v, v[:2] + 1),
+    "polyfit": lambda v: np.polyfit(X, v, 2),
+    "polyint": np.polyint,
+    "polymul": lambda v: np.polymul(v, v),
+    "polysub": lambda v: np.polysub(v, v[1:]),
+    "poly1d": lambda v: np.poly1d(v)(v[0]),
+    "Polynomial": lambda v: np.polynomial.Polynomial(v)(v[1]),
+    "chebval": lambda v: np.polynomial.chebyshev.chebval(0.3, v),
+    "apply_along_axis": lambda v: np.apply_along_axis(lambda row: row * row.sum(), 0, v),
+    "cond": lambda v: np.linalg.cond(np.diag(v)),
+    "sliding_window_view": lambda v: np.lib.stride_tricks.sliding_window_view(v, 2).sum(-1) * v[:3],
+    "as_strided": lambda v: np.lib.stride_tricks.as_strided(v * 2, (3, 2), (8, 8)) ** 2,
+    "vectorize": lambda v: np.vectorize(lambda t: t * t if t > 1.5 else t)(v),
+    "masked quotients": masked_quotients,
+    "placed": placed,
+    "partitioned": partitioned,
+    "flat": flat,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_against_central_differences(name):
+    def loss(v):
+        found = FUNCTIONS[name](v)
+        parts = found if isinstance(found, tuple) else (found,)
+        return sum((np.ravel(p) * W[: np.size(p)]).sum() for p in parts)
+
+    x = X + 0.1
+    expected = [(loss(x + 1e-6 * e) - loss(x - 1e-6 * e)) / 2e-6 for e in np.eye(4)]
+    np.testing.assert_allclose(grad(loss)(x.copy()), expected, rtol=1e-5, atol=1e-7)
+    found = [jvp(loss, (x.copy(),), (e,))[1] for e in np.eye(4)]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
