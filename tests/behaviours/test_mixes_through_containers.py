@@ -12,7 +12,6 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from ctxdispatch import grad, jvp
-from ctxdispatch_contexts.reverse import DerivativeError
 
 
 def displayed(x):
@@ -146,16 +145,9 @@ def forward(f):
 
 pytestmark = pytest.mark.usefixtures("with_a_rule")
 
-REFUSED = {with_namespace: "rfr"}
-AT_RUN_TIME = pytest.mark.xfail(raises=DerivativeError, strict=True, reason="calls at run time, swept")
 
-
-def case(f, mix):
-    refused = mix in REFUSED.get(f, "").split()
-    return pytest.param(f, mix, id=f"{f.__name__}-{mix}", marks=AT_RUN_TIME if refused else ())
-
-
-@pytest.mark.parametrize("f, mix", [case(f, mix) for f in FUNCTIONS for mix in MIXES])
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_every_mix(f, mix):
     derivative = f
     for mode in mix:

@@ -591,3 +591,33 @@ def test_stores_that_have_no_derivative_are_refused_at_the_line():
         for derivative in (lambda f=f: grad(f)(X.copy()), lambda f=f: jvp(f, (X.copy(),), (X.copy(),))):
             with pytest.raises(DerivativeError, match=rf"test_mutation.py:\d+ in .*{f.__name__}: .*;"):
                 derivative()
+
+
+def test_043_an_argument_that_is_held_fixed_is_not_the_other_one():
+    def f(a, b):
+        rows = [a]
+        rows[0] = rows[0] * b
+        return rows[0].sum()
+
+    x = X.copy()
+    np.testing.assert_array_equal(grad(f)(x, x), X)
+    pair = (X.copy(), 2.0)
+
+    def g(s, t):
+        rows = [s[0]]
+        rows[0] = rows[0] * t[0] * t[1]
+        return rows[0].sum()
+
+    found = grad(g, (0, 1))(pair, pair)
+    np.testing.assert_array_equal(found[0][0], 2 * X)
+    np.testing.assert_array_equal(found[1][0], 2 * X)
+    assert found[0][1] == 0.0 and found[1][1] == 14.0
+
+    def h(s, t):
+        s[0] = s[0] * t[1]
+        return s[0]
+
+    items = [2.0, 3.0]
+    with pytest.raises(DerivativeError, match="the same list is given as two arguments.*copy"):
+        grad(h)(items, items)
+    assert grad(h)(items, [2.0, 3.0]) == [3.0, 0.0]

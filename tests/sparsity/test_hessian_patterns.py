@@ -95,7 +95,7 @@ def test_second_derivatives_through_opaque_calls():
     from ctxdispatch_contexts.sparsity import OpaqueCallWarning
 
     with pytest.warns(OpaqueCallWarning):
-        found = hessian_sparsity(lambda x: np.fft.rfft(x[:2]).real.sum(), X)
+        found = hessian_sparsity(lambda x: np.random.default_rng(0).permuted(x[:2]).sum(), X)
     assert found == rows("xx..", "xx..", "....", "....")
 
 

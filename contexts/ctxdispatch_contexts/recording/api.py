@@ -34,7 +34,10 @@ def run(
     given, trees = list(args), {}
     try:
         for i in wrt:
+            owned.check(given[i])
             given[i], trees[i] = owned.own(given[i])
+        for i in {*range(len(given))}.difference(wrt):
+            given[i] = owned.beside(given[i])
         begin(trees)
         y = overdub(recording(record.context)(record), f, *given)
     finally:

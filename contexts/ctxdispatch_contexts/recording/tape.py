@@ -301,6 +301,8 @@ class Kept:
 
     def back(self, tape: Tape, again: list[Again]) -> None:
         array, index = self.array, self.index
+        if not array.flags.writeable:
+            return  # nobody else could write there by this name
         again.append((array, index, np.array(array[index], copy=True)))
         array[index] = self.before
 

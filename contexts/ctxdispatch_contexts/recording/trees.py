@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.recording.leaves import another, is_number
 from ctxdispatch_contexts.recording.memory import has_shadow
 from ctxdispatch_contexts.recording.pushing import Pushing
@@ -127,12 +128,33 @@ class Arguments:
             return made, Leaf(made)
         if isinstance(value, np.ndarray):
             return self._array(value)
-        if isinstance(value, _LEAVES) or value is None or id(value) in self._memo:
-            return self._memo[id(value)][:2] if id(value) in self._memo else (value, None)
+        if isinstance(value, _LEAVES) or value is None:
+            return value, None
+        if isinstance(value, tuple):  # one that is given twice has parts of its own each time
+            return self._container(value)
+        if id(value) in self._memo:
+            return self._memo[id(value)][0], None  # its cotangent stands where it was met first
         self._memo[id(value)] = (value, None, value)
         made, tree = self._container(value)
         self._memo[id(value)] = (made, tree, value)
         return made, tree
+
+    def check(self, value: Any) -> None:
+        """Before an argument is taken: a list, dict or object that is another argument too has one
+        derivative, and cannot have two."""
+        if id(value) in self._memo and not isinstance(value, (tuple, *_LEAVES)):
+            raise DerivativeError(
+                f"the same {type(value).__name__} is given as two arguments, with respect to one of which is "
+                "differentiated; give one of them as a copy (`copy.deepcopy`)",
+                user_position(),
+            )
+
+    def beside(self, value: Any) -> Any:
+        """An argument that is held fixed: it lies apart from those that are not."""
+        self.check(value)
+        if isinstance(value, np.ndarray) and self.record.is_active(value):
+            return self.record.apart(value)
+        return value
 
     def _array(self, array: Any) -> tuple[Any, Tree | None]:
         if array.dtype == object:
