@@ -7,6 +7,7 @@ which is how forward mode differentiates what is not linear. Against finite diff
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import numpy as np
@@ -64,7 +65,7 @@ def as_cotangent(t, c):
 
 def transposed(callee, y, args, kwargs, tangents):
     """J da by the rule: its own pullback with respect to g. The rule is linear, so that any g will do."""
-    f, values = program(table.vjp_rule(callee), (y, y, *args), kwargs)
+    f, values = program(table.vjp_rule(callee), (y, copy.deepcopy(y), *args), kwargs)
     cotangents, pullback = ctxdispatch.vjp(f, *values)
     n = len(cotangents)
     given = [as_cotangent(t, c) for t, c in zip([*tangents, *[None] * n], cotangents)]
