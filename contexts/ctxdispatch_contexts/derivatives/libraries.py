@@ -66,7 +66,9 @@ def real_only(library: str) -> frozenset[str]:
 
 def callees(library: str, name: str) -> Iterator[Any]:
     """The function of that name, where this version of the library has it. Its types are those of a ufunc."""
-    found = getattr(sys.modules[library], name, None)
+    found: Any = sys.modules[library]
+    for part in name.split("."):
+        found = getattr(found, part, None)
     if found is not None:
         numpy_types.RULES.setdefault(found, numpy_types.elementwise)
         yield found

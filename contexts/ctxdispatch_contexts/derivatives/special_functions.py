@@ -38,11 +38,24 @@ def weak(a, x):
     return np.asarray(a, x.dtype) if type(a) is int and isinstance(x, (np.ndarray, np.generic)) else a
 
 
+def difference(f, i, *args):
+    """The derivative of f in its argument i, a positive parameter, by central differences of order eight. The
+    step is a small part of what f varies over: of the parameter, of its root where it is large."""
+    at = np.asarray(args[i], np.float64)
+    step = 0.005 * np.minimum(at, np.sqrt(at))
+    total = 0.0
+    for k, weight in ((1, 4.0 / 5.0), (2, -1.0 / 5.0), (3, 4.0 / 105.0), (4, -1.0 / 280.0)):
+        above = f(*args[:i], at + k * step, *args[i + 1 :])
+        total = total + weight * (above - f(*args[:i], at - k * step, *args[i + 1 :]))
+    return total / step
+
+
 NAMESPACE = {
     **{name: f for name, f in vars(special).items() if callable(f) and not name.startswith("_")},
     **NUMPY,
     "__name__": "derivatives of scipy.special",
     "real": np.real, "refused": refused, "erfcx_slope": erfcx_slope, "weak": weak,
+    "difference": difference, "_beta_ppf": getattr(special._ufuncs, "_beta_ppf", None),
 }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.recording import arrays, following, memory, numbers, stores
+from ctxdispatch_contexts.recording import arrays, following, memory, numbers, splines, stores
 from ctxdispatch_contexts.recording.callees import Callee, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
 from ctxdispatch_contexts.recording.record import Record
@@ -56,7 +56,7 @@ class Recording(Context):
 
     intercepts: ClassVar[Any] = (
         "call", "operator", "compare", "item", "attribute", "iterate", "unpack", "with",
-        primitives.list_extend, primitives.dict_update, primitives.dict_merge,
+        primitives.list_extend, primitives.dict_update, primitives.dict_merge, primitives.import_name,
     )  # fmt: skip
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -201,6 +201,8 @@ def _ruled(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwarg
         return arrays.attribute(record, *args[:2], run, *args[2:])
     if arrays.are_objects(callee, known, args, kwargs):
         return arrays.of_objects(record, callee, known, args, kwargs, run)
+    if callee in arrays.ONE_BY_ONE and len(args) > 1:
+        return tuple([resolve(ctx, f)(*given) for f, *given in arrays.one_by_one(callee, args)])
     return _recorded(ctx, callee, known, args, kwargs)
 
 
@@ -216,6 +218,7 @@ def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kw
     if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
         made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
         args = (*made, *args[n:])
+    kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
 
@@ -262,6 +265,21 @@ def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any,
     return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
 
 
+_UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
+
+
+@Recording.rule(_UFUNC_OF)
+def _vectorized(ctx: Recording, self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Without the ufuncs that it keeps: those call its function where nothing is written down."""
+    kept = self.__dict__.get("_ufunc")
+    if not ctx.record.closed:
+        self._ufunc = {}
+    try:
+        return beyond_rules(ctx, _UFUNC_OF)(self, *args, **kwargs)
+    finally:
+        self._ufunc = kept
+
+
 def follow(cls: type[Recording], functions: Iterable[Any]) -> None:
     """Calls of these come to `operate`, though there is Python code behind them."""
     for f in functions:
@@ -285,10 +303,35 @@ for _f, _rule in numbers.rules(lambda f: functools.partial(handled, f)).items():
     Recording.rule(_f)(_rule)
 
 
-@functools.cache
+def _solved(f: Any, rule: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
+    if ctx.record.closed:
+        return f(*args, **kwargs)
+    return rule(ctx, f, args, kwargs)
+
+
+def follow_solvers() -> None:
+    """Those of the libraries that have been imported have rules from now on."""
+    for f, rule in splines.imported().items():
+        if not Recording.has_rules(f):
+            Recording.rule(f)(functools.partial(_solved, f, rule))
+
+
 def recording(context: Any) -> type[Recording]:
     """The class of runs whose derivatives go by the rules of `context`."""
+    follow_solvers()
+    return _class_for(context)
 
+
+@Recording.rule(primitives.import_name)
+def _imported(ctx: Recording, *args: Any) -> Any:
+    """An import in the midst of a run may bring functions that have rules."""
+    found = primitives.import_name(*args)
+    follow_solvers()
+    return found
+
+
+@functools.cache
+def _class_for(context: Any) -> type[Recording]:
     class Of(Recording):
         pass
 

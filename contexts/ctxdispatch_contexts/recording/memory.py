@@ -109,6 +109,11 @@ class Memory:
     def activate(self, array: Array) -> None:
         self.note(array).active = True
 
+    def copies(self) -> list[tuple[Array, bytes]]:
+        """What can be written into of the memory that is known, and what is there now."""
+        owners = [block.owner for block in self._blocks.values()]
+        return [(a, a.tobytes()) for a in owners if a.flags.writeable and a.dtype != object]
+
     def clear(self) -> None:
         for block in self._blocks.values():
             block.clear()

@@ -1,0 +1,351 @@
+"""What SciPy solves: minima, roots and integrals, by what holds of the result and not by how it was found.
+
+    g(x, p) = 0      dx/dp = -(dg/dx)^-1 dg/dp         roots; minima, g being the gradient
+    y = integral of f(t, p) from a to b     dy/dp = integral of df/dp,  dy/db = f(b),  dy/da = -f(a)
+
+SciPy runs as it is, outside of the record. Then what it solved is run once more, where it was found, and is
+written down: whatever it captured takes part, in either mode. One step of Newton's method carries it to the
+result, x - (dg/dx)^-1 (g - g0), in which g0 is the value of g: the step is zero, its derivative is not. An
+outer run follows this code too, and there x is no constant: further derivatives of roots of one number and
+of integrals are right as well; those of minima and of systems are refused.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
+from ctxdispatch_contexts.recording.leaves import is_number
+from ctxdispatch_contexts.recording.numerics import gauss, integral, newton_step, scaled, with_value
+
+Rule = Callable[..., Any]
+
+_RULES: dict[tuple[str, str], Rule] = {}
+"""By library and name."""
+
+FUNCTIONS: dict[Any, Rule] = {}
+"""Those of them that this process has imported."""
+
+
+def rule(library: str, *names: str) -> Callable[[Rule], Rule]:
+    def register(function: Rule) -> Rule:
+        _RULES.update({(library, name): function for name in names})
+        return function
+
+    return register
+
+
+def imported() -> dict[Any, Rule]:
+    """The functions that have rules here, of the libraries that are there by now."""
+    if len(FUNCTIONS) < len(_RULES):
+        for (library, name), function in _RULES.items():
+            found: Any = sys.modules.get(library)
+            for part in name.split("."):
+                found = getattr(found, part, None)
+            if found is not None:
+                FUNCTIONS[found] = function
+    return FUNCTIONS
+
+
+def arguments(f: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """By name, defaults included."""
+    bound = inspect.signature(f).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def tupled(args: Any) -> tuple[Any, ...]:
+    return args if isinstance(args, tuple) else (args,)
+
+
+def refused(message: str) -> MissingRuleError:
+    return MissingRuleError(message, user_position())
+
+
+def plainly(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    """f(*args, **kwargs), which is not written down; refused where it stores into arrays of the run."""
+    kept = ctx.record.memory.copies()
+    out = f(*args, **kwargs)
+    if any(array.tobytes() != before for array, before in kept):
+        raise refused(
+            f"what {f.__module__}.{f.__name__} calls stores into an array that is differentiated; have it "
+            "make an array of its own"
+        )
+    return out
+
+
+def depends(ctx: Any, value: Any) -> bool:
+    return bool(ctx.record.any_active(value))
+
+
+def refuse_if(ctx: Any, given: dict[str, Any], f: Any, *names: str) -> None:
+    """The result's derivative with respect to these is not known."""
+    for name in names:
+        if depends(ctx, (given.get(name),)):
+            raise refused(
+                f"the derivative of {f.__module__}.{f.__name__} with respect to {name!r} is not known; "
+                "keep it out of the derivative with `stop_gradient`"
+            )
+
+
+_minimising = threading.local()
+
+
+def once(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    """`plainly`, refused where another run records this one: its Hessian would be taken for a constant."""
+    if getattr(_minimising, "runs", False):
+        raise refused(
+            f"{f.__module__}.{f.__name__} has first derivatives only; take the second ones of the objective, "
+            "or by differences of the first"
+        )
+    _minimising.runs = True
+    try:
+        return plainly(ctx, f, args, kwargs)
+    finally:
+        _minimising.runs = False
+
+
+def apart(value: Any) -> Any:
+    """Equal to `value`, and no object that the run may know."""
+    if isinstance(value, np.ndarray):
+        return np.array(value)
+    return type(value)(np.array(value)[()]) if is_number(value) else value
+
+
+# -- roots ---------------------------------------------------------------------------------------------------
+
+
+@rule("scipy.optimize", "brentq", "brenth", "bisect", "ridder", "toms748", "newton")
+def root_of(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    given = arguments(f, args, kwargs)
+    found = plainly(ctx, f, args, kwargs)
+    full = bool(given.get("full_output"))
+    root = carried(ctx, given[next(iter(given))], found[0] if full else found, given["args"])
+    if root is None:
+        return found
+    if not full:
+        return root
+    if hasattr(found[1], "root"):
+        found[1].root = root
+    return (root, *found[1:])
+
+
+@rule("scipy.optimize", "root_scalar")
+def root_scalar(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    given = arguments(f, args, kwargs)
+    found = plainly(ctx, f, args, kwargs)
+    function = given["f"]
+    if given["fprime"] is True or given["fprime2"] is True:
+        function = first_of(function)
+    root = carried(ctx, function, found.root, given["args"])
+    if root is not None:
+        found.root = root
+    return found
+
+
+def first_of(function: Any) -> Any:
+    """Of one that returns its derivatives as well."""
+    return lambda *args: function(*args)[0]
+
+
+def carried(ctx: Any, f: Any, x: Any, args: Any) -> Any:
+    """The root x of f(x, *args), each element by itself; None where it depends on nothing."""
+    from ctxdispatch_contexts.forward import jvp
+
+    x, args = apart(x), tupled(args)
+    value = resolve(ctx, f)(x, *args)
+    if not depends(ctx, value):
+        return None
+    if np.iscomplexobj(x):
+        raise refused("the derivative of a complex root is not known; split it into real and imaginary part")
+    _, slope = jvp(lambda at: f(at, *args), (x,), (np.ones_like(x) if np.ndim(x) else type(x)(1.0),))
+    if not np.all(slope):
+        raise refused("a root has no derivative where that of the function is zero")
+    return resolve(ctx, scaled)(x, value, apart(value), slope)
+
+
+@rule("scipy.optimize", "root", "fsolve")
+def root_of_system(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    from ctxdispatch_contexts.higher import jacfwd
+
+    given = arguments(f, args, kwargs)
+    found = once(ctx, f, args, kwargs)
+    function, *_ = given.values()
+    function = first_of(function) if given.get("jac") is True else function
+    of_root = f.__name__ == "root"
+    x = apart(found.x if of_root else found[0] if given["full_output"] else found)
+    rest = tupled(given["args"])
+    value = resolve(ctx, function)(x, *rest)
+    if not depends(ctx, (value,)):
+        return found
+    slope = np.reshape(jacfwd(lambda at: np.asarray(function(at, *rest)))(x), (x.size, x.size))
+    y = resolve(ctx, newton_step)(x, value, np.array(value), inverted(slope))
+    if of_root:
+        found["x"] = y
+        return found
+    return (y, *found[1:]) if given["full_output"] else y
+
+
+def inverted(matrix: Any) -> Any:
+    try:
+        return np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        raise refused(
+            "a solution has no derivative where the Jacobian (of a minimum: the Hessian) is singular"
+        ) from None
+
+
+# -- minima --------------------------------------------------------------------------------------------------
+
+
+@rule("scipy.optimize", "minimize")
+def minimize(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    given = arguments(f, args, kwargs)
+    refuse_if(ctx, given, f, "bounds")
+    found = once(ctx, f, args, kwargs)
+    rest, x = tupled(given["args"]), np.array(found.x)
+    gradient, value = first_order(given["fun"], given["jac"], rest)
+    g = resolve(ctx, gradient)(x)
+    if not depends(ctx, (g,)):
+        return found
+    if np.size(given["constraints"]):
+        raise refused(
+            "the derivative of a minimum with constraints is not known; write them into the objective (a "
+            "substitution of variables, a penalty), or keep what it depends on out of the derivative with "
+            "`stop_gradient`"
+        )
+    step = inverse_hessian(gradient, x, np.array(g), within(given["bounds"], x))
+    found["x"] = resolve(ctx, newton_step)(x, g, np.array(g), step)
+    found["fun"] = resolve(ctx, with_value)(found.fun, resolve(ctx, value)(found["x"]))
+    return found
+
+
+@rule("scipy.optimize", "minimize_scalar")
+def minimize_scalar(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    given = arguments(f, args, kwargs)
+    found = once(ctx, f, args, kwargs)
+    gradient, value = first_order(given["fun"], None, tupled(given["args"]))
+    x = np.array([float(found.x)])
+    inner = ItemsOf(gradient)
+    g = resolve(ctx, inner)(x)
+    if not depends(ctx, (g,)):
+        return found
+    step = inverse_hessian(inner, x, np.array(g), np.ones(1, bool))
+    found["x"] = resolve(ctx, newton_step)(x, g, np.array(g), step)
+    found["x"] = resolve(ctx, np.ndarray.__getitem__)(found["x"], 0)
+    found["fun"] = resolve(ctx, with_value)(found.fun, resolve(ctx, value)(found["x"]))
+    return found
+
+
+class ItemsOf:
+    """The gradient of a function of one number, as one of an array."""
+
+    def __init__(self, gradient: Any) -> None:
+        self.gradient = gradient
+
+    def __call__(self, x: Any) -> Any:
+        return np.stack([self.gradient(x[0])])
+
+
+def first_order(fun: Any, jac: Any, rest: tuple[Any, ...]) -> tuple[Any, Any]:
+    """(x -> the gradient, x -> the value)"""
+    from ctxdispatch_contexts.reverse import grad
+
+    if jac is True:
+        return lambda x: np.asarray(fun(x, *rest)[1]), lambda x: np.reshape(fun(x, *rest)[0], ())
+    value = lambda x: np.reshape(fun(x, *rest), ())  # noqa: E731
+    if callable(jac):
+        return lambda x: np.asarray(jac(x, *rest)), value
+    return grad(lambda x: np.sum(fun(x, *rest))), value
+
+
+def within(bounds: Any, x: Any) -> Any:
+    """The variables that are not at their bounds: the others do not move."""
+    if bounds is None:
+        return np.ones(x.shape, bool)
+    if hasattr(bounds, "lb"):
+        low, high = np.broadcast_to(bounds.lb, x.shape), np.broadcast_to(bounds.ub, x.shape)
+    else:
+        low = np.array([-np.inf if b[0] is None else b[0] for b in bounds], float)
+        high = np.array([np.inf if b[1] is None else b[1] for b in bounds], float)
+    return (x > low) & (x < high)
+
+
+def inverse_hessian(gradient: Any, x: Any, g: Any, free: Any) -> Any:
+    """Zero in the rows and columns of what is not free. Refused where x is no stationary point."""
+    from ctxdispatch_contexts.forward import jvp
+
+    hessian = np.stack([jvp(gradient, (x,), (unit,))[1] for unit in np.eye(x.size)])
+    out = np.zeros_like(hessian)
+    out[np.ix_(free, free)] = inverted(hessian[np.ix_(free, free)])
+    if np.linalg.norm(out @ g) > 1e-2 * (1.0 + np.linalg.norm(x)):
+        raise refused(
+            "the minimum was not found: the gradient is not zero where SciPy stopped, and so it has no "
+            "derivative there; give more iterations or a smaller tolerance"
+        )
+    return out
+
+
+# -- integrals -----------------------------------------------------------------------------------------------
+
+
+@rule("scipy.integrate", "quad")
+def quad(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    given = arguments(f, args, kwargs)
+    found = plainly(ctx, f, args, kwargs)
+    function, rest, limits = given["func"], tupled(given["args"]), (given["a"], given["b"])
+    if not callable(function):
+        if depends(ctx, (*rest, *limits)):
+            raise refused("quad of a LowLevelCallable has no derivative; give it a function of Python's")
+        return found
+    named = {name: given[name] for name in ("epsabs", "epsrel", "limit", "points")}
+    if given["weight"] is None and not given["complex_func"] and given["a"] != given["b"]:
+        mesh = plainly(ctx, f, (function, *limits, rest), {**named, "full_output": 1})[2]
+    else:
+        mesh = {"last": 1, "alist": np.zeros(1), "blist": np.ones(1)}
+    fixed = tuple(map(apart, limits))
+    total = resolve(ctx, gauss)(function, rest, *fixed, mesh)
+    if not depends(ctx, (total, *limits)):
+        return found
+    _check_integral(given, found[0], total)
+    y = resolve(ctx, integral)(found[0], total, apart(total))
+    for sign, at, constant in zip((-1.0, 1.0), limits, fixed, strict=True):
+        if depends(ctx, (at,)):
+            y = resolve(ctx, integral)(y, at, constant, sign * function(constant, *rest))
+    return (y, *found[1:])
+
+
+def _check_integral(given: dict[str, Any], y: Any, total: Any) -> None:
+    if given["weight"] is not None or given["complex_func"]:
+        raise refused(
+            "quad with `weight` or `complex_func` has no derivative; write the weight into the integrand, or "
+            "integrate real and imaginary part"
+        )
+    close = max(10.0 * given["epsabs"], 10.0 * given["epsrel"] * abs(y))
+    if not abs(float(total) - y) <= close:
+        raise refused(
+            "the integrand is singular or not smooth: its derivative cannot be integrated on the intervals "
+            "that quad chose for it; substitute the variable so that it is smooth, or give `points`"
+        )
+
+
+@rule("scipy.integrate", "odeint")
+def odeint(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    given = arguments(f, args, kwargs)
+    rest, t, y = tupled(given["args"]), given["t"], np.array(given["y0"], float)
+    at = (apart(np.asarray(t)[0]), y) if given["tfirst"] else (y, apart(np.asarray(t)[0]))
+    slope = resolve(ctx, given["func"])(*at, *rest)
+    if depends(ctx, (slope, given["y0"], t, *rest)):
+        raise refused(
+            "scipy.integrate.odeint runs in C and has no derivative; use scipy.integrate.solve_ivp with the "
+            "method 'RK45' or 'DOP853', which is read through"
+        )
+    return plainly(ctx, f, args, kwargs)
+

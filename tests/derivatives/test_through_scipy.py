@@ -1,0 +1,228 @@
+"""Derivatives of programs that use SciPy: distributions, solvers and splines, by central differences."""
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, hessian, jvp
+from ctxdispatch_contexts.programs.errors import DerivativeError
+
+pytest.importorskip("scipy")
+
+import scipy.integrate as integrate
+import scipy.interpolate as interpolate
+import scipy.optimize as optimize
+import scipy.stats as stats
+
+X = np.array([0.3, 0.6, 0.8])
+KNOTS = np.array([0.0, 1.0, 2.5, 3.0, 4.0])
+POINTS = np.array([0.3, 1.7, 2.7, 3.9])
+
+
+def differences(f, args, i, step):
+    x = np.asarray(args[i], float)
+    slopes = np.zeros(x.shape)
+    for at in np.ndindex(x.shape):
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = x.copy()
+            moved[at] += sign * step
+            ends.append(f(*args[:i], moved if moved.ndim else float(moved), *args[i + 1 :]))
+        slopes[at] = (ends[0] - ends[1]) / (2.0 * step)
+    return slopes
+
+
+def check(f, *args, tol=1e-5, step=1e-5, wrt=None):
+    """Value, gradient and tangent with respect to every argument."""
+    for i in range(len(args)) if wrt is None else wrt:
+        expected = differences(f, args, i, step)
+        np.testing.assert_allclose(grad(f, argnums=i)(*args), expected, rtol=tol, atol=tol)
+        direction = np.cos(np.arange(np.size(args[i]))).reshape(np.shape(args[i])) + 0.5
+        direction = direction if np.ndim(args[i]) else float(direction)
+
+        def of_one(x, i=i):
+            return f(*args[:i], x, *args[i + 1 :])
+
+        y, dy = jvp(of_one, (args[i],), (direction,))
+        np.testing.assert_allclose(y, f(*args), rtol=1e-12)
+        np.testing.assert_allclose(dy, np.sum(expected * direction), rtol=tol, atol=tol)
+
+
+# -- distributions -------------------------------------------------------------------------------------------
+
+SHAPES = {"beta": (2.0, 3.0), "chi2": (3.0,), "gamma": (2.5,), "norm": (), "t": (4.0,)}
+METHODS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_continuous_distributions(name, method):
+    f = getattr(getattr(stats, name), method)
+    check(lambda *args: np.sum(f(*args)), X, *SHAPES[name], -0.1, 1.3)
+    check(lambda x, scale: f(x, *SHAPES[name], 0.1, scale), 0.4, 1.2)
+
+
+@pytest.mark.parametrize("method", ["pmf", "logpmf", "cdf", "sf"])
+def test_poisson(method):
+    counts = np.array([0, 1, 3])
+    check(lambda mu: np.sum(getattr(stats.poisson, method)(counts, mu)), np.array([2.5, 1.0, 3.0]))
+    check(lambda mu: getattr(stats.poisson, method)(3, mu), 2.5)
+
+
+def test_outside_of_the_support_and_broadcast():
+    check(lambda x, a, loc: np.sum(stats.gamma.pdf(x, a, loc=loc)), np.array([-1.0, 0.5, 2.0]), 2.3, 0.1)
+    check(lambda x, a: np.sum(stats.gamma.logpdf(x[:, None], a)), X, np.array([2.3, 1.2]))
+
+
+def test_frozen_distributions():
+    check(lambda loc, scale: np.sum(stats.norm(loc, scale).logpdf(X)), 0.3, 1.2)
+    check(lambda a, scale: np.sum(stats.gamma(a, scale=scale).logcdf(X)), 2.3, 1.2)
+    check(lambda x: np.sum(stats.gamma(2.3, scale=1.2).sf(x)), X)
+
+
+def test_entropies_which_go_through_vectorize():
+    check(lambda a, scale: stats.gamma.entropy(a, scale=scale), 2.1, 1.2)
+
+
+def test_several_dimensions():
+    covariance = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.5]])
+    normal = stats.multivariate_normal
+    check(lambda x, mean: normal.logpdf(x, mean, covariance), X, np.array([0.1, 0.2, 0.5]))
+    check(lambda x: normal(np.zeros(3), covariance).pdf(x), X)
+    check(lambda x, a: stats.dirichlet.logpdf(x / np.sum(x), a), X, np.array([1.5, 2.0, 3.0]))
+    with pytest.raises(DerivativeError):
+        grad(lambda s: normal.logpdf(X, np.zeros(3), s))(covariance)
+
+
+# -- differential equations ----------------------------------------------------------------------------------
+
+
+def prey(t, y, a, b):
+    return np.array([a * y[0] - b * y[0] * y[1], -y[1] + 0.5 * y[0] * y[1]])
+
+
+@pytest.mark.parametrize("options", [{}, {"rtol": 1e-8, "atol": 1e-8}, {"t_eval": np.linspace(0.0, 1.0, 5)}])
+def test_solve_ivp(options):
+    def end(y0, a):
+        return np.sum(integrate.solve_ivp(prey, (0.0, 1.0), y0, args=(a, 0.4), **options).y[:, -1] ** 2)
+
+    check(end, np.array([1.0, 2.0]), 0.8, tol=1e-3)
+
+    def captured(a):
+        return np.sum(integrate.solve_ivp(lambda t, y: -a * y, (0.0, 1.0), [1.0, 2.0], **options).y[:, -1])
+
+    check(captured, 0.8, tol=1e-3)
+
+
+def test_odeint_is_refused():
+    with pytest.raises(DerivativeError, match="solve_ivp"):
+        grad(lambda a: np.sum(integrate.odeint(lambda y, t: -a * y, [1.0, 2.0], [0.0, 1.0])))(2.0)
+
+
+# -- integrals -----------------------------------------------------------------------------------------------
+
+
+def test_integrals():
+    check(lambda p, b: integrate.quad(lambda x: np.exp(-p * x) * np.sin(x), 0.0, b)[0], 2.0, 1.5)
+    check(lambda p, a: integrate.quad(lambda x, q: np.exp(-q * x), a, 0.0, args=(p,))[0], 2.0, 1.5)
+    check(lambda p, a: integrate.quad(lambda x: np.exp(-p * x * x), a, np.inf)[0], 2.0, 0.3)
+    check(lambda p: integrate.quad(lambda x: np.exp(-p * (x - 0.3) ** 2), -np.inf, np.inf)[0], 2.0)
+    check(lambda p: integrate.quad(lambda x: np.sum(np.exp(-p * x)), 0.0, 1.0)[0], np.array([1.0, 2.0]))
+
+
+def test_second_derivatives_of_integrals_and_roots():
+    def area(p):
+        return integrate.quad(lambda x: np.exp(-p * x) * np.sin(x), 0.0, p)[0]
+
+    def root(p):
+        return optimize.brentq(lambda x: x**3 - p * x - 1.0, 0.0, 5.0)
+
+    for f in (area, root):
+        np.testing.assert_allclose(hessian(f)(2.0), differences(grad(f), (2.0,), 0, 1e-5), rtol=1e-5)
+
+
+def test_singular_integrands_are_refused():
+    with pytest.raises(DerivativeError, match="singular"):
+        grad(lambda p: integrate.quad(lambda x: x**p, 0.0, 1.0)[0])(-0.5)
+
+
+# -- roots and minima ----------------------------------------------------------------------------------------
+
+
+def cubic(x, p):
+    return x**3 - p * x - 1.0
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda p: optimize.brentq(lambda x: cubic(x, p), 0.0, 5.0),
+        lambda p: optimize.brentq(cubic, 0.0, 5.0, args=(p,), full_output=True)[0],
+        lambda p: optimize.newton(lambda x: cubic(x, p), 2.0),
+        lambda p: optimize.newton(cubic, 2.0, fprime=lambda x, p: 3.0 * x * x - p, args=(p,)),
+        lambda p: optimize.root_scalar(cubic, bracket=(0.0, 5.0), args=(p,)).root,
+    ],
+)
+def test_roots(solve):
+    check(solve, 2.0)
+
+
+def test_roots_of_systems():
+    def system(x, p):
+        return np.array([x[0] ** 2 + x[1] - p, x[0] - x[1] ** 2 * p])
+
+    check(lambda p: np.sum(optimize.root(system, [1.0, 1.0], args=(p,), tol=1e-12).x ** 2), 2.0)
+
+
+def test_minima():
+    def valley(x, p):
+        return (1.0 - x[0]) ** 2 + p * (x[1] - x[0] ** 2) ** 2 + 0.1 * p * x[1]
+
+    check(
+        lambda p: optimize.minimize(valley, [0.5, 0.5], args=(p,), tol=1e-9).x[1], 2.0, tol=1e-3, step=1e-2
+    )
+    check(lambda p: optimize.minimize(lambda x: valley(x, p), [0.5, 0.5]).fun, 2.0, tol=1e-3, step=1e-2)
+    check(lambda p: optimize.minimize_scalar(lambda x: (x - p) ** 2 + 0.1 * x**4).x, 2.0, tol=1e-4)
+
+
+def test_minima_at_bounds_do_not_move():
+    def nearest(p):
+        found = optimize.minimize(lambda x: np.sum((x - p) ** 2), [0.2, 0.2], bounds=[(0, 0.5), (0, 1)])
+        return np.sum(found.x)
+
+    np.testing.assert_allclose(grad(nearest)(np.array([0.7, 0.8])), [0.0, 1.0], atol=1e-4)
+
+
+def test_what_is_not_known_of_minima_is_refused():
+    def constrained(p):
+        sides = [{"type": "eq", "fun": lambda x: x[0] + x[1] - 1.0}]
+        return optimize.minimize(lambda x: np.sum((x - p) ** 2), [0.5, 0.5], constraints=sides).x[0]
+
+    def free(p):
+        return optimize.minimize(lambda x: np.sum((x - p) ** 2), [0.5, 0.5]).x[0]
+
+    with pytest.raises(DerivativeError, match="constraints"):
+        grad(constrained)(0.3)
+    with pytest.raises(DerivativeError, match="first derivatives"):
+        hessian(free)(0.3)
+
+
+# -- splines -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["not-a-knot", "natural"])
+def test_cubic_splines(end):
+    def f(x, y, at):
+        return np.sum(interpolate.CubicSpline(x, y, bc_type=end)(at) ** 2)
+
+    check(f, KNOTS, np.sin(KNOTS), POINTS)
+
+
+def test_slopes_of_cubic_splines():
+    check(lambda y, at: np.sum(interpolate.CubicSpline(KNOTS, y)(at, 1)), np.sin(KNOTS), POINTS)
+
+
+def test_interpolating_splines():
+    check(lambda y, at: np.sum(interpolate.make_interp_spline(KNOTS, y)(at) ** 2), np.sin(KNOTS), POINTS)
+    check(lambda y: np.sum(interpolate.make_interp_spline(KNOTS, y, bc_type="natural")(POINTS)), KNOTS**2)
+    with pytest.raises(DerivativeError, match="'x'"):
+        grad(lambda x: np.sum(interpolate.make_interp_spline(x, KNOTS)(POINTS)))(KNOTS)
