@@ -419,10 +419,11 @@ class _Cleaning(_Walk):
 
     def _dict(self, value: Any) -> Any:
         items = [(k, v, self.of(k), self.of(v)) for k, v in value.items()]
-        if any(k is not clean for k, _, clean, _ in items):
-            value.clear()
-        for k, v, key, item in items:
-            if item is not v or key is not k:
+        renamed = any(k is not clean for k, _, clean, _ in items)
+        if renamed:
+            value.clear()  # in its order again
+        for _, v, key, item in items:
+            if renamed or item is not v:
                 value[key] = item
         return value
 

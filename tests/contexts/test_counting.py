@@ -302,3 +302,29 @@ def test_sums_and_reports():
     assert sum(r["flops"] for r in loaded["records"]) == 2
     with pytest.raises(ValueError, match="sort by one of flops, bytes, calls, line, not by 'size'"):
         counts.by_line("size")
+
+
+def test_operators_on_constants_do_what_they_do_plainly():
+    def caught():
+        try:
+            1 / 0
+        except ZeroDivisionError:
+            return 1
+
+    assert overdub(CountContext(), caught) == 1
+    programs = [
+        lambda: 1 / 0, lambda: -"a", lambda: 1.0 / 0.0, lambda: 1.0 % 0, lambda: 2.0**100000.0,
+        lambda: 1.0 - (2,), lambda: "a" + 1, lambda: ~1.5,
+    ]  # fmt: skip
+    for f in programs:
+        with pytest.raises(Exception) as plain:
+            f()
+        with pytest.raises(type(plain.value)) as counted:
+            overdub(CountContext(), f)
+        assert str(counted.value) == str(plain.value)
+
+
+def test_a_cost_that_is_not_known_is_no_error():
+    ctx = CountContext()
+    made = overdub(ctx, lambda: np.dot(np.ones((2, 3, 4)), np.ones((5, 4, 6))))
+    assert made.shape == (2, 3, 5, 6)

@@ -259,3 +259,21 @@ def test_a_pair_of_numbers_is_a_float_and_its_parts_are_there():
     (y, a), _ = side_by_side(lambda x, a: (math.sqrt(x), a[1] * 2), 2.0, np.array([1.0, 3.0]))
     assert isinstance(y, float) and (y.low, y.high) == (np.float32(2) ** 0.5, 2**0.5)
     assert repr(y) == repr(2**0.5) and repr(a) == repr(np.float64(6.0))
+
+
+def test_python_floats_have_python_s_own_results():
+    programs = [
+        (lambda x: x / 0, 1.0), (lambda x: x**1000, 1e10), (lambda x: x**0.5, -1.0),
+        (lambda x: round(x, 1), 2.55), (lambda x: x == 2**53 + 1, 9007199254740992.0),
+        (lambda x: x // 0.0, 1.0), (lambda x: math.sqrt(x), -1.0),
+    ]  # fmt: skip
+    for f, x in programs:
+        try:
+            plain = f(x)
+        except Exception as error:
+            with pytest.raises(type(error)) as caught:
+                side_by_side(f, x)
+            assert str(caught.value) == str(error)
+        else:
+            result = side_by_side(f, x).result
+            assert result == plain and repr(result) == repr(plain)

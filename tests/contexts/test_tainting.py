@@ -361,3 +361,12 @@ def test_each_step_alone_labels_what_it_changes(step):
         changed = STEPS[step]([*inputs[:k], other, *inputs[k + 1 :]])
         for before, after, label in zip(result, changed, labels):
             assert before == after or f"s[{k}]" in label
+
+
+def test_dicts_keep_what_has_no_label():
+    assert taints(lambda x: {**x, "b": 1}, {"a": 1}).result == {"a": 1, "b": 1}
+    assert taints(lambda x: {x: 1, 2: 2}, 5).result == {5: 1, 2: 2}
+    ctx, kept = TaintContext(), {"k": 1}
+    overdub(ctx, lambda x: kept.__setitem__(x, 2), ctx.label("q", "x"))
+    ctx.clean(kept)
+    assert kept == {"k": 1, "q": 2}

@@ -86,9 +86,11 @@ def count_operator(edit: Editor, row: Value, places: list[Place], op: Op) -> Non
     values = [operand for operand in operands if isinstance(operand, Value)]
     constant = next((o.value for o in operands if isinstance(o, Const)), 0)
     tell = counted if len(values) == 2 else counted_by.get(type(constant), counted)
+    tell = tell if values else counted_constants
     weight = WEIGHTS.get(operation, 0)
     places.append(Place("operator", name_of(operation), op.pos, operation, weight, constant))
-    edit.before(op, tell, row, len(places) - 1, *(operands if tell is counted else values))
+    every = tell is counted or tell is counted_constants
+    edit.before(op, tell, row, len(places) - 1, *(operands if every else values))
 
 
 def count_call(edit: Editor, row: Value, places: list[Place], op: Op) -> None:
@@ -142,11 +144,20 @@ def counted_with_int(row: list[Any], k: int, a: Any) -> None:
         _measured(row[-1][k], a, row[-1][k].place.constant)
 
 
+def counted_constants(row: list[Any], k: int, *operands: Any) -> None:
+    """... where all are: what the compiler has left of them, which may well fail (`1 / 0`)."""
+    _measured(row[-1][k], *operands)
+
+
 counted_by = {float: counted_with_float, int: counted_with_int}
 
 
 def _measured(tally: Tally, *operands: Any) -> None:
-    tally.add(*operator_cost(tally.place.operation, operands))
+    try:
+        cost = operator_cost(tally.place.operation, operands)
+    except (TypeError, ValueError, AttributeError, LookupError):
+        cost = 0, 0  # the operation has an error of its own to raise
+    tally.add(*cost)
 
 
 def called(row: list[Any], k: int, f: Any, out: Any, *args: Any) -> None:
@@ -167,8 +178,8 @@ def called_ex(row: list[Any], k: int, f: Any, out: Any, args: Any, kwargs: Any =
 def _cost(f: Any, out: Any, args: tuple[Any, ...]) -> tuple[float, int]:
     try:
         return call_cost(f, out, args)
-    except TypeError:  # of no kind that is known: it cannot be hashed, or has its arguments by name
-        return 0, 0
+    except (TypeError, ValueError, AttributeError, LookupError):
+        return 0, 0  # of no kind that is known: by name, of other shapes; never an error of the program's
 
 
 def name_of(f: Any) -> str:

@@ -160,6 +160,8 @@ def low_of(value: Any, losses: Losses) -> Any:
 
 
 def high_of(value: Any, losses: Losses) -> Any:
+    if losses.high is np.float64 and (type(value) is float or getattr(value, "plain", False) is True):
+        return value if type(value) is float else float(value.high)  # Python's own, with its exceptions
     if isinstance(value, Pair | _Methods):
         return value.high
     if is_float(value):
@@ -195,7 +197,8 @@ def error_of(value: Any) -> float:
 def lift(value: Any, losses: Losses) -> Any:
     """Floats, arrays of them, and those within lists, tuples and dicts, as pairs."""
     if is_float(value) and not isinstance(value, Pair):
-        return Pair(low_of(value, losses), high_of(value, losses), losses, type(value) is float)
+        high = _rounded(high_of(value, losses), losses.high)
+        return Pair(low_of(value, losses), high, losses, type(value) is float)
     return _within(value, lambda v: lift(v, losses))
 
 
