@@ -578,7 +578,7 @@ def test_047_other_ways_to_change_an_array(f):
     both_modes(f, X)
 
 
-def test_stores_that_have_no_derivative_are_refused_at_the_line():
+def test_055_stores_that_have_no_derivative_are_refused_at_the_line_with_a_remedy():
     def product_at(x):
         y = x * 1.0
         np.multiply.at(y, [0], x[0])
