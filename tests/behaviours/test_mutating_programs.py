@@ -4,7 +4,7 @@ import mutating_programs
 import pytest
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(5))
 def test_random_programs_that_change_things(block):
     outcomes = {seed: mutating_programs.examine(seed) for seed in range(6 * block, 6 * block + 6)}
     wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}
