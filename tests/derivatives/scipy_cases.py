@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import scipy.linalg as linalg
 import scipy.signal as signal
@@ -35,16 +37,23 @@ SPECIAL = {
     "xlogy": [(0.1, 2)] * 2, "xlog1py": [(0.1, 2), (-0.5, 2)], "entr": [(0.1, 2)], "rel_entr": [(0.1, 2)] * 2,
     "kl_div": [(0.1, 2)] * 2, "j0": [(-5, 5)], "j1": [(-5, 5)], "y0": [(0.3, 5)], "y1": [(0.3, 5)],
     "i0": [(-3, 3)], "i1": [(-3, 3)], "i0e": [(0.1, 3)], "i1e": [(-3, -0.1)], "k0": [(0.3, 3)],
-    "k1": [(0.3, 3)],
+    "k1": [(0.3, 3)], "expm1": [(-2, 2)], "log1p": [(-0.9, 3)], "poch": [(0.3, 3)] * 2,
+    "gammainc": [(0.5, 4), (0.2, 5)], "gammaincc": [(0.5, 4), (0.2, 5)],
+    "gammaincinv": [(0.5, 4), (0.1, 0.9)], "gammainccinv": [(0.5, 4), (0.1, 0.9)],
+    "betainc": [(0.5, 4), (0.5, 4), (0.1, 0.9)], "betaincc": [(0.5, 4), (0.5, 4), (0.1, 0.9)],
+    "chdtr": [(0.5, 9), (0.2, 9)], "chdtrc": [(0.5, 9), (0.2, 9)],
+    "stdtr": [(0.7, 9), (-3, 3)], "stdtrit": [(0.7, 9), (0.1, 0.9)],
+    "_ufuncs._beta_pdf": [(0.1, 0.9), (0.5, 4), (0.5, 4)],
+    "_ufuncs._beta_ppf": [(0.1, 0.9), (0.5, 4), (0.5, 4)],
 }  # fmt: skip
 COMPLEX = set("gamma rgamma loggamma erf erfc erfcx erfi dawsn xlogy xlog1py ndtr log_ndtr".split())
 BESSEL = {"jv": -3, "yv": 0.3, "yn": 0.3, "iv": -3, "ive": 0.2, "kv": 0.3}
 PARAMETERS = {"polygamma": (0, 4, 0.3, 9), "zeta": (2, 5, 0.3, 4), "gammainc": (1, 4, 0.2, 5),
-              "gammaincc": (1, 4, 0.2, 5)}  # fmt: skip
+              "gammaincc": (1, 4, 0.2, 5), "pdtr": (0, 4, 0.3, 5), "pdtrc": (0, 4, 0.3, 5)}  # fmt: skip
 
 
 def register(name, draw_arguments, label=""):
-    callee = getattr(special, name)
+    callee = operator.attrgetter(name)(special)
     CASES.append(Case(f"scipy.special.{name}{label}", callee, st.composite(draw_arguments)()))
 
 

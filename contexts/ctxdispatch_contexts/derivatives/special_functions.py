@@ -34,20 +34,22 @@ def erfcx_slope(x, y):
 
 
 def weak(a, x):
-    """A whole number of Python's in the precision of `x`: a function of it alone would be of float64."""
-    return np.asarray(a, x.dtype) if type(a) is int and isinstance(x, (np.ndarray, np.generic)) else a
+    """A number of Python's in the precision of `x`: SciPy would take it for one of float64."""
+    if type(a) in (int, float) and isinstance(x, (np.ndarray, np.generic)):
+        return np.asarray(a, x.dtype)
+    return a
 
 
-def difference(f, i, *args):
-    """The derivative of f in its argument i, a positive parameter, by central differences of order eight. The
-    step is a small part of what f varies over: of the parameter, of its root where it is large."""
+def difference(f, i, y, *args):
+    """The derivative of y = f(*args) in the argument i, a positive parameter, by central differences of order
+    eight. The step is a small part of what f varies over: of the parameter, of its root where it is large."""
     at = np.asarray(args[i], np.float64)
     step = 0.005 * np.minimum(at, np.sqrt(at))
     total = 0.0
     for k, weight in ((1, 4.0 / 5.0), (2, -1.0 / 5.0), (3, 4.0 / 105.0), (4, -1.0 / 280.0)):
         above = f(*args[:i], at + k * step, *args[i + 1 :])
         total = total + weight * (above - f(*args[:i], at - k * step, *args[i + 1 :]))
-    return total / step
+    return (total / step).astype(np.result_type(y))
 
 
 NAMESPACE = {

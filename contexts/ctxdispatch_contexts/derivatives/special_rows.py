@@ -38,52 +38,52 @@ ROWS = {
     "betaln": row("a b", "psi(a) - psi(a + b)", "psi(b) - psi(a + b)"),
     "gammainc": row(
         "a x",
-        "difference(gammainc, 0, a, x)",
+        "difference(gammainc, 0, y, a, x)",
         "exp(xlogy(weak(a, x) - 1.0, x) - x - gammaln(weak(a, x)))",
     ),
     "gammaincc": row(
         "a x",
-        "difference(gammaincc, 0, a, x)",
+        "difference(gammaincc, 0, y, a, x)",
         "-exp(xlogy(weak(a, x) - 1.0, x) - x - gammaln(weak(a, x)))",
     ),
     "betainc": row(
         "a b x",
-        "difference(betainc, 0, a, b, x)",
-        "difference(betainc, 1, a, b, x)",
+        "difference(betainc, 0, y, a, b, x)",
+        "difference(betainc, 1, y, a, b, x)",
         "exp(xlogy(weak(a, x) - 1.0, x) + xlog1py(weak(b, x) - 1.0, -x) - betaln(weak(a, x), weak(b, x)))",
     ),
 
     # -- distribution functions: DLMF 8.17.7, 8.8.13, and the densities --------------------------------------
     "betaincc": row(
         "a b x",
-        "difference(betaincc, 0, a, b, x)",
-        "difference(betaincc, 1, a, b, x)",
+        "difference(betaincc, 0, y, a, b, x)",
+        "difference(betaincc, 1, y, a, b, x)",
         "-exp(xlogy(weak(a, x) - 1.0, x) + xlog1py(weak(b, x) - 1.0, -x) - betaln(weak(a, x), weak(b, x)))",
     ),
     "chdtr": row(
-        "v x", "difference(chdtr, 0, v, x)",
+        "v x", "difference(chdtr, 0, y, v, x)",
         "exp(xlogy(0.5 * v - 1.0, 0.5 * x) - 0.5 * x - gammaln(0.5 * v)) * 0.5",
     ),
     "chdtrc": row(
-        "v x", "difference(chdtrc, 0, v, x)",
+        "v x", "difference(chdtrc, 0, y, v, x)",
         "-exp(xlogy(0.5 * v - 1.0, 0.5 * x) - 0.5 * x - gammaln(0.5 * v)) * 0.5",
     ),
     "stdtr": row(
-        "v t", "difference(stdtr, 0, v, t)",
-        "exp(-0.5 * (v + 1.0) * log1p(t * t / v) - betaln(0.5 * v, 0.5)) / sqrt(v)",
+        "v t", "difference(stdtr, 0, y, v, t)",
+        "exp(-0.5 * (v + 1.0) * log1p(t * t / v) - betaln(0.5 * v, weak(0.5, v))) / sqrt(v)",
     ),
     "gammaincinv": row(
-        "a p", "difference(gammaincinv, 0, a, p)", "exp(gammaln(a) + y - xlogy(a - 1.0, y))",
+        "a p", "difference(gammaincinv, 0, y, a, p)", "exp(gammaln(a) + y - xlogy(a - 1.0, y))",
     ),
     "gammainccinv": row(
-        "a p", "difference(gammainccinv, 0, a, p)", "-exp(gammaln(a) + y - xlogy(a - 1.0, y))",
+        "a p", "difference(gammainccinv, 0, y, a, p)", "-exp(gammaln(a) + y - xlogy(a - 1.0, y))",
     ),
     "stdtrit": row(
-        "v p", "difference(stdtrit, 0, v, p)",
-        "sqrt(v) * exp(0.5 * (v + 1.0) * log1p(y * y / v) + betaln(0.5 * v, 0.5))",
+        "v p", "difference(stdtrit, 0, y, v, p)",
+        "sqrt(v) * exp(0.5 * (v + 1.0) * log1p(y * y / v) + betaln(0.5 * v, weak(0.5, v)))",
     ),
-    "pdtr": row("k m", "0", "-exp(xlogy(floor(k), m) - m - gammaln(floor(k) + 1.0))"),
-    "pdtrc": row("k m", "0", "exp(xlogy(floor(k), m) - m - gammaln(floor(k) + 1.0))"),
+    "pdtr": row("k m", "0", "-exp(xlogy(floor(weak(k, m)), m) - m - gammaln(floor(weak(k, m)) + 1.0))"),
+    "pdtrc": row("k m", "0", "exp(xlogy(floor(weak(k, m)), m) - m - gammaln(floor(weak(k, m)) + 1.0))"),
     "poch": row("z m", "y * (psi(z + m) - psi(z))", "y * psi(z + m)"),
     "expm1": row("x", "y + 1.0"),
     "log1p": row("x", "1.0 / (x + 1.0)"),
@@ -94,7 +94,7 @@ ROWS = {
     "_ufuncs._beta_ppf": row(
         "p a b",
         "exp(betaln(a, b) - xlogy(a - 1.0, y) - xlog1py(b - 1.0, -y))",
-        "difference(_beta_ppf, 1, p, a, b)", "difference(_beta_ppf, 2, p, a, b)",
+        "difference(_beta_ppf, 1, y, p, a, b)", "difference(_beta_ppf, 2, y, p, a, b)",
     ),
 
     # -- error functions and the normal distribution: DLMF 7.2, 7.17, 7.10.2 ---------------------------------

@@ -33,6 +33,9 @@ _RULES: dict[tuple[str, str], Rule] = {}
 FUNCTIONS: dict[Any, Rule] = {}
 """Those of them that this process has imported."""
 
+_modules = 0
+"""How many modules there were when FUNCTIONS was last brought up to date."""
+
 
 def rule(library: str, *names: str) -> Callable[[Rule], Rule]:
     def register(function: Rule) -> Rule:
@@ -43,8 +46,11 @@ def rule(library: str, *names: str) -> Callable[[Rule], Rule]:
 
 
 def imported() -> dict[Any, Rule]:
-    """The functions that have rules here, of the libraries that are there by now."""
-    if len(FUNCTIONS) < len(_RULES):
+    """The functions that have rules here, of the libraries that are there by now. Not every version of a
+    library has all of them."""
+    global _modules
+    if _modules != len(sys.modules):
+        _modules = len(sys.modules)
         for (library, name), function in _RULES.items():
             found: Any = sys.modules.get(library)
             for part in name.split("."):

@@ -24,16 +24,17 @@ from ctxdispatch_contexts.recording.solvers import (
 )
 
 
-@rule("scipy.interpolate", "PPoly._evaluate")
+@rule("scipy.interpolate", "PPoly._evaluate")               # before SciPy 1.18
+@rule("scipy.interpolate._interpolate", "_PPoly._evaluate")
 def evaluate(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(f, args, kwargs)
     spline, x, out = given["self"], given["x"], given["out"]
-    if not depends(ctx, (spline._c, spline._x, x)):
+    if not depends(ctx, (spline.c, spline.x, x)):
         return plainly(ctx, f, args, kwargs)
     f(spline, np.array(x), given["nu"], given["extrapolate"], out)
     nothing = np.isnan(out)
-    at = np.clip(np.searchsorted(spline._x, x, "right") - 1, 0, len(spline._x) - 2)
-    return resolve(ctx, polynomials)(spline._c, spline._x, x, at, given["nu"], nothing, out)
+    at = np.clip(np.searchsorted(spline.x, x, "right") - 1, 0, len(spline.x) - 2)
+    return resolve(ctx, polynomials)(spline.c, spline.x, x, at, given["nu"], nothing, out)
 
 
 def polynomials(c: Any, starts: Any, x: Any, at: Any, nu: int, nothing: Any, out: Any) -> None:
@@ -52,7 +53,7 @@ def polynomials(c: Any, starts: Any, x: Any, at: Any, nu: int, nothing: Any, out
 def integrate(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(f, args, kwargs)
     spline = given["self"]
-    if depends(ctx, (spline._c, spline._x, given["a"], given["b"])):
+    if depends(ctx, (spline.c, spline.x, given["a"], given["b"])):
         raise refused(
             "the integral of a piecewise polynomial has no derivative rule; use the difference of its "
             "antiderivative's values"
@@ -64,17 +65,17 @@ def integrate(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
 def of_basis(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(f, args, kwargs)
     spline, x, nu = given["self"], given["x"], given["nu"]
-    if not depends(ctx, (spline._c, spline._t, x)):
+    if not depends(ctx, (spline.c, spline.t, x)):
         return plainly(ctx, f, args, kwargs)
-    refuse_if(ctx, {"knots": spline._t}, type(spline), "knots")
+    refuse_if(ctx, {"knots": spline.t}, type(spline), "knots")
     options = (given["extrapolate"] if given["extrapolate"] is not None else spline.extrapolate,)
-    if spline.axis or np.iscomplexobj(spline._c):
+    if spline.axis or np.iscomplexobj(spline.c):
         raise refused("B-splines of complex numbers, or along another axis than the first, are not ruled")
     fixed = np.array(x, float)
-    basis = f(type(spline)(spline._t, np.eye(len(spline._c)), spline.k), fixed, nu, *options)
-    y = resolve(ctx, np.tensordot)(basis, spline._c, 1)
+    basis = f(type(spline)(spline.t, np.eye(len(spline.c)), spline.k), fixed, nu, *options)
+    y = resolve(ctx, np.tensordot)(basis, spline.c, 1)
     if depends(ctx, (x,)):
-        slope = f(type(spline)(spline._t, np.array(spline._c), spline.k), fixed, nu + 1, *options)
+        slope = f(type(spline)(spline.t, np.array(spline.c), spline.k), fixed, nu + 1, *options)
         more = (1,) * (np.ndim(y) - fixed.ndim)
         y = resolve(ctx, moved)(y, x, fixed, slope, fixed.shape + more)
     return resolve(ctx, np.asarray)(y)
@@ -100,14 +101,14 @@ def interpolating(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     zero = _coefficients(f, given, np.zeros(n), fixed)
     matrix = np.stack([c - zero for c in columns], axis=1)
     moving = resolve(ctx, np.tensordot)(matrix, resolve(ctx, integral)(np.zeros(y.shape), y, fixed), 1)
-    coefficients = resolve(ctx, np.add)(np.array(spline._c), moving)
-    return type(spline).construct_fast(spline._t, coefficients, spline.k, spline.extrapolate, spline.axis)
+    coefficients = resolve(ctx, np.add)(np.array(spline.c), moving)
+    return type(spline).construct_fast(spline.t, coefficients, spline.k, spline.extrapolate, spline.axis)
 
 
 def _coefficients(f: Any, given: dict[str, Any], values: Any, like: Any) -> Any:
     """Those of values that are the same in all further dimensions; the conditions at the ends are linear."""
     full = np.broadcast_to(values.reshape(-1, *[1] * (like.ndim - 1)), like.shape)
-    c = f(**{**given, "y": np.array(full)})._c
+    c = f(**{**given, "y": np.array(full)}).c
     return c.reshape(len(c), -1)[:, 0]
 
 
