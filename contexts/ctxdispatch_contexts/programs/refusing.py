@@ -31,8 +31,7 @@ def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> bool:
 
 def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     fn = op.fn
-    unseen = isinstance(fn, RunTime) and fn.unseen
-    if unseen or isinstance(fn, (Refusal, Refusing)) or getattr(fn, "func", None) in FOUND_AT_RUN_TIME:
+    if isinstance(fn, (Refusal, Refusing)) or _finds_at_run_time(fn):
         return True
     if fn is primitives.make_function:
         return not _has_program(op)
@@ -50,6 +49,12 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
         return refuses(entry.derivative(types).graph, (*within, entry))
     except (DerivativeError, UnsupportedSyntax):
         return True
+
+
+def _finds_at_run_time(fn: Any) -> bool:
+    """It, or what it is the derivative of."""
+    unseen = any(isinstance(f, RunTime) and f.unseen for f in (fn, *getattr(fn, "args", ())))
+    return unseen or getattr(fn, "func", None) in FOUND_AT_RUN_TIME
 
 
 def _is_numpys_own_code(callee: Any) -> bool:
