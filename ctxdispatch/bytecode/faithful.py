@@ -80,7 +80,7 @@ class FrameLinker(Linker):
         self.instrs: list[Instr] = []
         own = [name for name in sites.variables(graph) if name not in code.co_varnames]
         first = len(code.co_varnames)  # so that names are new also where the code was emitted before
-        made = (f".value{first + k}" for k in range(len(writer.variables)))
+        made = (f"$value{first + k}" for k in range(len(writer.variables)))
         self.variables = [*code.co_varnames, *own, *made]
         self._pool, self._pool_cell = graph.pool, graph.pool_cell
         self._name_index = {name: k for k, name in enumerate(self.names)}

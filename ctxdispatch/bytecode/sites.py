@@ -143,7 +143,7 @@ def _method_before(cell: Operand, site: Site) -> Code:
     ]  # fmt: skip
 
 
-METHOD = ".method"
+METHOD = "$method"
 """The variable for it."""
 
 EMPTY = CellType()

@@ -19,7 +19,6 @@ from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.overdub import another, inherits_fallback, resolve, selected
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.reach import Target
-from ctxdispatch.ir import sites
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import Site
 
@@ -123,7 +122,7 @@ def _fill(places: list[Any], site: Site, pair: tuple[Any, ...], cls: type[Contex
 
 
 def visible(names: Any, /) -> Any:
-    """What `locals()` or `dir()` returned, without the cells by which rewritten code reaches the engine."""
+    """What `locals()` or `dir()` returned, without what rewritten code adds to a function."""
     if type(names) is dict:
         for name in [name for name in names if type(name) is str and name.startswith(HIDDEN)]:
             del names[name]
@@ -132,4 +131,5 @@ def visible(names: Any, /) -> Any:
     return names
 
 
-HIDDEN = (sites.CELL, sites.CONTEXT)
+HIDDEN = "$"
+"""How the names begin that rewritten code adds."""

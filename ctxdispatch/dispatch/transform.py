@@ -15,7 +15,7 @@ instances of the class.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -175,11 +175,11 @@ class Rewriter:
         if op.fn is frames.load_builtin and self.plan.calls:
             return [Op(op.callee, [NO_BUILTIN], op.results, pos=op.pos, syntax=True)]
         if not self.intercepts(op):
-            return [op, *self._reassigned(op)]
+            return [*self._visible(op, lambda op: [op]), *self._reassigned(op)]
         if type(op.fn) is Site:
             return self._of_inner(op, here)
         if not op.syntax or op.fn is primitives.call_ex:
-            return self._visible(op, here)
+            return self._visible(op, lambda op: self._call(op, here))
         if op.fn in primitives.MULTIPLE_RESULTS:
             return self._unpack(op)
         if op.fn is builtins.iter and not self.static:
@@ -227,15 +227,16 @@ class Rewriter:
             return [op if type(op.fn) is FunctionType else _with(op, op.callee, op.args)]
         return self.sites.select(op)
 
-    def _visible(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
-        """A call, whose result does not tell of the hidden cells."""
-        results = op.results
-        if self.static or len(results) != 1 or self._global_name(_callee(op)) not in LISTS_NAMES:
-            return self._call(op, here)
+    def _visible(self, op: Op, call: Callable[[Op], Iterable[Op]]) -> Iterable[Op]:
+        """An op, made by `call`; where it asks for the names here, its result does not tell of ours."""
+        is_call = not op.syntax or op.fn is primitives.call_ex
+        listed = is_call and not self.static and self._global_name(_callee(op)) in LISTS_NAMES
+        if not listed or len(op.results) != 1:
+            return call(op)
         names = Value("names")
-        call = Op(op.callee, op.args, [names], op.kwnames, op.pos, op.syntax)
-        call.bare = op.bare
-        return [*self._call(call, here), Op(Const(visible), [names], results, pos=op.pos)]
+        asked = Op(op.callee, op.args, [names], op.kwnames, op.pos, op.syntax)
+        asked.bare = op.bare
+        return [*call(asked), Op(Const(visible), [names], op.results, pos=op.pos)]
 
     def _call(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         callee = _callee(op)

@@ -183,6 +183,8 @@ def _cost(f: Any, out: Any, args: tuple[Any, ...]) -> tuple[float, int]:
 
 
 def name_of(f: Any) -> str:
+    if hasattr(type(f), "__getattr__") or type(type(f).__getattribute__) is FunctionType:
+        return type(f).__name__  # a class of the program's, whose code is not to run for us
     name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
     module = getattr(f, "__module__", None)
     return name if type(module) is not str or module in HIDDEN else f"{module}.{name}"
