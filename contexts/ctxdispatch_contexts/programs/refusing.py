@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -53,8 +54,13 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
 
 def _finds_at_run_time(fn: Any) -> bool:
     """It, or what it is the derivative of."""
-    unseen = any(isinstance(f, RunTime) and f.unseen for f in (fn, *getattr(fn, "args", ())))
-    return unseen or getattr(fn, "func", None) in FOUND_AT_RUN_TIME
+    if isinstance(fn, functools.partial):
+        return fn.func in FOUND_AT_RUN_TIME or any(map(_is_unseen, fn.args))
+    return _is_unseen(fn)
+
+
+def _is_unseen(fn: Any) -> bool:
+    return isinstance(fn, RunTime) and fn.unseen
 
 
 def _is_numpys_own_code(callee: Any) -> bool:
