@@ -8,13 +8,16 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from ctxdispatch.dispatch import Context, overdub, recurse
 from ctxdispatch_contexts.intervals import arrays
 from ctxdispatch_contexts.intervals.elementary import FUNCTIONS
-from ctxdispatch_contexts.intervals.interval import Interval, apply, as_interval, power, refuse
+from ctxdispatch_contexts.intervals.interval import Interval, apply, as_interval, refuse
 
 __undispatched__ = True
 
@@ -53,23 +56,29 @@ def _unary(name: str) -> None:
 
 def _several(f: Any, enclosure: Callable[..., Any]) -> None:
     """For any operands of which one is an interval."""
+    taking = arrays.taking(enclosure, f.__name__)
 
     @IntervalContext.rule(f)
     def rule(ctx: IntervalContext, *args: Any, **kwargs: Any) -> Any:
-        if not any(isinstance(a, Interval) for a in _items(args)):
+        if not _holds_interval(args):
             return recurse(ctx, f, *args, **kwargs)
-        return enclosure(*args, **kwargs)
+        return taking(*args, **kwargs)
 
 
-def _items(args: tuple[Any, ...]) -> list[Any]:
-    return [item for a in args for item in (a if isinstance(a, list | tuple) else (a,))]
+def _holds_interval(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_holds_interval, value))
+    return isinstance(value, Interval)
 
 
 def _least(f: Callable[[Any, Any], Interval], name: str) -> Callable[..., Any]:
-    def extreme(*args: Any, key: Any = None, **kwargs: Any) -> Any:
+    def extreme(*args: Any, key: Any = None, default: Any = None) -> Any:
         if key is not None:
             refuse(f"{name}(.., key=..) of intervals: which one it is may depend on the numbers in them")
-        return functools.reduce(f, args[0] if len(args) == 1 else args)
+        items = [*args[0]] if len(args) == 1 else args
+        if any(np.ndim(item) for item in items):
+            refuse(f"{name} of arrays of intervals: compare their items, or use np.{name}imum")
+        return functools.reduce(f, items)
 
     return extreme
 
@@ -80,11 +89,20 @@ def _log(x: Any, base: Any = None) -> Any:
 
 
 def _sum(items: Any, start: Any = 0) -> Any:
-    return functools.reduce(lambda a, b: a + b, items, start)
+    return functools.reduce(operator.add, items, start)
 
 
-def _norm(x: Interval) -> Interval:
-    return apply("sqrt", arrays.total(apply("square", x)))
+def _distance(p: Any, q: Any) -> Interval:
+    return arrays.hypot(*np.subtract(as_interval(p), as_interval(q)))
+
+
+def _array(object: Any, dtype: Any = None, *, copy: Any = True) -> Any:
+    made = as_interval(object)
+    return made.astype(float if dtype is None else dtype, copy=copy is not False and copy is not None)
+
+
+def _same(a: Any, dtype: Any = None) -> Any:
+    return _array(a, dtype, copy=False)
 
 
 def _closed(name: str) -> None:
@@ -102,9 +120,9 @@ for _name in vars(math):
         _closed(_name)
 
 SEVERAL: dict[Any, Callable[..., Any]] = {
-    math.log: _log, math.pow: lambda x, y: power(as_interval(x), y), math.hypot: arrays.hypot,
-    math.atan2: arrays.arctan2, math.fsum: _sum, builtins.sum: _sum,
-    math.dist: lambda p, q: _norm(as_interval(p) - as_interval(q)),
+    math.log: _log, math.pow: lambda x, y: as_interval(x) ** y, math.hypot: arrays.hypot,
+    math.atan2: arrays.arctan2, math.fsum: lambda seq: _sum(seq), builtins.sum: _sum, math.dist: _distance,
+    np.array: _array, np.asarray: _same, np.asanyarray: _same, np.ascontiguousarray: _same,
     builtins.max: _least(arrays.maximum, "max"), builtins.min: _least(arrays.minimum, "min"),
     builtins.pow: lambda x, y: as_interval(x) ** y,
     math.fmod: lambda x, y: refuse("math.fmod has no enclosure for intervals; use %"),

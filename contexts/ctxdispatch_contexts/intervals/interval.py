@@ -2,19 +2,21 @@
 
 Invariant: what an operation gives contains every result of the operation on members of its operands, in exact
 arithmetic. Bounds are float64; `lo` may be -inf, `hi` inf. Comparisons hold for all members or for none; else
-they raise.
+they raise. An array of intervals is changed, looked at and shared as an ndarray is: `lo` and `hi` have memory
+of their own, of one layout.
 """
 
 from __future__ import annotations
 
+import numbers
 import operator
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from ctxdispatch.dispatch.where import position, user_frame
-from ctxdispatch_contexts.intervals import elementary, rounding
+from ctxdispatch_contexts.intervals import arithmetic, elementary, formatting, rounding
 from ctxdispatch_contexts.intervals.elementary import FUNCTIONS, NUMPY_NAMES
 
 __undispatched__ = True
@@ -34,7 +36,8 @@ class Interval:
     """All numbers from `lo` to `hi`, bounds included; of arrays element by element.
 
     `Interval(x)` is the point x: a float is the number that it holds, not the decimal it was written as; see
-    `around`. Raises ValueError where a lower bound is above the upper, or a NaN.
+    `around`. What float64 does not hold (2**53 + 1) is enclosed. Raises ValueError where a lower bound is
+    above the upper, or a NaN.
     """
 
     __slots__ = ("lo", "hi")
@@ -42,13 +45,26 @@ class Interval:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, lo: Any, hi: Any = None) -> None:
-        lo = np.asarray(lo, dtype=np.float64)
-        hi = lo if hi is None else np.asarray(hi, dtype=np.float64)
-        if lo.shape != hi.shape:
-            lo, hi = np.broadcast_arrays(lo, hi)
+        low = rounding.enclosed(lo)
+        high = low if hi is None else rounding.enclosed(hi)
+        shape = np.broadcast_shapes(np.shape(low[0]), np.shape(high[1]))
+        like = np.broadcast_to(low[0], shape)
+        self.lo, self.hi = np.array(like), np.empty_like(like)
+        self.hi[...] = high[1]
+        if not np.all(self.lo <= self.hi):
+            raise ValueError(f"the bounds {lo} and {self.hi[()] if hi is None else hi} are no interval")
+        if not shape:
+            self.lo, self.hi = self.lo[()], self.hi[()]
+
+    @classmethod
+    def of(cls, bounds: Any) -> Self:
+        """With these two arrays for its own, memory and all."""
+        lo, hi = bounds
         if not np.all(lo <= hi):
-            raise ValueError(f"the bounds {lo} and {hi} are no interval")
-        self.lo, self.hi = (lo[()], hi[()]) if lo.ndim == 0 else (lo, hi)
+            refuse("a result is no number (inf - inf, or 0 * inf)")
+        made = cls.__new__(cls)
+        made.lo, made.hi = (lo, hi) if np.ndim(lo) else (np.float64(lo), np.float64(hi))
+        return made
 
     @classmethod
     def around(cls, x: Any) -> Interval:
@@ -71,11 +87,24 @@ class Interval:
     ndim = property(lambda self: np.ndim(self.lo))
     size = property(lambda self: np.size(self.lo))
     dtype = property(lambda self: np.dtype(np.float64))
+    T = property(lambda self: self.of((self.lo.T, self.hi.T)))
+    real = property(lambda self: self)
 
-    def __contains__(self, x: Any) -> bool:
-        """Whether the number, the array or the interval x lies within."""
+    def contains(self, x: Any) -> bool:
+        """Whether the number, the array or the interval x lies within, of arrays all of it."""
         other = as_interval(x)
         return bool(np.all((self.lo <= other.lo) & (other.hi <= self.hi)))
+
+    def __contains__(self, x: Any) -> bool:
+        """Of one interval: whether x lies within. Of an array, as NumPy has it: whether x is an item."""
+        if not self.ndim:
+            return self.contains(x)
+        other = as_interval(x)
+        if np.any(_same(self, other)):
+            return True
+        apart = _apart(self, other)
+        _decided("==", ~apart & False, apart, self, other)
+        return False
 
     def __repr__(self) -> str:
         if self.ndim == 0:
@@ -83,83 +112,48 @@ class Interval:
         return f"Interval({self.lo!r}, {self.hi!r})"
 
     def __format__(self, spec: str) -> str:
-        return f"[{self.lo:{spec}}, {self.hi:{spec}}]" if spec else repr(self)
+        return formatting.outwards(self.lo, self.hi, spec) if spec else repr(self)
 
     def __len__(self) -> int:
         return len(self.lo)
 
     def __iter__(self) -> Any:
-        return (Interval(lo, hi) for lo, hi in zip(self.lo, self.hi))
+        return (self.of(bounds) for bounds in zip(self.lo, self.hi))
 
     def __getitem__(self, key: Any) -> Interval:
-        return Interval(self.lo[key], self.hi[key])
+        return self.of((self.lo[key], self.hi[key]))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         value = as_interval(value)
-        if not self.lo.flags.writeable or self.lo is self.hi:
-            self.lo, self.hi = self.lo.copy(), self.hi.copy()
         self.lo[key], self.hi[key] = value.lo, value.hi
 
     def __float__(self) -> NoReturn:
-        refuse(f"the interval {self!r} is no float; take .lo, .hi or .mid")
+        refuse(
+            f"the interval {self!r} is no float; take .lo, .hi or .mid, or, to store it in an array, make "
+            "that one of intervals (np.zeros_like(x), Interval(np.zeros(shape)))"
+        )
 
     __int__ = __index__ = __complex__ = __float__
 
     # -- arithmetic --------------------------------------------------------------------------------
 
-    def __add__(self, other: Any) -> Any:
-        return _binary(_add, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _binary(_add, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _binary(_sub, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _binary(_sub, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _binary(_mul, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _binary(_mul, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _binary(_div, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _binary(_div, other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return power(self, other)
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        return _power(self, other) if modulo is None else NotImplemented
 
     def __rpow__(self, other: Any) -> Any:
-        return power(as_interval(other), self)
+        return _power(other, self)
 
-    def __floordiv__(self, other: Any) -> Any:
-        return apply("floor", self / other)
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
 
-    def __rfloordiv__(self, other: Any) -> Any:
-        return apply("floor", other / self)
-
-    def __mod__(self, other: Any) -> Any:
-        return self - (self // other) * other
-
-    def __rmod__(self, other: Any) -> Any:
-        return other - (other // self) * self
-
-    def __matmul__(self, other: Any) -> Any:
-        return matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return matmul(other, self)
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
 
     def __neg__(self) -> Interval:
-        return Interval(-self.hi, -self.lo)
+        return self.of((-self.hi, -self.lo))
 
     def __pos__(self) -> Interval:
-        return self
+        return self.of((+self.lo, +self.hi))
 
     def __abs__(self) -> Interval:
         return apply("absolute", self)
@@ -187,10 +181,10 @@ class Interval:
         return _compared("<=", operator.le, operator.gt, self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _compared(">", operator.lt, operator.ge, as_interval(other), self)
+        return _compared(">", operator.lt, operator.ge, other, self)
 
     def __ge__(self, other: Any) -> Any:
-        return _compared(">=", operator.le, operator.gt, as_interval(other), self)
+        return _compared(">=", operator.le, operator.gt, other, self)
 
     def __eq__(self, other: Any) -> Any:
         return self._equal("==", other)
@@ -199,12 +193,10 @@ class Interval:
         return ~np.asarray(self._equal("!=", other))[()]
 
     def _equal(self, symbol: str, other: Any) -> Any:
-        if not is_number(other):
+        if not _is_operand(other):
             return False
         other = as_interval(other)
-        same = (self.lo == self.hi) & (other.lo == other.hi) & (self.lo == other.lo)
-        apart = (self.hi < other.lo) | (other.hi < self.lo)
-        return _decided(symbol, same, apart, self, other)
+        return _decided(symbol, _same(self, other), _apart(self, other), self, other)
 
     def __bool__(self) -> bool:
         return bool(np.asarray(self._equal("!=", 0.0)) == False)  # noqa: E712
@@ -219,74 +211,91 @@ class Interval:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from ctxdispatch_contexts.intervals.arrays import function_of
 
-        return function_of(function)(*args, **kwargs)
+        return function_of(function, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        from ctxdispatch_contexts.intervals.arrays import METHODS
+        from ctxdispatch_contexts.intervals.arrays import method_of
 
-        if name in METHODS:
-            return lambda *args, **kwargs: METHODS[name](self, *args, **kwargs)
-        raise AttributeError(f"an Interval has no {name!r}")
-
-    @property
-    def T(self) -> Interval:
-        return Interval(self.lo.T, self.hi.T)
+        return method_of(self, name)
 
 
-# -- numbers ---------------------------------------------------------------------------------------
+# -- operators -------------------------------------------------------------------------------------
 
 
-def is_number(value: Any) -> bool:
-    if isinstance(value, Interval | int | float | np.number):
-        return True
-    return isinstance(value, np.ndarray) and value.dtype.kind in "fiub"
+def _remainder(a: Any, b: Any) -> arithmetic.Box:
+    if np.any(arithmetic.has_zero(b)):
+        refuse(f"{a!r} % {b!r}: the divisor may be 0")
+    return arithmetic.remainder(a, b)
 
 
-def as_interval(value: Any) -> Interval:
-    """`value` as an interval; lists are arrays. A whole number that is no float is enclosed."""
-    if isinstance(value, Interval):
-        return value
-    if isinstance(value, list | tuple):
-        items = [*map(as_interval, value)]
-        return Interval(np.stack([i.lo for i in items]), np.stack([i.hi for i in items]))
-    if type(value) is int and abs(value) > 2**53:
-        return Interval.around(float(value))
-    if not is_number(value):
-        refuse(f"{type(value).__name__} {value!r} is no number with an enclosure")
-    return Interval(value)
+def _matmul(a: Any, b: Any) -> arithmetic.Box:
+    if not (a.ndim and b.ndim):
+        raise ValueError("matmul: an operand has no dimensions")
+    return arithmetic.matmul(a, b)
 
 
-def _binary(f: Callable[[Interval, Interval], Interval], a: Any, b: Any) -> Any:
-    if not (is_number(a) and is_number(b)):
+OPERATORS: dict[str, Callable[[Any, Any], arithmetic.Box]] = {
+    "add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
+    "truediv": arithmetic.divide, "floordiv": arithmetic.floor_divide, "mod": _remainder,
+    "matmul": _matmul,
+}  # fmt: skip
+
+
+def binary(f: Callable[[Any, Any], arithmetic.Box], a: Any, b: Any) -> Any:
+    if not (_is_operand(a) and _is_operand(b)):
         return NotImplemented
     with np.errstate(all="ignore"):
-        return f(as_interval(a), as_interval(b))
+        return Interval.of(f(as_interval(a), as_interval(b)))
 
 
-def _add(a: Interval, b: Interval) -> Interval:
-    return Interval(rounding.add(a.lo, b.lo)[0], rounding.add(a.hi, b.hi)[1])
+def _operators(name: str, f: Callable[[Any, Any], arithmetic.Box]) -> None:
+    def forwards(self: Interval, other: Any) -> Any:
+        return binary(f, self, other)
+
+    def backwards(self: Interval, other: Any) -> Any:
+        return binary(f, other, self)
+
+    def in_place(self: Interval, other: Any) -> Any:
+        return _stored(self, binary(f, self, other))
+
+    for made, prefix in ((forwards, ""), (backwards, "r"), (in_place, "i")):
+        made.__name__ = f"__{prefix}{name}__"
+        setattr(Interval, made.__name__, made)
 
 
-def _sub(a: Interval, b: Interval) -> Interval:
-    return Interval(rounding.add(a.lo, -b.hi)[0], rounding.add(a.hi, -b.lo)[1])
+def _stored(x: Interval, result: Any) -> Any:
+    """An array is changed, and keeps its shape; one interval gives way to another."""
+    if not x.ndim or result is NotImplemented:
+        return result
+    x[...] = result
+    return x
 
 
-def _mul(a: Interval, b: Interval) -> Interval:
-    products = [rounding.mul(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return _hull(products)
+for _name, _f in OPERATORS.items():
+    _operators(_name, _f)
+Interval.__ipow__ = lambda self, other: _stored(self, _power(self, other))  # type: ignore[attr-defined]
 
 
-def _div(a: Interval, b: Interval) -> Interval:
-    """All numbers where the divisor may be 0."""
-    zero = (b.lo <= 0.0) & (b.hi >= 0.0)
-    divisors = np.where(zero, 1.0, b.lo), np.where(zero, 1.0, b.hi)
-    found = _hull([rounding.div(x, y) for x in (a.lo, a.hi) for y in divisors])
-    return Interval(np.where(zero, -np.inf, found.lo), np.where(zero, np.inf, found.hi))
+def _power(x: Any, exponent: Any) -> Any:
+    """Whole exponents by products; others as exp(exponent log(x)), for x above 0."""
+    if not (_is_operand(x) and _is_operand(exponent)):
+        return NotImplemented
+    x = as_interval(x)
+    n = _whole(exponent)
+    if n is not None:
+        with np.errstate(all="ignore"):
+            found = Interval.of(arithmetic.whole_power(x, abs(n)))
+        return found if n >= 0 else Interval(1.0) / found
+    if isinstance(exponent, float | np.floating) and exponent == 0.5:
+        return apply("sqrt", x)
+    return apply("exp", as_interval(exponent) * apply("log", x))
 
 
-def _hull(bounds: list[rounding.Bounds]) -> Interval:
-    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
-    return Interval(np.fmin.reduce(lows), np.fmax.reduce(highs))
+def _whole(exponent: Any) -> int | None:
+    if isinstance(exponent, Interval) and not exponent.ndim and exponent.lo == exponent.hi:
+        exponent = exponent.lo
+    real = isinstance(exponent, int | float | np.integer | np.floating)
+    return int(exponent) if real and abs(exponent) <= 1024 and exponent == int(exponent) else None
 
 
 def apply(name: str, x: Any) -> Interval:
@@ -297,58 +306,52 @@ def apply(name: str, x: Any) -> Interval:
         if np.any((x.lo < least) | (x.hi > most)):
             refuse(f"{name} of {x!r}, which reaches beyond [{least}, {most}]")
     with np.errstate(all="ignore"):
-        return Interval(*FUNCTIONS[name](x.lo, x.hi))
+        return Interval.of(FUNCTIONS[name](x.lo, x.hi))
 
 
-def power(x: Interval, exponent: Any) -> Any:
-    """Whole exponents by products; others as exp(exponent log(x)), for x above 0."""
-    if isinstance(exponent, int | float) and float(exponent).is_integer() and abs(exponent) <= 1024:
-        n = int(exponent)
-        return _whole_power(x, n) if n >= 0 else 1.0 / _whole_power(x, -n)
-    if isinstance(exponent, int | float) and exponent == 0.5:
-        return apply("sqrt", x)
-    if not is_number(exponent):
-        return NotImplemented
-    return apply("exp", as_interval(exponent) * apply("log", x))
+# -- numbers ---------------------------------------------------------------------------------------
+
+NUMBERS = Interval | int | float | np.integer | np.floating | np.bool_
 
 
-def _whole_power(x: Interval, n: int) -> Interval:
-    """The bounds of an odd power are those of the bounds; an even one is that of the absolute value."""
-    base = x if n % 2 else abs(x)
-    low, high = _point_power(base.lo, n), _point_power(base.hi, n)
-    return Interval(low.lo if n % 2 else np.maximum(low.lo, 0.0), high.hi)
+def _is_operand(value: Any) -> bool:
+    """A number, or an array of numbers, that there are intervals of. Others are refused: plainly there may be
+    a result."""
+    if isinstance(value, NUMBERS) or (isinstance(value, np.ndarray) and value.dtype.kind in "fiub"):
+        return True
+    if isinstance(value, numbers.Number | np.ndarray | np.generic):
+        refuse(f"{type(value).__name__} {value!r} and an interval: only real numbers have enclosures")
+    return False
 
 
-def _point_power(x: Any, n: int) -> Interval:
-    result, square = Interval(np.ones_like(x)), Interval(x)
-    while n:
-        if n & 1:
-            result = result * square
-        square, n = (square * square if n > 1 else square), n >> 1
-    return result
-
-
-def matmul(a: Any, b: Any) -> Any:
-    """Sums of products, one term at a time."""
-    a, b = as_interval(a), as_interval(b)
-    rows = a[None] if a.ndim == 1 else a
-    columns = b[:, None] if b.ndim == 1 else b
-    total: Any = None
-    for k in range(rows.shape[-1]):
-        term = rows[..., :, k, None] * columns[..., None, k, :]
-        total = term if total is None else total + term
-    if total is None:
-        total = Interval(np.zeros((*rows.shape[:-1], columns.shape[-1])))
-    total = total[..., 0, :] if a.ndim == 1 else total
-    return total[..., 0] if b.ndim == 1 else total
+def as_interval(value: Any) -> Interval:
+    """`value` as an interval; lists are arrays."""
+    if isinstance(value, Interval):
+        return value
+    if isinstance(value, list | tuple):
+        items = [*map(as_interval, value)]
+        return Interval.of([np.stack([i.lo for i in items]), np.stack([i.hi for i in items])])
+    if not _is_operand(value):
+        refuse(f"{type(value).__name__} {value!r} is no number with an enclosure")
+    if np.any(np.isnan(value)) if not isinstance(value, int) else False:
+        refuse(f"{value!r} has no enclosure")
+    return Interval(value)
 
 
 # -- comparisons -----------------------------------------------------------------------------------
 
 
+def _same(a: Interval, b: Interval) -> Any:
+    return (a.lo == a.hi) & (b.lo == b.hi) & (a.lo == b.lo)
+
+
+def _apart(a: Interval, b: Interval) -> Any:
+    return (a.hi < b.lo) | (b.hi < a.lo)
+
+
 def _compared(symbol: str, holds: Any, fails: Any, a: Any, b: Any) -> Any:
     """Whether a < b (or a <= b) for all members, from their bounds."""
-    if not (is_number(a) and is_number(b)):
+    if not (_is_operand(a) and _is_operand(b)):
         return NotImplemented
     a, b = as_interval(a), as_interval(b)
     return _decided(symbol, holds(a.hi, b.lo), fails(a.lo, b.hi), a, b)

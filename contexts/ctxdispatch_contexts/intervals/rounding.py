@@ -32,6 +32,30 @@ def above(x: Any, ulps: int = 1) -> Any:
     return x
 
 
+def enclosed(x: Any) -> Bounds:
+    """The float64 numbers next to x, which are x where that is one: of whole numbers, long doubles, arrays
+    of them."""
+    if type(x) is int:
+        return _of_whole(x)
+    given = np.asarray(x)
+    near = given.astype(np.float64)
+    if given.dtype.kind in "iu":
+        same = (near > -(2.0**53)) & (near < 2.0**53)
+    elif given.dtype.kind == "f" and given.dtype.itemsize > 8:
+        same = near.astype(given.dtype) == given
+    else:
+        return near, near
+    return np.where(same, near, below(near)), np.where(same, near, above(near))
+
+
+def _of_whole(n: int) -> Bounds:
+    largest = np.float64(np.finfo(np.float64).max)
+    if abs(n) > int(largest):
+        return (largest, np.inf) if n > 0 else (-np.inf, -largest)
+    near = np.float64(float(n))
+    return (near, near) if int(near) == n else (below(near), above(near))
+
+
 def add(a: Any, b: Any) -> Bounds:
     """Two numbers between which a + b lies."""
     total = a + b

@@ -30,7 +30,6 @@ class Pair:
     low: Any
     high: Any
     losses: Losses
-    error: float
     plain: bool
 
     def __new__(cls, low: Any, high: Any, losses: Losses, plain: bool = False) -> Pair:
@@ -40,7 +39,6 @@ class Pair:
             followed = high if losses.follow == "high" else low
             self = float.__new__(PairOfNumbers, followed)  # type: ignore[call-overload]
         self.low, self.high, self.losses, self.plain = low, high, losses, plain
-        self.error = relative_error(low, high)
         return self  # type: ignore[no-any-return]
 
     @property
@@ -48,6 +46,7 @@ class Pair:
         """That which the program follows."""
         return self.high if self.losses.follow == "high" else self.low
 
+    error = property(lambda self: relative_error(self.low, self.high))
     shape = property(lambda self: np.shape(self.high))
     ndim = property(lambda self: np.ndim(self.high))
     size = property(lambda self: np.size(self.high))
@@ -91,7 +90,12 @@ class Pair:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.low[key], self.high[key] = low_of(value, self.losses), high_of(value, self.losses)
-        self.error = max(self.error, error_of(value))
+
+    def __copy__(self) -> Any:
+        return self.copy() if self.ndim else self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return both(ufunc.__name__, getattr(ufunc, method), *inputs, **kwargs)
@@ -106,7 +110,7 @@ class Pair:
 
 
 class PairOfNumbers(Pair, float):
-    __slots__ = ("low", "high", "losses", "error", "plain")
+    __slots__ = ("low", "high", "losses", "plain")
 
     # what `float` has by itself, and would be computed from one of the two
     real = property(lambda self: self)
@@ -120,7 +124,7 @@ class PairOfNumbers(Pair, float):
 
 
 class PairOfArrays(Pair):
-    __slots__ = ("low", "high", "losses", "error", "plain")
+    __slots__ = ("low", "high", "losses", "plain")
 
 
 class _Methods(NamedTuple):
@@ -165,7 +169,7 @@ def high_of(value: Any, losses: Losses) -> Any:
     if isinstance(value, Pair | _Methods):
         return value.high
     if is_float(value):
-        return value.astype(losses.high) if isinstance(value, np.ndarray) else losses.high(value)
+        return value.astype(losses.high, copy=False) if isinstance(value, np.ndarray) else losses.high(value)
     return _within(value, lambda v: high_of(v, losses))
 
 
@@ -209,17 +213,41 @@ def both(name: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return f(*args, **kwargs)
     losses = pairs[0].losses
     before = max(pair.error for pair in pairs)
-    high = f(*high_of(args, losses), **high_of(kwargs, losses))
-    try:
-        with np.errstate(all="ignore"):
-            low = f(*low_of(args, losses), **low_of(kwargs, losses))
-    except (ArithmeticError, ValueError):
-        low = np.full(np.shape(high), np.nan, losses.low)[()]
-    plain = getattr(f, "__module__", None) in _PYTHON and all(pair.plain for pair in pairs)
-    return _result(name, low, high, losses, before, (*args, *kwargs.values()), plain)
+    if isinstance(kwargs.get("out"), tuple) and len(kwargs["out"]) == 1:
+        kwargs["out"] = kwargs["out"][0]
+    high, low = _high(f, args, kwargs, losses), _low(f, args, kwargs, losses)
+    if low is _NOTHING:
+        low = high if isinstance(high, bool) else np.full(np.shape(high), np.nan, losses.low)[()]
+    python = getattr(f, "__module__", None) in _PYTHON and all(pair.plain for pair in pairs)
+    operands = (*args, *kwargs.values())
+    result = _result(name, low, high, losses, before, operands, python)
+    return kwargs["out"] if isinstance(kwargs.get("out"), Pair) else result
 
 
 _PYTHON = ("_operator", "math", "builtins")
+_NOTHING = object()
+
+
+def _high(f: Callable[..., Any], args: Any, kwargs: Any, losses: Losses) -> Any:
+    """What f writes into arrays that are no pairs is there afterwards, in their precision."""
+    given, named = high_of(args, losses), high_of(kwargs, losses)
+    result = f(*given, **named)
+    for array, copy in zip((*args, *kwargs.values()), (*given, *named.values())):
+        if isinstance(array, np.ndarray) and copy is not array and not np.array_equal(array, copy):
+            np.copyto(array, copy, casting="same_kind")
+    return result
+
+
+def _low(f: Callable[..., Any], args: Any, kwargs: Any, losses: Losses) -> Any:
+    """Arrays that are no pairs are copies: they are not written into twice."""
+    given, named = low_of(args, losses), low_of(kwargs, losses)
+    if getattr(f, "__module__", None) == "math":
+        given = [float(a) if isinstance(a, np.floating) else a for a in given]
+    try:
+        with np.errstate(all="ignore"):
+            return f(*given, **named)
+    except (ArithmeticError, ValueError):
+        return _NOTHING
 
 
 def _result(
@@ -253,7 +281,7 @@ def _agreed(name: str, low: Any, high: Any, losses: Losses) -> Any:
 
 # -- operators -------------------------------------------------------------------------------------
 
-ARITHMETIC = "add sub mul truediv floordiv mod pow matmul".split()
+ARITHMETIC = "add sub mul truediv floordiv mod pow matmul divmod".split()
 COMPARISONS = "lt le gt ge eq ne".split()
 UNARY = "neg pos abs".split()
 
@@ -263,7 +291,7 @@ def _number(value: Any) -> bool:
 
 
 def _operators(name: str) -> None:
-    f = getattr(operator, name)
+    f = divmod if name == "divmod" else getattr(operator, name)
 
     def forwards(self: Pair, other: Any) -> Any:
         return both(name, f, self, other) if _number(other) else NotImplemented
@@ -276,6 +304,25 @@ def _operators(name: str) -> None:
         setattr(Pair, f"__r{name}__", backwards)
 
 
+def _in_place(name: str) -> None:
+    """Arrays change, in both precisions; a number gives way to another."""
+    f = getattr(operator, f"i{name}")
+
+    def in_place(self: Pair, other: Any) -> Any:
+        if not _number(other):
+            return NotImplemented
+        losses, before = self.losses, max(self.error, error_of(other))
+        high = f(self.high, high_of(other, losses))
+        with np.errstate(all="ignore"):
+            low = f(self.low, low_of(other, losses))
+        if high is not self.high or low is not self.low:
+            self.low[...], self.high[...] = low, high
+        losses.observe(name, self.error, before, (self, other))
+        return self
+
+    setattr(PairOfArrays, f"__i{name}__", in_place)
+
+
 def _unary(name: str) -> None:
     f = getattr(operator, name)
     setattr(Pair, f"__{name}__", lambda self: both(name, f, self))
@@ -283,5 +330,7 @@ def _unary(name: str) -> None:
 
 for _name in (*ARITHMETIC, *COMPARISONS):
     _operators(_name)
+for _name in ARITHMETIC[:-1]:
+    _in_place(_name)
 for _name in UNARY:
     _unary(_name)
