@@ -33,7 +33,7 @@ from ctxdispatch.dispatch.opaque import is_iterator
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.ir import primitives
 from ctxdispatch.passes import outputs
-from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
@@ -298,7 +298,7 @@ Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
 )
 for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps):  # of a recording that is recorded
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
-follow(Recording, (*moving.RULED, *(f for _, f in table.names() if isinstance(f, types.FunctionType))))
+follow(Recording, moving.RULED)
 for _f, _rule in numbers.rules(lambda f: functools.partial(handled, f)).items():
     Recording.rule(_f)(_rule)
 
@@ -309,8 +309,15 @@ def _solved(f: Any, rule: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> 
     return rule(ctx, f, args, kwargs)
 
 
-def follow_solvers() -> None:
-    """Those of the libraries that have been imported have rules from now on."""
+@functools.cache
+def _follow_table(loaded: tuple[str, ...]) -> None:
+    """The functions with Python code that have derivatives, those of the libraries loaded by now too."""
+    follow(Recording, [f for _, f in table.names() if isinstance(f, types.FunctionType)])
+
+
+def follow_imported() -> None:
+    """What has rules in the libraries that have been imported is recorded from now on."""
+    _follow_table(libraries.loaded())
     for f, rule in splines.imported().items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
@@ -318,7 +325,7 @@ def follow_solvers() -> None:
 
 def recording(context: Any) -> type[Recording]:
     """The class of runs whose derivatives go by the rules of `context`."""
-    follow_solvers()
+    follow_imported()
     return _class_for(context)
 
 
@@ -326,7 +333,7 @@ def recording(context: Any) -> type[Recording]:
 def _imported(ctx: Recording, *args: Any) -> Any:
     """An import in the midst of a run may bring functions that have rules."""
     found = primitives.import_name(*args)
-    follow_solvers()
+    follow_imported()
     return found
 
 
