@@ -19,13 +19,16 @@ OVERHEAD = ("plain", "faithful", "free", "bare", "idle", "3 bare", "3 idle",
             "identity", "everything", "2 identity", "3 identity",
             "no hook", "prehook", "reading", "posthook", "both",
             "counting", "cProfile", "settrace")  # fmt: skip
-KNOWN = {"second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST, "overhead": OVERHEAD}
+KNOWN = {
+    "second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST, "overhead": OVERHEAD,
+    "memory": COLUMNS,
+}  # fmt: skip
 
 
 def main() -> None:
     options = parse_options()
     limit_threads(options.threads)  # before anything imports NumPy: a BLAS reads its thread count once
-    kinds = {"broadcast": broadcasts, "overhead": overheads}
+    kinds = {"broadcast": broadcasts, "overhead": overheads, "memory": memories}
     results = next((kinds[kind] for kind in kinds if getattr(options, kind)), run)(options)
     explain(results)
     if options.json:
@@ -74,6 +77,17 @@ def broadcasts(options: argparse.Namespace) -> dict[str, Any]:
             table.show(part)
     if options.plot:
         plots.draw(chosen, results, options.plot)
+    return results
+
+
+def memories(options: argparse.Namespace) -> dict[str, Any]:
+    """The peaks of gradients, each in a process of its own."""
+    from . import memory, table
+
+    chosen = choose(memory.all_workloads(), options.only)
+    results = first_calls(chosen, lambda w: memory.measure(w.name, options.columns))
+    for kind in ("traced", "resident"):
+        table.show(table.memory_table(results, kind, options.columns, memory.TARGETS))
     return results
 
 
@@ -130,6 +144,8 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
                        help="sparse Jacobians and Hessians, and patterns, against their targets")  # fmt: skip
     other.add_argument("--broadcast", action="store_true",
                        help="kernels over arrays, against their targets; CuPy's too on a GPU")  # fmt: skip
+    other.add_argument("--memory", action="store_true",
+                       help="the most memory that a gradient takes, against other tools'")  # fmt: skip
     other.add_argument("--overhead", action="store_true",
                        help="what rewriting costs by itself, against targets")  # fmt: skip
 
@@ -138,7 +154,9 @@ def complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> No
     """The columns that are shown; an error where options do not go together."""
     if options.plot and not options.broadcast:
         parser.error("--plot is of --broadcast")
-    if options.first_call and (options.second_order or options.sparse or options.overhead):
+    if options.first_call and (
+        options.second_order or options.sparse or options.overhead or options.memory
+    ):
         parser.error("--first-call is of gradients, or of --broadcast")
     known = next((known for kind, known in KNOWN.items() if getattr(options, kind)), COLUMNS)
     options.columns = options.columns or known

@@ -58,3 +58,16 @@ def mlp(W1, b1, W2, b2, x, y):
     z_bar = (e / np.sum(e, axis=1, keepdims=True) - y) / len(x)
     a_bar = (z_bar @ W2.T) * (1 - h**2)
     return x.T @ a_bar, a_bar.sum(axis=0), h.T @ z_bar, z_bar.sum(axis=0)
+
+
+def recurrence(W, h, n):
+    """The gradients in W and h."""
+    states = [h]
+    for _ in range(n):
+        states.append(np.tanh(W @ states[-1]))
+    W_bar, h_bar = np.zeros_like(W), np.full_like(h, 1.0 / len(h))
+    for before, after in zip(states[-2::-1], states[:0:-1]):
+        a_bar = h_bar * (1.0 - after**2)
+        W_bar += np.outer(a_bar, before)
+        h_bar = a_bar @ W
+    return W_bar, h_bar

@@ -51,6 +51,13 @@ def mlp(W1, b1, W2, b2, x, y):
     return -np.mean(np.sum(y * (z - log_norm), axis=1))
 
 
+def recurrence(W, h, n):
+    """The mean of the last of n states h = tanh(W h), of shapes (k, k) and (k,)."""
+    for _ in range(n):
+        h = np.tanh(W @ h)
+    return np.mean(h)
+
+
 # -- of the second table: derivatives of higher order --------------------------------------------------------
 
 

@@ -154,6 +154,24 @@ def first_call_row(name: str, columns: dict) -> list[str]:
     return [name, *cells, compared, duration(numpy), duration(grad), f"{grad / numpy:.2f}"]
 
 
+def memory_table(
+    results: dict[str, dict], kind: str, columns: Sequence[str], targets: Mapping[str, float]
+) -> list[list[str]]:
+    """Peaks of one kind, and ours over the peers'. `0.80 (1)`: 0.8 times, where 1 is the target."""
+    against = [column for column in columns if column in targets]
+    header = [f"peak, {kind}", *columns, *(f"ours/{column}" for column in against)]
+    rows = []
+    for name, found in results.items():
+        peaks = {c: p.split(":")[0] if isinstance(p, str) else p[kind] for c, p in found.items()}
+        cells = [p if isinstance(p, str) else f"{p / 2**20:.3g} MiB" for p in peaks.values()]
+        for column in against:
+            figures = peaks.get("ours", "-"), peaks[column]
+            known = not any(isinstance(figure, str) for figure in figures)
+            cells.append(held_cell(figures[0] / figures[1] if known else "-", targets[column]))
+        rows.append([name, *cells])
+    return [header, *rows]
+
+
 def show(rows: list[list[str]]) -> None:
     """With rich where it is installed, else as aligned text."""
     try:
