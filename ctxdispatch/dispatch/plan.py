@@ -124,7 +124,7 @@ def _make_plan(cls: type[Context]) -> Plan:
     on_calls = any(f not in ruled for f in rules.callees(cls)) or fallback
     calls = CALL in kinds or next(rules.callees(cls), None) is not None
     hooked_syntax = asked if hooked else frozenset()
-    direct = {} if hooked else _direct(cls, ruled)
+    direct = _direct(cls, ruled) if prehook is None and posthook is None else {}
     transforms = overrides(cls, "transform")
     syntax = asked if hooked else frozenset(f for f in asked if id(f) in BY_IDENTITY)
     callees = frozenset(map(id, rules.callees(cls)))
