@@ -11,6 +11,7 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+import gc
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -39,8 +40,6 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
     named = {name: strip.value(value) for name, value in kwargs.items()}
     if not strip.found and call.engine is None:
         return call.native(*args, **kwargs)
-    if issubclass(type(callee), type) and issubclass(callee, BaseException):
-        return call.native(*args, **kwargs)  # an exception keeps what it is told
     f = callee if call.engine is not None or any(a is not b for a, b in zip(given, bound)) else call.f
     rest = given if f is callee else given[len(bound) :]
     watched = Watched(strip, (*given, *named.values()))
@@ -136,6 +135,12 @@ class Strip:
         self._memo[id(original)] = copy
         self.copies[id(copy)] = (original, copy, _contents(copy))
         return copy
+
+    def view(self, value: Any) -> Any:
+        """Of a dict: the same one of what becomes of that."""
+        (held,) = gc.get_referents(value)
+        made = self.value(held)
+        return value if made is held else _VIEWS[type(value)](made)
 
     def slice(self, value: Any) -> Any:
         made = self._items([value.start, value.stop, value.step])
@@ -240,9 +245,14 @@ class Untagging:
         return self._strip.value(next(self._iterator))
 
 
+_VIEWS: dict[type, Callable[[Any], Any]] = {
+    type({}.keys()): dict.keys, type({}.values()): dict.values, type({}.items()): dict.items,
+    types.MappingProxyType: types.MappingProxyType,
+}  # fmt: skip
+
 INTO: dict[type, Callable[[Strip, Any], Any]] = {
     tuple: Strip.sequence, list: Strip.mutable, set: Strip.mutable, collections.deque: Strip.mutable,
-    frozenset: Strip.frozen, dict: Strip.mapping, slice: Strip.slice,
+    frozenset: Strip.frozen, dict: Strip.mapping, slice: Strip.slice, **dict.fromkeys(_VIEWS, Strip.view),
 }  # fmt: skip
 _BASES: tuple[tuple[type, Callable[[Strip, Any], Any]], ...] = (
     (tuple, Strip.sequence), (list, Strip.mutable), (set, Strip.mutable), (collections.deque, Strip.mutable),
@@ -310,7 +320,7 @@ class Result:
         """What goes through iterators later gives items that are made of theirs."""
         if not self.strip.wraps or not is_iterator(out):
             return out
-        return map(functools.partial(_later, self.call, self.strip), out)
+        return map(Giving(given, self.call, self.strip.metadata), out)
 
     def _is_operand(self, out: Any) -> bool:
         return not isinstance(out, IMMUTABLE) and any(out is a for a in (*self.args, *self.kwargs.values()))
@@ -349,5 +359,9 @@ _PURE = ("re", "datetime", "decimal", "fractions", "numpy", "numpy.random._gener
 _NOTHING = {id(builtins.print)}
 
 
-def _later(call: Any, strip: Strip, item: Any) -> Any:
-    return call.give(item, strip.metadata)
+class Giving(functools.partial[Any]):
+    """Gives what it is called with a tag: made of a call, a list of metadata that may still grow."""
+
+
+def given(call: Any, metadata: list[Any], item: Any) -> Any:
+    return call.give(item, metadata)

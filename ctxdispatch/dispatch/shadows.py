@@ -22,6 +22,7 @@ class Marks:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, list[Any]]] = {}
+        self._raised: set[int] = set()
 
     def __bool__(self) -> bool:
         return bool(self._known)
@@ -31,7 +32,19 @@ class Marks:
 
     def put(self, value: Any, metadata: Any, beside: Any = ()) -> None:
         """In place of what was there, but for what is `beside`."""
-        self._known[id(value)] = (_reference(value, self._known), [*beside, metadata])
+        reference = _reference(value, self._known)
+        if type(reference) is Strong and isinstance(value, BaseException):
+            self._forget_handled()
+            self._raised.add(id(value))
+        self._known[id(value)] = (reference, [*beside, metadata])
+
+    def _forget_handled(self) -> None:
+        """An exception that nobody else refers to any more would keep frames, and all that is in them."""
+        for key in [*self._raised]:
+            found = self._known.get(key)
+            if found is None or sys.getrefcount(found[0].value) <= _OURS:
+                self._raised.discard(key)
+                self._known.pop(key, None)
 
     def of(self, value: Any) -> list[Any]:
         if not self._known:
@@ -45,6 +58,11 @@ class Marks:
 
 class Strong(NamedTuple):
     value: Any
+
+
+_ALONE = Strong(ValueError())
+_OURS = sys.getrefcount(_ALONE.value)
+"""The references to what only a `Strong` refers to."""
 
 
 def _reference(value: Any, known: dict[int, Any]) -> Any:

@@ -94,9 +94,23 @@ class Tagging(Context):
         found = self._run.__dict__.get("shadows")
         return found or self._run.__dict__.setdefault("shadows", Shadows())  # type: ignore[no-any-return]
 
+    def _new(self, new: Any) -> Any:
+        """What makes an instance in place of `new`, which is C code; the tags of what it is given are beside
+        what it made."""
+        return functools.partial(_made, Call(self, _itself, _itself, new))
+
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable): what is gone through in place of `iterable`."""
         return Call(self, _itself, _itself, tuple).spread(iterable)
+
+
+def _made(call: Call, cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    strip = Strip(call)
+    given = [strip.value(a) for a in args]
+    out = call.f(cls, *given, **{name: strip.value(value) for name, value in kwargs.items()})
+    if strip.metadata and call.f is not object.__new__:
+        call.mark(out, strip.metadata)
+    return out
 
 
 def own(ctx: Context, value: Any) -> Any:
@@ -151,6 +165,9 @@ class Call:
         """`out` with the tag that `combine` makes of `metadata`, and of the one that it has."""
         if not metadata or out is NotImplemented:
             return out
+        if isinstance(out, BaseException):  # a proxy cannot be raised
+            self.mark(out, metadata)
+            return out
         made = self.combined([*self.held(out), *metadata], out)
         return out if made is None else self.ctx.tag(out, made)
 
@@ -187,9 +204,25 @@ def carry(
         call = Call(ctx, find, ask, raw)
         return call.give(call.resolved(raw)(*args, **kwargs), call.held(bound[0]))
     row: Row | None = ROWS.get(id(callee)) or BY_TYPE.get(type(callee))
-    if row is None:
-        return run_opaque(Call(ctx, find, ask, f, engine), (callee, bound), args, kwargs)
-    return row(Call(ctx, find, ask, callee, engine), (*bound, *args), kwargs)
+    call = Call(ctx, find, ask, f if row is None else callee, engine)
+    try:
+        if row is None:
+            return run_opaque(call, (callee, bound), args, kwargs)
+        return row(call, (*bound, *args), kwargs)
+    except BaseException as error:
+        whole, others = ((), (*bound, *args)) if row is None else ((*bound, *args)[:1], (*bound, *args)[1:])
+        _says(call, error, whole, (*others, *kwargs.values()))
+        raise
+
+
+def _says(call: Call, error: BaseException, whole: Args, others: Args) -> None:
+    """An exception tells of the operands, of those that are only looked into by themselves."""
+    strip = Strip(call)
+    for value in others:
+        strip.value(value)
+    metadata = [*call.held(*whole), *strip.metadata]
+    if metadata:
+        call.mark(error, metadata)
 
 
 def _tagged_callee(ctx: Tagging, find: Any, ask: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
