@@ -47,7 +47,18 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
         out = call.checked(f, strip, rest, named)
     finally:
         strip.write_back()
+    tell(call, out, args)
+    if bound:
+        tell(call, bound[0], args)
     return Result(call, callee, strip, (*bound, *args), given, kwargs, watched).of(out)
+
+
+def tell(call: Any, exception: Any, args: Any) -> None:
+    """If it was `args` that `exception` was made of, it is remembered with which tags."""
+    if isinstance(exception, BaseException) and len(exception.args) == len(args):
+        pairs = zip(exception.args, args)
+        if any(type(a) is Tagged for a in args) and all(call.bare(a) is told for told, a in pairs):
+            call.ctx._told.put(exception, (exception.args, args))
 
 
 class Strip:

@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 
 from ctxdispatch.dispatch import moving, nested, protocols, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
-from ctxdispatch.dispatch.moving import BY_TYPE, ROWS, RULED
-from ctxdispatch.dispatch.opaque import Strip, run_opaque
+from ctxdispatch.dispatch.moving import RULED
+from ctxdispatch.dispatch.opaque import Strip, run_opaque, tell
 from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve, stepping
 from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
 from ctxdispatch.dispatch.shadows import Marks, Shadows, boxed, is_array
@@ -99,6 +99,12 @@ class Tagging(Context):
         what it made."""
         return functools.partial(_made, Call(self, _itself, _itself, new))
 
+    @property
+    def _told(self) -> Marks:
+        """What exceptions were told: (their `args`, the same with tags)."""
+        found: Marks = self._run.__dict__.get("told") or self._run.__dict__.setdefault("told", Marks())
+        return found
+
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable): what is gone through in place of `iterable`."""
         return Call(self, _itself, _itself, tuple).spread(iterable)
@@ -110,6 +116,7 @@ def _made(call: Call, cls: type, /, *args: Any, **kwargs: Any) -> Any:
     out = call.f(cls, *given, **{name: strip.value(value) for name, value in kwargs.items()})
     if strip.metadata and call.f is not object.__new__:
         call.mark(out, strip.metadata)
+        tell(call, out, args)
     return out
 
 
@@ -203,7 +210,7 @@ def carry(
         raw = getattr(ctx.untag(bound[0]), callee.__name__)  # found in the class of the proxy
         call = Call(ctx, find, ask, raw)
         return call.give(call.resolved(raw)(*args, **kwargs), call.held(bound[0]))
-    row: Row | None = ROWS.get(id(callee)) or BY_TYPE.get(type(callee))
+    row: Row | None = moving.row_of(callee)
     call = Call(ctx, find, ask, f if row is None else callee, engine)
     try:
         if row is None:

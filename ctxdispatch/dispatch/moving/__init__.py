@@ -10,7 +10,7 @@ moves.
     keyed     {x}, d | e                equal keys are one: what is in it depends on all of them
 """
 
-from ctxdispatch.dispatch.moving.table import BY_TYPE, ROWS, RULED, SPREADING
+from ctxdispatch.dispatch.moving.table import ROWS, RULED, SPREADING, row_of
 from ctxdispatch.dispatch.moving.through import spread
 
-__all__ = ["BY_TYPE", "ROWS", "RULED", "SPREADING", "spread"]
+__all__ = ["ROWS", "RULED", "SPREADING", "row_of", "spread"]

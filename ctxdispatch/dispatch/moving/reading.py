@@ -57,6 +57,10 @@ def attribute(call: Any, args: Any, kwargs: Any) -> Any:
     if type(value) is super:
         value = _beyond(call, value)
     out = call.native(value, call.bare(args[1]), *args[2:], **kwargs)
+    if isinstance(value, BaseException):
+        for told, given in call.ctx._told.of(value):
+            if out is told:
+                return given
     if not metadata:
         return out
     if type(out) is types.MethodType and out.__self__ is value:

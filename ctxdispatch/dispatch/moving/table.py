@@ -43,6 +43,7 @@ from ctxdispatch.dispatch.moving.through import (
 )
 from ctxdispatch.dispatch.moving.writing import add_member, delete, set_item, take, write
 from ctxdispatch.dispatch.protocols import HANDLERS
+from ctxdispatch.dispatch.protocols.callbacks import PYTHON
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -158,8 +159,17 @@ SPREADING: frozenset[Row] = frozenset(
 )
 """Those that go through operands."""
 
-BY_TYPE: dict[type, Row] = {operator.itemgetter: items}
+_BY_TYPE: dict[type, Row] = {operator.itemgetter: items}
 """The same by the type of the callee."""
+
+
+def row_of(callee: Any) -> Row | None:
+    found = ROWS.get(id(callee)) or _BY_TYPE.get(type(callee))
+    if found is None and type(callee) is types.FunctionType:
+        hands_on = (callee.__module__, callee.__qualname__) in PYTHON
+        return as_it_is if hands_on else None
+    return found
+
 
 RULED: list[Any] = [
     *HANDLERS, primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,
