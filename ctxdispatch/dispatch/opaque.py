@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ctxdispatch.dispatch.shadows import is_array, is_flat
+from ctxdispatch.dispatch.shadows import behind, is_array, is_flat
 from ctxdispatch.dispatch.tags import Tagged, has
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -38,6 +38,9 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
     strip = Strip(call)
     given = strip.arguments(callee, (*bound, *args))
     named = {name: strip.value(value) for name, value in kwargs.items()}
+    if type(callee).__name__ == "_ArrayFunctionDispatcher":  # a function that it is given it calls, and no more
+        given = [_caught(call, strip, a) for a in given]
+        named = {name: _caught(call, strip, a) for name, a in named.items()}
     if not strip.found and call.engine is None:
         return call.native(*args, **kwargs)
     f = callee if call.engine is not None or any(a is not b for a, b in zip(given, bound)) else call.f
@@ -51,6 +54,17 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
     if bound:
         tell(call, bound[0], args)
     return Result(call, callee, strip, (*bound, *args), given, kwargs, watched).of(out)
+
+
+def _caught(call: Any, strip: Strip, value: Any) -> Any:
+    """A function such that it runs under the context and returns values without tags."""
+    if type(value) in (list, tuple):
+        made = [_caught(call, strip, each) for each in value]
+        return type(value)(made) if any(a is not b for a, b in zip(made, value)) else value
+    if not isinstance(value, types.FunctionType | types.MethodType | functools.partial):
+        return value
+    strip.found = True
+    return call.catching(value, strip)
 
 
 def tell(call: Any, exception: Any, args: Any) -> None:
@@ -179,6 +193,11 @@ class Strip:
             return value
         return self.array(value) if is_array(value) else value
 
+    def memory(self, value: Any) -> Any:
+        for held in behind(value):
+            self.value(held)
+        return value
+
     def exception(self, value: Any) -> Any:
         """Its arguments are looked at: they are what it says."""
         self._items(value.args)
@@ -263,7 +282,8 @@ _VIEWS: dict[type, Callable[[Any], Any]] = {
 
 INTO: dict[type, Callable[[Strip, Any], Any]] = {
     tuple: Strip.sequence, list: Strip.mutable, set: Strip.mutable, collections.deque: Strip.mutable,
-    frozenset: Strip.frozen, dict: Strip.mapping, slice: Strip.slice, **dict.fromkeys(_VIEWS, Strip.view),
+    frozenset: Strip.frozen, memoryview: Strip.memory, dict: Strip.mapping, slice: Strip.slice,
+    **dict.fromkeys(_VIEWS, Strip.view),
 }  # fmt: skip
 _BASES: tuple[tuple[type, Callable[[Strip, Any], Any]], ...] = (
     (tuple, Strip.sequence), (list, Strip.mutable), (set, Strip.mutable), (collections.deque, Strip.mutable),

@@ -9,6 +9,7 @@ lives has no entry (a mark keeps what cannot be referred to weakly).
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Iterator
@@ -95,6 +96,11 @@ def is_array(value: Any) -> bool:
     return numpy is not None and issubclass(type(value), numpy.ndarray)
 
 
+def behind(view: memoryview) -> list[Any]:
+    """Whose memory it shows; nothing, once it was released."""
+    return [held for buffer in gc.get_referents(view) for held in gc.get_referents(buffer)]
+
+
 def is_flat(value: Any) -> bool:
     """Whether it is what `a.flat` gives."""
     numpy = sys.modules.get("numpy")
@@ -168,9 +174,26 @@ def held_in(shadow: Any) -> Iterator[Any]:
 
 def _owner(array: Any) -> Any:
     """The array whose memory it is."""
-    while is_array(array.base):
-        array = array.base
+    base = array.base
+    while base is not None:
+        base = base if is_array(base) else _operand(array, base)
+        if base is None:
+            return array
+        array, base = base, base.base
     return array
+
+
+def _operand(array: Any, iterator: Any) -> Any:
+    """Which array an `np.nditer` goes through where it gives `array`; None for everything else."""
+    import numpy as np
+
+    if type(iterator) is not np.nditer:
+        return None
+    try:
+        operands = iterator.operands
+    except ValueError:  # it was closed
+        return None
+    return next((each for each in operands if np.may_share_memory(each, array)), None)
 
 
 def _flat(owner: Any) -> tuple[Any, int]:

@@ -20,7 +20,7 @@ from ctxdispatch.dispatch import moving, nested, protocols, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.moving import RULED
 from ctxdispatch.dispatch.opaque import Strip, run_opaque, tell
-from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve, stepping
+from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, callback, resolve, stepping
 from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
 from ctxdispatch.dispatch.shadows import Marks, Shadows, boxed, is_array
 from ctxdispatch.dispatch.tags import Tagged, called, without
@@ -152,6 +152,10 @@ class Call:
         if self.engine is not None and handler is not None:
             target = handler(catching(self.engine, strip), self.ctx, f)
         return (target or self.find(f))(*args, **kwargs)
+
+    def catching(self, f: Any, strip: Strip) -> Any:
+        """What calls `f` under the context for C code, and takes the tags off what it returns."""
+        return functools.partial(_caught, strip, self.ask(callback(self.ctx, f)))
 
     def bare(self, value: Any) -> Any:
         return self.ctx.untag(value) if type(value) is Tagged else value

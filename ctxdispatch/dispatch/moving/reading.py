@@ -30,7 +30,7 @@ def read(call: Any, args: Any, kwargs: Any) -> Any:
     container = call.bare(args[0])
     if is_array(container):
         return _read_array(call, container, args, kwargs)
-    if is_flat(container):
+    if is_flat(container) or isinstance(container, memoryview):
         return opaque(call, args, kwargs)
     metadata = call.held(args[0])
     keys = [key(call, k, metadata) for k in args[1:2]]

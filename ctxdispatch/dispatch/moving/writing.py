@@ -12,7 +12,7 @@ from ctxdispatch.dispatch.moving.reading import key, read
 from ctxdispatch.dispatch.moving.through import spread
 from ctxdispatch.dispatch.opaque import Strip
 from ctxdispatch.dispatch.reach import HEAPTYPE
-from ctxdispatch.dispatch.shadows import is_array, is_flat
+from ctxdispatch.dispatch.shadows import behind, is_array, is_flat
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
@@ -55,13 +55,16 @@ def _written(call: Any, container: Any, values: Any) -> None:
     """Bytes, an `array`: no place for a tag but on the whole."""
     strip = Strip(call)
     strip.value([*values])
-    container = container.base if is_flat(container) else container
-    if strip.metadata and is_array(container):
-        made = call.combined([*strip.metadata, *call.ctx._shadows.metadata(container)])
-        if made is not None:
-            call.ctx._shadows.fill(container, made)
-    elif strip.metadata:
-        call.mark(container, strip.metadata)
+    if not strip.metadata:
+        return
+    held = [container.base] if is_flat(container) else [container]
+    for each in behind(container) if isinstance(container, memoryview) else held:
+        if is_array(each):
+            made = call.combined([*strip.metadata, *call.ctx._shadows.metadata(each)])
+            if made is not None:
+                call.ctx._shadows.fill(each, made)
+        else:
+            call.mark(each, strip.metadata)
 
 
 def write(call: Any, args: Any, kwargs: Any) -> Any:
