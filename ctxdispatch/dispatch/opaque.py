@@ -38,7 +38,7 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
     strip = Strip(call)
     given = strip.arguments(callee, (*bound, *args))
     named = {name: strip.value(value) for name, value in kwargs.items()}
-    if type(callee).__name__ == "_ArrayFunctionDispatcher":  # a function that it is given it calls, and no more
+    if type(callee).__name__ == "_ArrayFunctionDispatcher":  # NumPy keeps no function that it is given
         given = [_caught(call, strip, a) for a in given]
         named = {name: _caught(call, strip, a) for name, a in named.items()}
     if not strip.found and call.engine is None:
@@ -90,8 +90,11 @@ class Strip:
 
     def arguments(self, callee: Any, args: tuple[Any, ...]) -> list[Any]:
         """An iterator is no operand of its own method."""
-        if not args or type(callee) not in _METHODS or not is_iterator(args[0]):
+        if not args or type(callee) not in _METHODS or not is_iterator(self.call.bare(args[0])):
             return [self.value(a) for a in args]
+        metadata = self.call.held(args[0])
+        if metadata:
+            self._saw(*metadata)
         return [self.call.bare(args[0]), *(self.value(a) for a in args[1:])]
 
     def value(self, value: Any) -> Any:
@@ -249,8 +252,9 @@ def _refill(container: Any, items: Any) -> None:
     if isinstance(container, list):
         list.__setitem__(container, slice(None), items)
     elif isinstance(container, dict):
-        dict.clear(container)
-        dict.update(container, items)
+        kind = collections.OrderedDict if isinstance(container, collections.OrderedDict) else dict
+        kind.clear(container)
+        kind.update(container, items)
     else:
         container.clear()
         (container.update if isinstance(container, set) else container.extend)(items)

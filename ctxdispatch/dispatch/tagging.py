@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 from ctxdispatch.dispatch import moving, nested, protocols, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
+from ctxdispatch.dispatch.instructions import PATTERNS
 from ctxdispatch.dispatch.moving import RULED
 from ctxdispatch.dispatch.opaque import Strip, run_opaque, tell
 from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, callback, resolve, stepping
@@ -41,6 +42,7 @@ class Tagging(Context):
         "call", "operator", "compare", "item", "attribute", "iterate", "truth", "format", "unpack", "with",
         primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,
         primitives.list_extend, primitives.set_update, primitives.dict_update, primitives.dict_merge,
+        *PATTERNS.values(),
     )  # fmt: skip
 
     def combine(self, f: Any, metadata: list[Any], out: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.tainting.labels import Walk, attributes, put
+from ctxdispatch_contexts.tainting.labels import PLAIN, Walk, attributes, put
 
 
 class Cleaning(Walk):
@@ -18,6 +18,8 @@ class Cleaning(Walk):
         if clean is not None:
             return bare if self.again(bare) and not isinstance(bare, tuple) else clean(self, bare)
         if not self.again(bare):
+            if not isinstance(bare, PLAIN) and type(getattr(bare, "__dict__", None)) is dict:
+                self._dict(bare.__dict__)
             for name, old in attributes(bare).items():
                 put(bare, name, self.of(old))
         return bare

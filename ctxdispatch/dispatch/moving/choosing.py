@@ -24,6 +24,8 @@ def choose(call: Any, args: Any, kwargs: Any) -> Any:
     receivers = isinstance(call.bare(first), list) and call.f not in (sorted, max, min)
     given = [spread(call, first)] if len(args) == 1 and not receivers else [call.bare(first), *args[1:]]
     given = args if len(args) > 1 and not receivers else given
+    if metadata and named.get("key") is None and call.f in _BY_KEY:
+        named["key"] = strip.value  # the items are compared without tags
     out = call.checked(call.f, strip, given, named)
     if not metadata:
         return out
@@ -39,4 +41,5 @@ def _smear(call: Any, items: list[Any], metadata: list[Any]) -> None:
         list.__setitem__(items, k, call.give(item, metadata))
 
 
+_BY_KEY = (sorted, max, min, list.sort)
 _MAKES_LISTS = (builtins.sorted, heapq.nlargest, heapq.nsmallest)

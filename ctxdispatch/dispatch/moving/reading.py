@@ -50,6 +50,13 @@ def following(call: Any, args: Any, kwargs: Any) -> Any:
     return call.give(call.native(call.bare(args[0]), *args[1:], **kwargs), call.held(args[0]))
 
 
+def matched(call: Any, args: Any, kwargs: Any) -> Any:
+    """What a pattern takes out of its subject: a tuple, or None where it does not match."""
+    subject, *pattern = args
+    out = call.native(call.bare(subject), *pattern)
+    return out if out is None else tuple([call.give(item, call.held(subject)) for item in out])
+
+
 def attribute(call: Any, args: Any, kwargs: Any) -> Any:
     if not 2 <= len(args) <= 3:
         return call.native(*args, **kwargs)

@@ -16,6 +16,7 @@ import types
 import weakref
 from typing import Any
 
+from ctxdispatch.dispatch.instructions import PATTERNS
 from ctxdispatch.dispatch.moving.choosing import choose
 from ctxdispatch.dispatch.moving.plain import (
     Row,
@@ -28,7 +29,7 @@ from ctxdispatch.dispatch.moving.plain import (
     view,
     without_tags,
 )
-from ctxdispatch.dispatch.moving.reading import attribute, contains, following, items, read
+from ctxdispatch.dispatch.moving.reading import attribute, contains, following, items, matched, read
 from ctxdispatch.dispatch.moving.through import (
     accumulate,
     backwards,
@@ -44,7 +45,7 @@ from ctxdispatch.dispatch.moving.through import (
 from ctxdispatch.dispatch.moving.writing import add_member, delete, set_item, take, write
 from ctxdispatch.dispatch.protocols import HANDLERS
 from ctxdispatch.dispatch.protocols.callbacks import PYTHON
-from ctxdispatch.ir import primitives
+from ctxdispatch.ir import matching, primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
@@ -63,6 +64,7 @@ _OF_SELF = spreading(1)
 _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (without_tags, (
         builtins.type, builtins.id, builtins.callable, builtins.hasattr,
+        matching.match_sequence, matching.match_mapping,
         object.__new__, object.__init__, weakref.ref, weakref.proxy, type.__call__, object.__init_subclass__,
     )),
     (classes, (builtins.isinstance, builtins.issubclass)),
@@ -78,6 +80,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         list.pop, dict.pop, dict.popitem, set.pop, collections.deque.pop, collections.deque.popleft,
         collections.OrderedDict.popitem,
     )),
+    (matched, (matching.match_keys, matching.match_class)),
     (following, (builtins.next,)),
     (set_item, (
         operator.setitem, list.__setitem__, dict.__setitem__, collections.deque.__setitem__,
@@ -90,25 +93,29 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (delete, (
         operator.delitem, builtins.delattr, object.__delattr__, list.__delitem__, dict.__delitem__,
         list.clear, dict.clear, set.clear, list.reverse, collections.deque.clear, collections.deque.rotate,
-        collections.deque.reverse,
+        collections.deque.reverse, collections.OrderedDict.move_to_end,
     )),
     (add_member, (set.add, set.discard, set.remove, primitives.set_add, primitives.map_add)),
     (display, (primitives.build_set, primitives.build_map)),
     (spreading(0, 1), (
-        builtins.list, builtins.tuple, builtins.iter, builtins.enumerate,
-        primitives.unpack, primitives.unpack_ex, primitives.list_to_tuple,
-        itertools.cycle, itertools.pairwise, itertools.tee, collections.deque,
+        builtins.list, builtins.tuple, primitives.unpack, primitives.unpack_ex, primitives.list_to_tuple,
+        collections.deque,
+    )),
+    (spreading(0, 1, live=True), (
+        builtins.iter, builtins.enumerate, itertools.cycle, itertools.pairwise, itertools.tee,
     )),
     (spreading(0, 1, result=True), (builtins.set, builtins.frozenset)),
-    (spreading(), (
+    (spreading(live=True), (
         builtins.zip, itertools.chain, itertools.zip_longest, itertools.product, itertools.islice,
         itertools.permutations, itertools.combinations, itertools.combinations_with_replacement,
         itertools.compress, itertools.groupby,
     )),
-    (spreading(1), (
+    (spreading(1, live=True), (
         builtins.map, builtins.filter, itertools.filterfalse, itertools.takewhile, itertools.dropwhile,
-        primitives.list_extend, list.extend, list.__init__, tuple.__new__,
-        collections.deque.extend, collections.deque.extendleft, collections.deque.__init__,
+    )),
+    (spreading(1), (
+        primitives.list_extend, list.extend, list.__init__, tuple.__new__, collections.deque.extend,
+        collections.deque.extendleft, collections.deque.__init__,
     )),
     (spreading(1, result=True), (
         primitives.set_update, set.__init__, set.update, set.union, frozenset.union, set.intersection,
@@ -145,7 +152,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (as_it_is, (
         functools.partial, types.SimpleNamespace, contextvars.ContextVar.set, contextvars.ContextVar.get,
         contextvars.Context.run, _thread.start_new_thread, types.MethodType, builtins.super, staticmethod,
-        classmethod, property, operator.call, operator.itemgetter, operator.attrgetter,
+        classmethod, property, operator.call, operator.itemgetter,
     )),
 ]  # fmt: skip
 
@@ -154,9 +161,8 @@ if hasattr(_thread, "start_joinable_thread"):
 
 ROWS: dict[int, Row] = {id(f): row for row, functions in _TABLE for f in functions}
 
-SPREADING: frozenset[Row] = frozenset(
-    row for row, functions in _TABLE if row in (choose, of_each, to_dict, accumulate) or row.__name__ == "row"
-)
+_SPREAD = (choose, of_each, to_dict, keywords, accumulate, backwards)
+SPREADING: frozenset[Row] = frozenset(row for row, _ in _TABLE if row in _SPREAD or row.__name__ == "row")
 """Those that go through operands."""
 
 _BY_TYPE: dict[type, Row] = {operator.itemgetter: items}
@@ -173,6 +179,6 @@ def row_of(callee: Any) -> Row | None:
 
 RULED: list[Any] = [
     *HANDLERS, primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,
-    primitives.build_string, builtins.eval, builtins.exec,
+    primitives.build_string, builtins.eval, builtins.exec, *PATTERNS.values(),
 ]  # fmt: skip
 """What does not reach `fallback` with the operands that the program gave."""

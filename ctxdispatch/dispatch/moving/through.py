@@ -18,8 +18,9 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
-def spread(call: Any, value: Any) -> Any:
-    """`value` such that C code that goes through it gets items with the tags of the whole."""
+def spread(call: Any, value: Any, live: bool = False) -> Any:
+    """`value` such that C code that goes through it gets items with the tags of the whole. `live`: it does so
+    bit by bit, and sees what becomes of `value` meanwhile."""
     metadata = call.held(value)
     bare = call.bare(value)
     if is_array(bare) and call.ctx._shadows.of(bare) is not None and bare.ndim:
@@ -29,6 +30,8 @@ def spread(call: Any, value: Any) -> Any:
     if not (hasattr(type(bare), "__iter__") or hasattr(type(bare), "__getitem__")):
         return bare
     giving = Giving(given, call, metadata)
+    if live:
+        return map(giving, call.iter(bare))
     if isinstance(bare, dict):
         return _SpreadMapping(bare, giving)
     if type(bare) in (list, tuple):
@@ -60,16 +63,21 @@ def backwards(call: Any, args: Any, kwargs: Any) -> Any:
 
 
 def spreading(
-    first: int = 0, last: int | None = None, result: bool = False, rest: Callable[..., Any] = key
+    first: int = 0,
+    last: int | None = None,
+    result: bool = False,
+    rest: Callable[..., Any] = key,
+    live: bool = False,
 ) -> Row:
     """Operands from `first` to `last` are gone through, those before are receivers, and `rest` says what
-    becomes of those after; `result`: what is made, or the receiver, is a container of keys."""
+    becomes of those after; `result`: what is made, or the receiver, is a container of keys; `live`: what is
+    made goes through them."""
 
     def row(call: Any, args: Any, kwargs: Any) -> Any:
         before = [call.bare(a) if k == 0 else a for k, a in enumerate(args[:first])]
         end = len(args) if last is None else last
         scalars: list[Any] = []
-        through = [_through(call, a, scalars) for a in args[first:end]]
+        through = [_through(call, a, scalars, live) for a in args[first:end]]
         if result:
             through = [[*t] if is_iterator(t) else t for t in through]
         after = [rest(call, a, scalars) for a in args[end:]]
@@ -83,13 +91,13 @@ def spreading(
     return row
 
 
-def _through(call: Any, value: Any, scalars: list[Any]) -> Any:
+def _through(call: Any, value: Any, scalars: list[Any], live: bool = False) -> Any:
     """A number among the operands says how much is gone through."""
     bare = call.bare(value)
     if type(value) is Tagged and not hasattr(type(bare), "__iter__") and not callable(bare):
         scalars += call.held(value)
         return bare
-    return spread(call, value)
+    return spread(call, value, live)
 
 
 def moved(call: Any, value: Any, scalars: list[Any]) -> Any:
@@ -152,7 +160,7 @@ def display(call: Any, args: Any, kwargs: Any) -> Any:
 def of_each(call: Any, args: Any, kwargs: Any) -> Any:
     """chain.from_iterable, starmap: the items are gone through too."""
     *before, last = args
-    each = map(functools.partial(spread, call), call.iter(spread(call, last)))
+    each = map(functools.partial(spread, call, live=True), call.iter(spread(call, last, live=True)))
     return call.native(*before, each, **kwargs)
 
 
@@ -224,4 +232,4 @@ def accumulate(call: Any, args: Any, kwargs: Any) -> Any:
     function = args[1] if len(args) > 1 else kwargs.pop("func", None)
     items = args[0] if args else kwargs.pop("iterable")
     add = call.resolved(operator.add) if function is None else function
-    return call.native(spread(call, items), add, **kwargs)
+    return call.native(spread(call, items, live=True), add, **kwargs)
