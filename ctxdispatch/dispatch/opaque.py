@@ -143,7 +143,7 @@ class Strip:
             return self._memo[id(value)]
         self._memo[id(value)] = value  # within itself it stays
         made = self._items([*value])
-        return value if made is None else self._copied(value, _refilled(value, made))
+        return value if made is None else self._copied(value, refilled(value, made))
 
     def frozen(self, value: Any) -> Any:
         made = self._items([*value])
@@ -157,7 +157,7 @@ class Strip:
         if keys is None and values is None:
             return value
         made = dict(zip(keys or value.keys(), values or value.values()))
-        return self._copied(value, _refilled(value, made))
+        return self._copied(value, refilled(value, made))
 
     def _copied(self, original: Any, copy: Any) -> Any:
         self._memo[id(original)] = copy
@@ -237,7 +237,7 @@ def _contents(container: Any) -> list[Any]:
     return [x for pair in container.items() for x in pair] if isinstance(container, dict) else [*container]
 
 
-def _refilled(like: Any, items: Any) -> Any:
+def refilled(like: Any, items: Any) -> Any:
     """A container of the class of `like`."""
     import copy
 

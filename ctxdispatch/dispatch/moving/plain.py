@@ -66,5 +66,6 @@ def view(call: Any, args: Any, kwargs: Any) -> Any:
 
 
 def resume(call: Any, args: Any, kwargs: Any) -> Any:
-    """generator.send(x)"""
-    return call.give(call.native(call.bare(args[0]), *args[1:], **kwargs), call.held(args[0]))
+    """generator.send(x), which moves it; throw(x)"""
+    rest = args[1:] if call.f.__name__ == "send" else map(call.bare, args[1:])
+    return call.give(call.native(call.bare(args[0]), *rest, **kwargs), call.held(args[0]))

@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxdispatch.dispatch.moving.plain import Row, opaque
 from ctxdispatch.dispatch.moving.reading import key
-from ctxdispatch.dispatch.opaque import Giving, given, is_iterator
+from ctxdispatch.dispatch.opaque import Giving, given, is_iterator, refilled
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.dispatch.shadows import is_array
 from ctxdispatch.dispatch.tags import Tagged
@@ -199,15 +199,23 @@ def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
     if any(type(b) is int for b in bare):
         return _repeated(call, args, bare)
     inplace = call.f in _INPLACE and not isinstance(bare[0], tuple | frozenset)
-    left = bare[0] if inplace else spread(call, args[0])
+    left = bare[0] if inplace else _alike(bare[0], spread(call, args[0]))
     right = spread(call, args[1])
-    if isinstance(bare[0], set | frozenset) and not isinstance(right, set | frozenset):
-        right = set(right)
-    if isinstance(bare[0], set | frozenset) and not isinstance(left, set | frozenset):
-        left = type(bare[0])(left)
+    right = _alike(bare[1], right) if isinstance(bare[1], _CONTAINERS) else right
     sets = [b for b in (left, right) if isinstance(b, dict | set | frozenset)]
     out = keyed(call, call.native(left, right), [left] if inplace else [], sets)
     return args[0] if inplace and call.bare(out) is bare[0] else out
+
+
+def _alike(bare: Any, items: Any) -> Any:
+    """`items`, which are those of `bare`, as such a container."""
+    if items is bare or type(items) is type(bare):
+        return items
+    return refilled(bare, items) if isinstance(bare, dict | collections.deque) else _base_of(bare)(items)
+
+
+def _base_of(bare: Any) -> Any:
+    return next(cls for cls in _CONTAINERS if isinstance(bare, cls))
 
 
 def _repeated(call: Any, args: Any, bare: list[Any]) -> Any:
