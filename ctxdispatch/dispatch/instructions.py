@@ -1,18 +1,20 @@
 """Instructions of the frame form that run Python code, spelled out as the calls that they are.
 
     %v, %exit = before_with(%m)      %enter, %exit = with_methods(%m); %v = %enter()
+    %y, %x = match_sequence(%x)      %y = matching.match_sequence(%x)
     .. = with_except_start(%exit, .., %e)                 %a = exit_arguments(%e); %r = %exit(*%a)
     %y = load_super_attr[name](super, %C, %x)     %s = super_object(super, %C, %x); %y = getattr(%s, name)
 
-So entering, leaving and `super().name` are dispatched like any other call or attribute.
+So entering, leaving and `super().name` are dispatched like any other call or attribute. What patterns ask is
+spelled out for a class that names the function in its `intercepts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
-from ctxdispatch.ir import primitives
+from ctxdispatch.ir import matching, primitives
 from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -22,20 +24,25 @@ from ctxdispatch.ir.values import Const, Operand, Value
 Renamed = dict[Value, Operand]
 
 
-def spell_out(graph: Graph) -> None:
+def spell_out(graph: Graph, asked: Container[Any]) -> None:
     """In place."""
     renamed: Renamed = {}
     for block in graph.blocks:
-        block.ops = [new for op in block.ops for new in _spelled(op, renamed)]
+        block.ops = [new for op in block.ops for new in _spelled(op, renamed, asked)]
     substitute(graph, renamed)
 
 
-def is_spelled_out(op: Op) -> bool:
-    return type(op.fn) is Instruction and op.fn.name in _ROWS
+def is_spelled_out(op: Op, asked: Container[Any]) -> bool:
+    """`asked`: the syntax that is dispatched."""
+    if type(op.fn) is not Instruction:
+        return False
+    return op.fn.name in _ROWS or PATTERNS.get(op.fn.name) in asked
 
 
-def _spelled(op: Op, renamed: Renamed) -> list[Op]:
-    return _ROWS[op.fn.name](op, renamed) if is_spelled_out(op) else [op]
+def _spelled(op: Op, renamed: Renamed, asked: Container[Any]) -> list[Op]:
+    if not is_spelled_out(op, asked):
+        return [op]
+    return _ROWS.get(op.fn.name, _pattern)(op, renamed)
 
 
 def _before(methods: Callable[[Any], tuple[Any, Any]]) -> Callable[[Op, Renamed], list[Op]]:
@@ -71,6 +78,22 @@ def _super(op: Op, renamed: Renamed) -> list[Op]:
         Op(Const(getattr), [proxy, Const(name)], op.results, pos=op.pos, syntax=True),
     ]
 
+
+def _pattern(op: Op, renamed: Renamed) -> list[Op]:
+    result, *left = op.results
+    renamed.update(zip(left, reversed(op.args)))
+    args = [*op.args]
+    if op.fn.name == "MATCH_CLASS":
+        args.insert(2, Const(op.fn.arg))
+    return [Op(Const(PATTERNS[op.fn.name]), args, [result], pos=op.pos, syntax=True)]
+
+
+PATTERNS: dict[str, Any] = {
+    "MATCH_SEQUENCE": matching.match_sequence,
+    "MATCH_MAPPING": matching.match_mapping,
+    "MATCH_KEYS": matching.match_keys,
+    "MATCH_CLASS": matching.match_class,
+}
 
 _ROWS: dict[str, Callable[[Op, Renamed], list[Op]]] = {
     "BEFORE_WITH": _before(primitives.with_methods),

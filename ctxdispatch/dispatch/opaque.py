@@ -11,11 +11,12 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
+import gc
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ctxdispatch.dispatch.shadows import is_array, is_flat
+from ctxdispatch.dispatch.shadows import behind, is_array, is_flat
 from ctxdispatch.dispatch.tags import Tagged, has
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -37,10 +38,11 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
     strip = Strip(call)
     given = strip.arguments(callee, (*bound, *args))
     named = {name: strip.value(value) for name, value in kwargs.items()}
+    if type(callee).__name__ == "_ArrayFunctionDispatcher":  # NumPy keeps no function that it is given
+        given = [_caught(call, strip, a) for a in given]
+        named = {name: _caught(call, strip, a) for name, a in named.items()}
     if not strip.found and call.engine is None:
         return call.native(*args, **kwargs)
-    if issubclass(type(callee), type) and issubclass(callee, BaseException):
-        return call.native(*args, **kwargs)  # an exception keeps what it is told
     f = callee if call.engine is not None or any(a is not b for a, b in zip(given, bound)) else call.f
     rest = given if f is callee else given[len(bound) :]
     watched = Watched(strip, (*given, *named.values()))
@@ -48,7 +50,29 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
         out = call.checked(f, strip, rest, named)
     finally:
         strip.write_back()
+    tell(call, out, args)
+    if bound:
+        tell(call, bound[0], args)
     return Result(call, callee, strip, (*bound, *args), given, kwargs, watched).of(out)
+
+
+def _caught(call: Any, strip: Strip, value: Any) -> Any:
+    """A function such that it runs under the context and returns values without tags."""
+    if type(value) in (list, tuple):
+        made = [_caught(call, strip, each) for each in value]
+        return type(value)(made) if any(a is not b for a, b in zip(made, value)) else value
+    if not isinstance(value, types.FunctionType | types.MethodType | functools.partial):
+        return value
+    strip.found = True
+    return call.catching(value, strip)
+
+
+def tell(call: Any, exception: Any, args: Any) -> None:
+    """If it was `args` that `exception` was made of, it is remembered with which tags."""
+    if isinstance(exception, BaseException) and len(exception.args) == len(args):
+        pairs = zip(exception.args, args)
+        if any(type(a) is Tagged for a in args) and all(call.bare(a) is told for told, a in pairs):
+            call.ctx._told.put(exception, (exception.args, args))
 
 
 class Strip:
@@ -66,8 +90,11 @@ class Strip:
 
     def arguments(self, callee: Any, args: tuple[Any, ...]) -> list[Any]:
         """An iterator is no operand of its own method."""
-        if not args or type(callee) not in _METHODS or not is_iterator(args[0]):
+        if not args or type(callee) not in _METHODS or not is_iterator(self.call.bare(args[0])):
             return [self.value(a) for a in args]
+        metadata = self.call.held(args[0])
+        if metadata:
+            self._saw(*metadata)
         return [self.call.bare(args[0]), *(self.value(a) for a in args[1:])]
 
     def value(self, value: Any) -> Any:
@@ -116,7 +143,7 @@ class Strip:
             return self._memo[id(value)]
         self._memo[id(value)] = value  # within itself it stays
         made = self._items([*value])
-        return value if made is None else self._copied(value, _refilled(value, made))
+        return value if made is None else self._copied(value, refilled(value, made))
 
     def frozen(self, value: Any) -> Any:
         made = self._items([*value])
@@ -130,12 +157,18 @@ class Strip:
         if keys is None and values is None:
             return value
         made = dict(zip(keys or value.keys(), values or value.values()))
-        return self._copied(value, _refilled(value, made))
+        return self._copied(value, refilled(value, made))
 
     def _copied(self, original: Any, copy: Any) -> Any:
         self._memo[id(original)] = copy
         self.copies[id(copy)] = (original, copy, _contents(copy))
         return copy
+
+    def view(self, value: Any) -> Any:
+        """Of a dict: the same one of what becomes of that."""
+        (held,) = gc.get_referents(value)
+        made = self.value(held)
+        return value if made is held else _VIEWS[type(value)](made)
 
     def slice(self, value: Any) -> Any:
         made = self._items([value.start, value.stop, value.step])
@@ -162,6 +195,11 @@ class Strip:
             self.array(value.base)
             return value
         return self.array(value) if is_array(value) else value
+
+    def memory(self, value: Any) -> Any:
+        for held in behind(value):
+            self.value(held)
+        return value
 
     def exception(self, value: Any) -> Any:
         """Its arguments are looked at: they are what it says."""
@@ -199,7 +237,7 @@ def _contents(container: Any) -> list[Any]:
     return [x for pair in container.items() for x in pair] if isinstance(container, dict) else [*container]
 
 
-def _refilled(like: Any, items: Any) -> Any:
+def refilled(like: Any, items: Any) -> Any:
     """A container of the class of `like`."""
     import copy
 
@@ -214,8 +252,9 @@ def _refill(container: Any, items: Any) -> None:
     if isinstance(container, list):
         list.__setitem__(container, slice(None), items)
     elif isinstance(container, dict):
-        dict.clear(container)
-        dict.update(container, items)
+        kind = collections.OrderedDict if isinstance(container, collections.OrderedDict) else dict
+        kind.clear(container)
+        kind.update(container, items)
     else:
         container.clear()
         (container.update if isinstance(container, set) else container.extend)(items)
@@ -240,9 +279,15 @@ class Untagging:
         return self._strip.value(next(self._iterator))
 
 
+_VIEWS: dict[type, Callable[[Any], Any]] = {
+    type({}.keys()): dict.keys, type({}.values()): dict.values, type({}.items()): dict.items,
+    types.MappingProxyType: types.MappingProxyType,
+}  # fmt: skip
+
 INTO: dict[type, Callable[[Strip, Any], Any]] = {
     tuple: Strip.sequence, list: Strip.mutable, set: Strip.mutable, collections.deque: Strip.mutable,
-    frozenset: Strip.frozen, dict: Strip.mapping, slice: Strip.slice,
+    frozenset: Strip.frozen, memoryview: Strip.memory, dict: Strip.mapping, slice: Strip.slice,
+    **dict.fromkeys(_VIEWS, Strip.view),
 }  # fmt: skip
 _BASES: tuple[tuple[type, Callable[[Strip, Any], Any]], ...] = (
     (tuple, Strip.sequence), (list, Strip.mutable), (set, Strip.mutable), (collections.deque, Strip.mutable),
@@ -310,7 +355,7 @@ class Result:
         """What goes through iterators later gives items that are made of theirs."""
         if not self.strip.wraps or not is_iterator(out):
             return out
-        return map(functools.partial(_later, self.call, self.strip), out)
+        return map(Giving(given, self.call, self.strip.metadata), out)
 
     def _is_operand(self, out: Any) -> bool:
         return not isinstance(out, IMMUTABLE) and any(out is a for a in (*self.args, *self.kwargs.values()))
@@ -349,5 +394,9 @@ _PURE = ("re", "datetime", "decimal", "fractions", "numpy", "numpy.random._gener
 _NOTHING = {id(builtins.print)}
 
 
-def _later(call: Any, strip: Strip, item: Any) -> Any:
-    return call.give(item, strip.metadata)
+class Giving(functools.partial[Any]):
+    """Gives what it is called with a tag: made of a call, a list of metadata that may still grow."""
+
+
+def given(call: Any, metadata: list[Any], item: Any) -> Any:
+    return call.give(item, metadata)

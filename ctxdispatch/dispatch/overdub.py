@@ -107,10 +107,13 @@ _BUILTIN = (types.BuiltinMethodType, types.MethodWrapperType, reach.CMETHOD)
 
 
 def _builtin(ctx: Context, f: types.BuiltinMethodType | types.MethodWrapperType) -> Target | None:
-    """A C function, or a method like `xs.sort`: that is `list.sort` in the table."""
+    """A C function, or a method like `xs.sort`: that is `list.sort` in the table; f.__call__ is f."""
     callee, bound = rules.canonical(f)
     handler = protocols.BY_IDENTITY.get(id(callee))
-    target = None if handler is None else handler(ENGINE, ctx, callee)
+    if type(callee) is types.FunctionType:
+        target = _function(ctx, callee)
+    else:
+        target = None if handler is None else handler(ENGINE, ctx, callee)
     return target if target is None or not bound else functools.partial(target, *bound)
 
 

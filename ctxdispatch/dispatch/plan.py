@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.hooks import hook, overrides, reads
+from ctxdispatch.dispatch.instructions import PATTERNS
 from ctxdispatch.dispatch.protocols import ARITHMETIC, BY_IDENTITY, COMPARISON, INPLACE, operator_function
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -93,7 +94,8 @@ class Plan(NamedTuple):
         return self.hooked and (id(f) not in _SYNTAX or f in self.hooked_syntax)
 
 
-_SYNTAX = {id(f): f for f in (*frozenset().union(*KINDS.values()), *vars(primitives).values())}
+_OPERATIONS = (*frozenset().union(*KINDS.values()), *vars(primitives).values(), *PATTERNS.values())
+_SYNTAX = {id(f): f for f in _OPERATIONS}
 """By id: callees need not be hashable."""
 
 

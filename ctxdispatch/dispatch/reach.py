@@ -162,7 +162,11 @@ def of_class(engine: Engine, ctx: Any, cls: type) -> Target | None:
 def _construct(engine: Engine, ctx: Any, cls: type, /, *args: Any, **kwargs: Any) -> Any:
     """type.__call__, with those of `__new__` and `__init__` that are Python code under `ctx`."""
     new: Any = cls.__new__
-    make = engine.resolve(ctx, new) if is_python(lookup(cls, "__new__")) else new
+    own = getattr(type(ctx), "_new", None)
+    if is_python(lookup(cls, "__new__")):
+        make = engine.resolve(ctx, new)
+    else:
+        make = new if own is None else own(ctx, new)
     made = make(cls, *args, **kwargs)
     if isinstance(made, cls):
         init = special(type(made), "__init__")

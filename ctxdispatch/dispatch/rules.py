@@ -53,10 +53,16 @@ def _of_builtin(f: types.BuiltinMethodType) -> tuple[Any, tuple[Any, ...]]:
         return _of_class_method(f, owner)  # type: ignore[arg-type]
     if owner is None or issubclass(kind, types.ModuleType):
         return f, ()
+    if kind in _CALLED and f.__name__ == "__call__":
+        return canonical(owner)
     function = getattr(type(owner), f.__name__, None)
     if isinstance(function, _DESCRIPTORS) and function.__get__(owner, type(owner)) == f:
         return function, (owner,)
     return _of_base(f, owner)
+
+
+_CALLED = (types.FunctionType, types.MethodType, types.BuiltinMethodType, *_DESCRIPTORS)
+"""`f.__call__` of such is f."""
 
 
 def _of_base(f: Any, owner: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -9,6 +9,7 @@ lives has no entry (a mark keeps what cannot be referred to weakly).
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ class Marks:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Any, list[Any]]] = {}
+        self._raised: set[int] = set()
 
     def __bool__(self) -> bool:
         return bool(self._known)
@@ -31,7 +33,19 @@ class Marks:
 
     def put(self, value: Any, metadata: Any, beside: Any = ()) -> None:
         """In place of what was there, but for what is `beside`."""
-        self._known[id(value)] = (_reference(value, self._known), [*beside, metadata])
+        reference = _reference(value, self._known)
+        if type(reference) is Strong and isinstance(value, BaseException):
+            self._forget_handled()
+            self._raised.add(id(value))
+        self._known[id(value)] = (reference, [*beside, metadata])
+
+    def _forget_handled(self) -> None:
+        """An exception that nobody else refers to any more would keep frames, and all that is in them."""
+        for key in [*self._raised]:
+            found = self._known.get(key)
+            if found is None or sys.getrefcount(found[0].value) <= _OURS:
+                self._raised.discard(key)
+                self._known.pop(key, None)
 
     def of(self, value: Any) -> list[Any]:
         if not self._known:
@@ -45,6 +59,11 @@ class Marks:
 
 class Strong(NamedTuple):
     value: Any
+
+
+_ALONE = Strong(ValueError())
+_OURS = sys.getrefcount(_ALONE.value)
+"""The references to what only a `Strong` refers to."""
 
 
 def _reference(value: Any, known: dict[int, Any]) -> Any:
@@ -75,6 +94,11 @@ def is_array(value: Any) -> bool:
     """Asked without an import: where numpy was not imported, there are none."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and issubclass(type(value), numpy.ndarray)
+
+
+def behind(view: memoryview) -> list[Any]:
+    """Whose memory it shows; nothing, once it was released."""
+    return [held for buffer in gc.get_referents(view) for held in gc.get_referents(buffer)]
 
 
 def is_flat(value: Any) -> bool:
@@ -150,9 +174,26 @@ def held_in(shadow: Any) -> Iterator[Any]:
 
 def _owner(array: Any) -> Any:
     """The array whose memory it is."""
-    while is_array(array.base):
-        array = array.base
+    base = array.base
+    while base is not None:
+        base = base if is_array(base) else _operand(array, base)
+        if base is None:
+            return array
+        array, base = base, base.base
     return array
+
+
+def _operand(array: Any, iterator: Any) -> Any:
+    """Which array an `np.nditer` goes through where it gives `array`; None for everything else."""
+    import numpy as np
+
+    if type(iterator) is not np.nditer:
+        return None
+    try:
+        operands = iterator.operands
+    except ValueError:  # it was closed
+        return None
+    return next((each for each in operands if np.may_share_memory(each, array)), None)
 
 
 def _flat(owner: Any) -> tuple[Any, int]:

@@ -18,9 +18,10 @@ from typing import Any, ClassVar
 
 from ctxdispatch.dispatch import moving, nested, protocols, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
-from ctxdispatch.dispatch.moving import BY_TYPE, ROWS, RULED
-from ctxdispatch.dispatch.opaque import Strip, run_opaque
-from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve, stepping
+from ctxdispatch.dispatch.instructions import PATTERNS
+from ctxdispatch.dispatch.moving import RULED
+from ctxdispatch.dispatch.opaque import Strip, run_opaque, tell
+from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, callback, resolve, stepping
 from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
 from ctxdispatch.dispatch.shadows import Marks, Shadows, boxed, is_array
 from ctxdispatch.dispatch.tags import Tagged, called, without
@@ -41,6 +42,7 @@ class Tagging(Context):
         "call", "operator", "compare", "item", "attribute", "iterate", "truth", "format", "unpack", "with",
         primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,
         primitives.list_extend, primitives.set_update, primitives.dict_update, primitives.dict_merge,
+        *PATTERNS.values(),
     )  # fmt: skip
 
     def combine(self, f: Any, metadata: list[Any], out: Any) -> Any:
@@ -94,9 +96,30 @@ class Tagging(Context):
         found = self._run.__dict__.get("shadows")
         return found or self._run.__dict__.setdefault("shadows", Shadows())  # type: ignore[no-any-return]
 
+    def _new(self, new: Any) -> Any:
+        """What makes an instance in place of `new`, which is C code; the tags of what it is given are beside
+        what it made."""
+        return functools.partial(_made, Call(self, _itself, _itself, new))
+
+    @property
+    def _told(self) -> Marks:
+        """What exceptions were told: (their `args`, the same with tags)."""
+        found: Marks = self._run.__dict__.get("told") or self._run.__dict__.setdefault("told", Marks())
+        return found
+
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable): what is gone through in place of `iterable`."""
         return Call(self, _itself, _itself, tuple).spread(iterable)
+
+
+def _made(call: Call, cls: type, /, *args: Any, **kwargs: Any) -> Any:
+    strip = Strip(call)
+    given = [strip.value(a) for a in args]
+    out = call.f(cls, *given, **{name: strip.value(value) for name, value in kwargs.items()})
+    if strip.metadata and call.f is not object.__new__:
+        call.mark(out, strip.metadata)
+        tell(call, out, args)
+    return out
 
 
 def own(ctx: Context, value: Any) -> Any:
@@ -132,6 +155,10 @@ class Call:
             target = handler(catching(self.engine, strip), self.ctx, f)
         return (target or self.find(f))(*args, **kwargs)
 
+    def catching(self, f: Any, strip: Strip) -> Any:
+        """What calls `f` under the context for C code, and takes the tags off what it returns."""
+        return functools.partial(_caught, strip, self.ask(callback(self.ctx, f)))
+
     def bare(self, value: Any) -> Any:
         return self.ctx.untag(value) if type(value) is Tagged else value
 
@@ -150,6 +177,9 @@ class Call:
     def give(self, out: Any, metadata: list[Any]) -> Any:
         """`out` with the tag that `combine` makes of `metadata`, and of the one that it has."""
         if not metadata or out is NotImplemented:
+            return out
+        if isinstance(out, BaseException):  # a proxy cannot be raised
+            self.mark(out, metadata)
             return out
         made = self.combined([*self.held(out), *metadata], out)
         return out if made is None else self.ctx.tag(out, made)
@@ -186,10 +216,26 @@ def carry(
         raw = getattr(ctx.untag(bound[0]), callee.__name__)  # found in the class of the proxy
         call = Call(ctx, find, ask, raw)
         return call.give(call.resolved(raw)(*args, **kwargs), call.held(bound[0]))
-    row: Row | None = ROWS.get(id(callee)) or BY_TYPE.get(type(callee))
-    if row is None:
-        return run_opaque(Call(ctx, find, ask, f, engine), (callee, bound), args, kwargs)
-    return row(Call(ctx, find, ask, callee, engine), (*bound, *args), kwargs)
+    row: Row | None = moving.row_of(callee)
+    call = Call(ctx, find, ask, f if row is None else callee, engine)
+    try:
+        if row is None:
+            return run_opaque(call, (callee, bound), args, kwargs)
+        return row(call, (*bound, *args), kwargs)
+    except BaseException as error:
+        whole, others = ((), (*bound, *args)) if row is None else ((*bound, *args)[:1], (*bound, *args)[1:])
+        _says(call, error, whole, (*others, *kwargs.values()))
+        raise
+
+
+def _says(call: Call, error: BaseException, whole: Args, others: Args) -> None:
+    """An exception tells of the operands, of those that are only looked into by themselves."""
+    strip = Strip(call)
+    for value in others:
+        strip.value(value)
+    metadata = [*call.held(*whole), *strip.metadata]
+    if metadata:
+        call.mark(error, metadata)
 
 
 def _tagged_callee(ctx: Tagging, find: Any, ask: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:

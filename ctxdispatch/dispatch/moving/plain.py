@@ -1,0 +1,71 @@
+"""Rows for what looks at operands as wholes: how they run, and whether their tags count."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from ctxdispatch.dispatch.opaque import Strip, run_opaque
+from ctxdispatch.dispatch.shadows import is_array
+from ctxdispatch.dispatch.where import user_frame
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
+Row = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+def opaque(call: Any, args: Any, kwargs: Any) -> Any:
+    return run_opaque(call, (call.f, ()), args, kwargs)
+
+
+def as_it_is(call: Any, args: Any, kwargs: Any) -> Any:
+    return call.native(*args, **kwargs)
+
+
+def without_tags(call: Any, args: Any, kwargs: Any) -> Any:
+    """The operands without theirs, and none for the result."""
+    return call.native(*map(call.bare, args), **{k: call.bare(v) for k, v in kwargs.items()})
+
+
+def classes(call: Any, args: Any, kwargs: Any) -> Any:
+    """isinstance, issubclass: of a tuple of classes too."""
+    return without_tags(call, tuple(Strip(call).value(a) if type(a) is tuple else a for a in args), kwargs)
+
+
+def about(call: Any, args: Any, kwargs: Any) -> Any:
+    """Depends on the operands alone, not on what is in them: `not xs`, `len(xs)`, `x is y`."""
+    strip = Strip(call)
+    strip.metadata = call.held(*args)
+    for a in map(call.bare, args):
+        strip.metadata += call.ctx._shadows.metadata(a) if is_array(a) else ()
+    return call.give(call.checked(call.f, strip, [*map(call.bare, args)], kwargs), strip.metadata)
+
+
+def evaluate(call: Any, args: Any, kwargs: Any) -> Any:
+    """eval, exec: without namespaces they look at the frame that calls them, which is not the user's here."""
+    strip = Strip(call)
+    source, namespaces = [*map(strip.value, args[:1])], [*map(call.bare, args[1:])]
+    named = {name: call.bare(value) for name, value in kwargs.items()}
+    frame = user_frame()
+    if not namespaces and "globals" not in named and frame is not None:
+        local = frame.f_locals
+        namespaces = [frame.f_globals, local if type(local) is dict else dict(local)]
+    out = call.native(*source, *namespaces, **named)
+    return out if call.f is builtins.exec else call.give(out, strip.metadata)
+
+
+def enter(call: Any, args: Any, kwargs: Any) -> Any:
+    """`with`: the exit, and what entering returned."""
+    leave, entered = call.native(*map(call.bare, args))
+    return leave, call.give(entered, call.held(*args))
+
+
+def view(call: Any, args: Any, kwargs: Any) -> Any:
+    """d.keys(), xs.copy(): it has the tag of the whole."""
+    return call.give(call.native(call.bare(args[0]), *args[1:], **kwargs), call.held(args[0]))
+
+
+def resume(call: Any, args: Any, kwargs: Any) -> Any:
+    """generator.send(x), which moves it; throw(x)"""
+    rest = args[1:] if call.f.__name__ == "send" else map(call.bare, args[1:])
+    return call.give(call.native(call.bare(args[0]), *rest, **kwargs), call.held(args[0]))
