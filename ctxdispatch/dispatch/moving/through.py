@@ -136,12 +136,12 @@ def _items(call: Any, mapping: Any) -> Iterable[tuple[Any, Any]]:
 def keyed(call: Any, out: Any, receivers: Iterable[Any] = (), given: Iterable[Any] = ()) -> Any:
     """Equal keys are one: so what is there depends on the tags of all keys, those too that were `given` and
     are not there because others are."""
-    more = [m for each in given if isinstance(each, _CONTAINERS) for m in call.held(*each)]
+    more = [m for each in given if isinstance(each, _CONTAINERS) for m in call.held(*_within(each))]
     for each in (*receivers, out):
         each = call.bare(each)
         if not isinstance(each, set | frozenset | dict):
             continue
-        metadata = [*call.held(*each), *more]
+        metadata = [*call.held(*_within(each)), *more]
         if not metadata:
             continue
         if each is not call.bare(out):
@@ -149,6 +149,13 @@ def keyed(call: Any, out: Any, receivers: Iterable[Any] = (), given: Iterable[An
         else:
             out = call.give(out, metadata)
     return out
+
+
+def _within(container: Any) -> list[Any]:
+    """Its items, or keys, whatever a class derived from the builtin one makes of `iter` and `len` (which
+    `list` would ask)."""
+    cls: Any = next(cls for cls in _CONTAINERS if isinstance(container, cls))
+    return [item for item in cls.__iter__(container)]  # noqa: C416
 
 
 def display(call: Any, args: Any, kwargs: Any) -> Any:
