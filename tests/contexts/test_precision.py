@@ -329,7 +329,20 @@ def beside_plain_arrays(x):
     return y, alias, k
 
 
-@pytest.mark.parametrize("f", [augmented, views, given_out, beside_plain_arrays])
+def arrays_of_other_precisions(x):
+    y, z, w = np.ones(2, np.float32), np.zeros((1, 2), np.float32), np.zeros(2)
+    same = y
+    y += x
+    np.copyto(z, x)
+    np.multiply(x, 2.0, out=z[0])
+    w[:] = x
+    w[0] = x[1]
+    return same, z, w
+
+
+@pytest.mark.parametrize(
+    "f", [augmented, views, given_out, beside_plain_arrays, arrays_of_other_precisions]
+)
 def test_arrays_are_written_to_in_place(f):
     def high(value):
         return [np.asarray(getattr(v, "high", v)) for v in (value if type(value) is tuple else (value,))]

@@ -7,7 +7,7 @@ program in the lower precision.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -231,8 +231,10 @@ def both(name: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     losses = pairs[0].losses
     before = max(pair.error for pair in pairs)
     low_args, low_kwargs = low_of(args, losses), low_of(kwargs, losses)
+    high_args, high_kwargs = high_of(args, losses), high_of(kwargs, losses)
     with warnings_at_the_line(f, name, pairs):
-        high = f(*high_of(args, losses), **high_of(kwargs, losses))
+        high = f(*high_args, **high_kwargs)
+    _write_back([*args, *kwargs.values()], [*high_args, *high_kwargs.values()])
     try:
         with np.errstate(all="ignore"):
             low = f(*low_args, **low_kwargs)
@@ -240,6 +242,15 @@ def both(name: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         low = np.full(np.shape(high), np.nan, losses.low)[()]
     plain = getattr(f, "__module__", None) in _PYTHON and all(pair.plain for pair in pairs)
     return _result(name, low, high, losses, before, (*args, *kwargs.values()), plain)
+
+
+def _write_back(given: Sequence[Any], used: Sequence[Any]) -> None:
+    """Into arrays of another precision, what was written to those that were used in their place."""
+    for array, made in zip(given, used, strict=True):
+        if type(array) is tuple:
+            _write_back(array, made)
+        elif isinstance(array, np.ndarray) and made is not array and not np.array_equal(array, made, True):
+            array[...] = made
 
 
 _PYTHON = ("_operator", "math", "builtins")
