@@ -1,5 +1,5 @@
-"""Operands that do not lie on the stack as an op, or an edge, wants them: copied and swapped, or, where that
-takes too long to find, by way of variables of our own.
+"""Operands that do not lie on the stack as an op, or an edge, wants them: copied and swapped, but
+never by way of a variable: a place may hold NULL, which variables of CPython 3.11 do not give back.
 
 The stack is taken as *places*: a value's, two of a wide one's (`Beside` is the one that is not its own), and
 on the side of what is wanted also constants and instructions that push something.
@@ -111,12 +111,10 @@ def _moves(
             numbers[id(thing)] = len(things)
             things.append(thing)
     low = first if start else FAR
-    found = _found(start, top, kept, numbers)
-    if found is None:
-        code, reach = _by_variables(s, start, [*kept, *top], first, pos)
-        return code, kept, min(low, reach)
-    code, height = [], len(start)
-    for name, arg in found[0]:
+    moves, stack = _found(start, top, kept, numbers)
+    code: list[SymbolicAt] = []
+    height = len(start)
+    for name, arg in moves:
         if name == "PUSH":
             pushed, reach = _push(s, things[arg], first, height, pos)
             code += pushed
@@ -124,19 +122,16 @@ def _moves(
         else:
             code.append((name, arg or None, pos))
         height += CHANGES[name]
-    return code, [things[k] for k in found[1][: len(kept)]], low
+    return code, [things[k] for k in stack[: len(kept)]], low
 
 
 def _found(
     start: list[Place], top: list[Place], kept: list[Place], numbers: dict[int, int]
-) -> tuple[tuple[Move, ...], Stack] | None:
+) -> tuple[tuple[Move, ...], Stack]:
     """What is kept may lie in any order, unless that takes two places of one value apart."""
-    for goal, below in ((top, kept), ([*kept, *top], [])):
-        begin, end, rest = ([numbers[id(place)] for place in places] for places in (start, goal, below))
-        found = shuffle(tuple(begin), tuple(end), frozenset(rest))
-        if found is None or _whole(found[1], kept, numbers):
-            return found
-    return None
+    begin, end, rest = (tuple(numbers[id(place)] for place in places) for places in (start, top, kept))
+    found = shuffle(begin, end, frozenset(rest))
+    return found if _whole(found[1], kept, numbers) else shuffle(begin, (*rest, *end), frozenset())
 
 
 def _whole(stack: tuple[int, ...], kept: list[Place], numbers: dict[int, int]) -> bool:
@@ -161,24 +156,3 @@ def _push(s: Schedule, thing: Place, first: int, height: int, pos: Pos) -> tuple
         depth = sum(entry.width for entry in s.entries[at:first]) + height
         return [("COPY", depth, pos)], at
     return s.made(thing, pos), FAR
-
-
-def _by_variables(
-    s: Schedule, start: list[Place], goal: list[Place], first: int, pos: Pos
-) -> tuple[list[SymbolicAt], int]:
-    """The variables are unbound again: nobody sees them."""
-    variables = {id(place): Value("t") for place in start}
-    for entry in s.entries:  # a variable owns what it holds
-        entry.code = [("LOAD_FAST", a, p) if n == "LOAD_FAST_BORROW" else (n, a, p) for n, a, p in entry.code]
-    code: list[SymbolicAt] = [("STORE_FAST", variables[id(place)], pos) for place in reversed(start)]
-    low = FAR
-    for height, thing in enumerate(goal):
-        if id(thing) not in variables:
-            pushed, reach = _push(s, thing, first, height, pos)
-            code += pushed
-            low = min(low, reach)
-        elif EMIT.takes and all(other is not thing for other in goal[height + 1 :]):
-            code.append(("LOAD_FAST_AND_CLEAR", variables.pop(id(thing)), pos))  # which may hold NULL
-        else:
-            code.append(("LOAD_FAST", variables[id(thing)], pos))
-    return [*code, *(("DELETE_FAST", variable, pos) for variable in variables.values())], low

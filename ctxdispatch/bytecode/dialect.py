@@ -59,8 +59,6 @@ class Dialect:
     """How many ints, from 0 on, are loaded by LOAD_SMALL_INT."""
     common: tuple[Any, ...] = ()
     """What LOAD_COMMON_CONSTANT loads."""
-    takes: bool = True
-    """There is LOAD_FAST_AND_CLEAR."""
     borrows: bool = False
     """There is LOAD_FAST_BORROW."""
     or_pop: bool = False

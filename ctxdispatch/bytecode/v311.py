@@ -70,6 +70,5 @@ EMIT = Dialect(
     merge_below=1,
     or_pop=True,
     slices=False,
-    takes=False,
     return_const=False,
 )

@@ -105,11 +105,12 @@ class Writer:
     def _variables(self) -> list[Value]:
         frame = self.graph.frame
         known = {*self.graph.params, *self.graph.cells, *(frame.cells.values() if frame else ())}
-        found = dict.fromkeys(
-            arg for piece in self.blocks for name, arg, _ in _all_code(piece)
-            if name in ("LOAD_FAST", "STORE_FAST") and type(arg) is Value and arg not in known
-        )  # fmt: skip
-        return [*found]
+        code = [(name, arg) for piece in self.blocks for name, arg, _ in _all_code(piece)]
+        stored = dict.fromkeys(arg for name, arg in code if name == "STORE_FAST" and type(arg) is Value)
+        loaded = {arg for name, arg in code if name == "LOAD_FAST" and type(arg) is Value}
+        missing = loaded - known - stored.keys()
+        assert not missing, f"{self.graph.name}: {missing} are used where nothing has stored them"
+        return [value for value in stored if value not in known]
 
     # -- terminators ---------------------------------------------------------------------------------
 

@@ -1,9 +1,16 @@
 """PrecisionContext: the values of both precisions, and the lines that lose digits."""
 
+import copy
+import json
 import math
+import pickle
+import statistics
 import subprocess
 import sys
+import warnings
 from argparse import ArgumentParser
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -277,3 +284,175 @@ def test_python_floats_have_python_s_own_results():
         else:
             result = side_by_side(f, x).result
             assert result == plain and repr(result) == repr(plain)
+
+
+# -- arrays that are written to --------------------------------------------------------------------
+
+
+def augmented(x):
+    y = x
+    y += 1.0
+    y **= 2
+    y //= [0.3, 0.7]
+    y -= x * 0.25
+    y *= np.float32(1.5)
+    y %= 7.0
+    y /= 3.0
+    y @= np.array([[0.0, 1.0], [1.0, 0.0]])
+    return x
+
+
+def views(x):
+    first, turned = x[:1], x[::-1]
+    first *= 3.0
+    turned += x.reshape(2)
+    turned[0] = first[0] * 0.1
+    return x, first, turned
+
+
+def given_out(x):
+    y, z = np.zeros(2), x.copy()
+    same = y
+    np.add(x, 1.0, out=y)
+    np.multiply(x, y, z)
+    np.cumsum(z, out=x)
+    return x, y, same, z
+
+
+def beside_plain_arrays(x):
+    y, k = np.ones(2), np.arange(2)
+    alias = y[:1]
+    y += x
+    np.add.at(y, [0, 0], x[1])
+    np.floor(x * 10.0, out=k, casting="unsafe")
+    np.add(k, x * 10.0, out=k, casting="unsafe")
+    return y, alias, k
+
+
+def arrays_of_other_precisions(x):
+    y, z, w = np.ones(2, np.float32), np.zeros((1, 2), np.float32), np.zeros(2)
+    same = y
+    y += x
+    np.copyto(z, x)
+    np.multiply(x, 2.0, out=z[0])
+    w[:] = x
+    w[0] = x[1]
+    return same, z, w
+
+
+@pytest.mark.parametrize(
+    "f", [augmented, views, given_out, beside_plain_arrays, arrays_of_other_precisions]
+)
+def test_arrays_are_written_to_in_place(f):
+    def high(value):
+        return [np.asarray(getattr(v, "high", v)) for v in (value if type(value) is tuple else (value,))]
+
+    given, plain = np.array([0.1, 0.7]), np.array([0.1, 0.7])
+    expected = f(plain)
+    result, losses = side_by_side(f, given)
+    for a, b in zip(high(result), high(expected), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(given, plain)  # the caller's too
+    lowered = [v for v in (result if type(result) is tuple else (result,)) if isinstance(v, Pair)]
+    assert all(v.low.dtype == np.float32 and np.allclose(v.low, v.high, rtol=1e-5) for v in lowered)
+
+
+def test_an_operator_in_place_gives_the_very_pair_and_names_what_it_lost():
+    def f(x):
+        y = x
+        y += 1e6
+        y -= 1e6
+        return y is x, x
+
+    (same, x), losses = side_by_side(f, np.array([0.1, 0.2]))
+    assert same and losses.lines[0].operation == "sub" and losses.lines[0].where.line == line(f, 3)
+    assert x.error > 0.1  # what was written since is in it
+
+
+# -- as without the context ------------------------------------------------------------------------
+
+
+def kind(x):
+    match x:
+        case float():
+            return "float"
+    return "other"
+
+
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        (lambda x: (x < 10**400, 10**400 > x, x == 10**400), 1.0),
+        (lambda x: np.arange(0, x, 0.25).tolist(), 1.0),
+        (kind, 1.0),
+        (lambda x: divmod(x, 2) + divmod(7, x), 2.5),
+        (lambda x: pow(x, 2, 3), 2.0),
+        (lambda x: pow(2.0, x, 3), 2.0),
+        (lambda x: json.dumps({"x": [x]}), 0.1),
+        (lambda x: (statistics.mean([x, 1.0]), statistics.stdev([x, 1.0, 2.0])), 0.1),
+        (lambda x: (Decimal(x), Fraction(x), x.as_integer_ratio(), x.hex()), 0.1),
+        (lambda x: (math.trunc(x), math.floor(-x), int(x)), 2.7),
+        (lambda x: math.trunc(x), math.inf),
+        (lambda x: (copy.deepcopy([x]), copy.copy(x), pickle.loads(pickle.dumps(x))), 0.1),
+        (lambda x: type(x)(3), 0.1),
+        (lambda x: x * 1j, 2.0),
+        (lambda x: copy.deepcopy(x).tolist(), np.array([0.1, 0.2])),
+        (lambda x: pickle.loads(pickle.dumps(x)).tolist(), np.array([0.1, 0.2])),
+        (lambda x: (x + [1.0, 2.0]).tolist(), np.array([0.1, 0.2])),
+    ],
+)
+def test_what_python_does_with_floats(f, x):
+    try:
+        plain = f(x)
+    except (TypeError, OverflowError) as error:
+        with pytest.raises(type(error)) as caught:
+            side_by_side(f, x)
+        assert str(caught.value) == str(error)
+    else:
+        result = side_by_side(f, x).result
+        assert result == plain and repr(result) == repr(plain)
+
+
+def test_a_copy_is_another_array():
+    def f(x):
+        other = copy.copy(x)
+        other += 1.0
+        return x, other
+
+    (x, other), _ = side_by_side(f, np.array([0.1, 0.2]))
+    assert x.high.tolist() == [0.1, 0.2] and other.low.dtype == np.float32 and other.high[0] == 1.1
+
+
+def warns(x):
+    y = x - x
+    quotient = x / y
+    number = x[0] / y[0]
+    logarithm = np.log(y)
+    for _ in range(3):
+        x *= 1e308
+    with np.errstate(all="ignore"):
+        return quotient + number + logarithm / 0.0
+
+
+def test_numpy_warns_at_the_line_of_the_program_as_without_the_context():
+    def seen(f):
+        globals().pop("__warningregistry__", None)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("default")
+            f(np.array([1.0, 20.0]))
+        return [(str(w.message), w.category, w.filename, w.lineno) for w in found]
+
+    assert seen(lambda x: side_by_side(warns, x)) == seen(warns) != []
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        side_by_side(lambda x: x / 0.0, np.ones(2))
+    with np.errstate(divide="call", call=lambda *what: told.append(what)):
+        told = []
+        side_by_side(lambda x: x / 0.0, np.ones(2))
+    assert [what for what, _ in told] == ["divide by zero"]
+
+
+def test_a_pair_warns_after_the_run_too():
+    x = side_by_side(lambda x: x, np.ones(2)).result
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide") as found:
+        x / 0.0
+    assert found[0].filename == __file__

@@ -359,3 +359,40 @@ def test_a_method_that_is_called_can_be_looked_at_by_a_pass():
     assert overdub(ctx, f, xs) == 2
     assert [g.__name__ for g, _ in ctx.seen] == ["append", "index", "join", "count"]
     assert [out for _, out in ctx.seen] == [None, 1, "a-b", 1]
+
+
+class Callables:
+    given = staticmethod(lambda *args: args)
+
+    def method(self, *args):
+        return args
+
+
+@pytest.mark.parametrize("count", range(1, 10))
+def test_the_operands_of_a_call_can_be_looked_at_after_it_however_many(count):
+    def change(edit):
+        for op in edit.calls("call"):
+            edit.after(op, note, edit.context, *edit.operands(op), op.result)
+
+    given = ["x", *(repr(k) for k in range(count - 1))]
+    for callee in ("names.given", "names.method", "given"):
+        names = {"names": Callables(), "given": Callables.given}
+        for args in (given, given[::-1], given[1:] + ["x", "x + x"]):
+            f = eval(f"lambda x: {callee}({', '.join(args)}) + (x, x)", names)
+            ctx = edited(change, "call")
+            out = overdub(ctx, f, "value")
+            assert out == f("value")
+            assert (*out[:-2], out[:-2]) in ctx.seen
+
+
+def test_keywords_and_objects_of_their_own_can_be_looked_at_after_a_call():
+    def change(edit):
+        for op in edit.calls("call"):
+            edit.after(op, note, edit.context, *edit.operands(op))
+
+    def f(x, names):
+        return names.given(x, [x], {x}, x + 1, x, x) + (names.method(x, x, [x], -x, x),)
+
+    ctx = edited(change, "call")
+    assert overdub(ctx, f, 2, Callables()) == f(2, Callables())
+    assert (2, [2], {2}, 3, 2, 2) in ctx.seen and (2, 2, [2], -2, 2) in ctx.seen

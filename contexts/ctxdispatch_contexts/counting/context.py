@@ -11,6 +11,7 @@ is told of these calls: what is counted is the program.
 
 from __future__ import annotations
 
+import operator
 from argparse import ArgumentParser, Namespace
 from dataclasses import field
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
@@ -85,22 +86,34 @@ def count_operator(edit: Editor, row: Value, places: list[Place], op: Op) -> Non
     operation, operands = edit.callee(op), edit.operands(op)
     values = [operand for operand in operands if isinstance(operand, Value)]
     constant = next((o.value for o in operands if isinstance(o, Const)), 0)
-    tell = counted if len(values) == 2 else counted_by.get(type(constant), counted)
-    tell = tell if values else counted_constants
+    divides, number = operation in QUOTIENTS, type(constant)
+    if len(values) == 2:
+        tell: Any = counted_quotient if divides else counted
+    elif values:
+        tell = counted_by.get(float if divides and number is int else number, counted)
+    else:
+        tell = counted_constants
     weight = WEIGHTS.get(operation, 0)
     places.append(Place("operator", name_of(operation), op.pos, operation, weight, constant))
-    every = tell is counted or tell is counted_constants
-    edit.before(op, tell, row, len(places) - 1, *(operands if every else values))
+    one = tell in counted_by.values()
+    edit.before(op, tell, row, len(places) - 1, *(values if one else operands))
 
 
 def count_call(edit: Editor, row: Value, places: list[Place], op: Op) -> None:
-    starred = op.fn is primitives.call_ex
     places.append(Place("call", "", op.pos))
-    tell = called_ex if starred else called
-    edit.after(op, tell, row, len(places) - 1, edit.called(op), op.result, *edit.operands(op))
+    told = row, len(places) - 1, edit.called(op), op.result
+    if op.fn is primitives.call_ex:
+        edit.after(op, called_ex, *told, *edit.operands(op))
+    elif op.kwnames:
+        edit.after(op, called_by_name, *told, op.kwnames, *edit.operands(op))
+    else:
+        edit.after(op, called, *told, *edit.operands(op))
 
 
-MODULE_OR_ARRAY = (ModuleType, np.ndarray)
+QUOTIENTS = (operator.truediv, operator.itruediv)
+"""Of whole numbers too they are floats."""
+
+OF_NUMPY = (ModuleType, np.ndarray, np.ufunc)
 """Of other objects, methods in C cost nothing that is counted."""
 
 # -- what programs call ----------------------------------------------------------------------------
@@ -124,6 +137,14 @@ def counted(row: list[Any], k: int, a: Any, b: Any) -> None:
             row[k] += 1
             return
     _measured(row[-1][k], a, b)
+
+
+def counted_quotient(row: list[Any], k: int, a: Any, b: Any) -> None:
+    """A division: that of whole numbers is one of floats."""
+    if (type(a) is float or type(a) is int) and (type(b) is float or type(b) is int):
+        row[k] += 1
+    else:
+        _measured(row[-1][k], a, b)
 
 
 def counted_with_float(row: list[Any], k: int, a: Any) -> None:
@@ -162,29 +183,41 @@ def _measured(tally: Tally, *operands: Any) -> None:
 
 def called(row: list[Any], k: int, f: Any, out: Any, *args: Any) -> None:
     """A call, after it."""
-    kind = type(f)
-    if kind is FunctionType or kind is MethodType:
-        row[-1][k].callee(f.__qualname__).others += 1
-    elif kind is BuiltinMethodType and type(f.__self__) not in MODULE_OR_ARRAY:
-        row[-1][k].callee(f.__qualname__).others += 1
-    else:
-        row[-1][k].callee(name_of(f)).add(*_cost(f, out, args))
+    _called(row[-1][k], f, out, args, {})
+
+
+def called_by_name(row: list[Any], k: int, f: Any, out: Any, names: tuple[str, ...], *args: Any) -> None:
+    """... whose last arguments have names."""
+    first = len(args) - len(names)
+    _called(row[-1][k], f, out, args[:first], dict(zip(names, args[first:])))
 
 
 def called_ex(row: list[Any], k: int, f: Any, out: Any, args: Any, kwargs: Any = None) -> None:
-    called(row, k, f, out, *(args if type(args) is tuple else ()))
+    """... that is f(*args, **kwargs); what they were unpacked from may be used up."""
+    given = args if type(args) in (tuple, list) else ()
+    _called(row[-1][k], f, out, given, kwargs if type(kwargs) is dict else {})
 
 
-def _cost(f: Any, out: Any, args: tuple[Any, ...]) -> tuple[float, int]:
+def _called(tally: Tally, f: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> None:
+    kind = type(f)
+    if kind is FunctionType or kind is MethodType:
+        tally.callee(f.__qualname__).others += 1
+    elif kind is BuiltinMethodType and not isinstance(f.__self__, OF_NUMPY):
+        tally.callee(f.__qualname__).others += 1
+    else:
+        tally.callee(name_of(f)).add(*_cost(f, out, args, kwargs))
+
+
+def _cost(f: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> tuple[float, int]:
     try:
-        return call_cost(f, out, args)
+        return call_cost(f, out, args, kwargs)
     except (TypeError, ValueError, AttributeError, LookupError):
         return 0, 0  # of no kind that is known: by name, of other shapes; never an error of the program's
 
 
 def name_of(f: Any) -> str:
-    if hasattr(type(f), "__getattr__") or type(type(f).__getattribute__) is FunctionType:
-        return type(f).__name__  # a class of the program's, whose code is not to run for us
+    if type(f) is BuiltinMethodType and isinstance(f.__self__, np.ufunc):
+        return f"{name_of(f.__self__)}.{f.__name__}"
     name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
     module = getattr(f, "__module__", None)
     return name if type(module) is not str or module in HIDDEN else f"{module}.{name}"

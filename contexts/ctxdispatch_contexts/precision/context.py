@@ -117,12 +117,18 @@ def _array(f: Callable[..., Any]) -> None:
 
 
 for _name, _f in vars(math).items():
-    if callable(_f) and not _name.startswith("_"):
+    if callable(_f) and not _name.startswith("_") and _f is not math.trunc:
         _in_both(_f, _name)
 for _f in (np.array, np.asarray, np.asanyarray):
     _array(_f)
-for _f in (np.arange, np.full, np.ascontiguousarray, np.asfortranarray):  # they do not ask their operands
+for _f in (np.arange, np.full):  # they do not ask their operands
     _in_both(_f, _f.__name__)
+
+
+@PrecisionContext.rule(math.trunc)
+def _trunc(ctx: PrecisionContext, x: Any) -> Any:
+    """NumPy's floats have no `__trunc__`."""
+    return both("trunc", int, x) if isinstance(x, Pair) else recurse(ctx, math.trunc, x)
 
 
 @PrecisionContext.rule(float)

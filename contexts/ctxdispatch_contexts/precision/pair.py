@@ -7,12 +7,13 @@ program in the lower precision.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ctxdispatch_contexts.precision.losses import Losses, relative_error
+from ctxdispatch_contexts.precision.warned import warnings_at_the_line
 
 __undispatched__ = True
 
@@ -30,14 +31,18 @@ class Pair:
     low: Any
     high: Any
     losses: Losses
+    error: float
     plain: bool
 
-    def __new__(cls, low: Any, high: Any, losses: Losses, plain: bool = False) -> Pair:
+    def __new__(cls, low: Any = 0.0, high: Any = None, losses: Any = None, plain: bool = False) -> Pair:
+        if losses is None:  # a program makes a float of the type of another: `type(x)(y)`
+            return float(low)  # type: ignore[return-value]
         if isinstance(high, np.ndarray):
             self = object.__new__(PairOfArrays)
         else:
             followed = high if losses.follow == "high" else low
             self = float.__new__(PairOfNumbers, followed)  # type: ignore[call-overload]
+            self.known_error = relative_error(low, high)
         self.low, self.high, self.losses, self.plain = low, high, losses, plain
         return self  # type: ignore[no-any-return]
 
@@ -46,7 +51,6 @@ class Pair:
         """That which the program follows."""
         return self.high if self.losses.follow == "high" else self.low
 
-    error = property(lambda self: relative_error(self.low, self.high))
     shape = property(lambda self: np.shape(self.high))
     ndim = property(lambda self: np.ndim(self.high))
     size = property(lambda self: np.size(self.high))
@@ -91,11 +95,9 @@ class Pair:
     def __setitem__(self, key: Any, value: Any) -> None:
         self.low[key], self.high[key] = low_of(value, self.losses), high_of(value, self.losses)
 
-    def __copy__(self) -> Any:
-        return self.copy() if self.ndim else self
-
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self.__copy__()
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """In another process it is the float, or the array, that the program follows."""
+        return (np.array if self.ndim else float), (self.value,)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return both(ufunc.__name__, getattr(ufunc, method), *inputs, **kwargs)
@@ -110,7 +112,14 @@ class Pair:
 
 
 class PairOfNumbers(Pair, float):
-    __slots__ = ("low", "high", "losses", "plain")
+    __slots__ = ("low", "high", "losses", "known_error", "plain")
+    error = property(lambda self: self.known_error)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
 
     # what `float` has by itself, and would be computed from one of the two
     real = property(lambda self: self)
@@ -124,7 +133,16 @@ class PairOfNumbers(Pair, float):
 
 
 class PairOfArrays(Pair):
+    """Operators in place write to both arrays, so views of them see it."""
+
     __slots__ = ("low", "high", "losses", "plain")
+    error = property(lambda self: relative_error(self.low, self.high))
+
+    def __copy__(self) -> Any:
+        return Pair(self.low.copy(), self.high.copy(), self.losses)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
 
 
 class _Methods(NamedTuple):
@@ -155,11 +173,14 @@ def is_float(value: Any) -> bool:
 
 
 def low_of(value: Any, losses: Losses) -> Any:
-    """`value` with all that is a pair, or a float, in the lower precision."""
+    """`value` with all that is a pair, or a float, in the lower precision. Arrays are copied: what the
+    program itself wrote to, the lower one does not write to again."""
     if isinstance(value, Pair | _Methods):
         return value.low
+    if isinstance(value, np.ndarray):
+        return _rounded(value.copy(), losses.low if value.dtype.kind == "f" else value.dtype)
     if is_float(value):
-        return value.astype(losses.low) if isinstance(value, np.ndarray) else losses.low(value)
+        return _rounded(value, losses.low)
     return _within(value, lambda v: low_of(v, losses))
 
 
@@ -169,7 +190,7 @@ def high_of(value: Any, losses: Losses) -> Any:
     if isinstance(value, Pair | _Methods):
         return value.high
     if is_float(value):
-        return value.astype(losses.high, copy=False) if isinstance(value, np.ndarray) else losses.high(value)
+        return _rounded(value, losses.high)
     return _within(value, lambda v: high_of(v, losses))
 
 
@@ -194,10 +215,6 @@ def plain(value: Any) -> Any:
     return _within(value, plain)
 
 
-def error_of(value: Any) -> float:
-    return max((pair.error for pair in pairs_in(value)), default=0.0)
-
-
 def lift(value: Any, losses: Losses) -> Any:
     """Floats, arrays of them, and those within lists, tuples and dicts, as pairs."""
     if is_float(value) and not isinstance(value, Pair):
@@ -213,41 +230,30 @@ def both(name: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return f(*args, **kwargs)
     losses = pairs[0].losses
     before = max(pair.error for pair in pairs)
-    if isinstance(kwargs.get("out"), tuple) and len(kwargs["out"]) == 1:
-        kwargs["out"] = kwargs["out"][0]
-    high, low = _high(f, args, kwargs, losses), _low(f, args, kwargs, losses)
-    if low is _NOTHING:
-        low = high if isinstance(high, bool) else np.full(np.shape(high), np.nan, losses.low)[()]
-    python = getattr(f, "__module__", None) in _PYTHON and all(pair.plain for pair in pairs)
-    operands = (*args, *kwargs.values())
-    result = _result(name, low, high, losses, before, operands, python)
-    return kwargs["out"] if isinstance(kwargs.get("out"), Pair) else result
+    low_args, low_kwargs = low_of(args, losses), low_of(kwargs, losses)
+    high_args, high_kwargs = high_of(args, losses), high_of(kwargs, losses)
+    with warnings_at_the_line(f, name, pairs):
+        high = f(*high_args, **high_kwargs)
+    _write_back([*args, *kwargs.values()], [*high_args, *high_kwargs.values()])
+    try:
+        with np.errstate(all="ignore"):
+            low = f(*low_args, **low_kwargs)
+    except (ArithmeticError, ValueError):
+        low = np.full(np.shape(high), np.nan, losses.low)[()]
+    plain = getattr(f, "__module__", None) in _PYTHON and all(pair.plain for pair in pairs)
+    return _result(name, low, high, losses, before, (*args, *kwargs.values()), plain)
+
+
+def _write_back(given: Sequence[Any], used: Sequence[Any]) -> None:
+    """Into arrays of another precision, what was written to those that were used in their place."""
+    for array, made in zip(given, used, strict=True):
+        if type(array) is tuple:
+            _write_back(array, made)
+        elif isinstance(array, np.ndarray) and made is not array and not np.array_equal(array, made, True):
+            array[...] = made
 
 
 _PYTHON = ("_operator", "math", "builtins")
-_NOTHING = object()
-
-
-def _high(f: Callable[..., Any], args: Any, kwargs: Any, losses: Losses) -> Any:
-    """What f writes into arrays that are no pairs is there afterwards, in their precision."""
-    given, named = high_of(args, losses), high_of(kwargs, losses)
-    result = f(*given, **named)
-    for array, copy in zip((*args, *kwargs.values()), (*given, *named.values())):
-        if isinstance(array, np.ndarray) and copy is not array and not np.array_equal(array, copy):
-            np.copyto(array, copy, casting="same_kind")
-    return result
-
-
-def _low(f: Callable[..., Any], args: Any, kwargs: Any, losses: Losses) -> Any:
-    """Arrays that are no pairs are copies: they are not written into twice."""
-    given, named = low_of(args, losses), low_of(kwargs, losses)
-    if getattr(f, "__module__", None) == "math":
-        given = [float(a) if isinstance(a, np.floating) else a for a in given]
-    try:
-        with np.errstate(all="ignore"):
-            return f(*given, **named)
-    except (ArithmeticError, ValueError):
-        return _NOTHING
 
 
 def _result(
@@ -267,10 +273,8 @@ def _result(
 
 def _rounded(value: Any, precision: Any) -> Any:
     """A function may have given more digits than its operands have."""
-    if isinstance(value, np.ndarray):
-        return value.astype(precision, copy=False)
     with np.errstate(over="ignore"):
-        return precision(value)
+        return value.astype(precision, copy=False) if isinstance(value, np.ndarray) else precision(value)
 
 
 def _agreed(name: str, low: Any, high: Any, losses: Losses) -> Any:
@@ -281,23 +285,26 @@ def _agreed(name: str, low: Any, high: Any, losses: Losses) -> Any:
 
 # -- operators -------------------------------------------------------------------------------------
 
-ARITHMETIC = "add sub mul truediv floordiv mod pow matmul divmod".split()
+ARITHMETIC = "add sub mul truediv floordiv mod pow matmul".split()
 COMPARISONS = "lt le gt ge eq ne".split()
 UNARY = "neg pos abs".split()
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, Pair | int | np.number | np.ndarray) or is_float(value)
+def _fits(pair: Pair, other: Any) -> bool:
+    """Whether it is a number, or an array beside an array."""
+    if isinstance(other, Pair | int | np.number | np.ndarray) or is_float(other):
+        return True
+    return isinstance(pair, PairOfArrays) and type(other) in (list, tuple)
 
 
 def _operators(name: str) -> None:
-    f = divmod if name == "divmod" else getattr(operator, name)
+    f: Any = pow if name == "pow" else getattr(operator, name)
 
-    def forwards(self: Pair, other: Any) -> Any:
-        return both(name, f, self, other) if _number(other) else NotImplemented
+    def forwards(self: Pair, other: Any, *modulus: Any) -> Any:
+        return both(name, f, self, other, *modulus) if _fits(self, other) else NotImplemented
 
-    def backwards(self: Pair, other: Any) -> Any:
-        return both(name, f, other, self) if _number(other) else NotImplemented
+    def backwards(self: Pair, other: Any, *modulus: Any) -> Any:
+        return both(name, f, other, self, *modulus) if _fits(self, other) else NotImplemented
 
     setattr(Pair, f"__{name}__", forwards)
     if name in ARITHMETIC:
@@ -305,22 +312,17 @@ def _operators(name: str) -> None:
 
 
 def _in_place(name: str) -> None:
-    """Arrays change, in both precisions; a number gives way to another."""
     f = getattr(operator, f"i{name}")
 
-    def in_place(self: Pair, other: Any) -> Any:
-        if not _number(other):
+    def written(self: Pair, other: Any) -> Any:
+        if not _fits(self, other):
             return NotImplemented
-        losses, before = self.losses, max(self.error, error_of(other))
-        high = f(self.high, high_of(other, losses))
-        with np.errstate(all="ignore"):
-            low = f(self.low, low_of(other, losses))
-        if high is not self.high or low is not self.low:
-            self.low[...], self.high[...] = low, high
-        losses.observe(name, self.error, before, (self, other))
+        made = both(name, f, self, other)
+        if made.low is not self.low:
+            self.low[...] = made.low
         return self
 
-    setattr(PairOfArrays, f"__i{name}__", in_place)
+    setattr(PairOfArrays, f"__i{name}__", written)
 
 
 def _unary(name: str) -> None:
@@ -330,7 +332,7 @@ def _unary(name: str) -> None:
 
 for _name in (*ARITHMETIC, *COMPARISONS):
     _operators(_name)
-for _name in ARITHMETIC[:-1]:
+for _name in ARITHMETIC:
     _in_place(_name)
 for _name in UNARY:
     _unary(_name)
