@@ -218,6 +218,8 @@ def _cost(f: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> tuple[float, i
 def name_of(f: Any) -> str:
     if type(f) is BuiltinMethodType and isinstance(f.__self__, np.ufunc):
         return f"{name_of(f.__self__)}.{f.__name__}"
+    if hasattr(type(f), "__getattr__") or type(type(f).__getattribute__) is FunctionType:
+        return type(f).__name__  # a class of the program's, whose code is not to run for us
     name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
     module = getattr(f, "__module__", None)
     return name if type(module) is not str or module in HIDDEN else f"{module}.{name}"

@@ -121,7 +121,7 @@ for _name, _f in vars(math).items():
         _in_both(_f, _name)
 for _f in (np.array, np.asarray, np.asanyarray):
     _array(_f)
-for _f in (np.arange, np.full):  # they do not ask their operands
+for _f in (np.arange, np.full, np.ascontiguousarray, np.asfortranarray):  # they do not ask their operands
     _in_both(_f, _f.__name__)
 
 
