@@ -15,6 +15,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.table import Elementwise, elementwise, names
+from ctxdispatch_contexts.recording import elements
 from ctxdispatch_contexts.recording.record import Number, Record
 
 PYTHON = frozenset({float, int, bool})
@@ -47,11 +48,14 @@ def times(bar: Any, slope: Any, partial: Partial) -> Any:
 def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
     """The rule for calls f(x)."""
     (of_python,), (of_numpy,) = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
+    of_arrays = elements.unary(f, (of_numpy,), otherwise)
 
     def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        if len(args) != 1 or kwargs or type(args[0]) not in REAL:
+        if len(args) != 1 or kwargs:
             return otherwise(ctx, *args, **kwargs)
         x = args[0]
+        if type(x) not in REAL:
+            return of_arrays(ctx, x)
         record: Record = ctx.record
         number = record.numbers.get(id(x))
         y = f(x)
@@ -67,16 +71,17 @@ def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
     return rule
 
 
-def binary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
-    """The rule for calls f(a, b)."""
+def binary(f: Any, row: Elementwise, otherwise: Otherwise, of_arrays: Any = None) -> Callable[..., Any]:
+    """The rule for calls f(a, b); `of_arrays` is that for arrays, where it is not by the row."""
     of_python, of_numpy = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
+    of_arrays = of_arrays or elements.binary(f, of_numpy, otherwise)
 
     def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 2 or kwargs:
             return otherwise(ctx, *args, **kwargs)
         a, b = args
         if type(a) not in REAL or type(b) not in REAL:
-            return otherwise(ctx, a, b)
+            return of_arrays(ctx, a, b)
         record: Record = ctx.record
         first, second = record.numbers.get(id(a)), record.numbers.get(id(b))
         y = f(a, b)
@@ -107,10 +112,12 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
         cls = type(container)
         if cls is list or cls is dict or cls is tuple:
             return container[index]
-        if cls is not np.ndarray or not _single(index, container.ndim):
+        if cls is not np.ndarray or not elements.is_basic(index):
             return otherwise(ctx, container, index)
         record: Record = ctx.record
         out = container[index]
+        if type(out) is np.ndarray:
+            return out  # a view, known by where it lies
         if type(out) in RESULTS and not record.closed and record.memory.is_active(container):
             made = record.numbers[id(out)] = Number(out)
             record.element(made, container, index)
@@ -128,9 +135,11 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
                 container[index] = value
                 return None
             return otherwise(ctx, *args)
-        of_array = cls is np.ndarray and type(value) in REAL and _single(index, container.ndim)
-        if not of_array or container.dtype.kind != "f":
+        if cls is not np.ndarray:
             return otherwise(ctx, *args)
+        one = type(value) in REAL and _single(index, container.ndim) and container.dtype.kind == "f"
+        if not one:
+            return None if elements.set_item(ctx, container, index, value) else otherwise(ctx, *args)
         record: Record = ctx.record
         number = record.numbers.get(id(value))
         if record.copies and not record.closed:
@@ -178,8 +187,13 @@ def rules(otherwise: Callable[[Any], Otherwise]) -> dict[Any, Callable[..., Any]
         inplace = getattr(operator, f"i{plain.__name__}")
         row = elementwise(plain)
         if row is not None:
-            made[inplace] = binary(inplace, row, otherwise(inplace))
+            made[inplace] = binary(inplace, row, otherwise(inplace), _into(inplace, otherwise(inplace)))
     return made
+
+
+def _into(inplace: Any, otherwise: Otherwise) -> Otherwise:
+    sign = {operator.iadd: 1, operator.isub: -1}.get(inplace)
+    return otherwise if sign is None else elements.added(inplace, sign, otherwise)
 
 
 def _compare(f: Any, otherwise: Otherwise) -> Callable[..., Any]:

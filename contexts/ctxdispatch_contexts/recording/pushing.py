@@ -22,6 +22,7 @@ class Pushing(Record):
     def __init__(self, context: Any, count: int | None = None) -> None:
         super().__init__(context, count)
         self.count = count
+        self.by_elements = count is None
 
     # -- tangents ------------------------------------------------------------------------------------------
 
@@ -110,6 +111,17 @@ class Pushing(Record):
             if number is not None and partial is not None and number.derivative is not None:
                 part = times(number.derivative, partial(a, b, y.value), partial)
                 y.derivative = part if y.derivative is None else y.derivative + part
+
+    def elements(self, y: Array, args: tuple[Any, ...], operands: Sequence[Any]) -> None:
+        tangent = self.memory.shadow(y)
+        for value, known, partial in operands:
+            moved = self.memory.shadow(value) if known is True else known and known.derivative
+            if moved is not None and partial is not None:
+                tangent += moved * partial(*args, y)
+
+    def add_to(self, array: Array, value: Any, sign: int, kept: Any) -> None:
+        if self.is_active(value):
+            self.memory.shadow(array)[...] += sign * self.along(value, np.shape(array))
 
     def element(self, y: Number, array: Array, index: Any) -> None:
         y.derivative = self.memory.shadow(array)[self.at(index)]

@@ -31,6 +31,9 @@ class Record:
     """One run. The methods from `call` on say what an operation does to derivatives; the operation on arrays
     itself is done by who asks (`stores.py`)."""
 
+    by_elements = False
+    """`elements` and `add_to` are there."""
+
     def __init__(self, context: Any, count: int | None = None) -> None:
         self.context = context
         """The class whose rules say what derivatives are."""
@@ -123,6 +126,14 @@ class Record:
         self, y: Number, first: Number | None, second: Number | None, of_a: Any, of_b: Any, a: Any, b: Any
     ) -> None:
         """y = f(a, b); the partials are functions (a, b, y), None where they are zero."""
+        raise NotImplementedError
+
+    def elements(self, y: Array, args: tuple[Any, ...], operands: Sequence[Any]) -> None:
+        """y = f(*args), of elements; the partials are functions (*args, y), None where they are zero."""
+        raise NotImplementedError
+
+    def add_to(self, array: Array, value: Any, sign: int, kept: Any) -> None:
+        """array += sign * value"""
         raise NotImplementedError
 
     def element(self, y: Number, array: Array, index: Any) -> None:

@@ -28,6 +28,8 @@ Again = tuple[Any, Any, Any]
 class Tape(Record):
     """Reverse mode."""
 
+    by_elements = True
+
     def __init__(self, context: Any) -> None:
         super().__init__(context)
         self.entries: list[Any] = []
@@ -59,6 +61,12 @@ class Tape(Record):
         self, y: Number, first: Number | None, second: Number | None, of_a: Any, of_b: Any, a: Any, b: Any
     ) -> None:
         self.entries.append(Binary(y, first, second, of_a, of_b, a, b))
+
+    def elements(self, y: Array, args: tuple[Any, ...], operands: Sequence[Any]) -> None:
+        self.entries.append(Elements(y, args, operands))
+
+    def add_to(self, array: Array, value: Any, sign: int, kept: Kept) -> None:
+        self.entries.append(Added(array, ..., value, sign, kept))
 
     def element(self, y: Number, array: Array, index: Any) -> None:
         self.entries.append(Element(y, array, index))
@@ -234,6 +242,31 @@ class Binary:
             if number is not None and partial is not None:
                 part = times(bar, partial(self.a, self.b, y.value), partial)
                 number.derivative = part if number.derivative is None else number.derivative + part
+
+
+class Elements:
+    """y = f(*args), elements of a new array; see `elements.Operand`."""
+
+    __slots__ = ("y", "args", "operands")
+
+    def __init__(self, y: Array, args: tuple[Any, ...], operands: Sequence[Any]) -> None:
+        self.y, self.args, self.operands = y, args, operands
+
+    def back(self, tape: Tape, again: list[Again]) -> None:
+        y, memory = self.y, tape.memory
+        block = memory.find(y)
+        if block is None or block.empty:
+            return
+        bar = memory.shadow(y)  # nothing that comes before has this memory
+        for value, known, partial in self.operands:
+            if known is None or partial is None:
+                continue
+            part = bar * partial(*self.args, y)
+            if known is True:
+                memory.add(value, part if part.shape == value.shape else fitted(part, value))
+            else:
+                total = type(value)(part.sum())
+                known.derivative = total if known.derivative is None else known.derivative + total
 
 
 class Element:

@@ -1,0 +1,152 @@
+"""Elementwise arithmetic on arrays of floats, views of them and stores into them, the short way.
+
+An elementwise row of the table says the partial derivatives of arrays too. What is written down is the
+operands, the result and where their derivatives are; all other operands, dtypes and indices go the way of
+everything else (`context.operate`).
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ctxdispatch_contexts.recording import memory
+from ctxdispatch_contexts.recording.record import Record
+
+FLOATS = "df"
+NUMBERS = frozenset({float, int, np.float64, np.float32, np.int64})
+Otherwise = Callable[..., Any]
+Partial = Callable[..., Any] | None
+
+
+class Operand(NamedTuple):
+    """Of an operation on elements. `known`: what the run knows of a number, True for an active array, else
+    None."""
+
+    value: Any
+    known: Any
+    partial: Partial
+
+
+def binary(f: Any, partials: tuple[Partial, ...], otherwise: Otherwise) -> Callable[..., Any]:
+    """f(a, b), one of which is an array."""
+    of_a, of_b = partials
+    if any("steep" in partial.__dict__ for partial in partials if partial is not None):
+        return otherwise
+
+    def rule(ctx: Any, a: Any, b: Any) -> Any:
+        record: Record = ctx.record
+        if not (record.by_elements and is_plain(a) and is_plain(b) and (np.ndim(a) or np.ndim(b))):
+            return otherwise(ctx, a, b)
+        y = f(a, b)
+        if record.closed or y.dtype.char not in FLOATS or (of_a is None and of_b is None):
+            return y
+        first, second = known(record, a), known(record, b)
+        if first is not None or second is not None:
+            _made(record, y, (a, b), (Operand(a, first, of_a), Operand(b, second, of_b)))
+        return y
+
+    return rule
+
+
+def unary(f: Any, partials: tuple[Partial, ...], otherwise: Otherwise) -> Callable[..., Any]:
+    """f(a) of an array."""
+    (of_a,) = partials
+    if of_a is not None and "steep" in of_a.__dict__:
+        return otherwise
+
+    def rule(ctx: Any, a: Any) -> Any:
+        record: Record = ctx.record
+        if not (record.by_elements and is_plain(a) and np.ndim(a)):
+            return otherwise(ctx, a)
+        y = f(a)
+        if record.closed or y.dtype.char not in FLOATS or of_a is None:
+            return y
+        first = known(record, a)
+        if first is not None:
+            _made(record, y, (a,), (Operand(a, first, of_a),))
+        return y
+
+    return rule
+
+
+def is_plain(value: Any) -> bool:
+    """A number, or an array of floats."""
+    return value.dtype.char in FLOATS if type(value) is np.ndarray else type(value) in NUMBERS
+
+
+def known(record: Record, value: Any) -> Any:
+    if type(value) is np.ndarray:
+        return record.memory.is_active(value) or None
+    return record.numbers.get(id(value))
+
+
+def _made(record: Record, y: Any, args: tuple[Any, ...], operands: tuple[Operand, ...]) -> None:
+    """`y` is new; the operands, which the derivative is made of, are read once more."""
+    for arg in args:
+        if type(arg) is np.ndarray:
+            record.memory.note(arg)
+    record.memory.activate(y)
+    record.elements(y, args, operands)
+
+
+# -- views, and stores into arrays ---------------------------------------------------------------------------
+
+_INDICES = frozenset({int, np.int64, slice, types.EllipsisType, types.NoneType})
+
+
+def is_basic(index: Any) -> bool:
+    """It makes a view, or names one element."""
+    cls = type(index)
+    return all(type(i) in _INDICES for i in index) if cls is tuple else cls in _INDICES
+
+
+def set_item(ctx: Any, array: Any, index: Any, value: Any) -> bool:
+    """array[index] = value, several elements of an array; False where that goes another way."""
+    record: Record = ctx.record
+    short = record.by_elements and array.dtype.char in FLOATS and is_plain(value) and is_basic(index)
+    if not short or record.copies:
+        return False
+    active = not record.closed and known(record, value) is not None
+    if record.closed or not (active or record.memory.find(array)) or _is_itself(array, index, value):
+        array[index] = value
+        return True
+    kept = record.before(array, index)
+    array[index] = value
+    if active:
+        record.memory.activate(array)
+    record.store(array, index, value, kept)
+    return True
+
+
+def _is_itself(array: Any, index: Any, value: Any) -> bool:
+    """`value` is the view that it is stored into, as in `a[i] += v`."""
+    if type(value) is not np.ndarray or value.base is None:
+        return False
+    view = array[index]
+    same = type(view) is np.ndarray and (view.shape, view.strides) == (value.shape, value.strides)
+    return same and memory.address(view) == memory.address(value)
+
+
+def added(f: Any, sign: int, otherwise: Otherwise) -> Callable[..., Any]:
+    """a += v, or a -= v, into an array."""
+
+    def rule(ctx: Any, a: Any, v: Any) -> Any:
+        record: Record = ctx.record
+        short = record.by_elements and type(a) is np.ndarray and is_plain(a) and is_plain(v)
+        if not short or record.copies or np.shape(a) != np.broadcast_shapes(np.shape(a), np.shape(v)):
+            return otherwise(ctx, a, v)
+        active = not record.closed and known(record, v) is not None
+        if record.closed or not (active or record.memory.find(a)):
+            return f(a, v)
+        kept = record.before(a, ...)
+        f(a, v)
+        if active:
+            record.memory.activate(a)
+        record.add_to(a, v, sign, kept)
+        return a
+
+    return rule
