@@ -40,9 +40,17 @@ def _with_steep(partial: Partial) -> Partial:
 
 def times(bar: Any, slope: Any, partial: Partial) -> Any:
     """bar * slope, 0 where the row may be infinite and nothing arrives."""
-    if "steep" in partial.__dict__ and np.ndim(bar) == 0 and bar == 0:
+    if partial.__dict__ and np.ndim(bar) == 0 and bar == 0:
         return bar
     return bar * slope
+
+
+ABSENT: Any = object()
+"""Of a call with too few arguments, which fails as it does plainly."""
+
+
+def _given(*args: Any) -> list[Any]:
+    return [a for a in args if a is not ABSENT]
 
 
 def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
@@ -76,10 +84,9 @@ def binary(f: Any, row: Elementwise, otherwise: Otherwise, of_arrays: Any = None
     of_python, of_numpy = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
     of_arrays = of_arrays or elements.binary(f, of_numpy, otherwise)
 
-    def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        if len(args) != 2 or kwargs:
-            return otherwise(ctx, *args, **kwargs)
-        a, b = args
+    def of_two(ctx: Any, a: Any = ABSENT, b: Any = ABSENT, *more: Any) -> Any:
+        if b is ABSENT or more:
+            return otherwise(ctx, *_given(a, b, *more))
         if type(a) not in REAL or type(b) not in REAL:
             return of_arrays(ctx, a, b)
         record: Record = ctx.record
@@ -100,15 +107,19 @@ def binary(f: Any, row: Elementwise, otherwise: Otherwise, of_arrays: Any = None
         record.binary(made, first, second, of_a, of_b, a, b)
         return y
 
-    return rule
+    def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        return otherwise(ctx, *args, **kwargs) if len(args) != 2 or kwargs else of_two(ctx, *args)
+
+    return rule if isinstance(f, np.ufunc) or f in vars(math).values() else of_two
 
 
 # -- elements ------------------------------------------------------------------------------------------------
 
 
 def get_item(otherwise: Otherwise) -> Callable[..., Any]:
-    def rule(ctx: Any, *args: Any) -> Any:
-        container, index = args
+    def rule(ctx: Any, container: Any = ABSENT, index: Any = ABSENT, *more: Any) -> Any:
+        if index is ABSENT or more:
+            return otherwise(ctx, *_given(container, index, *more))
         cls = type(container)
         if cls is list or cls is dict or cls is tuple:
             return container[index]
@@ -127,23 +138,27 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
 
 
 def set_item(otherwise: Otherwise) -> Callable[..., Any]:
-    def rule(ctx: Any, *args: Any) -> Any:
-        container, index, value = args
+    def rule(
+        ctx: Any, container: Any = ABSENT, index: Any = ABSENT, value: Any = ABSENT, *more: Any
+    ) -> Any:
+        if value is ABSENT or more:
+            return otherwise(ctx, *_given(container, index, value, *more))
         cls = type(container)
         if cls is list or cls is dict:
             if type(value) is not np.ndarray or type(index) is not slice:
                 container[index] = value
                 return None
-            return otherwise(ctx, *args)
+            return otherwise(ctx, container, index, value)
         if cls is not np.ndarray:
-            return otherwise(ctx, *args)
+            return otherwise(ctx, container, index, value)
         one = type(value) in REAL and _single(index, container.ndim) and container.dtype.kind == "f"
         if not one:
-            return None if elements.set_item(ctx, container, index, value) else otherwise(ctx, *args)
+            stored = elements.set_item(ctx, container, index, value)
+            return None if stored else otherwise(ctx, container, index, value)
         record: Record = ctx.record
         number = record.numbers.get(id(value))
         if record.copies and not record.closed:
-            return otherwise(ctx, *args)
+            return otherwise(ctx, container, index, value)
         if record.closed or (number is None and record.memory.find(container) is None):
             container[index] = value
             return None

@@ -55,12 +55,12 @@ class Tape(Record):
         self.entries.append(Item(out, array, index))
 
     def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
-        self.entries.append(Unary(y, x, partial, a))
+        self.entries.append((y, x, partial, a))
 
     def binary(
         self, y: Number, first: Number | None, second: Number | None, of_a: Any, of_b: Any, a: Any, b: Any
     ) -> None:
-        self.entries.append(Binary(y, first, second, of_a, of_b, a, b))
+        self.entries.append((y, first, second, of_a, of_b, a, b))
 
     def elements(self, y: Array, args: tuple[Any, ...], operands: Sequence[Any]) -> None:
         self.entries.append(Elements(y, args, operands))
@@ -166,7 +166,10 @@ class Tape(Record):
         try:
             seed()
             for entry in reversed(self.entries):
-                entry.back(self, again)
+                if type(entry) is tuple:
+                    back_through_numbers(entry)
+                else:
+                    entry.back(self, again)
             return read()
         finally:
             for array, index, after in reversed(again):
@@ -203,45 +206,27 @@ class Call:
                 tape.add(arg, cotangent)
 
 
-class Unary:
-    """y = f(a), numbers."""
+def back_through_numbers(entry: tuple[Any, ...]) -> None:
+    """Of y = f(a), (y, x, partial, a); of y = f(a, b), (y, first, second, of_a, of_b, a, b): `x`, `first` and
+    `second` are what the run knows of the operands. Most of a long tape is this: tuples, made in one step."""
+    y = entry[0]
+    bar = y.derivative
+    if bar is None:
+        return
+    y.derivative = None
+    if len(entry) == 4:
+        _, x, partial, a = entry
+        _add(x, times(bar, partial(a, y.value), partial))
+        return
+    _, first, second, of_a, of_b, a, b = entry
+    if first is not None and of_a is not None:
+        _add(first, times(bar, of_a(a, b, y.value), of_a))
+    if second is not None and of_b is not None:
+        _add(second, times(bar, of_b(a, b, y.value), of_b))
 
-    __slots__ = ("y", "x", "partial", "a")
 
-    def __init__(self, y: Number, x: Number, partial: Any, a: Any) -> None:
-        self.y, self.x, self.partial, self.a = y, x, partial, a
-
-    def back(self, tape: Tape, again: list[Again]) -> None:
-        y, x = self.y, self.x
-        bar = y.derivative
-        if bar is None:
-            return
-        y.derivative = None
-        bar = times(bar, self.partial(self.a, y.value), self.partial)
-        x.derivative = bar if x.derivative is None else x.derivative + bar
-
-
-class Binary:
-    """y = f(a, b), numbers; `first` and `second` are what the run knows of them."""
-
-    __slots__ = ("y", "first", "second", "of_a", "of_b", "a", "b")
-
-    def __init__(
-        self, y: Number, first: Number | None, second: Number | None, of_a: Any, of_b: Any, a: Any, b: Any
-    ) -> None:
-        self.y, self.first, self.second, self.of_a, self.of_b = y, first, second, of_a, of_b
-        self.a, self.b = a, b
-
-    def back(self, tape: Tape, again: list[Again]) -> None:
-        y = self.y
-        bar = y.derivative
-        if bar is None:
-            return
-        y.derivative = None
-        for number, partial in ((self.first, self.of_a), (self.second, self.of_b)):
-            if number is not None and partial is not None:
-                part = times(bar, partial(self.a, self.b, y.value), partial)
-                number.derivative = part if number.derivative is None else number.derivative + part
+def _add(number: Number, part: Any) -> None:
+    number.derivative = part if number.derivative is None else number.derivative + part
 
 
 class Elements:
