@@ -5,6 +5,7 @@ What looks at frames sees ours: it is left out, with the reason.
 """
 
 import functools
+import zlib
 from types import FunctionType
 
 import pytest
@@ -66,8 +67,16 @@ def shown(name: str, observed: dict) -> dict:
     return observed | {"log": log}
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("program", [pytest.param(p, id=p.name) for p in PROGRAMS])
+SLOW = ("DebugContext", "NaNContext")
+"""They have every other program."""
+
+CASES = [
+    pytest.param(program, name, id=f"{program.name}-{name}")
+    for program in PROGRAMS for name in NAMES if name not in SLOW or zlib.crc32(program.name.encode()) % 2
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program, name", CASES)
 def test_programs_show_the_same(program, name):
     reason = SEEN.get(program.name) or OF_ONE.get((name, program.name))
     if reason:

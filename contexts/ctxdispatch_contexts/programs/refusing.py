@@ -60,7 +60,10 @@ def _finds_at_run_time(fn: Any) -> bool:
 
 
 def _is_unseen(fn: Any) -> bool:
-    return isinstance(fn, RunTime) and fn.unseen
+    if not isinstance(fn, RunTime):
+        return False
+    f = getattr(fn, "callee", None)
+    return fn.unseen or (isinstance(f, FunctionType) and not _has_form(f.__code__, f.__globals__))
 
 
 def _is_numpys_own_code(callee: Any) -> bool:
@@ -75,8 +78,13 @@ def _has_program(op: Op) -> bool:
     namespace, code = op.args[:2]
     if not (isinstance(code, Const) and isinstance(code.value, CodeType) and isinstance(namespace, Const)):
         return True
+    return _has_form(code.value, namespace.value)
+
+
+def _has_form(code: CodeType, namespace: dict[str, Any]) -> bool:
+    """The code has an SSA form."""
     try:
-        lift_code(code.value, namespace.value, ())
+        lift_code(code, namespace, ())
     except UnsupportedSyntax:
         return False
     return True

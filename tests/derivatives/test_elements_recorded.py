@@ -1,0 +1,71 @@
+"""Every elementwise row in a recorded run gives the derivatives that it gives compiled: broadcast, of numbers
+and arrays, of views that are overwritten meanwhile, in either precision, in both modes."""
+
+import numpy as np
+import pytest
+from derivative_cases import CASES
+from derivative_programs import assert_equal
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from ctxdispatch import jvp, vjp
+
+ROWS = [case for case in CASES if case.name.startswith("row ")]
+SETTINGS = settings(
+    max_examples=3, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)  # fmt: skip
+
+
+def programs(callee):
+    def compiled(*args):
+        return callee(*args)
+
+    def recorded(*args):
+        try:
+            held = [arg if np.ndim(arg) == 0 else (arg * 1.0)[...] for arg in args]
+            y = callee(*held)
+            for arg in held:
+                if np.ndim(arg):
+                    arg[...] = 7.0
+            return y
+        finally:
+            del held
+
+    return compiled, recorded
+
+
+def narrowed(args, which):
+    """In float32: those of `which`."""
+    return tuple(
+        np.asarray(a, np.float32) if k in which and isinstance(a, np.ndarray) else a
+        for k, a in enumerate(args)
+    )
+
+
+@pytest.mark.parametrize("case", ROWS, ids=[case.name for case in ROWS])
+@SETTINGS
+@given(data=st.data())
+def test_as_compiled(case, data):
+    args, kwargs = data.draw(case.arguments)
+    if kwargs or any(np.iscomplexobj(a) for a in args):
+        return
+    args = narrowed(args, data.draw(st.sets(st.integers(0, len(args) - 1))))
+    compiled, recorded = programs(case.callee)
+    with np.errstate(all="ignore"):
+        (y, pull), (z, pull_recorded) = vjp(compiled, *args), vjp(recorded, *args)
+        assert_equal(z, y)
+        seed = np.cos(np.arange(np.size(y))).reshape(np.shape(y)).astype(np.result_type(y))
+        seed = seed if isinstance(y, np.ndarray) else type(y)(seed)
+        for a, b in zip(pull(seed), pull_recorded(seed), strict=True):
+            alike(b, a)
+        tangents = tuple(np.ones_like(a) if isinstance(a, np.ndarray) else type(a)(1.0) for a in args)
+        alike(jvp(recorded, args, tangents)[1], jvp(compiled, args, tangents)[1])
+
+
+def alike(found, expected):
+    if expected is None or np.ndim(found) == np.ndim(expected) == 0:
+        assert found is None or np.allclose(found, 0.0 if expected is None else expected, equal_nan=True)
+        return
+    assert np.shape(found) == np.shape(expected) and np.result_type(found) == np.result_type(expected)
+    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-6)
