@@ -1,137 +1,178 @@
-"""Arithmetic on bounds: what has a `lo` and a `hi`, numbers or arrays of float64, gives the `Box` of results.
+"""Operators on bounds, and the sums and products of arrays that are made of them.
 
-A bound of -inf or inf says that there is none. The number inf is the box [inf, inf]; where an operation on it
-has no value (inf - inf, 0 * inf), a bound is a NaN, which no `Interval` is made of.
+    a, b     bounds (lo, hi), of numbers or of arrays
+    result   bounds of all that the operator gives for numbers between them
+
+Where an operator has no value (x / 0, inf - inf, 0 * inf) its bounds are those of all numbers. An infinite
+bound stands for numbers without bound; only the point (inf, inf) is infinity itself.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from ctxdispatch_contexts.intervals import rounding
+from ctxdispatch_contexts.intervals.elementary import elementary
+from ctxdispatch_contexts.intervals.rounding import Bounds
 
 __undispatched__ = True
 
-
-class Box(NamedTuple):
-    lo: Any
-    hi: Any
+Operator = Callable[[Bounds, Bounds], Bounds]
+LARGEST_POWER = 1024.0
 
 
-def add(a: Any, b: Any) -> Box:
-    return Box(rounding.add(a.lo, b.lo)[0], rounding.add(a.hi, b.hi)[1])
+def add(a: Bounds, b: Bounds) -> Bounds:
+    low, high = rounding.add(a[0], b[0])[0], rounding.add(a[1], b[1])[1]
+    return np.fmax(low, -np.inf), np.fmin(high, np.inf)  # a NaN, of inf - inf, is no bound
 
 
-def subtract(a: Any, b: Any) -> Box:
-    return add(a, Box(-b.hi, -b.lo))
+def neg(a: Bounds) -> Bounds:
+    return -a[1], -a[0]
 
 
-def multiply(a: Any, b: Any) -> Box:
-    found = _hull([rounding.mul(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)])
-    nothing = (is_infinite(a) & has_zero(b)) | (is_infinite(b) & has_zero(a))
-    return Box(np.where(nothing, np.nan, found.lo), found.hi)
+def sub(a: Bounds, b: Bounds) -> Bounds:
+    return add(a, neg(b))
 
 
-def divide(a: Any, b: Any) -> Box:
-    """All numbers where the divisor may be 0."""
-    zero = has_zero(b)
-    divisors = np.where(zero, 1.0, b.lo), np.where(zero, 1.0, b.hi)
-    found = _hull([rounding.div(x, y) for x in (a.lo, a.hi) for y in divisors])
-    return Box(np.where(zero, -np.inf, found.lo), np.where(zero, np.inf, found.hi))
+def mul(a: Bounds, b: Bounds) -> Bounds:
+    found = _hull([rounding.mul(x, y) for x in a for y in b])
+    return _everything(_is_infinity(a) & _has_zero(b) | _has_zero(a) & _is_infinity(b), found)
 
 
-def _hull(bounds: list[rounding.Bounds]) -> Box:
-    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
-    return Box(np.fmin.reduce(lows), np.fmax.reduce(highs))
+def div(a: Bounds, b: Bounds) -> Bounds:
+    zero = _has_zero(b)
+    divisors = [np.where(zero, 1.0, bound) for bound in b]
+    found = _hull([rounding.div(x, y) for x in a for y in divisors])
+    unbounded = _is_infinity(a) & _is_unbounded(b) | _is_unbounded(a) & _is_infinity(b)
+    return _everything(zero | unbounded, found)
 
 
-def floor_divide(a: Any, b: Any) -> Box:
-    return Box(*map(np.floor, divide(a, b)))
+def floordiv(a: Bounds, b: Bounds) -> Bounds:
+    return elementary("floor", div(a, b))
 
 
-def remainder(a: Any, b: Any) -> Box:
-    """a - (a // b) b, which has the sign of b and is not larger; b without 0."""
-    found = subtract(a, multiply(floor_divide(a, b), b))
-    least, most = np.minimum(b.lo, 0.0), np.maximum(b.hi, 0.0)
-    return Box(np.clip(found.lo, least, most), np.clip(found.hi, least, most))
+def mod(a: Bounds, b: Bounds) -> Bounds:
+    return _everything(_has_zero(b), sub(a, mul(floordiv(a, b), b)))
 
 
-def has_zero(a: Any) -> Any:
-    return (a.lo <= 0.0) & (a.hi >= 0.0)
+def _hull(bounds: list[Bounds]) -> Bounds:
+    """Without the NaNs. The order of the elements in memory is kept: whether `ravel` copies hangs on it."""
+    return reduce(np.fmin, [low for low, _ in bounds]), reduce(np.fmax, [high for _, high in bounds])
 
 
-def is_infinite(a: Any) -> Any:
-    """The number inf, or -inf."""
-    return (a.lo == a.hi) & np.isinf(a.lo)
+def _everything(where: Any, a: Bounds) -> Bounds:
+    return np.where(where, -np.inf, a[0]), np.where(where, np.inf, a[1])
 
 
-def whole_power(x: Any, n: int) -> Box:
-    """x to the power n >= 0: an odd power's bounds are those of the bounds; an even one is that of |x|."""
-    if n % 2:
-        return Box(_power_of_point(x.lo, n).lo, _power_of_point(x.hi, n).hi)
-    largest = np.maximum(np.abs(x.lo), np.abs(x.hi))
-    smallest = np.where(has_zero(x), 0.0, np.minimum(np.abs(x.lo), np.abs(x.hi)))
-    return Box(np.maximum(_power_of_point(smallest, n).lo, 0.0), _power_of_point(largest, n).hi)
+def _has_zero(a: Bounds) -> Any:
+    return (a[0] <= 0.0) & (a[1] >= 0.0)
 
 
-def _power_of_point(x: Any, n: int) -> Box:
-    result, square = Box(np.ones_like(x), np.ones_like(x)), Box(x, x)
+def _is_infinity(a: Bounds) -> Any:
+    return (a[0] == a[1]) & np.isinf(a[0])
+
+
+def _is_unbounded(a: Bounds) -> Any:
+    return np.isinf(a[0]) | np.isinf(a[1])
+
+
+# -- powers ----------------------------------------------------------------------------------------
+
+
+def power(a: Bounds, b: Bounds) -> Bounds:
+    """Whole exponents by products and 0.5 by the square root; others as exp(b log(a)), for a above 0."""
+    exponent = b[0]
+    if np.all(b[0] == b[1]):
+        if np.all((exponent == np.floor(exponent)) & (np.abs(exponent) <= LARGEST_POWER)):
+            return _whole_powers(a, exponent)
+        if np.all(exponent == 0.5):
+            root = elementary("sqrt", a)
+            return mul(root, (np.ones_like(exponent),) * 2)
+    return elementary("exp", mul(b, elementary("log", a)))
+
+
+def _whole_powers(a: Bounds, exponents: Any) -> Bounds:
+    low = high = a[0] * 0.0 + exponents * 0.0
+    for n in np.unique(exponents):
+        found = _whole_power(a, int(abs(n)))
+        found = found if n >= 0 else div((np.float64(1.0),) * 2, found)
+        low, high = np.where(exponents == n, found[0], low), np.where(exponents == n, found[1], high)
+    return low, high
+
+
+def _whole_power(a: Bounds, n: int) -> Bounds:
+    """The bounds of an odd power are those of the bounds; an even one is that of the absolute value."""
+    base = a if n % 2 else elementary("absolute", a)
+    low, high = _point_power(base[0], n)[0], _point_power(base[1], n)[1]
+    return (low if n % 2 else np.maximum(low, 0.0)), high
+
+
+def _point_power(x: Any, n: int) -> Bounds:
+    result, square = (np.ones_like(x),) * 2, (x, x)
     while n:
         if n & 1:
-            result = _product(result, square)
-        square, n = (_product(square, square) if n > 1 else square), n >> 1
+            result = mul(result, square)
+        square, n = (mul(square, square) if n > 1 else square), n >> 1
     return result
 
 
-def _product(a: Box, b: Box) -> Box:
-    return _hull([rounding.mul(x, y) for x in a for y in b])
+# -- arrays ----------------------------------------------------------------------------------------
 
 
-def matmul(a: Any, b: Any) -> Box:
-    """Sums of products, one term at a time."""
-    rows = Box(a.lo[None], a.hi[None]) if np.ndim(a.lo) == 1 else a
-    columns = Box(b.lo[:, None], b.hi[:, None]) if np.ndim(b.lo) == 1 else b
-    shape = np.matmul(np.broadcast_to(0.0, np.shape(a.lo)), np.broadcast_to(0.0, np.shape(b.lo))).shape
-    total = Box(0.0, 0.0)
-    for k in range(rows.lo.shape[-1]):
-        left = Box(*(x[..., :, k, None] for x in (rows.lo, rows.hi)))
-        right = Box(*(x[..., None, k, :] for x in (columns.lo, columns.hi)))
-        term = multiply(left, right)
-        total = term if k == 0 else add(total, term)
-    return Box(*(_laid(bound, shape) for bound in total))
+def total(a: Bounds, axis: Any, keepdims: bool) -> Bounds:
+    """The sum along some axes, term by term."""
+    shape = np.shape(np.sum(a[0], axis=axis, keepdims=keepdims))  # NumPy says which axes there are
+    ndim = np.ndim(a[0])
+    given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = [each % ndim for each in given] if ndim else []
+    terms = tuple(np.moveaxis(bound, axes, range(len(axes))) for bound in a)
+    summed_over, rest = np.shape(terms[0])[: len(axes)], np.shape(terms[0])[len(axes) :]
+    terms = tuple(term.reshape(math.prod(summed_over), *rest) for term in terms)
+    summed = reduce(add, zip(*terms), (np.zeros(rest), np.zeros(rest)))
+    return summed[0].reshape(shape), summed[1].reshape(shape)
 
 
-def _laid(bound: Any, shape: tuple[int, ...]) -> Any:
-    return np.reshape(bound, shape) if np.size(bound) == np.prod(shape) else np.full(shape, bound)
+def matmul(a: Bounds, b: Bounds) -> Bounds:
+    ndims = np.ndim(a[0]), np.ndim(b[0])
+    if 0 in ndims:
+        raise ValueError("matmul: a number is no operand; use *")
+    rows = tuple(x[None] if ndims[0] == 1 else x for x in a)
+    columns = tuple(x[:, None] if ndims[1] == 1 else x for x in b)
+    columns = tuple(np.swapaxes(x, -1, -2)[..., None, :, :] for x in columns)
+    found = _products_summed(tuple(x[..., :, None, :] for x in rows), columns)
+    dropped = tuple(-2 + i for i in (0, 1) if ndims[i] == 1)
+    return np.squeeze(found[0], dropped), np.squeeze(found[1], dropped)
 
 
-def summed(x: Any, axes: tuple[int, ...], keepdims: bool) -> Box:
-    """Term by term."""
-    return _folded(add, x, axes, keepdims, 0.0)
+def inner(a: Bounds, b: Bounds) -> Bounds:
+    """Over the last axes of both."""
+    if np.ndim(a[0]) == 0 or np.ndim(b[0]) == 0:
+        return mul(a, b)
+    between = (1,) * (np.ndim(b[0]) - 1)
+    return _products_summed(tuple(x.reshape(*x.shape[:-1], *between, x.shape[-1]) for x in a), b)
 
 
-def multiplied(x: Any, axes: tuple[int, ...], keepdims: bool) -> Box:
-    return _folded(multiply, x, axes, keepdims, 1.0)
+def dot(a: Bounds, b: Bounds) -> Bounds:
+    """Over the last axis of a, and the last but one of b."""
+    if np.ndim(a[0]) and np.ndim(b[0]) > 1:
+        b = tuple(np.swapaxes(x, -1, -2) for x in b)
+    return inner(a, b)
 
 
-def _folded(f: Any, x: Any, axes: tuple[int, ...], keepdims: bool, first: float) -> Box:
-    for axis in sorted(axes, reverse=True):
-        low, high = np.moveaxis(x.lo, axis, 0), np.moveaxis(x.hi, axis, 0)
-        result = Box(np.full(low.shape[1:], first), np.full(low.shape[1:], first))
-        for k in range(len(low)):
-            result = f(result, Box(low[k], high[k]))
-        x = Box(*(np.expand_dims(bound, axis) for bound in result)) if keepdims else result
-    return Box(*x) if isinstance(x, Box) else Box(x.lo, x.hi)
+def _products_summed(a: Bounds, b: Bounds) -> Bounds:
+    """Over the last axes; of the others NumPy's broadcasting."""
+    shapes = np.shape(a[0]), np.shape(b[0])
+    if shapes[0][-1] != shapes[1][-1]:
+        raise ValueError(f"{shapes[0][-1]} factors do not match {shapes[1][-1]}")
+    shape = np.broadcast_shapes(shapes[0][:-1], shapes[1][:-1])
+    terms = (mul(_term(a, k), _term(b, k)) for k in range(shapes[0][-1]))
+    return reduce(add, terms, (np.zeros(shape), np.zeros(shape)))
 
 
-def accumulated(f: Any, x: Any, axis: int) -> Box:
-    """f of the first, of the first two, ... along the axis."""
-    low, high = np.moveaxis(x.lo, axis, 0), np.moveaxis(x.hi, axis, 0)
-    items = [Box(a, b) for a, b in zip(low, high)]
-    for k in range(1, len(items)):
-        items[k] = f(items[k - 1], items[k])
-    if not items:
-        return Box(x.lo.copy(), x.hi.copy())
-    return Box(*(np.moveaxis(np.stack([item[side] for item in items]), 0, axis) for side in (0, 1)))
+def _term(a: Bounds, k: int) -> Bounds:
+    return a[0][..., k], a[1][..., k]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import numbers
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch import Context, overdub, recurse
-from ctxdispatch_contexts.intervals import arrays
+from ctxdispatch_contexts.intervals import arrays, statistics, ufuncs  # noqa: F401
 from ctxdispatch_contexts.intervals.elementary import FUNCTIONS
-from ctxdispatch_contexts.intervals.interval import Interval, apply, as_interval, refuse
+from ctxdispatch_contexts.intervals.interval import Interval, apply, as_interval
+from ctxdispatch_contexts.intervals.refusals import refuse
 
 __undispatched__ = True
 
@@ -34,13 +36,30 @@ class IntervalContext(Context):
 
 
 def enclose(f: Callable[..., Any], *args: Any, around: bool = False) -> Any:
-    """f(*args), enclosed: numbers and arrays among the arguments are points, with `around` together with
-    their neighbours, intervals what they are."""
-    return overdub(IntervalContext(), f, *(_lifted(a, around) for a in args))
+    """f(*args), enclosed: numbers and arrays among the arguments, and in their lists, tuples and dicts, are
+    points, with `around` together with their neighbours; anything else is what it is.
+
+    An array that stands among them twice is lifted once; f changes the lifted one, and not the array.
+    """
+    lifted: dict[int, Any] = {}
+    return overdub(IntervalContext(), f, *(_lifted(a, around, lifted) for a in args))
 
 
-def _lifted(value: Any, around: bool) -> Interval:
-    return Interval.around(value) if around and not isinstance(value, Interval) else as_interval(value)
+def _lifted(value: Any, around: bool, lifted: dict[int, Any]) -> Any:
+    if id(value) not in lifted:
+        lifted[id(value)] = _lift(value, around, lifted)
+    return lifted[id(value)]
+
+
+def _lift(value: Any, around: bool, lifted: dict[int, Any]) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)(_lifted(item, around, lifted) for item in value)
+    if type(value) is dict:
+        return {key: _lifted(item, around, lifted) for key, item in value.items()}
+    if not isinstance(value, numbers.Number | np.ndarray):
+        return value
+    point = as_interval(value)
+    return Interval.around(value) if around else point
 
 
 # -- math ------------------------------------------------------------------------------------------
@@ -51,36 +70,47 @@ def _unary(name: str) -> None:
 
     @IntervalContext.rule(f, Interval)
     def rule(ctx: IntervalContext, x: Interval) -> Any:
-        return apply(name, x)
+        return apply(name, _numbers(f"math.{name}", x)[0])
 
 
 def _several(f: Any, enclosure: Callable[..., Any]) -> None:
     """For any operands of which one is an interval."""
-    taking = arrays.taking(enclosure, f.__name__)
+    name = f"{f.__module__}.{f.__name__}"
 
     @IntervalContext.rule(f)
     def rule(ctx: IntervalContext, *args: Any, **kwargs: Any) -> Any:
-        if not _holds_interval(args):
+        if not _holds_intervals((*args, *kwargs.values())):
             return recurse(ctx, f, *args, **kwargs)
-        return taking(*args, **kwargs)
+        return arrays.call(name, enclosure, *args, **kwargs)
 
 
-def _holds_interval(value: Any) -> bool:
+def _holds_intervals(value: Any) -> bool:
     if isinstance(value, list | tuple):
-        return any(map(_holds_interval, value))
+        return any(map(_holds_intervals, value))
     return isinstance(value, Interval)
 
 
+def _numbers(name: str, *args: Any) -> tuple[Any, ...]:
+    """The arguments of a function that takes no arrays."""
+    if any(np.ndim(a) for a in args):
+        refuse(f"{name} takes numbers and no arrays; use np, or decide it element by element")
+    return args
+
+
 def _least(f: Callable[[Any, Any], Interval], name: str) -> Callable[..., Any]:
-    def extreme(*args: Any, key: Any = None, default: Any = None) -> Any:
+    def extreme(*args: Any, key: Any = None, **kwargs: Any) -> Any:
         if key is not None:
             refuse(f"{name}(.., key=..) of intervals: which one it is may depend on the numbers in them")
-        items = [*args[0]] if len(args) == 1 else args
-        if any(np.ndim(item) for item in items):
-            refuse(f"{name} of arrays of intervals: compare their items, or use np.{name}imum")
-        return functools.reduce(f, items)
+        items = list(args[0]) if len(args) == 1 else args
+        return (
+            functools.reduce(f, _numbers(name, *items)) if items else getattr(builtins, name)(items, **kwargs)
+        )
 
     return extreme
+
+
+def _of_numbers(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: f(*_numbers(name, *args))
 
 
 def _log(x: Any, base: Any = None) -> Any:
@@ -88,21 +118,44 @@ def _log(x: Any, base: Any = None) -> Any:
     return logarithm if base is None else logarithm / apply("log", base)
 
 
-def _sum(items: Any, start: Any = 0) -> Any:
-    return functools.reduce(operator.add, items, start)
+def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is not None:
+        refuse("pow(x, y, z) of intervals: it is of whole numbers")
+    return base**exp
 
 
-def _distance(p: Any, q: Any) -> Interval:
-    return arrays.hypot(*np.subtract(as_interval(p), as_interval(q)))
+def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    return functools.reduce(lambda a, b: a + b, iterable, start)
 
 
-def _array(object: Any, dtype: Any = None, *, copy: Any = True) -> Any:
-    made = as_interval(object)
-    return made.astype(float if dtype is None else dtype, copy=copy is not False and copy is not None)
+def _dist(p: Any, q: Any) -> Interval:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return apply("sqrt", arrays.total(apply("square", as_interval(p) - as_interval(q))))
 
 
-def _same(a: Any, dtype: Any = None) -> Any:
-    return _array(a, dtype, copy=False)
+SEVERAL: dict[Any, Callable[..., Any]] = {
+    math.log: _of_numbers("math.log", _log),
+    math.pow: _of_numbers("math.pow", lambda x, y: as_interval(x) ** y),
+    math.hypot: _of_numbers("math.hypot", ufuncs.hypot),
+    math.atan2: _of_numbers("math.atan2", ufuncs.arctan2),
+    math.isfinite: _of_numbers("math.isfinite", ufuncs.is_finite),
+    math.isinf: _of_numbers("math.isinf", ufuncs.is_infinite),
+    math.isnan: _of_numbers("math.isnan", ufuncs.is_nan),
+    math.fsum: _sum, math.dist: _dist, builtins.sum: _sum, builtins.pow: _pow,
+    builtins.max: _least(ufuncs.maximum, "max"), builtins.min: _least(ufuncs.minimum, "min"),
+    math.fmod: lambda x, y: refuse("math.fmod has no enclosure for intervals; use %"),
+    np.array: arrays.array, np.asarray: arrays.asarray, np.full: arrays.full,
+    np.ascontiguousarray: arrays.asarray,
+}  # fmt: skip
+
+
+def _kept_out_of_floats(f: Any, *types: type) -> None:
+    """NumPy's own message, for what is neither a float nor a sequence of floats, would be of a sequence."""
+
+    @IntervalContext.rule(f, *types)
+    def rule(ctx: IntervalContext, *args: Any) -> Any:
+        refuse(f"an array of floats cannot hold {args[-1]!r}; make it with Interval(np.zeros(shape))")
 
 
 def _closed(name: str) -> None:
@@ -113,19 +166,12 @@ def _closed(name: str) -> None:
         refuse(f"math.{name} has no enclosure for intervals; write it with functions that have one")
 
 
-for _name in vars(math):
+for _name, _function in vars(math).items():
     if _name in FUNCTIONS:
         _unary(_name)
-    elif callable(getattr(math, _name)) and not _name.startswith("_"):
+    elif callable(_function) and not _name.startswith("_") and _function not in SEVERAL:
         _closed(_name)
-
-SEVERAL: dict[Any, Callable[..., Any]] = {
-    math.log: _log, math.pow: lambda x, y: as_interval(x) ** y, math.hypot: arrays.hypot,
-    math.atan2: arrays.arctan2, math.fsum: lambda seq: _sum(seq), builtins.sum: _sum, math.dist: _distance,
-    np.array: _array, np.asarray: _same, np.asanyarray: _same, np.ascontiguousarray: _same,
-    builtins.max: _least(arrays.maximum, "max"), builtins.min: _least(arrays.minimum, "min"),
-    builtins.pow: lambda x, y: as_interval(x) ** y,
-    math.fmod: lambda x, y: refuse("math.fmod has no enclosure for intervals; use %"),
-}  # fmt: skip
 for _f, _enclosure in SEVERAL.items():
     _several(_f, _enclosure)
+_kept_out_of_floats(operator.setitem, np.ndarray, object, Interval)
+_kept_out_of_floats(np.ndarray.fill, np.ndarray, Interval)

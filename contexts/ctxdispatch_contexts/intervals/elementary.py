@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.intervals import rounding
+from ctxdispatch_contexts.intervals.formatting import shown
+from ctxdispatch_contexts.intervals.refusals import refuse
 from ctxdispatch_contexts.intervals.rounding import Bounds, above, below
 
 __undispatched__ = True
@@ -37,7 +39,8 @@ INCREASING: dict[str, tuple[Function, float, float]] = {
 """The function, and between which numbers all its values lie."""
 
 DECREASING: dict[str, tuple[Function, float, float]] = {
-    "acos": (np.arccos, 0.0, 3.1415926535897936), "erfc": (_erfc, 0.0, 2.0),
+    "acos": (np.arccos, 0.0, 3.1415926535897936),
+    "erfc": (_erfc, 0.0, 2.0),
 }
 
 EXACT: dict[str, Function] = {
@@ -132,12 +135,12 @@ def _wave(f: Function, lo: Any, hi: Any, highest: int) -> Bounds:
 def _reaches(lo: Any, hi: Any, offset: int) -> Any:
     """Whether (offset + 4 k) * pi / 2 may lie in [lo, hi] for a whole k."""
     first = np.floor((lo / HALF_PI[0] - offset) / 4.0) - 1.0
-    found = np.zeros(np.shape(lo), bool)
+    found = hi - lo > 6.3
     for step in range(4):
         multiple = offset + 4.0 * (first + step)
         bounds = sorted_products(multiple)
         found = found | ((bounds[1] >= lo) & (bounds[0] <= hi))
-    return found | (hi - lo > 6.3)
+    return found
 
 
 def sorted_products(multiple: Any) -> Bounds:
@@ -167,3 +170,13 @@ NUMPY_NAMES = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
     "arctanh": "atanh", "deg2rad": "radians", "rad2deg": "degrees", "abs": "absolute",
 }  # fmt: skip
+
+
+def elementary(name: str, x: Bounds) -> Bounds:
+    """The function of this name, or of NumPy's name for it. Refuses x that reaches beyond its domain."""
+    name = NUMPY_NAMES.get(name, name)
+    if name in DOMAINS:
+        least, most = DOMAINS[name]
+        if np.any((x[0] < least) | (x[1] > most)):
+            refuse(f"{name} of {shown(*x)}, which reaches beyond [{least}, {most}]")
+    return FUNCTIONS[name](*x)

@@ -1,75 +1,60 @@
 """`Interval`: bounds of real numbers, one pair or an array of them.
 
-Invariant: what an operation gives contains every result of the operation on members of its operands, in exact
-arithmetic. Bounds are float64; `lo` may be -inf, `hi` inf. Comparisons hold for all members or for none; else
-they raise. An array of intervals is changed, looked at and shared as an ndarray is: `lo` and `hi` have memory
-of their own, of one layout.
+Invariants: what an operation gives contains every result of the operation on members of its operands, in
+exact arithmetic. Bounds are float64; `lo` may be -inf, `hi` inf. Comparisons hold for all members or for
+none; else they raise. Of an array `lo` and `hi` are two arrays of the same shape and strides, in memory of
+their own, and an Interval keeps its two for life: what writes to it writes into them, so that views of it see
+what NumPy's views see.
 """
 
 from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Callable
-from typing import Any, NoReturn, Self
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ctxdispatch.dispatch.where import position, user_frame
-from ctxdispatch_contexts.intervals import arithmetic, elementary, formatting, rounding
-from ctxdispatch_contexts.intervals.elementary import FUNCTIONS, NUMPY_NAMES
+from ctxdispatch_contexts.intervals import arithmetic, comparing, formatting, rounding
+from ctxdispatch_contexts.intervals.elementary import elementary
+from ctxdispatch_contexts.intervals.refusals import IntervalTypeError, refuse
+from ctxdispatch_contexts.intervals.rounding import Bounds
 
 __undispatched__ = True
-
-
-class IntervalError(ArithmeticError):
-    """What has no answer on intervals: an undecided comparison, a value outside of a function's domain, a
-    function without an enclosure. The message begins with the user's line."""
-
-
-def refuse(text: str) -> NoReturn:
-    frame = user_frame()
-    raise IntervalError(text if frame is None else f"{position(frame)}: {text}")
 
 
 class Interval:
     """All numbers from `lo` to `hi`, bounds included; of arrays element by element.
 
     `Interval(x)` is the point x: a float is the number that it holds, not the decimal it was written as; see
-    `around`. What float64 does not hold (2**53 + 1) is enclosed. Raises ValueError where a lower bound is
-    above the upper, or a NaN.
+    `around`. Whole numbers, fractions and long doubles that no float holds are enclosed. Arrays are copied.
+    Raises ValueError where a lower bound is above the upper, or a NaN, and TypeError for what is not real.
     """
 
     __slots__ = ("lo", "hi")
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, lo: Any, hi: Any = None) -> None:
-        low = rounding.enclosed(lo)
-        high = low if hi is None else rounding.enclosed(hi)
-        shape = np.broadcast_shapes(np.shape(low[0]), np.shape(high[1]))
-        like = np.broadcast_to(low[0], shape)
-        self.lo, self.hi = np.array(like), np.empty_like(like)
-        self.hi[...] = high[1]
-        if not np.all(self.lo <= self.hi):
-            raise ValueError(f"the bounds {lo} and {self.hi[()] if hi is None else hi} are no interval")
-        if not shape:
+        low, high = rounding.enclosed(lo)[0], rounding.enclosed(lo if hi is None else hi)[1]
+        if low.shape != high.shape:
+            low, high = np.broadcast_arrays(low, high)
+        if not np.all(low <= high):
+            raise ValueError(f"the bounds {low} and {high} are no interval")
+        self.lo = np.array(low)
+        self.hi = np.empty_like(self.lo)
+        self.hi[...] = high
+        if not isinstance(lo, np.ndarray) and not isinstance(hi, np.ndarray):
             self.lo, self.hi = self.lo[()], self.hi[()]
-
-    @classmethod
-    def of(cls, bounds: Any) -> Self:
-        """With these two arrays for its own, memory and all."""
-        lo, hi = bounds
-        if not np.all(lo <= hi):
-            refuse("a result is no number (inf - inf, or 0 * inf)")
-        made = cls.__new__(cls)
-        made.lo, made.hi = (lo, hi) if np.ndim(lo) else (np.float64(lo), np.float64(hi))
-        return made
 
     @classmethod
     def around(cls, x: Any) -> Interval:
         """With the neighbours of x: it contains the decimal that x was written as."""
-        return cls(rounding.below(np.asarray(x, float)), rounding.above(np.asarray(x, float)))
+        low, high = rounding.enclosed(x)
+        low, high = rounding.below(low), rounding.above(high)
+        return cls(np.array(low), high) if isinstance(x, np.ndarray) else cls(low, high)
 
     # -- looking -----------------------------------------------------------------------------------
 
@@ -81,79 +66,75 @@ class Interval:
     @property
     def width(self) -> Any:
         """An upper bound of hi - lo."""
-        return rounding.add(self.hi, -self.lo)[1]
+        return rounding.add(self.hi, -self.lo)[1][()]
 
+    bounds = property(lambda self: (self.lo, self.hi))
     shape = property(lambda self: np.shape(self.lo))
     ndim = property(lambda self: np.ndim(self.lo))
     size = property(lambda self: np.size(self.lo))
     dtype = property(lambda self: np.dtype(np.float64))
-    T = property(lambda self: self.of((self.lo.T, self.hi.T)))
-    real = property(lambda self: self)
+    T = property(lambda self: view(self.lo.T, self.hi.T))
 
     def contains(self, x: Any) -> bool:
-        """Whether the number, the array or the interval x lies within, of arrays all of it."""
+        """Whether the number, the array or the interval x lies within: of arrays each element in its own."""
         other = as_interval(x)
         return bool(np.all((self.lo <= other.lo) & (other.hi <= self.hi)))
 
     def __contains__(self, x: Any) -> bool:
-        """Of one interval: whether x lies within. Of an array, as NumPy has it: whether x is an item."""
-        if not self.ndim:
+        """Of one pair of bounds `contains`; of an array what NumPy means: whether any element equals x."""
+        if self.ndim == 0:
             return self.contains(x)
-        other = as_interval(x)
-        if np.any(_same(self, other)):
-            return True
-        apart = _apart(self, other)
-        _decided("==", ~apart & False, apart, self, other)
-        return False
+        other = operand(x, self)
+        return other is not None and comparing.is_any_equal(self.bounds, other.bounds)
 
     def __repr__(self) -> str:
-        if self.ndim == 0:
-            return f"[{float(self.lo)!r}, {float(self.hi)!r}]"
-        return f"Interval({self.lo!r}, {self.hi!r})"
+        return formatting.shown(self.lo, self.hi)
 
     def __format__(self, spec: str) -> str:
-        return formatting.outwards(self.lo, self.hi, spec) if spec else repr(self)
+        return formatting.formatted(self.lo, self.hi, spec) if spec else repr(self)
+
+    def __hash__(self) -> int:
+        refuse(f"{self!r} is no key: which one it equals may depend on its numbers", IntervalTypeError)
+
+    # -- items -------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.lo)
 
-    def __iter__(self) -> Any:
-        return (self.of(bounds) for bounds in zip(self.lo, self.hi))
+    def __iter__(self) -> Iterator[Interval]:
+        return map(view, self.lo, self.hi)
 
     def __getitem__(self, key: Any) -> Interval:
-        return self.of((self.lo[key], self.hi[key]))
+        return view(self.lo[key], self.hi[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         value = as_interval(value)
         self.lo[key], self.hi[key] = value.lo, value.hi
 
+    def fill_from(self, result: Interval) -> Interval:
+        """Itself, with the elements of `result` stored in it; ValueError where the shape would not do."""
+        self[...] = view(*(np.broadcast_to(bound, self.shape) for bound in result.bounds))
+        return self
+
+    def __copy__(self) -> Interval:
+        return view(self.lo.copy(), self.hi.copy())
+
+    # -- numbers -----------------------------------------------------------------------------------
+
     def __float__(self) -> NoReturn:
-        refuse(
-            f"the interval {self!r} is no float; take .lo, .hi or .mid, or, to store it in an array, make "
-            "that one of intervals (np.zeros_like(x), Interval(np.zeros(shape)))"
-        )
+        remedy = "take .lo, .hi or .mid, or store it in Interval(np.zeros(shape))"
+        refuse(f"the interval {self!r} is no float; {remedy}")
 
     __int__ = __index__ = __complex__ = __float__
 
-    # -- arithmetic --------------------------------------------------------------------------------
-
-    def __pow__(self, other: Any, modulo: Any = None) -> Any:
-        return _power(self, other) if modulo is None else NotImplemented
-
-    def __rpow__(self, other: Any) -> Any:
-        return _power(other, self)
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
+    def __bool__(self) -> bool:
+        return bool(self != 0.0)
 
     def __neg__(self) -> Interval:
-        return self.of((-self.hi, -self.lo))
+        return interval_of(arithmetic.neg(self.bounds))
 
     def __pos__(self) -> Interval:
-        return self.of((+self.lo, +self.hi))
+        return apply("positive", self)
 
     def __abs__(self) -> Interval:
         return apply("absolute", self)
@@ -172,197 +153,153 @@ class Interval:
     def __trunc__(self) -> Interval:
         return apply("trunc", self)
 
-    # -- comparisons -------------------------------------------------------------------------------
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
 
-    def __lt__(self, other: Any) -> Any:
-        return _compared("<", operator.lt, operator.ge, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _compared("<=", operator.le, operator.gt, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _compared(">", operator.lt, operator.ge, other, self)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compared(">=", operator.le, operator.gt, other, self)
-
-    def __eq__(self, other: Any) -> Any:
-        return self._equal("==", other)
-
-    def __ne__(self, other: Any) -> Any:
-        return ~np.asarray(self._equal("!=", other))[()]
-
-    def _equal(self, symbol: str, other: Any) -> Any:
-        if not _is_operand(other):
-            return False
-        other = as_interval(other)
-        return _decided(symbol, _same(self, other), _apart(self, other), self, other)
-
-    def __bool__(self) -> bool:
-        return bool(np.asarray(self._equal("!=", 0.0)) == False)  # noqa: E712
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
 
     # -- NumPy -------------------------------------------------------------------------------------
 
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        refuse(f"{self!r} is no array of floats, nor does one hold it; store it in Interval(np.zeros(shape))")
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from ctxdispatch_contexts.intervals.arrays import ufunc_of
+        from ctxdispatch_contexts.intervals.ufuncs import ufunc_of
 
         return ufunc_of(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from ctxdispatch_contexts.intervals.arrays import function_of
 
-        return function_of(function, args, kwargs)
+        return function_of(function)(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        from ctxdispatch_contexts.intervals.arrays import method_of
+        from ctxdispatch_contexts.intervals.arrays import METHODS, call
 
-        return method_of(self, name)
+        if name in METHODS:
+            return partial(call, name, METHODS[name], self)
+        text = f"an Interval has no {name!r}"
+        if not name.startswith("_") and hasattr(type(self.lo), name):
+            refuse(f"{text}; write it with functions that have an enclosure")  # `hasattr` is no False either
+        raise AttributeError(text)
+
+
+def view(lo: Any, hi: Any) -> Interval:
+    """The interval of these very bounds, which nobody else changes: NumPy's views of one, or new arrays."""
+    made = Interval.__new__(Interval)
+    made.lo, made.hi = lo, hi
+    return made
+
+
+def interval_of(bounds: Bounds) -> Interval:
+    """Of results: an array without dimensions is a number."""
+    return view(bounds[0][()], bounds[1][()])
+
+
+# -- operands --------------------------------------------------------------------------------------
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number or an array of them."""
+    if isinstance(value, Interval | int | float | Fraction):
+        return True
+    return isinstance(value, np.generic | np.ndarray) and value.dtype.kind in "fiub" and not is_odd(value)
+
+
+def is_odd(value: Any) -> bool:
+    """Masked arrays and matrices have operators of their own."""
+    return isinstance(value, np.ndarray) and type(value) is not np.ndarray
+
+
+def as_interval(value: Any) -> Interval:
+    """`value` as an interval; lists are arrays. A number that is no float is enclosed."""
+    if isinstance(value, Interval):
+        return value
+    if isinstance(value, float) and value == value:
+        return view(np.float64(value), np.float64(value))
+    if isinstance(value, list | tuple):
+        items = [*map(as_interval, value)]
+        return view(np.array([i.lo for i in items]), np.array([i.hi for i in items]))
+    if not is_number(value):
+        refuse(f"{type(value).__name__} {value!r} is no number with an enclosure")
+    if np.any(value != value):
+        refuse(f"{value!r} is no number: a NaN has no enclosure")
+    return Interval(value)
+
+
+def operand(value: Any, beside: Interval) -> Interval | None:
+    """The other operand of an operator. None where floats and arrays have no operator for it either."""
+    if is_number(value) or (isinstance(value, list | tuple) and isinstance(beside.lo, np.ndarray)):
+        return as_interval(value)
+    if isinstance(value, numbers.Number | np.ndarray):
+        refuse(f"{type(value).__name__} {value!r} beside an interval: it has no enclosure")
+    return None
 
 
 # -- operators -------------------------------------------------------------------------------------
 
 
-def _remainder(a: Any, b: Any) -> arithmetic.Box:
-    if np.any(arithmetic.has_zero(b)):
-        refuse(f"{a!r} % {b!r}: the divisor may be 0")
-    return arithmetic.remainder(a, b)
-
-
-def _matmul(a: Any, b: Any) -> arithmetic.Box:
-    if not (a.ndim and b.ndim):
-        raise ValueError("matmul: an operand has no dimensions")
-    return arithmetic.matmul(a, b)
-
-
-OPERATORS: dict[str, Callable[[Any, Any], arithmetic.Box]] = {
-    "add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply,
-    "truediv": arithmetic.divide, "floordiv": arithmetic.floor_divide, "mod": _remainder,
-    "matmul": _matmul,
-}  # fmt: skip
-
-
-def binary(f: Callable[[Any, Any], arithmetic.Box], a: Any, b: Any) -> Any:
-    if not (_is_operand(a) and _is_operand(b)):
-        return NotImplemented
+def combined(f: arithmetic.Operator, a: Interval, b: Interval) -> Interval:
     with np.errstate(all="ignore"):
-        return Interval.of(f(as_interval(a), as_interval(b)))
-
-
-def _operators(name: str, f: Callable[[Any, Any], arithmetic.Box]) -> None:
-    def forwards(self: Interval, other: Any) -> Any:
-        return binary(f, self, other)
-
-    def backwards(self: Interval, other: Any) -> Any:
-        return binary(f, other, self)
-
-    def in_place(self: Interval, other: Any) -> Any:
-        return _stored(self, binary(f, self, other))
-
-    for made, prefix in ((forwards, ""), (backwards, "r"), (in_place, "i")):
-        made.__name__ = f"__{prefix}{name}__"
-        setattr(Interval, made.__name__, made)
-
-
-def _stored(x: Interval, result: Any) -> Any:
-    """An array is changed, and keeps its shape; one interval gives way to another."""
-    if not x.ndim or result is NotImplemented:
-        return result
-    x[...] = result
-    return x
-
-
-for _name, _f in OPERATORS.items():
-    _operators(_name, _f)
-Interval.__ipow__ = lambda self, other: _stored(self, _power(self, other))  # type: ignore[attr-defined]
-
-
-def _power(x: Any, exponent: Any) -> Any:
-    """Whole exponents by products; others as exp(exponent log(x)), for x above 0."""
-    if not (_is_operand(x) and _is_operand(exponent)):
-        return NotImplemented
-    x = as_interval(x)
-    n = _whole(exponent)
-    if n is not None:
-        with np.errstate(all="ignore"):
-            found = Interval.of(arithmetic.whole_power(x, abs(n)))
-        return found if n >= 0 else Interval(1.0) / found
-    if isinstance(exponent, float | np.floating) and exponent == 0.5:
-        return apply("sqrt", x)
-    return apply("exp", as_interval(exponent) * apply("log", x))
-
-
-def _whole(exponent: Any) -> int | None:
-    if isinstance(exponent, Interval) and not exponent.ndim and exponent.lo == exponent.hi:
-        exponent = exponent.lo
-    real = isinstance(exponent, int | float | np.integer | np.floating)
-    return int(exponent) if real and abs(exponent) <= 1024 and exponent == int(exponent) else None
+        return interval_of(f(a.bounds, b.bounds))
 
 
 def apply(name: str, x: Any) -> Interval:
     """The elementary function of this name (of `FUNCTIONS`, or NumPy's name for it)."""
-    x, name = as_interval(x), NUMPY_NAMES.get(name, name)
-    if name in elementary.DOMAINS:
-        least, most = elementary.DOMAINS[name]
-        if np.any((x.lo < least) | (x.hi > most)):
-            refuse(f"{name} of {x!r}, which reaches beyond [{least}, {most}]")
     with np.errstate(all="ignore"):
-        return Interval.of(FUNCTIONS[name](x.lo, x.hi))
+        return interval_of(elementary(name, as_interval(x).bounds))
 
 
-# -- numbers ---------------------------------------------------------------------------------------
+def _forward(f: arithmetic.Operator) -> Callable[[Interval, Any], Any]:
+    def forward(self: Interval, other: Any) -> Any:
+        found = operand(other, self)
+        return NotImplemented if found is None else combined(f, self, found)
 
-NUMBERS = Interval | int | float | np.integer | np.floating | np.bool_
-
-
-def _is_operand(value: Any) -> bool:
-    """A number, or an array of numbers, that there are intervals of. Others are refused: plainly there may be
-    a result."""
-    if isinstance(value, NUMBERS) or (isinstance(value, np.ndarray) and value.dtype.kind in "fiub"):
-        return True
-    if isinstance(value, numbers.Number | np.ndarray | np.generic):
-        refuse(f"{type(value).__name__} {value!r} and an interval: only real numbers have enclosures")
-    return False
+    return forward
 
 
-def as_interval(value: Any) -> Interval:
-    """`value` as an interval; lists are arrays."""
-    if isinstance(value, Interval):
-        return value
-    if isinstance(value, list | tuple):
-        items = [*map(as_interval, value)]
-        return Interval.of([np.stack([i.lo for i in items]), np.stack([i.hi for i in items])])
-    if not _is_operand(value):
-        refuse(f"{type(value).__name__} {value!r} is no number with an enclosure")
-    if np.any(np.isnan(value)) if not isinstance(value, int) else False:
-        refuse(f"{value!r} has no enclosure")
-    return Interval(value)
+def _reflected(f: arithmetic.Operator) -> Callable[[Interval, Any], Any]:
+    def reflected(self: Interval, other: Any) -> Any:
+        found = operand(other, self)
+        return NotImplemented if found is None else combined(f, found, self)
+
+    return reflected
 
 
-# -- comparisons -----------------------------------------------------------------------------------
+def _in_place(name: str) -> Callable[[Interval, Any], Any]:
+    """An array changes; a number does not, so that the operator's result takes its place."""
+    operation = getattr(operator, name)
+
+    def changed(self: Interval, other: Any) -> Interval:
+        result: Interval = operation(self, other)
+        return self.fill_from(result) if isinstance(self.lo, np.ndarray) else result
+
+    return changed
 
 
-def _same(a: Interval, b: Interval) -> Any:
-    return (a.lo == a.hi) & (b.lo == b.hi) & (a.lo == b.lo)
+def _comparison(name: str) -> Callable[[Interval, Any], Any]:
+    def compares(self: Interval, other: Any) -> Any:
+        found = operand(other, self)
+        if found is not None:
+            return comparing.compared(name, self.bounds, found.bounds)
+        if name not in ("eq", "ne"):
+            return NotImplemented
+        return np.full(self.shape, name == "ne") if self.ndim else name == "ne"
+
+    return compares
 
 
-def _apart(a: Interval, b: Interval) -> Any:
-    return (a.hi < b.lo) | (b.hi < a.lo)
+OPERATORS: dict[str, arithmetic.Operator] = {
+    "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul, "truediv": arithmetic.div,
+    "floordiv": arithmetic.floordiv, "mod": arithmetic.mod, "pow": arithmetic.power,
+    "matmul": arithmetic.matmul,
+}  # fmt: skip
+"""By the name that they have in `operator`."""
 
-
-def _compared(symbol: str, holds: Any, fails: Any, a: Any, b: Any) -> Any:
-    """Whether a < b (or a <= b) for all members, from their bounds."""
-    if not (_is_operand(a) and _is_operand(b)):
-        return NotImplemented
-    a, b = as_interval(a), as_interval(b)
-    return _decided(symbol, holds(a.hi, b.lo), fails(a.lo, b.hi), a, b)
-
-
-def _decided(symbol: str, yes: Any, no: Any, a: Interval, b: Interval) -> Any:
-    if not np.all(yes | no):
-        if symbol in (">", ">="):
-            a, b = b, a
-        refuse(
-            f"{a!r} {symbol} {b!r} holds for some of their numbers and not for others; split the intervals, "
-            "or write it without a branch (max, min, abs)"
-        )
-    return np.asarray(yes)[()] if np.ndim(yes) else bool(yes)
+for _name, _f in OPERATORS.items():
+    setattr(Interval, f"__{_name}__", _forward(_f))
+    setattr(Interval, f"__r{_name}__", _reflected(_f))
+    setattr(Interval, f"__i{_name}__", _in_place(_name))
+for _name in comparing.COMPARISONS:
+    setattr(Interval, f"__{_name}__", _comparison(_name))

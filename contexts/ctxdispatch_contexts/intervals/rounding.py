@@ -16,6 +16,8 @@ __undispatched__ = True
 
 Bounds = tuple[Any, Any]
 SPLIT = 2.0**27 + 1.0
+WHOLE = 2.0**53
+"""Whole numbers below are floats."""
 SAFE = 2.0**480
 """Products of numbers between 1 / SAFE and SAFE, and what Dekker's method takes of them, are in range."""
 
@@ -32,45 +34,40 @@ def above(x: Any, ulps: int = 1) -> Any:
     return x
 
 
-def enclosed(x: Any) -> Bounds:
-    """The float64 numbers next to x, which are x where that is one: of whole numbers, long doubles, arrays
-    of them."""
-    if type(x) is int:
-        return _of_whole(x)
-    given = np.asarray(x)
-    near = given.astype(np.float64)
-    if given.dtype.kind in "iu":
-        same = (near > -(2.0**53)) & (near < 2.0**53)
-    elif given.dtype.kind == "f" and given.dtype.itemsize > 8:
-        same = near.astype(given.dtype) == given
-    else:
+def enclosed(value: Any) -> Bounds:
+    """Two floats between which a real number lies, or each of an array: the number itself where there is such
+    a float. Whole numbers, fractions and long doubles may have none."""
+    exact = np.asarray(value)
+    if exact.dtype.kind not in "fiubO":
+        raise TypeError(f"{value!r} is no bound of real numbers")
+    near = exact.astype(np.float64)
+    if exact.dtype.kind in "bf" and exact.itemsize <= near.itemsize:
         return near, near
-    return np.where(same, near, below(near)), np.where(same, near, above(near))
-
-
-def _of_whole(n: int) -> Bounds:
-    largest = np.float64(np.finfo(np.float64).max)
-    if abs(n) > int(largest):
-        return (largest, np.inf) if n > 0 else (-np.inf, -largest)
-    near = np.float64(float(n))
-    return (near, near) if int(near) == n else (below(near), above(near))
+    if exact.dtype.kind in "iu":
+        if np.all(np.abs(near) < WHOLE):
+            return near, near
+        exact = exact.astype(object)
+    # NumPy compares floats with long doubles exactly, and Python floats with its other numbers.
+    return np.where(near > exact, below(near), near), np.where(near < exact, above(near), near)
 
 
 def add(a: Any, b: Any) -> Bounds:
-    """Two numbers between which a + b lies."""
+    """Two numbers between which a + b lies; NaNs for inf - inf."""
     total = a + b
     part = total - a
     error = (a - (total - part)) + (b - part)
-    # Where the sum overflows, or an operand is infinite, the error is a NaN: then a step outwards.
-    low = np.where(error >= 0.0, total, below(total))
-    return low, np.where(error <= 0.0, total, above(total))
+    # Where the sum overflows the error is a NaN: then a step outwards.
+    infinite = np.isinf(a) | np.isinf(b)
+    low = np.where((error >= 0.0) | infinite, total, below(total))
+    return low, np.where((error <= 0.0) | infinite, total, above(total))
 
 
 def mul(a: Any, b: Any) -> Bounds:
     """Two numbers between which a * b lies; 0 times anything is 0."""
     zero = (a == 0.0) | (b == 0.0)
     product = np.where(zero, 0.0, a * b)
-    exact = zero | (_is_safe(a) & _is_safe(b) & (_error(a, b, product) == 0.0))
+    exact = zero | np.isinf(a) | np.isinf(b)
+    exact = exact | (_is_safe(a) & _is_safe(b) & (_error(a, b, product) == 0.0))
     return np.where(exact, product, below(product)), np.where(exact, product, above(product))
 
 
@@ -78,7 +75,7 @@ def div(a: Any, b: Any) -> Bounds:
     """Two numbers between which a / b lies, for b other than 0."""
     quotient = a / b
     safe = _is_safe(quotient) & _is_safe(b) & (quotient * b == a)
-    exact = (a == 0.0) | (safe & (_error(quotient, b, a) == 0.0))
+    exact = (a == 0.0) | np.isinf(a) | (safe & (_error(quotient, b, a) == 0.0))
     return np.where(exact, quotient, below(quotient)), np.where(exact, quotient, above(quotient))
 
 
