@@ -15,7 +15,7 @@ instances of the class.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -40,7 +40,7 @@ from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Branch, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.sites import CONTEXT, Site
-from ctxdispatch.ir.values import Const, MethodName, Operand, Reread, Value
+from ctxdispatch.ir.values import Const, MethodName, Operand, Position, Reread, Value
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls
@@ -160,16 +160,18 @@ class Rewriter:
     # -- how ---------------------------------------------------------------------------------------
 
     def blocks(self, graph: Graph) -> None:
-        for block in graph.blocks:
-            self.block(block)
+        others = [op for block in graph.blocks for op in self.block(block)]
+        if others:
+            _exact_conditions(graph, {result: op.pos for op in others for result in op.results})
 
-    def block(self, block: Block) -> None:
+    def block(self, block: Block) -> list[Op]:
+        """Returns the ops that became others."""
         here = {result: op for op in block.ops for result in op.results}
         self._inserted = [op for op in block.ops if not op.syntax and is_undispatched(op.fn)]
         made = [(op, [*self.rewrite(op, here)]) for op in block.ops]
         kept = [(op, [] if op in self._gone else ops) for op, ops in made]
         block.ops = [new for op, ops in kept for new in (*ops, *self._early.get(op, ()))]
-        _exact_condition(block, here, {op for op, ops in made if ops != [op]})
+        return [op for op, ops in made if ops != [op]]
 
     def rewrite(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         if op.fn is frames.load_builtin and self.plan.calls:
@@ -391,11 +393,24 @@ def _unpacked(op: Op, items: Value) -> Op:
     return Op(Const(primitives.unpack), [items, count], op.results, pos=op.pos, syntax=True)
 
 
-def _exact_condition(block: Block, before: dict[Value, Op], changed: set[Op]) -> None:
-    """A rule may have returned anything where the branch wants a bool."""
-    end = block.terminator
-    if isinstance(end, Branch) and isinstance(end.cond, Value) and before.get(end.cond) in changed:
-        exact = Value("cond")
-        pos = before[end.cond].pos
-        block.ops.append(Op(Const(builtins.bool), [end.cond], [exact], pos=pos, syntax=True))
-        block.terminator = Branch(exact, end.then, end.orelse, end.pos)
+def _exact_conditions(graph: Graph, changed: dict[Value, Position | None]) -> None:
+    """A rule may have returned anything where a branch wants a bool, in its block or in one before it.
+    `changed`: the results of ops that became others, and where they are."""
+    while passed := {param: changed[arg] for param, arg in _passed(graph, changed) if param not in changed}:
+        changed |= passed
+    for block in graph.blocks:
+        end = block.terminator
+        if isinstance(end, Branch) and isinstance(end.cond, Value) and end.cond in changed:
+            exact, pos = Value("cond"), changed[end.cond]
+            block.ops.append(Op(Const(builtins.bool), [end.cond], [exact], pos=pos, syntax=True))
+            block.terminator = Branch(exact, end.then, end.orelse, end.pos)
+
+
+def _passed(graph: Graph, values: Container[Value]) -> Iterator[tuple[Value, Value]]:
+    """The parameters of blocks that are given one of `values`, each with that."""
+    for block in graph.blocks:
+        for edge in block.edges():
+            given = edge.target.params[block.implicit(edge) :]
+            for param, arg in zip(given, edge.args):
+                if isinstance(arg, Value) and arg in values:
+                    yield param, arg

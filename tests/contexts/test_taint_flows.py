@@ -39,7 +39,7 @@ HOW = {
     "deque maxlen": (lambda x: [*collections.deque([1, 2], maxlen=x)], 1),
     "combinations": (lambda x: [*itertools.combinations("ab", x)], 1),
     "accumulate": (lambda x: [*itertools.accumulate([1], initial=x)][-1], 1),
-    "fillvalue": (lambda x: [*itertools.zip_longest([1], [1, 2], fillvalue=x)][1], "ab"),
+    "fillvalue": (lambda x: [*itertools.zip_longest([1], [1, 2], fillvalue=x)][1][0], "ab"),
     "fromkeys": (lambda x: dict.fromkeys("a", x)["a"], 1),
     "reduce": (lambda x: functools.reduce(operator.add, [1], x), 1),
     "attrgetter": (lambda x: operator.attrgetter(x)(3), "real"),

@@ -66,7 +66,7 @@ def attribute(call: Any, args: Any, kwargs: Any) -> Any:
     out = call.native(value, call.bare(args[1]), *args[2:], **kwargs)
     if isinstance(value, BaseException):
         for told, given in call.ctx._told.of(value):
-            if out is told:
+            if out is told or out is given:
                 return given
     if not metadata:
         return out
