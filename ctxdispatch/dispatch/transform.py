@@ -15,12 +15,13 @@ instances of the class.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
 from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.around import Around
+from ctxdispatch.dispatch.conditions import exact_conditions
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.hooks import is_undispatched
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
@@ -37,10 +38,10 @@ from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.dispatch.remembering import Sites
 from ctxdispatch.ir import frames, primitives
-from ctxdispatch.ir.graph import Block, Branch, Graph, Op
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.sites import CONTEXT, Site
-from ctxdispatch.ir.values import Const, MethodName, Operand, Position, Reread, Value
+from ctxdispatch.ir.values import Const, MethodName, Operand, Reread, Value
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls
@@ -162,7 +163,7 @@ class Rewriter:
     def blocks(self, graph: Graph) -> None:
         others = [op for block in graph.blocks for op in self.block(block)]
         if others:
-            _exact_conditions(graph, {result: op.pos for op in others for result in op.results})
+            exact_conditions(graph, {result: op.pos for op in others for result in op.results})
 
     def block(self, block: Block) -> list[Op]:
         """Returns the ops that became others."""
@@ -391,26 +392,3 @@ def _with(op: Op, callee: Operand, args: list[Operand]) -> Op:
 def _unpacked(op: Op, items: Value) -> Op:
     count = Const(len(op.results))
     return Op(Const(primitives.unpack), [items, count], op.results, pos=op.pos, syntax=True)
-
-
-def _exact_conditions(graph: Graph, changed: dict[Value, Position | None]) -> None:
-    """A rule may have returned anything where a branch wants a bool, in its block or in one before it.
-    `changed`: the results of ops that became others, and where they are."""
-    while passed := {param: changed[arg] for param, arg in _passed(graph, changed) if param not in changed}:
-        changed |= passed
-    for block in graph.blocks:
-        end = block.terminator
-        if isinstance(end, Branch) and isinstance(end.cond, Value) and end.cond in changed:
-            exact, pos = Value("cond"), changed[end.cond]
-            block.ops.append(Op(Const(builtins.bool), [end.cond], [exact], pos=pos, syntax=True))
-            block.terminator = Branch(exact, end.then, end.orelse, end.pos)
-
-
-def _passed(graph: Graph, values: Container[Value]) -> Iterator[tuple[Value, Value]]:
-    """The parameters of blocks that are given one of `values`, each with that."""
-    for block in graph.blocks:
-        for edge in block.edges():
-            given = edge.target.params[block.implicit(edge) :]
-            for param, arg in zip(given, edge.args):
-                if isinstance(arg, Value) and arg in values:
-                    yield param, arg
