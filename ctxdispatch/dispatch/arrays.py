@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.opaque import Strip
 from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.shadows import Held, boxed, cells
+from ctxdispatch.dispatch.strip import Strip
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 # -- items -----------------------------------------------------------------------------------------

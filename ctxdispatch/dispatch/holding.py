@@ -14,12 +14,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.opaque import Giving, Strip, Untagging, is_iterator
 from ctxdispatch.dispatch.reach import CMETHOD, Engine
+from ctxdispatch.dispatch.strip import VIEWS, Giving, Strip, Untagging, is_iterator
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import CELL, CONTEXT
-
-VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
 
 
 def is_holder(value: Any) -> bool:

@@ -20,10 +20,11 @@ from ctxdispatch.dispatch import moving, nested, protocols, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.instructions import PATTERNS
 from ctxdispatch.dispatch.moving import RULED
-from ctxdispatch.dispatch.opaque import Strip, run_opaque, tell
+from ctxdispatch.dispatch.opaque import run_opaque, tell
 from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, callback, resolve, stepping
 from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
 from ctxdispatch.dispatch.shadows import Marks, Shadows, boxed, is_array
+from ctxdispatch.dispatch.strip import Strip
 from ctxdispatch.dispatch.tags import Tagged, called, without
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401

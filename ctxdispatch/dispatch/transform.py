@@ -21,6 +21,7 @@ from typing import Any
 
 from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.around import Around
+from ctxdispatch.dispatch.conditions import exact_conditions
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.hooks import is_undispatched
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
@@ -37,7 +38,7 @@ from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.dispatch.remembering import Sites
 from ctxdispatch.ir import frames, primitives
-from ctxdispatch.ir.graph import Block, Branch, Graph, Op
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.sites import CONTEXT, Site
 from ctxdispatch.ir.values import Const, MethodName, Operand, Reread, Value
@@ -160,16 +161,18 @@ class Rewriter:
     # -- how ---------------------------------------------------------------------------------------
 
     def blocks(self, graph: Graph) -> None:
-        for block in graph.blocks:
-            self.block(block)
+        others = [op for block in graph.blocks for op in self.block(block)]
+        if others:
+            exact_conditions(graph, {result: op.pos for op in others for result in op.results})
 
-    def block(self, block: Block) -> None:
+    def block(self, block: Block) -> list[Op]:
+        """Returns the ops that became others."""
         here = {result: op for op in block.ops for result in op.results}
         self._inserted = [op for op in block.ops if not op.syntax and is_undispatched(op.fn)]
         made = [(op, [*self.rewrite(op, here)]) for op in block.ops]
         kept = [(op, [] if op in self._gone else ops) for op, ops in made]
         block.ops = [new for op, ops in kept for new in (*ops, *self._early.get(op, ()))]
-        _exact_condition(block, here, {op for op, ops in made if ops != [op]})
+        return [op for op, ops in made if ops != [op]]
 
     def rewrite(self, op: Op, here: dict[Value, Op]) -> Iterable[Op]:
         if op.fn is frames.load_builtin and self.plan.calls:
@@ -390,13 +393,3 @@ def _with(op: Op, callee: Operand, args: list[Operand]) -> Op:
 def _unpacked(op: Op, items: Value) -> Op:
     count = Const(len(op.results))
     return Op(Const(primitives.unpack), [items, count], op.results, pos=op.pos, syntax=True)
-
-
-def _exact_condition(block: Block, before: dict[Value, Op], changed: set[Op]) -> None:
-    """A rule may have returned anything where the branch wants a bool."""
-    end = block.terminator
-    if isinstance(end, Branch) and isinstance(end.cond, Value) and before.get(end.cond) in changed:
-        exact = Value("cond")
-        pos = before[end.cond].pos
-        block.ops.append(Op(Const(builtins.bool), [end.cond], [exact], pos=pos, syntax=True))
-        block.terminator = Branch(exact, end.then, end.orelse, end.pos)

@@ -25,6 +25,7 @@ import struct
 import textwrap
 import types
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -277,6 +278,35 @@ def iterated(x):
         return a, it.operands[1]
 
 
+def growing(xs):
+    seen = []
+    for v in xs:
+        if len(xs) < 4:
+            xs.append(v + 1)
+        seen.append(v)
+    for i, v in enumerate(xs):
+        if i < 2:
+            xs.append(v)
+    xs.extend(xs)
+    return seen, xs
+
+
+def grouped_errors(x):
+    out = []
+    try:
+        raise ExceptionGroup("g", [ValueError(x), TypeError(x)])
+    except* ValueError as group:
+        out.append(group.exceptions[0].args)
+    except* TypeError as group:
+        out.append(str(group.exceptions[0]))
+    return out
+
+
+def in_a_thread(x):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(operator.mul, x, 2).result(), [*pool.map(str, [x])]
+
+
 def keywords(**names):
     return names
 
@@ -348,6 +378,19 @@ PROGRAMS = {
     "type error": (lambda x: [1][x], "a"),
     "unhashable": (lambda x: {x: 1}, [1]),
     "slice assign": (lambda x: (lambda a: (a.__setitem__(slice(0, 1), x), a))([9, 8]), [1, 2]),
+    "growing": (growing, [1, 2]),
+    "errors in groups": (grouped_errors, "x"),
+    "thread": (in_a_thread, 3),
+    "deques": (lambda x: (x + collections.deque([1]), collections.deque([1]) + x), collections.deque([2])),
+    "ordered dicts": (lambda x: (x | {"b": 1}, {"b": 1} | x, x | x), collections.OrderedDict(a=1)),
+    "default dicts": (lambda x: (x | {"b": 1}, {"b": 1} | x), collections.defaultdict(int, a=1)),
+    "set and list": (lambda x: {1} | x, [1]),
+    "list and tuple": (lambda x: x + [1], (1,)),
+    "thrown number": (lambda x: (_ for _ in ()).throw(x), 3),
+    "thrown": (lambda x: (_ for _ in ()).throw(KeyError(x)), 3),
+    "calls of no functions": (lambda x: x(), 3),
+    "no iterable": (lambda x: [*x], 3),
+    "no number": (lambda x: x + 1, "a"),
     # calls
     "keywords": (lambda x: (dict(**x), keywords(**x), options(1, **x)), {"b": 1}),
     "keyword": (lambda x: (keywords(**{x: 1}), dict(**{x: 1}), options(0, **{x: 3})), "d"),

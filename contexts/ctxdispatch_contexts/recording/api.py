@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ctxdispatch.dispatch.opaque import is_iterator
 from ctxdispatch.dispatch.overdub import overdub
+from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.recording.context import recording

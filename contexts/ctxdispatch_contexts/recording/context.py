@@ -29,8 +29,8 @@ import numpy as np
 
 from ctxdispatch.dispatch import moving, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
-from ctxdispatch.dispatch.opaque import is_iterator
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
+from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import libraries, table

@@ -7,7 +7,7 @@ import heapq
 from typing import Any
 
 from ctxdispatch.dispatch.moving.through import spread
-from ctxdispatch.dispatch.opaque import Strip, is_iterator
+from ctxdispatch.dispatch.strip import Strip, is_iterator
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 

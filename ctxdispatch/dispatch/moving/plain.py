@@ -6,8 +6,9 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from ctxdispatch.dispatch.opaque import Strip, run_opaque
+from ctxdispatch.dispatch.opaque import run_opaque
 from ctxdispatch.dispatch.shadows import is_array
+from ctxdispatch.dispatch.strip import Strip
 from ctxdispatch.dispatch.where import user_frame
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 

@@ -8,9 +8,9 @@ import types
 from typing import Any
 
 from ctxdispatch.dispatch.moving.plain import opaque
-from ctxdispatch.dispatch.opaque import Strip
 from ctxdispatch.dispatch.reach import CMETHOD
 from ctxdispatch.dispatch.shadows import is_array, is_flat
+from ctxdispatch.dispatch.strip import Strip
 from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from ctxdispatch.dispatch.moving.plain import Row, opaque
 from ctxdispatch.dispatch.moving.reading import key
-from ctxdispatch.dispatch.opaque import Giving, given, is_iterator, refilled
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.dispatch.shadows import is_array
+from ctxdispatch.dispatch.strip import Giving, given, is_iterator, refilled
 from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401

@@ -10,9 +10,9 @@ from typing import Any
 from ctxdispatch.dispatch.moving.plain import opaque
 from ctxdispatch.dispatch.moving.reading import key, read
 from ctxdispatch.dispatch.moving.through import spread
-from ctxdispatch.dispatch.opaque import Strip
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.dispatch.shadows import behind, is_array, is_flat
+from ctxdispatch.dispatch.strip import Strip
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
