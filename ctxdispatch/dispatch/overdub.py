@@ -15,7 +15,6 @@ import functools
 import sys
 import types
 import warnings
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -335,12 +334,13 @@ def _machinery(f: types.FunctionType) -> bool:
     return namespace.get("__name__", "").startswith("ctxdispatch.")  # type: ignore[no-any-return]
 
 
-_warned: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
+_warned: dict[int, types.CodeType] = {}
+"""By id: code that was rewritten may have no hash."""
 
 
 def _warn(code: types.CodeType, error: UnsupportedSyntax) -> None:
-    if code not in _warned:
-        _warned.add(code)
+    if id(code) not in _warned:
+        _warned[id(code)] = code
         message = f"{code.co_qualname} runs without the context, it cannot be rewritten: {error}"
         warnings.warn(message, NativeCallWarning, stacklevel=4)
 

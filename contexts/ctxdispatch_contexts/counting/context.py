@@ -200,7 +200,7 @@ def called_ex(row: list[Any], k: int, f: Any, out: Any, args: Any, kwargs: Any =
 
 def _called(tally: Tally, f: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> None:
     kind = type(f)
-    if kind is FunctionType or kind is MethodType:
+    if kind is FunctionType or (kind is MethodType and type(f.__func__) is FunctionType):
         tally.callee(f.__qualname__).others += 1
     elif kind is BuiltinMethodType and not isinstance(f.__self__, OF_NUMPY):
         tally.callee(f.__qualname__).others += 1

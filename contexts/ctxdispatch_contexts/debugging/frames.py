@@ -6,7 +6,6 @@ Invariant: what the engine keeps in a frame (cells whose names begin with `$` or
 from __future__ import annotations
 
 import dis
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -67,9 +66,22 @@ CRASHES = sys.version_info[:2] == (3, 13)
 its value for a cell when `f_locals` is asked for it, and ends with a segmentation fault."""
 
 
-@functools.lru_cache(256)
 def unreadable(code: CodeType) -> frozenset[str]:
     """The variables of which that is to be feared."""
+    known = _unreadable.get(id(code))
+    if known is None:
+        if len(_unreadable) >= MOST:
+            _unreadable.clear()
+        known = _unreadable[id(code)] = code, _in_cells_and_not(code)
+    return known[1]
+
+
+MOST = 256
+_unreadable: dict[int, tuple[CodeType, frozenset[str]]] = {}
+"""By id: code that was rewritten may have constants without a hash, and then has none itself."""
+
+
+def _in_cells_and_not(code: CodeType) -> frozenset[str]:
     stored = (i.argval for i in dis.get_instructions(code) if i.opname.startswith("STORE_FAST"))
     names = {name for each in stored for name in ((each,) if isinstance(each, str) else each)}
     return frozenset(names.intersection(code.co_cellvars))
