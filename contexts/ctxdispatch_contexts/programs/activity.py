@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.scalar_types import INPLACE
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, is_zero, linearity, vjp_rule
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -94,13 +95,21 @@ def _is_module(value: Any) -> bool:
     return type(value).__name__ == "module"
 
 
-def active_values(graph: Graph, seeds: list[Value]) -> set[Value]:
-    """The active values when `seeds` (parameters) are what is differentiated with respect to."""
-    varied = varied_values(graph, seeds)
-    return varied & useful_values(graph, varied)
+NO_PARTS: Mapping[Value, Value] = {}
 
 
-def varied_values(graph: Graph, seeds: list[Value]) -> set[Value]:
+def active_values(
+    graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS
+) -> set[Value]:
+    """The active values when `seeds` (parameters) are what is differentiated with respect to. What is stored
+    to a part (a view) is stored to what it is a part of."""
+    varied = varied_values(graph, seeds, part_of)
+    return varied & useful_values(graph, varied, (), part_of)
+
+
+def varied_values(
+    graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS
+) -> set[Value]:
     """What depends on the seeds through operations that have a derivative."""
     varied: set[Value] = {s for s in seeds if carries(s.type)}
     size = -1
@@ -108,23 +117,38 @@ def varied_values(graph: Graph, seeds: list[Value]) -> set[Value]:
         size = len(varied)
         for block in graph.blocks:
             for op in block.ops:
-                _vary_op(op, varied)
+                _vary_op(op, varied, part_of)
             _vary_edges(block, varied)
     return varied
 
 
-def _vary_op(op: Op, varied: set[Value]) -> None:
+def _vary_op(op: Op, varied: set[Value], part_of: Mapping[Value, Value]) -> None:
     operands = [v for v in op.operands() if isinstance(v, Value)]
     if varied.isdisjoint(operands):
         return
     fn = op.fn
-    if fn in STORES if hashable(fn) else False:
-        target = op.args[STORES[fn]]
-        if isinstance(target, Value) and any(v in varied for v in operands):
-            varied.add(target)
+    varied.update(_wholes(_stored_to(op), part_of))
     zero = has_zero_derivative(fn) and not may_turn(op)
     if _merges(op) or not (zero or _zero_attribute(op)):
         varied.update(r for r in op.results if carries(r.type))
+
+
+def _stored_to(op: Op) -> Operand | None:
+    """What `op` puts its other operands into."""
+    fn = op.fn
+    if not hashable(fn):
+        return None
+    if fn in STORES:
+        return op.args[STORES[fn]]
+    array = fn in INPLACE and isinstance(operand_type(op.args[0]), T.ArrayOf)
+    return op.args[0] if array else None
+
+
+def _wholes(target: Operand | None, part_of: Mapping[Value, Value]) -> Iterator[Value]:
+    """The target, and what it is a part of."""
+    while isinstance(target, Value):
+        yield target
+        target = part_of.get(target)
 
 
 def may_turn(op: Op) -> bool:
@@ -179,7 +203,9 @@ def passed(terminator: Any, edge: Any) -> list[tuple[Value, Operand]]:
     return list(zip(edge.target.params[skip:], edge.args, strict=True))
 
 
-def useful_values(graph: Graph, varied: set[Value], roots: Iterable[Value] = ()) -> set[Value]:
+def useful_values(
+    graph: Graph, varied: set[Value], roots: Iterable[Value] = (), part_of: Mapping[Value, Value] = NO_PARTS
+) -> set[Value]:
     """What the result, or one of the `roots`, is computed from by way of what varies."""
     useful: set[Value] = set(roots)
     for block in graph.blocks:
@@ -191,13 +217,12 @@ def useful_values(graph: Graph, varied: set[Value], roots: Iterable[Value] = ())
         for block in reversed(graph.blocks):
             _use_edges(block, useful)
             for op in reversed(block.ops):
-                _use_op(op, useful, varied)
+                _use_op(op, useful, varied, part_of)
     return useful
 
 
-def _use_op(op: Op, useful: set[Value], varied: set[Value]) -> None:
-    fn = op.fn
-    store = hashable(fn) and fn in STORES and op.args[STORES[fn]] in useful
+def _use_op(op: Op, useful: set[Value], varied: set[Value], part_of: Mapping[Value, Value]) -> None:
+    store = any(whole in useful for whole in _wholes(_stored_to(op), part_of))
     if store or any(r in useful and r in varied for r in op.results):
         useful.update(v for v in op.operands() if isinstance(v, Value))
 

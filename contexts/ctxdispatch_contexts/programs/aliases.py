@@ -209,7 +209,7 @@ class Objects:
             self._give(op, self._bits(op.args[0]) | self._bit(op))
         elif fn in READS or fn in _reading:
             self._read(op, fn)
-        elif fn in NEW_ARRAYS or elementwise(fn) is not None:
+        elif (fn in NEW_ARRAYS or elementwise(fn) is not None) and not _may_share(op):
             self._make(op, list)  # of sequences, the sum holds their items
         elif (vjp_rule(fn) is not None or has_zero_derivative(fn)) and not _is_helper(fn):
             self._view(op)
@@ -231,6 +231,9 @@ class Objects:
 
     def _read(self, op: Op, fn: Any) -> None:
         cls = T.cls_of(operand_type(op.args[0]))
+        if cls is np.ndarray and fn is operator.getitem and copies_by_index(operand_type(op.args[1])):
+            self._make(op, list)
+            return
         given = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
         if cls is not np.ndarray:
             given |= self._items(op.args[0])
@@ -275,6 +278,22 @@ def _numbers(bits: int) -> Iterator[int]:
         bits ^= lowest
 
 
+def _may_share(op: Op) -> bool:
+    """The new array may be an operand after all, or a view of one."""
+    return "copy" in op.kwnames or op.fn in (np.real, np.einsum) or len(op.args) > MOST_OF_ASTYPE
+
+
+MOST_OF_ASTYPE = 5
+"""x.astype(dtype, order, casting, subok, copy): with more, `copy` is among them."""
+
+
+def copies_by_index(index: T.Type) -> bool:
+    """An array indexed with it is certainly copied: there is an array of positions, or a mask, in it."""
+    if isinstance(index, T.TupleOf):
+        return any(map(copies_by_index, index.items))
+    return (isinstance(index, T.ArrayOf) and bool(index.dims)) or isinstance(index, T.ListOf)
+
+
 def is_outside(site: Any) -> bool:
     """It was there before the program began."""
     return site is GLOBAL or isinstance(site, Value)
@@ -312,6 +331,6 @@ def _immutable(operand: Operand) -> bool:
 
 
 __all__ = [
-    "GLOBAL", "Objects", "Sites", "assume_copying", "assume_giving", "assume_reading", "is_outside",
-    "runs_python",
+    "GLOBAL", "Objects", "Sites", "assume_copying", "assume_giving", "assume_reading", "copies_by_index",
+    "is_outside", "runs_python",
 ]  # fmt: skip

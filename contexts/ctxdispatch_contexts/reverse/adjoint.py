@@ -39,6 +39,7 @@ from ctxdispatch_contexts.reverse.bars import (
     may_be_none,
 )
 from ctxdispatch_contexts.reverse.merges import Merges
+from ctxdispatch_contexts.reverse.overwritten import Overwritten, insert_copy
 from ctxdispatch_contexts.reverse.structure import Shape, argument
 
 
@@ -56,11 +57,15 @@ class Scope:
 class Adjoint:
     """One run of the transform. `pullbacks` says how an op is reversed (see `pullbacks.py`)."""
 
-    def __init__(self, shape: Shape, active: set[Value], pullbacks: Any) -> None:
+    def __init__(
+        self, shape: Shape, active: set[Value], pullbacks: Any, shadows: Any, overwritten: Overwritten
+    ) -> None:
         self.shape = shape
         self.graph: Graph = shape.graph
         self.active = active
         self.pullbacks = pullbacks
+        self.shadows = shadows
+        self.overwritten = overwritten
         self.home = definitions(self.graph)
         self.makers = {r: op for _, op in self.graph.ops() for r in op.results}
         self.build = Builder(self.graph, default=self._default)
@@ -68,6 +73,8 @@ class Adjoint:
         self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed
         self.merges = Merges(shape, self._define)
         self.reversing: Op | None = None
+        self.block_of = {op: block for block, op in self.graph.ops()}
+        self._copies: dict[tuple[Value, Op], Value] = {}
         self.reads: list[tuple[Operand, Op]] = []  # what the sweep reads, and the op whose reverse does
         for value, block in self.home.items():
             self.build.write(("primal", value), value, block)
@@ -80,6 +87,12 @@ class Adjoint:
 
     def bar(self, value: Operand) -> Operand:
         """The cotangent of `value` that has arrived so far."""
+        if value in self.shadows.followed.roots:
+            return self.shadows.bar(self, value)  # type: ignore[arg-type]
+        return self.variable(value)
+
+    def variable(self, value: Operand) -> Operand:
+        """The variable that holds it."""
         found = self.build.read(("bar", value))
         if isinstance(found, Value) and found.type is None:
             found.type = self._type_of_bar(value)
@@ -88,7 +101,8 @@ class Adjoint:
 
     def _type_of_bar(self, value: Operand) -> T.Type:
         """A cotangent that is collected entry by entry has a form of its own, until it is finished."""
-        return T.Any if value in self.pullbacks.indexed else cotangent_type(value)
+        parts = value in self.pullbacks.indexed or value in self.shadows.followed.roots
+        return T.Any if parts else cotangent_type(value)
 
     def set_bar(self, value: Value, cotangent: Operand) -> None:
         self.build.write(("bar", value), cotangent)
@@ -101,6 +115,9 @@ class Adjoint:
             or is_zero(cotangent)
             or is_none(cotangent)
         ):
+            return
+        if self.shadows.has(value):
+            self.shadows.add(self, value, cotangent)
             return
         if numeric(value.type) and may_be_none(cotangent):
             cotangent = self.pullbacks.definite(self, value, cotangent)
@@ -124,9 +141,21 @@ class Adjoint:
 
     def recall(self, value: Operand) -> Operand:
         """`value` of the primal, as the sweep finds it again here."""
+        if self.overwritten.after(value, self.reversing):
+            return self.shaped(self._as_it_was(value))  # type: ignore[arg-type]
         if self.reversing is not None:
             self.reads.append((value, self.reversing))
         return self.shaped(value)
+
+    def _as_it_was(self, value: Value) -> Value:
+        """`value` as the op that is being reversed read it, which has been stored to since."""
+        assert self.reversing is not None
+        key = value, self.reversing
+        if key not in self._copies:
+            block = self.block_of[self.reversing]
+            self._copies[key] = insert_copy(block, self.reversing, value)
+            self._define(self._copies[key], block)
+        return self._copies[key]
 
     def shaped(self, value: Operand) -> Operand:
         """Like `recall`, for who asks for its shape or class only: it may have been stored to since."""
@@ -188,6 +217,14 @@ class Adjoint:
 
     # -- the sweep -------------------------------------------------------------------------------------------
 
+    def start(self, result: Value, seed: Operand) -> None:
+        """The sweep begins with bar(result) = seed."""
+        self.shadows.open(self, None, [self.shape.end])
+        if self.shadows.has(result):
+            self.add(result, seed)
+        else:
+            self.set_bar(result, seed)
+
     def reverse(self) -> None:
         """Emit the sweep, from where the builder stands to the reverse of the entry's first op."""
         self._region(self.shape.end, self.graph.entry, None)
@@ -227,7 +264,7 @@ class Adjoint:
         return list(self.shape.preds(block))
 
     def _block(self, block: Block) -> None:
-        for op in reversed(block.ops):
+        for op in list(reversed(block.ops)):
             if self._is_reversed(op):
                 self.build.pos, self.reversing = op.pos, op
                 self.pullbacks.reverse_op(self, op)
@@ -300,6 +337,7 @@ class Adjoint:
         if iterate is not None and iterate.iterator in self.active:
             self.items[iterate] = self.call(primitives.build_list, syntax=True, name="bars")
         self.scope = Scope(loop, outer)
+        self.shadows.open(self, loop, [pred for pred, _ in self.shape.preds(self.shape.exit[loop])])
         self._region(self.shape.exit[loop], header, loop)
         carried = [p for p in header.params if p in self.active]
         for param in carried:
@@ -338,6 +376,7 @@ class Adjoint:
         latch, header = self.shape.latch[loop], loop.header
         for value in self._defined_in(loop):
             self.set_bar(value, ZERO)
+        self.shadows.open(self, loop, [latch])
         back = latch.edges()[0]
         arrived = [(arg, self._carry(p)) for p, arg in passed(latch.terminator, back) if p in carried]
         for arg, cotangent in arrived:

@@ -117,6 +117,9 @@ def take_keys(bar: Any, other: Any) -> dict[Any, Any]:
 
 def _index(adjoint: Adjoint, op: Op) -> None:
     container, index = op.args
+    if adjoint.shadows.has(container):
+        adjoint.shadows.read(adjoint, op)
+        return
     if isinstance(operand_type(container), T.ArrayOf) and container not in adjoint.pullbacks.indexed:
         adjoint.pullbacks.reverse_structural(adjoint, op)
         return

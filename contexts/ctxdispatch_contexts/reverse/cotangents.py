@@ -187,7 +187,7 @@ def add_array_index(bar: Any, array: Any, index: Any, cotangent: Any) -> Any:
         bar = fresh
     if isinstance(cotangent, OwnedArray):
         cotangent = cotangent.array
-    if _unique_index(index):
+    if unique_index(index):
         bar.array[index] += cotangent
     else:
         np.add.at(bar.array, index, cotangent)
@@ -214,10 +214,10 @@ def _add_owned(a: Any, b: Any) -> OwnedArray:
 _BASIC = (int, slice, type(None), type(Ellipsis), np.integer)
 
 
-def _unique_index(index: Any) -> bool:
+def unique_index(index: Any) -> bool:
     """No element is selected twice: basic indices and boolean masks."""
     if isinstance(index, tuple):
-        return all(map(_unique_index, index))
+        return all(map(unique_index, index))
     return isinstance(index, _BASIC) or (isinstance(index, np.ndarray) and index.dtype == bool)
 
 

@@ -62,9 +62,9 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
     if isinstance(mine, T.OneOf) and not isinstance(full, T.ArrayOf):
         return cotangent
     if isinstance(mine, T.Exact) and not (isinstance(full, T.ArrayOf) or issubclass(mine.cls, np.ndarray)):
-        return _fit_scalar(adjoint, cotangent, mine, now)
+        return fit_scalar(adjoint, cotangent, mine, now)
     if isinstance(mine, T.ArrayOf) and isinstance(full, T.ArrayOf) and isinstance(now, (T.ArrayOf, T.Exact)):
-        if _same_shape(mine, full):
+        if same_shape(mine, full):
             return cast(adjoint, cotangent, mine, now)
         if _shape_known(mine) and _shape_known(full):
             return _reduce(adjoint, cotangent, mine, full, now, result)
@@ -76,7 +76,7 @@ def fit(adjoint: Any, cotangent: Operand, arg: Operand, result: Operand) -> Oper
     )
 
 
-def _fit_scalar(adjoint: Any, cotangent: Operand, mine: T.Exact, now: T.Type) -> Operand:
+def fit_scalar(adjoint: Any, cotangent: Operand, mine: T.Exact, now: T.Type) -> Operand:
     if T.cls_of(now) is mine.cls or isinstance(cotangent, Const):
         return cotangent
     if now is T.Any:
@@ -91,7 +91,7 @@ def _fit_scalar(adjoint: Any, cotangent: Operand, mine: T.Exact, now: T.Type) ->
     return adjoint.call(mine.cls, cotangent, type=mine)  # type: ignore[no-any-return]
 
 
-def _same_shape(a: T.ArrayOf, b: T.ArrayOf) -> bool:
+def same_shape(a: T.ArrayOf, b: T.ArrayOf) -> bool:
     """Certainly equal shapes, `a` being broadcast to `b`: equal rank, and no axis of `a` was stretched."""
     return len(a.dims) == len(b.dims) and all(
         T.flag(x) is False or (x is not None and x == y) for x, y in zip(a.dims, b.dims, strict=True)
@@ -132,7 +132,7 @@ def _reduce(
 ) -> Operand:
     """Sum over the leading axes that `mine` lacks and, keeping them, over those of length 1."""
     dtype = full.dtype
-    if isinstance(now, T.ArrayOf) and _same_shape(now, full):
+    if isinstance(now, T.ArrayOf) and same_shape(now, full):
         dtype = now.dtype
     else:
         cotangent = strict(adjoint, cotangent, result)
@@ -162,11 +162,11 @@ def _reduce_all(
     adjoint: Any, cotangent: Operand, mine: T.Exact, full: T.ArrayOf, now: T.Type, result: Operand
 ) -> Operand:
     """The sum, for a number."""
-    dtype = now.dtype if isinstance(now, T.ArrayOf) and _same_shape(now, full) else full.dtype
+    dtype = now.dtype if isinstance(now, T.ArrayOf) and same_shape(now, full) else full.dtype
     total = T.Exact(dtype.type)
     axes = None if len(full.dims) > 1 else 0
     summed = add_reduce(adjoint, strict(adjoint, cotangent, result), axes, total)
-    return _fit_scalar(adjoint, summed, mine, total)
+    return fit_scalar(adjoint, summed, mine, total)
 
 
 def add_reduce(adjoint: Any, array: Operand, axes: Any, type_: T.Type, keepdims: bool = False) -> Value:

@@ -40,9 +40,12 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
+from ctxdispatch_contexts.reverse.followed import name_updates, parts
+from ctxdispatch_contexts.reverse.following import find_followed
 from ctxdispatch_contexts.reverse.fusing import fuse_if_large
 from ctxdispatch_contexts.reverse.iterators import refuse_shared_iterators
 from ctxdispatch_contexts.reverse.last import skip_last
+from ctxdispatch_contexts.reverse.overwritten import Overwritten
 from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
 from ctxdispatch_contexts.reverse.seeds import (
@@ -52,6 +55,7 @@ from ctxdispatch_contexts.reverse.seeds import (
     signature_of,
     value_of_pair,
 )
+from ctxdispatch_contexts.reverse.shadows import Shadows
 from ctxdispatch_contexts.reverse.stores import LostStores
 from ctxdispatch_contexts.reverse.structure import Shape, normalise
 from ctxdispatch_contexts.reverse.tidy import tidy
@@ -164,20 +168,27 @@ def differentiate(
 def _adjoint(
     graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None
 ) -> Adjoint | None:
+    name_updates(graph)
     shape = normalise(graph)
     snapshot("normalise", graph)
     if shape is None:
         return None  # it never returns
-    active = active_values(graph, wrt)
+    part_of = parts(graph)
+    active = active_values(graph, wrt, part_of)
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = (
-        LostStores(graph, varied_values(graph, wrt), inner=mode.within) if LostStores.any(graph) else None
+        LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within)
+        if LostStores.any(graph)
+        else None
     )
-    kept = refuse_lost_stores(graph, looked, mode.within) if looked is not None else ()
+    followed = find_followed(shape, looked, active, part_of)
+    kept = refuse_lost_stores(graph, looked, mode.within, followed.stores) if looked is not None else ()
     found = instrument(shape, active, entries, own, kept)
     snapshot("instrument", graph)
-    adjoint = Adjoint(shape, active, Pullbacks(found.replaced, found.before, shape, own, found.keywords))
+    pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords)
+    overwritten = Overwritten(graph, looked.objects if looked is not None else None)
+    adjoint = Adjoint(shape, active, pullbacks, Shadows(followed), overwritten)
     primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
@@ -210,7 +221,7 @@ def _open_sweep(adjoint: Adjoint, shape: Shape, mode: ReverseMode) -> Operand:
     build.seal(sweep)
     build.enter(sweep)
     if isinstance(y, Value) and y in adjoint.active:
-        adjoint.set_bar(y, seed)
+        adjoint.start(y, seed)
     return y
 
 
@@ -299,6 +310,8 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
             bar = adjoint.call(fitting.full, bar, adjoint.shaped(param), type=param.type)
         bar = strict(adjoint, bar, param)
         if bar_is(bar, param.type):
+            if adjoint.shadows.has(param):
+                return bar  # nobody else's
             bar = adjoint.call(fitting.full_result, bar, adjoint.shaped(param), type=param.type)
             return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
     return adjoint.call(releasing.finish if inner else releasing.released, bar, param)

@@ -27,6 +27,7 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
 from ctxdispatch_contexts.reverse.elementwise import is_lazy, reverse_elementwise, strict
+from ctxdispatch_contexts.reverse.followed import Followed
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
 from ctxdispatch_contexts.reverse.structural import reverse_structural
 from ctxdispatch_contexts.reverse.structure import Shape
@@ -64,20 +65,24 @@ class Pullbacks:
         replaced: dict[Op, tuple[Value, list[Operand]]],
         before: dict[Op, Operand],
         shape: Shape,
+        followed: Followed,
         own: Op | None,
         keywords: Set[Op] = frozenset(),
     ) -> None:
         self.own = own
+        self.followed = followed.stores  # their targets have shadows
         self.replaced = replaced
         self.keywords = keywords  # those of them that are called with keyword arguments
         self.before = before  # the length of a list before an append, by op
-        self.indexed = _indexed_values(shape)
+        self.indexed = {v for v in _indexed_values(shape) if followed.root(v) is None}
         self._lazy: dict[Value, None] = {}
 
     # -- the interface that Adjoint uses ---------------------------------------------------------------------
 
     def stores(self, op: Op, active: set[Value]) -> bool:
         """A store of an active value: to be reversed though it has no result."""
+        if op in self.followed:
+            return True
         fn = op.fn
         if not hashable(fn) or fn not in STORES:
             return False
@@ -85,6 +90,9 @@ class Pullbacks:
         return target in active
 
     def reverse_op(self, adjoint: Adjoint, op: Op) -> None:
+        if op in self.followed:
+            adjoint.shadows.reverse_store(adjoint, op)
+            return
         if op in self.replaced:
             self._reverse_call(adjoint, op)
             return
@@ -97,7 +105,7 @@ class Pullbacks:
     def end_block(self, adjoint: Adjoint, block: Block) -> None:
         """Lazy cotangents do not leave the block they arose in: elsewhere they may meet others in a merge."""
         for value in self._lazy:
-            if value in self.indexed:
+            if value in self.indexed or adjoint.shadows.has(value):
                 continue  # its cotangent is collected in an array of its own
             bar = adjoint.bar(value)
             if adjoint.home[value] is not block or value in block.params:

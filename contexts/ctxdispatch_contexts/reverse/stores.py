@@ -335,7 +335,7 @@ def stale_stores(
     order = Order(graph)
     readers: dict[Any, set[Op]] = {}
     for value, reader in reads:
-        for site in objects.loose(objects.reach(value)) if reader in order.place else ():
+        for site in objects.loose(_data(objects, value)) if reader in order.place else ():
             readers.setdefault(site, set()).add(reader)
     found: dict[Op, Op] = {}
     for store, target in stores:
@@ -344,6 +344,13 @@ def stale_stores(
                 if store not in found and order.after(order.place[reader], order.place[store], site):
                     found[store] = reader
     return found
+
+
+def _data(objects: Objects, value: Operand) -> Sites:
+    """Where what `value` is, or holds, is in memory: an array of numbers holds no other."""
+    type_ = operand_type(value)
+    numbers = isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O"
+    return objects.of(value) if numbers else objects.reach(value)
 
 
 __all__ = ["LostStores", "stale_stores"]

@@ -92,6 +92,9 @@ def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
     args = [replaced.get(a, a) if isinstance(a, Value) else a for a in op.args]
     if not any(map(is_zero, args)):
         return False
+    if op.fn is operator.iadd and is_zero(args[1]):
+        replaced[op.result] = args[0]  # of a shadow
+        return True
     if op.fn is operator.add or op.fn is cotangents.accumulate:
         replaced[op.result] = args[1] if is_zero(args[0]) else args[0]
         return True

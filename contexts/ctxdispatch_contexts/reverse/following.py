@@ -1,0 +1,189 @@
+"""Which arrays the reverse sweep can follow through what is stored to them: see `followed.py`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
+from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.values import Operand, Value, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import HARMLESS_KEYWORDS, makes_new
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
+from ctxdispatch_contexts.programs.aliases import Sites, copies_by_index
+from ctxdispatch_contexts.programs.changes import changed
+from ctxdispatch_contexts.programs.operands import numeric
+from ctxdispatch_contexts.reverse.containers import REVERSED
+from ctxdispatch_contexts.reverse.followed import Followed, is_array
+from ctxdispatch_contexts.reverse.pullbacks import static_rule
+from ctxdispatch_contexts.reverse.stores import LostStores, uses
+from ctxdispatch_contexts.reverse.structure import Shape
+
+UPDATES = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv})
+"""In-place operators that the sweep has a form for."""
+
+Place = tuple[Block, int]
+
+
+def find_followed(
+    shape: Shape, looked: LostStores | None, active: set[Value], part_of: Mapping[Value, Value]
+) -> Followed:
+    """What is followed in a graph. `looked`: None where it changes nothing."""
+    found = Followed(part_of)
+    found.roots.update(dict.fromkeys(_read_in_loops(shape, active)))
+    if looked is None:
+        return found
+    search = _Search(shape.graph, looked, active, part_of)
+    for root, stores in search.stores.items():
+        if search.is_followed(root):
+            found.roots[root] = None
+            found.stores.update(stores)
+    return found
+
+
+def _read_in_loops(shape: Shape, active: set[Value]) -> Iterator[Value]:
+    """Arrays of which a loop inside of theirs reads elements and parts: their cotangents are collected in
+    place too."""
+    home = definitions(shape.graph)
+    for block, op in shape.graph.ops():
+        array = op.args[0] if op.fn is operator.getitem else None
+        if isinstance(array, Value) and array in active and is_array(array) and numeric(array.type):
+            if shape.loop(home[array]) is not shape.loop(block):
+                yield array
+
+
+class _Search:
+    def __init__(
+        self, graph: Graph, looked: LostStores, active: set[Value], part_of: Mapping[Value, Value]
+    ) -> None:
+        self.objects, self.order = looked.objects, looked.order
+        self.active, self.part_of = active, part_of
+        self.makers = {r: op for _, op in graph.ops() for r in op.results}
+        self.given = _given(graph)
+        self.stores: dict[Value, list[Op]] = {}
+        self.others: list[Op] = []  # they change something, in a way that is not followed
+        for _, op in graph.ops():
+            self._sort(op)
+        self.uses = [
+            (operand, place, user) for operand, place, user in uses(graph) if isinstance(operand, Value)
+        ]
+
+    def _sort(self, op: Op) -> None:
+        target = changed(op)
+        root = self._root(target) if isinstance(target, Value) else None
+        if root is not None and root in self.active and _has_form(op):
+            self.stores.setdefault(root, []).append(op)
+        elif target is not None:
+            self.others.append(op)
+
+    def _root(self, value: Value) -> Value:
+        while value in self.part_of:
+            value = self.part_of[value]
+        return value
+
+    def is_followed(self, root: Value) -> bool:
+        sites = self.objects.of(root)
+        if not self._is_made_here(root, set()) or not all(isinstance(s, Op) and _makes(s) for s in sites):
+            return False
+        if any(not sites.isdisjoint(self.objects.of(changed(op) or op.args[0])) for op in self.others):
+            return False
+        return not any(self._is_in_the_way(root, sites, *use) for use in self.uses)
+
+    def _is_made_here(self, value: Operand, seen: set[Value]) -> bool:
+        """A new array, on every path."""
+        if not isinstance(value, Value) or not is_array(value):
+            return False
+        if value in seen:
+            return True
+        seen.add(value)
+        if value in self.makers:
+            return _makes(self.makers[value])
+        given = self.given.get(value)
+        return given is not None and all(self._is_made_here(a, seen) for a in given)
+
+    def _is_in_the_way(self, root: Value, sites: Sites, operand: Value, place: Place, user: Any) -> bool:
+        """This use may keep the array for later, or see a store to it by another name."""
+        shared = sites & self.objects.of(operand)
+        if not shared:
+            return False
+        stores = [(op, self.order.place[op]) for op in self.stores[root]]
+        if self._root(operand) is not root:
+            seen = [s for s in stores if any(self._sees(operand, s[1], place, site) for site in shared)]
+            if seen:
+                return True
+        if user is None or isinstance(user, Value) or _only_reads(user, self.active, self.stores):
+            return False
+        return any(self.order.after(place, s, site) for _, s in stores for site in shared)
+
+    def _sees(self, operand: Value, store: Place, place: Place, site: Op) -> bool:
+        """`operand`, which may be what `site` made, is there before the store and read after it."""
+        there = self.order.place.get(operand)
+        return (
+            there is not None
+            and self.order.after(there, store, site)
+            and self.order.after(store, place, site, operand)
+        )
+
+
+def _given(graph: Graph) -> dict[Value, list[Operand]]:
+    """What the edges pass for each block parameter. An item of an iterator is given by nobody."""
+    given: dict[Value, list[Operand]] = {}
+    items = set()
+    for block in graph.blocks:
+        if isinstance(block.terminator, Iterate):
+            items.add(block.terminator.body.target.params[0])
+        for edge in block.edges():
+            for param, arg in passed(block.terminator, edge):
+                given.setdefault(param, []).append(arg)
+    return {param: args for param, args in given.items() if param not in items}
+
+
+_NEW = frozenset({
+    np.array, np.arange, np.linspace, np.eye, np.identity, np.vstack, np.hstack, np.sort, np.ndarray.flatten,
+})  # fmt: skip
+"""More functions whose results are new arrays."""
+
+
+def _makes(op: Op) -> bool:
+    """The result is a new array."""
+    if op.fn is operator.getitem:
+        return is_array(op.args[0]) and copies_by_index(operand_type(op.args[1]))
+    new = hashable(op.fn) and op.fn in _NEW and set(op.kwnames) <= HARMLESS_KEYWORDS
+    return new or makes_new(op)
+
+
+def _has_form(op: Op) -> bool:
+    """A store of numbers into an array of floats."""
+    target = operand_type(op.args[0])
+    if not is_array(op.args[0]) or target.dtype.kind != "f":  # type: ignore[attr-defined]
+        return False
+    if op.fn is operator.setitem:
+        return _is_real(operand_type(op.args[2]))
+    return op.fn in UPDATES and _is_real(operand_type(op.args[1]))
+
+
+def _is_real(type_: T.Type) -> bool:
+    if isinstance(type_, T.ArrayOf):
+        return type_.dtype.kind in "fiub"
+    cls = T.cls_of(T.widen(type_))
+    return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
+
+
+def _only_reads(op: Op, active: set[Value], stores: Mapping[Value, list[Op]]) -> bool:
+    """It keeps none of its operands; its result may be a view of one."""
+    if op.fn in (operator.getitem, getattr) or any(op in found for found in stores.values()):
+        return True
+    if not hashable(op.fn) or changed(op) is not None:
+        return False
+    handler = REVERSED.get(op.fn)
+    if handler is not None and handler.accepts(op):
+        return False  # it makes a container
+    return has_zero_derivative(op.fn) or makes_new(op) or static_rule(op, active) is not None
+
+
+__all__ = ["find_followed"]

@@ -1,0 +1,68 @@
+"""What the sweep reads of arrays that are stored to after the op whose reverse reads it.
+
+    y = sin(x); x[0] = 0.0      ->      c = copy(x); y = sin(x); x[0] = 0.0      and in the sweep: dx += dy * cos(c)
+
+A copy costs no more than the op that has read all of it. Copies that the sweep does not read after all go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.programs.aliases import Objects
+from ctxdispatch_contexts.programs.changes import changed, changes_data
+from ctxdispatch_contexts.reverse.stores import Order
+
+
+class Overwritten:
+    """Where an op's operands and results have changed by the end of the program. `objects`: None where
+    nothing is stored to."""
+
+    def __init__(self, graph: Graph, objects: Objects | None) -> None:
+        self._objects = objects
+        self._stores: list[tuple[Op, frozenset[object]]] = []
+        self._found: dict[tuple[Value, Op], bool] = {}
+        if objects is None:
+            return
+        for _, op in graph.ops():
+            target = changed(op)
+            if target is not None and changes_data(op):
+                self._stores.append((op, objects.loose(objects.of(target))))
+        self._order = Order(graph)
+
+    def after(self, value: Operand, reader: Op | None) -> bool:
+        """The array `value`, an operand or a result of `reader`, is stored to by `reader` or later."""
+        if not self._stores or reader is None or not isinstance(value, Value):
+            return False
+        if not isinstance(value.type, T.ArrayOf) or not value.type.dims:
+            return False
+        if (value, reader) not in self._found:
+            self._found[value, reader] = self._is_stored_to(value, reader)
+        return self._found[value, reader]
+
+    def _is_stored_to(self, value: Value, reader: Op) -> bool:
+        assert self._objects is not None
+        here = self._order.place.get(reader)
+        mine = self._objects.loose(self._objects.of(value))
+        if here is None:
+            return False
+        for store, sites in self._stores:
+            at = self._order.place[store]
+            if any(store is reader or self._order.after(here, at, site) for site in sites & mine):
+                return True
+        return False
+
+
+def insert_copy(block: Block, reader: Op, value: Value) -> Value:
+    """A copy of `value` as `reader` reads it, or leaves it."""
+    copy = Value(value.name, value.type)
+    at = next(i for i, op in enumerate(block.ops) if op is reader)
+    made = Op(Const(np.ndarray.copy), [value], [copy], (), reader.pos)
+    block.ops.insert(at + 1 if value in reader.results else at, made)
+    return copy
+
+
+__all__ = ["Overwritten", "insert_copy"]
