@@ -4,7 +4,7 @@ numbers.
 
     python -m tests.behaviours.mutating_programs --minutes 30 --seed 1
 
-runs them until the time is up, and says which has a wrong derivative: value, gradient, tangent and what is
+runs them (with `--stores` those of `storing_programs.py`) until the time is up, and says which has a wrong derivative: value, gradient, tangent and what is
 left behind are compared with the plain call and with central differences.
 """
 
@@ -19,6 +19,11 @@ import time
 import warnings
 
 import numpy as np
+
+try:
+    from tests.behaviours import storing_programs
+except ImportError:  # among the tests, whose folder is on the path
+    import storing_programs
 
 HEADER = """
 import math
@@ -220,9 +225,9 @@ class Writer:
         return HEADER + "\n".join(self.lines) + "\nf = outer()\n"
 
 
-def compiled(seed: int):
+def compiled(seed: int, stores: bool = False):
     """The function of a seed, with its source where tracebacks find it."""
-    source = Writer(seed).program()
+    source = storing_programs.program(seed) if stores else Writer(seed).program()
     name = f"<program {seed}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     namespace: dict = {"__name__": "programs"}
@@ -239,13 +244,13 @@ def differences(f, x, step):
     return np.array(columns)
 
 
-def examine(seed: int) -> str:
+def examine(seed: int, stores: bool = False) -> str:
     """"right", "refused: ..", "no derivative" where differences do not agree among themselves, or what is
     wrong."""
     from ctxdispatch import jvp, value_and_grad
     from ctxdispatch_contexts.reverse import DerivativeError
 
-    f, source = compiled(seed)
+    f, source = compiled(seed, stores)
     x = point(seed)
     plain_x = x.copy()
     try:
@@ -275,6 +280,36 @@ def examine(seed: int) -> str:
         return f"WRONG: gradient {gradient}, differences {one}"
     if not np.allclose(tangent, one @ along, rtol=1e-4, atol=1e-5 * scale):
         return f"WRONG: tangent {tangent}, differences {one @ along}"
+    return _examine_further(f, x, gradient, along) if stores else "right"
+
+
+def _examine_further(f, x, gradient, along):
+    """A pullback gives the same when it is called again; derivatives of the gradient."""
+    from ctxdispatch import grad, hessian, jvp, vjp
+    from ctxdispatch_contexts.reverse import DerivativeError
+
+    _, pull = vjp(f, x.copy())
+    twice = [pull(1.0)[0], pull(1.0)[0]]
+    if not all(np.allclose(g, gradient, rtol=1e-9, atol=1e-12) for g in twice):
+        return f"WRONG: pullbacks {twice}, gradient {gradient}"
+    step = 1e-5
+    one = (grad(f)(x + step * along) - grad(f)(x - step * along)) / (2 * step)
+    two = (grad(f)(x + step / 3 * along) - grad(f)(x - step / 3 * along)) / (2 * step / 3)
+    scale = max(1.0, np.abs(one).max())
+    if not np.allclose(one, two, rtol=1e-4, atol=1e-6 * scale):
+        return "right"  # no second derivative here
+    try:
+        found = {
+            "forward over reverse": jvp(grad(f), (x.copy(),), (along,))[1],
+            "hessian": hessian(f)(x.copy()) @ along,
+            "reverse over reverse": grad(lambda x: grad(f)(x) @ along)(x.copy()),
+            "reverse over forward": grad(lambda x: jvp(f, (x,), (along,))[1])(x.copy()),
+        }
+    except DerivativeError as error:
+        return f"refused: {error}"
+    for order, product in found.items():
+        if not np.allclose(product, one, rtol=1e-4, atol=1e-5 * scale):
+            return f"WRONG: {order} {product}, differences {one}"
     return "right"
 
 
@@ -284,10 +319,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--show", action="store_true", help="print the program of the seed, and how it does")
+    parser.add_argument("--stores", action="store_true", help="programs of arrays that are stored to")
     options = parser.parse_args()
     if options.show:
-        print(compiled(options.seed)[1])
-        print(examine(options.seed))
+        print(compiled(options.seed, options.stores)[1])
+        print(examine(options.seed, options.stores))
         return
     from tqdm import tqdm
 
@@ -295,11 +331,11 @@ def main() -> None:
     end, seed = time.monotonic() + 60 * options.minutes, options.seed
     with tqdm(total=math.ceil(60 * options.minutes), unit="s", disable=not sys.stderr.isatty()) as bar:
         while (left := end - time.monotonic()) > 0:
-            outcome = examine(seed)
+            outcome = examine(seed, options.stores)
             kind = outcome.partition(":")[0]
             tally[kind] = tally.get(kind, 0) + 1
             if kind == "WRONG":
-                print(f"seed {seed}: {outcome}\n{compiled(seed)[1]}")
+                print(f"seed {seed}: {outcome}\n{compiled(seed, options.stores)[1]}")
             seed += 1
             bar.n = math.ceil(60 * options.minutes - left)
             bar.set_postfix(tally)

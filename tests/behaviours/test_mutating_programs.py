@@ -11,3 +11,11 @@ def test_random_programs_that_change_things(block):
     assert not wrong
     right = [seed for seed, outcome in outcomes.items() if outcome == "right"]
     assert len(right) >= 4, outcomes  # and most of them are differentiated
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_random_programs_that_store_to_arrays(block):
+    outcomes = {seed: mutating_programs.examine(seed, stores=True) for seed in range(3 * block, 3 * block + 3)}
+    wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}
+    assert not wrong
+    assert "right" in outcomes.values(), outcomes

@@ -578,6 +578,30 @@ def test_047_other_ways_to_change_an_array(f):
     both_modes(f, X)
 
 
+def read_before_a_store(x):
+    a = x * 2.0
+    first = a[1]
+    a[1] = 0.0
+    return np.array([first * first, a[0]])
+
+
+def read_before_a_store_in_a_loop(x):
+    a = x * 1.0
+    found = np.zeros(3)
+    for i in range(3):
+        found[i] = a[i] * a[i - 1]
+        a[i] = 0.3
+    return found
+
+
+@pytest.mark.parametrize("f", [read_before_a_store, read_before_a_store_in_a_loop], ids=lambda f: f.__name__)
+def test_047_jacobians_of_what_was_read_before_a_store(f):
+    x = np.array([0.7, -0.4, 1.3])
+    expected = np.stack([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)], axis=1)
+    np.testing.assert_allclose(jacfwd(f)(x), expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(jacrev(f)(x), expected, rtol=1e-7, atol=1e-9)
+
+
 def test_055_stores_that_have_no_derivative_are_refused_at_the_line_with_a_remedy():
     def product_at(x):
         y = x * 1.0

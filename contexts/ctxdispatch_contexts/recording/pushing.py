@@ -96,9 +96,16 @@ class Pushing(Record):
         return found
 
     def item(self, array: Array, index: Any, out: Any) -> None:
+        if isinstance(out, np.ndarray):
+            self.set(out, self.memory.shadow(array)[self.at(index)])
+        else:
+            tangent = self._of_element(array, index)
+            self.set(out, type(out)(tangent) if self.count is None else tangent)
+
+    def _of_element(self, array: Array, index: Any) -> Any:
+        """A block of numbers would be a view of the shadow, which is stored to."""
         tangent = self.memory.shadow(array)[self.at(index)]
-        single = self.count is None and not isinstance(out, np.ndarray)
-        self.set(out, type(out)(tangent) if single else tangent)
+        return tangent if self.count is None else np.array(tangent)
 
     def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
         if x.derivative is not None:
@@ -124,7 +131,7 @@ class Pushing(Record):
             self.memory.shadow(array)[...] += sign * self.along(value, np.shape(array))
 
     def element(self, y: Number, array: Array, index: Any) -> None:
-        y.derivative = self.memory.shadow(array)[self.at(index)]
+        y.derivative = self._of_element(array, index)
 
     def set_element(self, array: Array, index: Any, number: Number | None, before: Any) -> None:
         tangent = None if number is None else number.derivative

@@ -60,6 +60,13 @@ def parts(graph: Graph) -> dict[Value, Value]:
     return {op.results[0]: op.args[0] for _, op in graph.ops() if _is_part(op)}  # type: ignore[misc]
 
 
+def whole(value: Value, part_of: Mapping[Value, Value]) -> Value:
+    """What `value` is a part of, of a part, ..., or `value`."""
+    while value in part_of:
+        value = part_of[value]
+    return value
+
+
 def _is_part(op: Op) -> bool:
     if op.fn is not operator.getitem or not is_array(op.args[0]) or not isinstance(op.args[0], Value):
         return False
@@ -94,11 +101,8 @@ class Followed:
 
     def root(self, operand: Operand) -> Value | None:
         """The root that `operand` is, or is a part of, if that is followed."""
-        while isinstance(operand, Value) and operand not in self.roots:
-            if operand not in self.part_of:
-                return None
-            operand = self.part_of[operand]
-        return operand if isinstance(operand, Value) else None
+        found = whole(operand, self.part_of) if isinstance(operand, Value) else None
+        return found if found in self.roots else None
 
 
 def unread_stores(followed: Followed, makers: Mapping[Value, Op]) -> Iterator[Op]:
@@ -118,4 +122,4 @@ def _same_index(a: Operand, b: Operand, makers: Mapping[Value, Op]) -> bool:
     return False
 
 
-__all__ = ["Followed", "is_array", "is_basic", "name_updates", "parts", "unread_stores"]
+__all__ = ["Followed", "is_array", "is_basic", "name_updates", "parts", "unread_stores", "whole"]

@@ -19,7 +19,7 @@ from ctxdispatch_contexts.programs.aliases import Sites, copies_by_index
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse.containers import REVERSED
-from ctxdispatch_contexts.reverse.followed import Followed, is_array
+from ctxdispatch_contexts.reverse.followed import Followed, is_array, whole
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.stores import LostStores, uses
 from ctxdispatch_contexts.reverse.structure import Shape
@@ -35,7 +35,7 @@ def find_followed(
 ) -> Followed:
     """What is followed in a graph. `looked`: None where it changes nothing."""
     found = Followed(part_of)
-    found.roots.update(dict.fromkeys(_read_in_loops(shape, active)))
+    found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))
     if looked is None:
         return found
     search = _Search(shape.graph, looked, active, part_of)
@@ -75,16 +75,12 @@ class _Search:
 
     def _sort(self, op: Op) -> None:
         target = changed(op)
-        root = self._root(target) if isinstance(target, Value) else None
+        root = whole(target, self.part_of) if isinstance(target, Value) else None
         if root is not None and root in self.active and _has_form(op):
             self.stores.setdefault(root, []).append(op)
         elif target is not None:
             self.others.append(op)
 
-    def _root(self, value: Value) -> Value:
-        while value in self.part_of:
-            value = self.part_of[value]
-        return value
 
     def is_followed(self, root: Value) -> bool:
         sites = self.objects.of(root)
@@ -112,7 +108,7 @@ class _Search:
         if not shared:
             return False
         stores = [(op, self.order.place[op]) for op in self.stores[root]]
-        if self._root(operand) is not root:
+        if whole(operand, self.part_of) is not root:
             seen = [s for s in stores if any(self._sees(operand, s[1], place, site) for site in shared)]
             if seen:
                 return True
