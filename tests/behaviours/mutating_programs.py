@@ -4,8 +4,9 @@ numbers.
 
     python -m tests.behaviours.mutating_programs --minutes 30 --seed 1
 
-runs them (with `--stores` those of `storing_programs.py`) until the time is up, and says which has a wrong derivative: value, gradient, tangent and what is
-left behind are compared with the plain call and with central differences.
+runs them (with `--stores` those of `storing_programs.py`) until the time is up, and says which has a wrong
+derivative: value, gradient, tangent and what is left behind are compared with the plain call and with
+central differences.
 """
 
 from __future__ import annotations

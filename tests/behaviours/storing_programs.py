@@ -65,9 +65,9 @@ class Writer:
         return self.random.choice(names)
 
     def index(self, length: int) -> str:
-        counters = [c for c in self.counters]
-        if counters and self.random.random() < 0.6:
-            return f"{self.random.choice(counters)} % {length}" if length < 4 else self.random.choice(counters)
+        if self.counters and self.random.random() < 0.6:
+            counter = self.random.choice(self.counters)
+            return f"{counter} % {length}" if length < 4 else counter
         return str(self.random.randint(-length, length - 1))
 
     def scalar(self) -> str:
@@ -152,8 +152,8 @@ class Writer:
     def new(self) -> None:
         self.count += 1
         name = f"w{self.count}"
-        made = self.pick("np.zeros(6)", "np.ones(6)", f"{self.vector()} * 1.0", f"np.full(6, {self.scalar()})")
-        self.write(f"{name} = {made}")
+        filled = f"np.full(6, {self.scalar()})"
+        self.write(f"{name} = {self.pick('np.zeros(6)', 'np.ones(6)', f'{self.vector()} * 1.0', filled)}")
         self.vectors.append(name)
         self.write(f"{name}[{self.index(LENGTH)}] = {self.scalar()}")
 
@@ -174,8 +174,10 @@ class Writer:
         self.count += 1
         name = f"p{self.count}"
         m, v = self.name(self.matrices), self.name(self.vectors)
-        self.write(f"{name} = {self.pick(f'{v}[1:5]', f'{m}[{self.index(ROWS)}]', f'{m}[1]', f'{v}[::-1][:4]')}")
-        self.write(self.pick(f"{name}[{self.index(4)}] = {self.scalar()}", f"{name} *= {self.scalar()}", "pass"))
+        viewed = self.pick(f"{v}[1:5]", f"{m}[{self.index(ROWS)}]", f"{m}[1]", f"{v}[::-1][:4]")
+        self.write(f"{name} = {viewed}")
+        s = self.scalar()
+        self.write(self.pick(f"{name}[{self.index(4)}] = {s}", f"{name} *= {s}", "pass"))
         self.write(self.pick(
             f"s0 = s0 + {name}.sum() * 0.1", f"{name}[1:] += {name}[:-1]", f"{v}[0] = {name}[-1] * 0.5",
             f"kept.append({name} * 0.5)",
@@ -208,7 +210,8 @@ class Writer:
     def other(self) -> None:
         v = self.name(self.vectors)
         self.write(self.pick(
-            f"np.copyto({v}, {self.vector()})", f"{v}.fill({self.scalar()})", f"np.multiply({v}, 0.5, out={v})",
+            f"np.copyto({v}, {self.vector()})", f"{v}.fill({self.scalar()})",
+            f"np.multiply({v}, 0.5, out={v})",
             f"kept.append({v})", f"kept.append({v}.copy())", f"kept = [{self.vector()}]", f"{v} **= 2",
             f"v0, v1 = {v} * 0.5, v0", f"np.add.at({v}, [0, 0, 1], {self.scalar()})",
         ))  # fmt: skip

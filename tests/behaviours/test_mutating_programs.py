@@ -15,7 +15,8 @@ def test_random_programs_that_change_things(block):
 
 @pytest.mark.parametrize("block", range(6))
 def test_random_programs_that_store_to_arrays(block):
-    outcomes = {seed: mutating_programs.examine(seed, stores=True) for seed in range(3 * block, 3 * block + 3)}
+    seeds = range(3 * block, 3 * block + 3)
+    outcomes = {seed: mutating_programs.examine(seed, stores=True) for seed in seeds}
     wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}
     assert not wrong
     assert "right" in outcomes.values(), outcomes

@@ -8,6 +8,7 @@ holds has its derivative, and of an earlier run it is a constant, as for the pla
 import array
 import collections
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -600,6 +601,43 @@ def test_047_jacobians_of_what_was_read_before_a_store(f):
     expected = np.stack([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)], axis=1)
     np.testing.assert_allclose(jacfwd(f)(x), expected, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(jacrev(f)(x), expected, rtol=1e-7, atol=1e-9)
+
+
+def item_of_a_dict_in_place(x):
+    d = {"a": np.zeros(3)}
+    t = d["a"]
+    t += x * x
+    return d["a"]
+
+
+def view_of_an_array_from_a_list_in_place(x):
+    d = np.array([0.0] * 3)
+    t = d[1:]
+    t += x[1:]
+    t *= x[0]
+    return d
+
+
+def attribute_in_place(x):
+    box = SimpleNamespace(a=np.ones(3))
+    t = box.a
+    t -= x
+    return t * box.a
+
+
+@pytest.mark.parametrize(
+    "f",
+    [item_of_a_dict_in_place, view_of_an_array_from_a_list_in_place, attribute_in_place],
+    ids=lambda f: f.__name__,
+)
+def test_047_in_place_operators_on_what_a_container_holds(f):
+    x = np.array([0.7, -0.4, 1.3])
+    expected = np.stack([(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)], axis=1)
+    pushed = np.stack([jvp(f, (x,), (e,))[1] for e in np.eye(3)], axis=1)
+    for found in (jacfwd(f)(x), jacrev(f)(x), pushed):
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    gradient = grad(lambda x: np.sum(f(x) * x))(x)
+    np.testing.assert_allclose(gradient, expected.T @ x + f(x), rtol=1e-7, atol=1e-9)
 
 
 def test_055_stores_that_have_no_derivative_are_refused_at_the_line_with_a_remedy():

@@ -229,7 +229,7 @@ def test_second_derivatives(f):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("f", [element, operators, rows, scatter, new_one_each_time], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", FOLLOWED, ids=lambda f: f.__name__)
 def test_dtypes(f, dtype):
     found = grad(f)(X.astype(dtype))
     assert found.dtype == dtype

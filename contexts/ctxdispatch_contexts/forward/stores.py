@@ -113,8 +113,10 @@ class Stores:
         target = changed(op)
         if op.fn is primitives.store_global or isinstance(target, Const):
             return self.lost.lost(op)
-        if target is None or may_rebind(op) or not self._concerns(op, target):
+        if target is None or not self._concerns(op, target):
             return False
+        if may_rebind(op) and not self.active.isdisjoint(op.results):
+            return False  # it is differentiated as a call
         if not self._follows(op) or (self.lost.put_under_name(op, target) and self.lost.lost(op)):
             return True
         stored = any(a in self.varied for a in op.args[1:])

@@ -6,14 +6,15 @@ The sweep keeps one array for such an `x`, its *shadow*: at every point of the s
 in `x` at that point of the program (Griewank, Walther 2008, section 3.3; `shadows.py` emits what happens to
 it). That is right as long as whoever reads the memory of `x` reads it as `x`, or as a part `x[i:j]` of `x`:
 
-    root     the value that is the array: a call made it, or the paths on which it was made meet in it; or an
-             array of any origin that is not stored to, and that a loop reads by parts
+    root     the value that is the array: a call made it, or the paths on which it was made meet in it; or
+             beside such arrays, one of any origin that is not stored to, and that a loop reads by parts
     part     root[index], or part[index], with an index that gives a view
     store    root[index] = value;  root += value, -=, *=, /=;  and the same of a part
 
-A root is followed (`following.py` says which are) if no store to it is seen by another value that may be the same array (`a = x.T`, an item
-of a list, one of two arrays that were swapped), and if nothing that may keep it (a container, a closure, a
-call out of sight) had it before it was stored to. Everything else is left to `stores.py`, which refuses it.
+A root is followed (`following.py` says which are) if no store to it is seen by another value that may be the
+same array (`a = x.T`, an item of a list, one of two arrays that were swapped), and if nothing that may keep
+it (a container, a closure, a call out of sight) had it before it was stored to. Everything else is left to
+`stores.py`, which refuses it.
 """
 
 from __future__ import annotations

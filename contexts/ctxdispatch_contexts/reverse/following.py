@@ -35,7 +35,6 @@ def find_followed(
 ) -> Followed:
     """What is followed in a graph. `looked`: None where it changes nothing."""
     found = Followed(part_of)
-    found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))
     if looked is None:
         return found
     search = _Search(shape.graph, looked, active, part_of)
@@ -43,6 +42,8 @@ def find_followed(
         if search.is_followed(root):
             found.roots[root] = None
             found.stores.update(stores)
+    if found.stores:
+        found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))
     return found
 
 
@@ -52,9 +53,10 @@ def _read_in_loops(shape: Shape, active: set[Value]) -> Iterator[Value]:
     home = definitions(shape.graph)
     for block, op in shape.graph.ops():
         array = op.args[0] if op.fn is operator.getitem else None
-        if isinstance(array, Value) and array in active and is_array(array) and numeric(array.type):
-            if shape.loop(home[array]) is not shape.loop(block):
-                yield array
+        if not isinstance(array, Value) or array not in active or not is_array(array):
+            continue
+        if numeric(array.type) and shape.loop(home[array]) is not shape.loop(block):
+            yield array
 
 
 class _Search:

@@ -1,6 +1,7 @@
 """What the sweep reads of arrays that are stored to after the op whose reverse reads it.
 
-    y = sin(x); x[0] = 0.0      ->      c = copy(x); y = sin(x); x[0] = 0.0      and in the sweep: dx += dy * cos(c)
+    y = sin(x); x[0] = 0.0      ->      c = copy(x); y = sin(x); x[0] = 0.0
+                                        and in the sweep: dx[0] = 0.0; dx += dy * cos(c)
 
 A copy costs no more than the op that has read all of it. Copies that the sweep does not read after all go.
 """

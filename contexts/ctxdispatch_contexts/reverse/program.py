@@ -178,7 +178,7 @@ def _adjoint(
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = (
-        LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within)
+        LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within, active=active)
         if LostStores.any(graph)
         else None
     )

@@ -67,8 +67,9 @@ class Shadows:
     def _zeros(self, adjoint: Adjoint, root: Value) -> Value:
         type_ = root.type
         assert isinstance(type_, T.ArrayOf)
-        lengths = adjoint.call(getattr, adjoint.shaped(root), Const("shape"), syntax=True, type=T.Exact(tuple))
-        made = adjoint.call(np.zeros, lengths, Const(type_.dtype), type=type_, name="d" + root.name)
+        array = adjoint.shaped(root)
+        shape = adjoint.call(getattr, array, Const("shape"), syntax=True, type=T.Exact(tuple))
+        made = adjoint.call(np.zeros, shape, Const(type_.dtype), type=type_, name="d" + root.name)
         self._certain.add(made)
         return made
 
@@ -171,8 +172,9 @@ class Shadows:
             total = T.Exact(part.dtype.type)
             summed = add_reduce(adjoint, old, None if len(part.dims) > 1 else 0, total)
             return fit_scalar(adjoint, summed, mine, total)  # type: ignore[no-any-return]
-        if isinstance(mine, T.ArrayOf) and isinstance(part, T.ArrayOf) and mine.dims and same_shape(mine, part):
-            return cast(adjoint, old if fresh else copied(adjoint, old), mine, part)
+        arrays = isinstance(mine, T.ArrayOf) and isinstance(part, T.ArrayOf)
+        if arrays and mine.dims and same_shape(mine, part):  # type: ignore[attr-defined, arg-type]
+            return cast(adjoint, old if fresh else copied(adjoint, old), mine, part)  # type: ignore
         return adjoint.call(of_stored, old, adjoint.shaped(value), type=mine)
 
     def _reverse_update(self, adjoint: Adjoint, op: Op) -> None:

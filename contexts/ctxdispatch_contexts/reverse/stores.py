@@ -14,7 +14,7 @@ What neither the result nor the sweep reads (counters, logs, caches) may be stor
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -144,8 +144,10 @@ def uses(graph: Graph) -> Iterator[tuple[Operand, tuple[Block, int], Any]]:
 class LostStores:
     """Finds stores of differentiated data that the sweep would not see."""
 
-    def __init__(self, graph: Graph, varied: set[Value], *, inner: bool) -> None:
-        self.graph, self.varied, self.inner = graph, varied, inner
+    def __init__(
+        self, graph: Graph, varied: set[Value], *, inner: bool, active: Set[Value] = frozenset()
+    ) -> None:
+        self.graph, self.varied, self.active, self.inner = graph, varied, active, inner
         self.objects = Objects(graph)
         self.order = Order(graph)
         self.needed = Needed(graph, self.objects, all_outside=inner)
@@ -173,8 +175,10 @@ class LostStores:
         if op.fn is primitives.store_global:
             return op.args[2] in self.varied and (self.inner or self._name_is_read(op))
         target = changed(op)
-        if target is None or may_rebind(op) or not any(a in self.varied for a in op.args):
+        if target is None or not any(a in self.varied for a in op.args):
             return False
+        if may_rebind(op) and not self.active.isdisjoint(op.results):
+            return False  # it is differentiated as a call
         if isinstance(target, Const) and not isinstance(target.value, (type, ModuleType, FunctionType)):
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
