@@ -172,7 +172,7 @@ def _index(block: Block, op: Op) -> int:
 def refuse_lost_stores(
     graph: Graph, found: stores.LostStores, inner: bool, followed: Container[Op] = ()
 ) -> list[Op]:
-    """Refuse stores of differentiated data that the sweep would not see; those of `followed` it does. `inner`:
+    """Refuse stores of differentiated data that the sweep would not see; those `followed` it does. `inner`:
     this is a call's program, and its caller goes on with the objects that it stores to. The result: calls
     that may do such a thing, to be looked into when they are made."""
     kept: list[Op] = []
