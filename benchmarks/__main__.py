@@ -21,14 +21,14 @@ OVERHEAD = ("plain", "faithful", "free", "bare", "idle", "3 bare", "3 idle",
             "counting", "cProfile", "settrace")  # fmt: skip
 KNOWN = {
     "second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST, "overhead": OVERHEAD,
-    "memory": COLUMNS,
+    "memory": COLUMNS, "mutation": COLUMNS,
 }  # fmt: skip
 
 
 def main() -> None:
     options = parse_options()
     limit_threads(options.threads)  # before anything imports NumPy: a BLAS reads its thread count once
-    kinds = {"broadcast": broadcasts, "overhead": overheads, "memory": memories}
+    kinds = {"broadcast": broadcasts, "overhead": overheads, "memory": memories, "mutation": mutations}
     results = next((kinds[kind] for kind in kinds if getattr(options, kind)), run)(options)
     explain(results)
     if options.json:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         chosen = choose(other.all_workloads(), options.only)
         results = derivatives(chosen, other.prepare, options)
         targets = {w.name: w.targets for w in chosen}
-        table.show(table.second_order_table(results, options.columns, targets))
+        table.show(table.table_with_targets(results, options.columns, targets))
         return results
     chosen = choose(workloads.all_workloads(options.widths or workloads.WIDTHS), options.only)
     if options.first_call:
@@ -88,6 +88,18 @@ def memories(options: argparse.Namespace) -> dict[str, Any]:
     results = first_calls(chosen, lambda w: memory.measure(w.name, options.columns))
     for kind in ("traced", "resident"):
         table.show(table.memory_table(results, kind, options.columns, memory.TARGETS))
+    return results
+
+
+def mutations(options: argparse.Namespace) -> dict[str, Any]:
+    """Of programs that store to arrays."""
+    from . import mutation, table
+    from .peers import prepare
+
+    chosen = choose(mutation.all_workloads(), options.only)
+    results = derivatives(chosen, prepare, options)
+    targets = {w.name: mutation.most(w) for w in chosen}
+    table.show(table.table_with_targets(results, options.columns, targets, ("primal", "hand")))
     return results
 
 
@@ -146,6 +158,8 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
                        help="kernels over arrays, against their targets; CuPy's too on a GPU")  # fmt: skip
     other.add_argument("--memory", action="store_true",
                        help="the most memory that a gradient takes, against other tools'")  # fmt: skip
+    other.add_argument("--mutation", action="store_true",
+                       help="gradients of programs that store to arrays, against their targets")  # fmt: skip
     other.add_argument("--overhead", action="store_true",
                        help="what rewriting costs by itself, against targets")  # fmt: skip
 
@@ -154,9 +168,7 @@ def complete(parser: argparse.ArgumentParser, options: argparse.Namespace) -> No
     """The columns that are shown; an error where options do not go together."""
     if options.plot and not options.broadcast:
         parser.error("--plot is of --broadcast")
-    if options.first_call and (
-        options.second_order or options.sparse or options.overhead or options.memory
-    ):
+    if options.first_call and any(getattr(options, kind) for kind in KNOWN if kind != "broadcast"):
         parser.error("--first-call is of gradients, or of --broadcast")
     known = next((known for kind, known in KNOWN.items() if getattr(options, kind)), COLUMNS)
     options.columns = options.columns or known

@@ -32,11 +32,11 @@ Targets = Mapping[str, Mapping[str, float]]
 """Workload -> column -> how many times as long as that `ours` may take."""
 
 
-def second_order_table(
-    results: dict[str, Times], columns: Sequence[str], targets: Targets
+def table_with_targets(
+    results: dict[str, Times], columns: Sequence[str], targets: Targets, against: Sequence[str] = ("hand",)
 ) -> list[list[str]]:
     """The same for those columns that some workload has; last, what `ours` takes of what its targets name."""
-    header, *rows = results_table(results, present(results, columns), against=("hand",))
+    header, *rows = results_table(results, present(results, columns), against)
     held = [", ".join(target_cells(times, targets[name])) for name, times in results.items()]
     return [[*header, "target"], *([*cells, last] for cells, last in zip(rows, held))]
 

@@ -1,5 +1,6 @@
 """The benchmarks measure what they claim to: right derivatives by hand, and a command line that works."""
 
+import copy
 import dataclasses
 import json
 import subprocess
@@ -10,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import overhead, second_order, sparse
-from benchmarks.peers import Prepared, agree
+from benchmarks import mutation, overhead, second_order, sparse
+from benchmarks.peers import Prepared, agree, prepare
 from benchmarks.table import (
     aligned,
     duration,
     overhead_table,
     ratio_cell,
     results_table,
-    second_order_table,
+    table_with_targets,
     target_cells,
 )
 from benchmarks.timing import difference, ratio
@@ -32,20 +33,38 @@ def run_benchmarks(*options):
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("workload", all_workloads(widths=[16]), ids=lambda w: w.name)
+STORING = [*mutation.lattices(20, (7,)), *mutation.grids(9, 8, 5)]
+
+
+@pytest.mark.parametrize("workload", [*all_workloads(widths=[16]), *STORING], ids=lambda w: w.name)
 def test_by_hand_is_the_derivative_along_a_random_direction(workload):
     args = [np.asarray(a, float) if isinstance(a, np.ndarray) else a for a in workload.make_args()]
-    gradients = workload.gradients(workload.by_hand(*args))
+    gradients = workload.gradients(workload.by_hand(*copy.deepcopy(args)))
     positions = range(len(gradients))
     rng = np.random.default_rng(1)
     directions = [rng.normal(size=np.shape(g)) for g in gradients]
 
     def along(t):
-        return workload.program(*(a + t * directions[i] if i in positions else a for i, a in enumerate(args)))
+        moved = (a + t * directions[i] if i in positions else a for i, a in enumerate(args))
+        return workload.program(*moved)
 
     h = 1e-5
     slope = sum(np.sum(g * d) for g, d in zip(gradients, directions))
     assert (along(h) - along(-h)) / (2 * h) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("workload", STORING, ids=lambda w: w.name)
+@pytest.mark.parametrize("column", ["primal", "hand", "ours"])
+def test_of_stores_every_column_is_the_derivative_by_hand(workload, column):
+    assert isinstance(prepare(column, workload), Prepared)
+
+
+def test_command_line_of_stores(tmp_path):
+    file = tmp_path / "out.json"
+    chosen = "--mutation", "--only", "lattice, 300", "--columns", "primal,ours", "--repeat", "2"
+    done = run_benchmarks(*chosen, "--json", file)
+    assert done.returncode == 0, done.stderr
+    assert "primal (4.5" in done.stdout and json.loads(file.read_text())["kind"] == "mutation"
 
 
 def test_agreement_is_strict_about_shape_dtype_and_value():
@@ -151,7 +170,7 @@ def test_targets_are_ratios_with_a_mark_where_they_are_missed():
 
 def test_the_second_table_shows_the_columns_that_there_are():
     times = {"ideal": [2e-6], "grad": "-", "ours": [3e-6]}
-    header, row = second_order_table({"W": times}, ["ideal", "grad", "ours"], {"W": {"ideal": 1.6}})
+    header, row = table_with_targets({"W": times}, ["ideal", "grad", "ours"], {"W": {"ideal": 1.6}})
     assert header == ["workload", "ideal", "ours", "target"]
     assert row == ["W", "2 µs", "3 µs", "1.50 ideal (1.6)"]
 
