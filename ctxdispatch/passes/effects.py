@@ -155,8 +155,8 @@ def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
         return bool(args) and isinstance(args[0], IterOf) and args[0].plain
     if function in _KEEPS_LISTS and args:
         return cls_of(args[0]) is not None or isinstance(args[0], IterOf)
-    if function in python_types.INPLACE or function is operator.setitem:
-        return isinstance(args[0], ArrayOf) and all(map(plain, args))
+    if function in (*python_types.INPLACE, operator.setitem) and isinstance(args[0], ArrayOf):
+        return all(map(plain, args))
     return pure(function, args)
 
 

@@ -33,6 +33,8 @@ from ctxdispatch.passes.types import (
 )
 
 MAX_DEPTH, MAX_NODES = 5, 200
+MAX_NUMBERS = 1000
+"""Lists that long are looked into where all items are floats, or all ints."""
 
 
 def held_type(value: Anything) -> Type:
@@ -64,11 +66,27 @@ def _closed(value: Anything) -> Type:
 
 
 def _opens(value: Anything, cls: type) -> bool:
+    if cls is list and len(value) > MAX_ITEMS:
+        return _numbers(value) is not None
     if cls in (list, tuple, dict):
         return len(value) <= MAX_ITEMS and (cls is not dict or all(type(k) is str for k in value))
     if hasattr(cls, "_fields") and issubclass(cls, tuple):
         return True
     return has_plain_dict(value, cls) and len(vars(value)) <= MAX_ITEMS
+
+
+def _numbers(value: list[Anything]) -> Type | None:
+    """The one type of all items of a long list."""
+    found = _NUMBERS.get(type(value[0])) if len(value) <= MAX_NUMBERS else None
+    return found if found is not None and set(map(type, value)) == {found.cls} else None
+
+
+_NUMBERS = {float: Exact(float), int: Exact(int)}
+
+
+def longest(item: Type) -> int:
+    """How long a list may be that is taken to have such items."""
+    return MAX_NUMBERS if item in _NUMBERS.values() else MAX_ITEMS
 
 
 def has_plain_dict(value: Anything, cls: type) -> bool:
@@ -81,7 +99,7 @@ def has_plain_dict(value: Anything, cls: type) -> bool:
 
 def _container(value: Anything, cls: type, depth: int, budget: list[int]) -> Type | None:
     if cls is list:
-        item = _joined(value, depth, budget)
+        item = _numbers(value) if len(value) > MAX_ITEMS else _joined(value, depth, budget)
         return None if item is None else Exact(list) if item in (Any, Never) else Held(list, (), item)
     fields: list[tuple[str, Type]] = []
     for name, held in _named(value, cls):

@@ -10,7 +10,7 @@ do.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -101,6 +101,7 @@ class Objects:
         self._reach: dict[int, tuple[int, int]] = {}
         self._named: dict[int, Sites] = {0: NOTHING}
         self._loose: dict[Sites, Sites] = {}
+        self._apart: set[Value] = set()
         self._of: dict[Value, int] = {}
         self._start(graph)
         before = -1
@@ -117,10 +118,16 @@ class Objects:
         return self._sets(self._closure(self._bits(operand)))
 
     def loose(self, sites: Sites) -> Sites:
-        """With one thing from outside there may be any other."""
+        """With one thing from outside there may be any other, but for those that lie apart."""
         if sites not in self._loose:
-            self._loose[sites] = frozenset([GLOBAL if is_outside(site) else site for site in sites])
+            named = [GLOBAL if is_outside(s) and s not in self._apart else s for s in sites]
+            self._loose[sites] = frozenset(named)
         return self._loose[sites]
+
+    def lie_apart(self, params: Iterable[Value]) -> None:
+        """Each of these arrays has its memory for itself."""
+        self._apart.update(params)
+        self._loose.clear()
 
     # -- sets of objects -------------------------------------------------------------------------------------
 

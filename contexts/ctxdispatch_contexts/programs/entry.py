@@ -29,6 +29,7 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
+from ctxdispatch_contexts.programs.apart import record_with, records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, user_position
@@ -58,12 +59,14 @@ _live: weakref.WeakSet[Entry]
 
 class Specialised:
     """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
-    does not."""
+    does not. `run` records, for those calls that the program finds it is not for."""
 
-    def __init__(self, entry: Entry, program: Program, otherwise: Callable[..., Any]) -> None:
+    def __init__(
+        self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None
+    ) -> None:
         self.types, self.guards = program.types, program.guards
         self._plain = program.graph
-        self._foreign = program.foreign
+        self._foreign, self._run = program.foreign, run
         self._entry = entry
         self._body: Callable[..., Any] | None = None
         self._asked: Callable[[], bool] | None = None
@@ -82,6 +85,8 @@ class Specialised:
 
     def _lasting(self) -> Graph:
         graph = clone(self._plain)
+        if self._run is not None:
+            record_with(graph, self._run)
         if self._foreign and self.guards:
             add_last_check(graph, Lasting(self.guards))
         return graph
@@ -182,11 +187,14 @@ class Entry:
         """The program for arguments of these types, for another one to be made of it, which clones it."""
         with _compiling:
             found = self._find(types)
-            if isinstance(found, Recorder):
+            if isinstance(found, Recorder) or (found is not None and records(found._plain)):
                 raise recorded_only(self.function.__qualname__)
             if found is not None:
                 return Program(found._plain, found.types, found.guards)
-            return _making.get_or_make((self, types), lambda: self.program(types))
+            program = _making.get_or_make((self, types), lambda: self.program(types))
+            if records(program.graph):
+                raise recorded_only(self.function.__qualname__)
+            return program
 
     def result(self, types: tuple[T.Type, ...]) -> T.Type:
         """What calls with arguments of these types return."""
@@ -260,7 +268,7 @@ class Entry:
 
         if run is not None and refuses(program.graph):
             return Recorder(types, run)
-        return Specialised(self, program, self._otherwise(stale))
+        return Specialised(self, program, self._otherwise(stale), run)
 
     def _call(self, *args: Any) -> Any:
         """What is differentiated, itself."""

@@ -23,6 +23,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
+from ctxdispatch.passes.fields import open_fields
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
@@ -147,6 +148,9 @@ def prepare(
         prepared.postponed = False
         changed = _rewrite_calls(prepared, has_rule, stuck)
         snapshot("inline", graph)
+        if open_fields(graph):
+            changed = True
+            snapshot("open fields", graph)
         if changed:
             dce(graph)
             prune(graph)

@@ -14,6 +14,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative
+from ctxdispatch_contexts.programs.apart import RECORD
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, RunTime
 from ctxdispatch_contexts.programs.guarding import guardable
@@ -32,6 +33,8 @@ def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> bool:
 
 def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     fn = op.fn
+    if fn is RECORD and not within:
+        return False
     if isinstance(fn, (Refusal, Refusing)) or _finds_at_run_time(fn):
         return True
     if fn is primitives.make_function:

@@ -12,6 +12,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.held import longest
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.programs.sizes import LIMIT, OfDevice, Sized
 
@@ -120,7 +121,7 @@ def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
     tests.is_(tests.op(type, a, syntax=False), type_.cls)
     if type_.item is not None:
         size = tests.op(len, a, syntax=False)
-        tests.require(tests.op(operator.le, size, Const(T.MAX_ITEMS)))
+        tests.require(tests.op(operator.le, size, Const(longest(type_.item))))
         if type_.item is not T.Any:
             tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
         return

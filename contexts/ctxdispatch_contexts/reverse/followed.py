@@ -1,4 +1,4 @@
-"""Stores into arrays that the program made itself: which of them the reverse sweep can follow.
+"""Stores into arrays that the program made itself, or was given: which the reverse sweep can follow.
 
     x = np.zeros(n); x[0] = w; x[1:] += x[:-1] * s; y = x[n - 1]
 
@@ -6,8 +6,9 @@ The sweep keeps one array for such an `x`, its *shadow*: at every point of the s
 in `x` at that point of the program (Griewank, Walther 2008, section 3.3; `shadows.py` emits what happens to
 it). That is right as long as whoever reads the memory of `x` reads it as `x`, or as a part `x[i:j]` of `x`:
 
-    root     the value that is the array: a call made it, or the paths on which it was made meet in it; or
-             beside such arrays, one of any origin that is not stored to, and that a loop reads by parts
+    root     the value that is the array: a call made it, or the paths on which it was made meet in it; an
+             argument, of which is tested that it lies apart from others (`programs/apart.py`); or beside
+             such arrays, one of any origin that is not stored to, and that a loop reads by parts
     part     root[index], or part[index], with an index that gives a view
     store    root[index] = value;  root += value, -=, *=, /=;  and the same of a part
 
@@ -98,6 +99,7 @@ class Followed:
     def __init__(self, part_of: Mapping[Value, Value]) -> None:
         self.part_of = part_of
         self.roots: dict[Value, None] = {}
+        self.given: list[Value] = []  # arguments that are stored to
         self.stores: set[Op] = set()
 
     def root(self, operand: Operand) -> Value | None:

@@ -16,6 +16,7 @@ from ctxdispatch.passes.buffers import HARMLESS_KEYWORDS, makes_new
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
 from ctxdispatch_contexts.programs.aliases import Sites, copies_by_index
+from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse.containers import REVERSED
@@ -31,17 +32,24 @@ Place = tuple[Block, int]
 
 
 def find_followed(
-    shape: Shape, looked: LostStores | None, active: set[Value], part_of: Mapping[Value, Value]
+    shape: Shape,
+    looked: LostStores | None,
+    active: set[Value],
+    part_of: Mapping[Value, Value],
+    strangers: Strangers | None,
 ) -> Followed:
-    """What is followed in a graph. `looked`: None where it changes nothing."""
+    """What is followed in a graph. `looked`: None where it changes nothing. `strangers`: None where it cannot
+    be tested at the entry that arguments lie apart."""
     found = Followed(part_of)
     if looked is None:
         return found
-    search = _Search(shape.graph, looked, active, part_of)
+    search = _Search(shape.graph, looked, active, part_of, strangers)
     for root, stores in search.stores.items():
         if search.is_followed(root):
             found.roots[root] = None
             found.stores.update(stores)
+    found.given = [p for p in shape.graph.params if p in found.roots]
+    looked.objects.lie_apart(found.given)
     if found.stores:
         found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))
     return found
@@ -61,9 +69,15 @@ def _read_in_loops(shape: Shape, active: set[Value]) -> Iterator[Value]:
 
 class _Search:
     def __init__(
-        self, graph: Graph, looked: LostStores, active: set[Value], part_of: Mapping[Value, Value]
+        self,
+        graph: Graph,
+        looked: LostStores,
+        active: set[Value],
+        part_of: Mapping[Value, Value],
+        strangers: Strangers | None,
     ) -> None:
         self.objects, self.order = looked.objects, looked.order
+        self.arguments = strangers.params if strangers is not None and strangers.known else []
         self.active, self.part_of = active, part_of
         self.makers = {r: op for _, op in graph.ops() for r in op.results}
         self.given = _given(graph)
@@ -86,16 +100,21 @@ class _Search:
 
     def is_followed(self, root: Value) -> bool:
         sites = self.objects.of(root)
-        if not self._is_made_here(root, set()) or not all(isinstance(s, Op) and _makes(s) for s in sites):
+        if not self._is_made_here(root, set()) or not all(map(self._is_array_of_ours, sites)):
             return False
         if any(not sites.isdisjoint(self.objects.of(changed(op) or op.args[0])) for op in self.others):
             return False
         return not any(self._is_in_the_way(root, sites, *use) for use in self.uses)
 
+    def _is_array_of_ours(self, site: Any) -> bool:
+        return site in self.arguments if isinstance(site, Value) else isinstance(site, Op) and _makes(site)
+
     def _is_made_here(self, value: Operand, seen: set[Value]) -> bool:
-        """A new array, on every path."""
+        """An argument, or a new array on every path."""
         if not isinstance(value, Value) or not is_array(value):
             return False
+        if value in self.arguments:
+            return True
         if value in seen:
             return True
         seen.add(value)

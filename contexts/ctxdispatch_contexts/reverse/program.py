@@ -28,6 +28,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
+from ctxdispatch_contexts.programs.apart import Strangers, test_apart
 from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program
@@ -95,6 +96,10 @@ class ReverseMode(Mode):
     def within(self) -> bool:
         return self.stub or self.inner
 
+    @property
+    def may_record(self) -> bool:
+        return not (self.within or self.seeded)
+
     def needs(self, i: int) -> bool:
         return not self.split and self.wrt is not None and i in self.wrt
 
@@ -105,7 +110,7 @@ class ReverseMode(Mode):
             check_argument(names[i], i - self.leading, types[i])
 
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
-        if self.within or self.seeded:
+        if not self.may_record:
             return None
         from ctxdispatch_contexts.recording import api
 
@@ -182,7 +187,8 @@ def _adjoint(
         if LostStores.any(graph)
         else None
     )
-    followed = find_followed(shape, looked, active, part_of)
+    strangers = Strangers(graph, looked.objects) if looked is not None and mode.may_record else None
+    followed = find_followed(shape, looked, active, part_of, strangers)
     kept = refuse_lost_stores(graph, looked, mode.within, followed.stores) if looked is not None else ()
     found = instrument(shape, active, entries, own, kept)
     snapshot("instrument", graph)
@@ -196,6 +202,8 @@ def _adjoint(
         if looked is not None:
             refuse_stale_stores(graph, looked.objects, primal, adjoint.reads)
     _close_sweep(adjoint, wrt, mode, shape, y)
+    if strangers is not None and followed.given:
+        test_apart(graph, followed.given, strangers)
     return adjoint
 
 

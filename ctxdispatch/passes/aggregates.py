@@ -1,0 +1,284 @@
+"""Objects, dicts and lists that a program makes itself: what is done with each, under which names.
+
+    name     a value that is one: of the op that makes it, or a block parameter that every edge gives a name
+    web      the names that may be the same one
+    read     %y = getattr(%name, 'x'), getitem(%name, 'k');  write: setattr, setitem
+    leak     any other use: from then on somebody else may have it
+
+`fields.py` makes variables of what they hold.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.analysis import Liveness, liveness, passed
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.passes.resolve import class_attribute
+
+Key = str | int
+
+
+class Kind(NamedTuple):
+    """`cls`: the class of it. `length`: of a list, whose items are there from the start; else -1."""
+
+    cls: type
+    length: int = -1
+
+
+class Use(NamedTuple):
+    """`op` does something with the field `key` of `name`."""
+
+    op: Op
+    name: Value
+    key: Key
+
+
+class Web:
+    """All that is done with one aggregate, or several that meet."""
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.names: set[Value] = set()
+        self.makers: dict[Value, Op] = {}
+        self.reads: list[Use] = []
+        self.writes: list[Use] = []
+        self.tests: list[Use] = []
+        """`contains(%dict, key)` of the names of its attributes, or of a dict."""
+        self.looks: list[Op] = []
+        """`getattr(%name, '__dict__')` for those, and methods that are read and not used."""
+        self.leaks: list[tuple[Block, int]] = []
+
+    @property
+    def meets(self) -> bool:
+        return len(self.names) > len(self.makers)
+
+    @property
+    def written(self) -> set[Key]:
+        """Fields that are written after it is made."""
+        return {use.key for use in self.writes}
+
+
+def find_webs(graph: Graph) -> list[Web]:
+    """Those that can be told apart: see `_keeps_apart`."""
+    makers = {op.result: op for _, op in graph.ops() if len(op.results) == 1 and kind_of(op) is not None}
+    if not makers:
+        return []
+    of = _join(graph, makers)
+    _sort_uses(graph, of)
+    webs = list(dict.fromkeys(of.values()))
+    if any(web.meets for web in webs):
+        live = liveness(graph)
+        webs = [web for web in webs if not web.meets or _keeps_apart(graph, web, live)]
+    return webs
+
+
+# -- what is one, and its names ------------------------------------------------------------------------------
+
+
+def kind_of(op: Op) -> Kind | None:
+    """Of what the op makes, if its fields are known."""
+    fn = op.fn if hashable(op.fn) else None
+    if fn is object.__new__ and len(op.args) == 1 and isinstance(op.args[0], Const):
+        return Kind(op.args[0].value) if _is_plain(op.args[0].value) else None
+    if fn is SimpleNamespace or fn is dict:
+        return Kind(fn) if len(op.args) == len(op.kwnames) else None
+    if fn is prim.build_map:
+        return Kind(dict) if all(_is_key(k) for k in op.args[::2]) else None
+    return Kind(list, len(op.args)) if fn is prim.build_list else None
+
+
+def _is_plain(cls: Any) -> bool:
+    """Attributes of its objects are read and written without code of the class, but for descriptors."""
+    return (
+        isinstance(cls, type)
+        and class_attribute(cls, "__setattr__") is class_attribute(object, "__setattr__")
+        and class_attribute(cls, "__getattribute__") is class_attribute(object, "__getattribute__")
+        and not hasattr(cls, "__del__")
+    )
+
+
+def _is_key(operand: Operand) -> bool:
+    return isinstance(operand, Const) and type(operand.value) is str
+
+
+def _join(graph: Graph, makers: dict[Value, Op]) -> dict[Value, Web]:
+    """name -> its web"""
+    given: dict[Value, list[Operand]] = {}
+    for block in graph.blocks:
+        for edge, params in passed(block):
+            for param, arg in zip(params, edge.args, strict=True):
+                given.setdefault(param, []).append(arg)
+    names = _names(given, makers)
+    root = {name: name for name in names}
+    for param in names & given.keys():
+        for arg in given[param]:
+            root[_find(arg, root)] = _find(param, root)
+    webs: dict[Value, list[Value]] = {}
+    for name in names:
+        webs.setdefault(_find(name, root), []).append(name)
+    return {name: web for group in webs.values() for web in _web(group, makers) for name in group}
+
+
+def _names(given: dict[Value, list[Operand]], makers: dict[Value, Op]) -> set[Value]:
+    """The makers' results, and parameters that are given nothing else."""
+    names, size = set(makers), -1
+    while size != len(names):
+        size = len(names)
+        names.update(p for p, args in given.items() if not names.isdisjoint(args))
+    while size:
+        wrong = {p for p in names - makers.keys() if not names.issuperset(given[p])}
+        size = len(wrong)
+        names -= wrong
+    return names
+
+
+def _find(name: Any, root: dict[Value, Value]) -> Value:
+    while root[name] is not name:
+        name = root[name]
+    return name
+
+
+def _web(group: list[Value], makers: dict[Value, Op]) -> Iterator[Web]:
+    kinds = {kind_of(makers[name]) for name in group if name in makers}
+    if len(kinds) == 1 and (kind := kinds.pop()) is not None:
+        web = Web(kind)
+        web.names = set(group)
+        web.makers = {name: makers[name] for name in group if name in makers}
+        yield web
+
+
+# -- uses ----------------------------------------------------------------------------------------------------
+
+
+def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:
+    readers: dict[Value, list[Op]] = {}
+    for _, op in graph.ops():
+        for operand in op.operands():
+            if isinstance(operand, Value):
+                readers.setdefault(operand, []).append(op)
+    escaping = {v for block in graph.blocks for v in _passed_on(block)}
+    for block in graph.blocks:
+        for i, op in enumerate(block.ops):
+            for name in {v for v in op.operands() if isinstance(v, Value) and v in of}:
+                if not _known_use(of[name], op, name, readers, escaping):
+                    of[name].leaks.append((block, i))
+        assert block.terminator is not None
+        out = [v for v in block.terminator.operands() if isinstance(v, Value) and v in of]
+        for edge, params in passed(block):
+            for param, arg in zip(params, edge.args, strict=True):
+                if isinstance(arg, Value) and arg in of and of.get(param) is not of[arg]:
+                    out.append(arg)
+        for name in out:
+            of[name].leaks.append((block, len(block.ops)))
+
+
+def _passed_on(block: Block) -> Iterator[Operand]:
+    assert block.terminator is not None
+    yield from block.terminator.operands()
+    for edge in block.edges():
+        yield from edge.args
+
+
+def _known_use(
+    web: Web, op: Op, name: Value, readers: dict[Value, list[Op]], escaping: set[Operand]
+) -> bool:
+    if op.kwnames or op.callee is name or len(op.args) < 2:
+        return False
+    first, key, *rest = op.args
+    if web.kind.cls is dict and op.fn is operator.contains:
+        return first is name and _keep(web.tests, op, name, _field(web.kind, key))
+    if first is not name or key is name or name in rest:
+        return False
+    if op.fn in _WRITES[web.kind.cls in (dict, list)]:
+        return len(rest) == 1 and _keep(web.writes, op, name, _field(web.kind, key))
+    if rest or op.fn is not (operator.getitem if web.kind.cls in (dict, list) else getattr):
+        return False
+    unused = op.result not in readers and op.result not in escaping
+    if web.kind.cls not in (dict, list) and _is_look(web, op, key, readers, unused, escaping):
+        web.looks.append(op)
+        return True
+    return _keep(web.reads, op, name, _field(web.kind, key))
+
+
+_WRITES = {True: (operator.setitem,), False: (setattr, object.__setattr__)}
+
+
+def _is_look(
+    web: Web, op: Op, key: Operand, readers: dict[Value, list[Op]], unused: bool, escaping: set[Operand]
+) -> bool:
+    if not isinstance(key, Const):
+        return False
+    if key.value != "__dict__":
+        return unused and callable(class_attribute(web.kind.cls, key.value))
+    tests = readers.get(op.result, [])
+    if not web.kind.cls.__dictoffset__ or op.result in escaping:
+        return False
+    if not all(_tests_name(test, op.result) for test in tests):
+        return False
+    web.tests += [Use(t, op.args[0], t.args[1].value) for t in tests]  # type: ignore[union-attr, arg-type]
+    return True
+
+
+def _tests_name(op: Op, attributes: Value) -> bool:
+    return op.fn is operator.contains and op.args[0] is attributes and _is_key(op.args[1])
+
+
+def _keep(uses: list[Use], op: Op, name: Value, key: Key | None) -> bool:
+    if key is not None:
+        uses.append(Use(op, name, key))
+    return key is not None
+
+
+def _field(kind: Kind, key: Operand) -> Key | None:
+    """The field that `key` names, if that is one without code behind it."""
+    if not isinstance(key, Const):
+        return None
+    value = key.value
+    if kind.cls is list:
+        inside = type(value) is int and -kind.length <= value < kind.length
+        return value % kind.length if inside else None
+    if type(value) is not str:
+        return None
+    if kind.cls is dict:
+        return value
+    found = class_attribute(kind.cls, value)
+    if type(found).__name__ == "member_descriptor":
+        return value
+    plain = kind.cls.__dictoffset__ and not hasattr(type(found), "__get__")
+    return value if plain and not value.startswith("__") else None
+
+
+# -- several names -------------------------------------------------------------------------------------------
+
+
+def _keeps_apart(graph: Graph, web: Web, live: Liveness) -> bool:
+    """What is written by one name is not read by another: each is handed over to the next, and not used by
+    the old name again, or it is not written to under two names."""
+    return not _written_late(graph, web) or all(
+        _is_handed_over(web, edge.target, edge.args, live)
+        for block in graph.blocks
+        for edge in block.edges()
+        if not web.names.isdisjoint(edge.args)
+    )
+
+
+def _written_late(graph: Graph, web: Web) -> bool:
+    """Elsewhere than in the block that makes it."""
+    home = {op: block for block, op in graph.ops()}
+    return any(
+        use.name not in web.makers or home[use.op] is not home[web.makers[use.name]] for use in web.writes
+    )
+
+
+def _is_handed_over(web: Web, target: Block, args: list[Operand], live: Liveness) -> bool:
+    given = [a for a in args if a in web.names]
+    return len(given) == len(set(given)) and live.live_in[target].isdisjoint(given)
+
+
+__all__ = ["Key", "Use", "Web", "find_webs", "kind_of"]

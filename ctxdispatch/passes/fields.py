@@ -1,0 +1,230 @@
+"""What a program's own objects, dicts and lists hold, as variables, as long as nobody else has them.
+
+    %o = object.__new__(C); setattr(%o, 'x', %v); ...; %y = getattr(%o, 'x')      ->      %y is %v
+    %d = build_map('k', %v); setitem(%d, 'k', %w); %y = getitem(%d, 'k')          ->      %y is %w
+
+In SSA form, with block parameters where several writes meet. One that nobody else ever has goes altogether.
+(Scalar replacement of aggregates: Muchnick, "Advanced Compiler Design and Implementation", 1997, 12.2.)
+
+Invariant: a read that might fail, or see what somebody else has written, stays as it is.
+"""
+
+from __future__ import annotations
+
+from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.analysis import passed
+from ctxdispatch.ir.graph import Block, Edge, Graph, Op
+from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes.aggregates import Key, Use, Web, find_webs
+from ctxdispatch.passes.resolve import class_attribute
+
+
+def open_fields(graph: Graph) -> bool:
+    """In place. True where something was changed."""
+    webs = find_webs(graph)
+    if not webs:
+        return False
+    fields = _Fields(graph, webs)
+    replaced: dict[Value, Operand] = {}
+    gone: set[Op] = set()
+    for web in webs:
+        _open(web, fields, replaced, gone)
+    if not gone:
+        return False
+    for block in graph.blocks:
+        block.ops = [op for op in block.ops if op not in gone]
+    substitute(graph, {value: _last(found, replaced) for value, found in replaced.items()})
+    return True
+
+
+def _open(web: Web, fields: _Fields, replaced: dict[Value, Operand], gone: set[Op]) -> None:
+    exposed = _Exposed(web, fields.place)
+    for use in web.reads:
+        if not exposed.at(use.op) and fields.is_set(use):
+            replaced[use.op.result] = fields.before(use)
+            gone.add(use.op)
+    for use in web.tests:
+        known = _answer(web, use, fields) if not exposed.at(use.op) else None
+        if known is not None:
+            replaced[use.op.result] = Const(known)
+            gone.add(use.op)
+    left = [use for use in (*web.reads, *web.tests) if use.op not in gone]
+    if not web.leaks and not left:
+        gone.update(use.op for use in web.writes)
+        gone.update(web.looks)
+        gone.update(web.makers.values())
+        replaced.update(dict.fromkeys(web.makers, Const(None)))
+
+
+def _answer(web: Web, use: Use, fields: _Fields) -> bool | None:
+    """Whether there is such a field."""
+    if use.key not in web.written and all(_made_with(op, use.key) is None for op in web.makers.values()):
+        return False
+    return True if fields.is_set(use, own=True) else None
+
+
+def _last(found: Operand, replaced: dict[Value, Operand]) -> Operand:
+    while isinstance(found, Value) and found in replaced:
+        found = replaced[found]
+    return found
+
+
+def _made_with(op: Op, key: Key) -> Operand | None:
+    """What the field is from the start."""
+    if op.fn is prim.build_list:
+        return op.args[key]  # type: ignore[index]
+    if op.fn is prim.build_map:
+        pairs = zip(op.args[::2], op.args[1::2], strict=True)
+        return {name.value: value for name, value in pairs}.get(key)  # type: ignore[union-attr]
+    return dict(zip(op.kwnames, op.args, strict=True)).get(key) if op.kwnames else None  # type: ignore[arg-type]
+
+
+class _Exposed:
+    """Where somebody else may have an aggregate: after a leak, until another one is made in its place."""
+
+    def __init__(self, web: Web, place: dict[Op, tuple[Block, int]]) -> None:
+        self._place = place
+        self._ranges: dict[Block, list[tuple[int, float]]] = {}
+        ends: dict[Block, list[int]] = {}
+        for op in () if web.meets else web.makers.values():
+            block, i = place[op]
+            ends.setdefault(block, []).append(i)
+        work = [(block, i + 1) for block, i in web.leaks]
+        entered: set[Block] = set()
+        while work:
+            block, start = work.pop()
+            end = min([i for i in ends.get(block, ()) if i >= start], default=float("inf"))
+            self._ranges.setdefault(block, []).append((start, end))
+            if end == float("inf"):
+                work += [(b, 0) for b in block.successors() if b not in entered]
+                entered.update(block.successors())
+
+    def at(self, op: Op) -> bool:
+        block, i = self._place[op]
+        return any(start <= i < end for start, end in self._ranges.get(block, ()))
+
+
+class _Fields:
+    """What fields hold, found as SSA construction finds variables (Braun et al. 2013)."""
+
+    def __init__(self, graph: Graph, webs: list[Web]) -> None:
+        self.graph = graph
+        self.place = {op: (block, i) for block in graph.blocks for i, op in enumerate(block.ops)}
+        self._of = {name: web for web in webs for name in web.names}
+        self._preds: dict[Block, list[tuple[Block, Edge]]] = graph.predecessors()
+        self._given = {
+            (edge, param): arg
+            for block in graph.blocks
+            for edge, params in passed(block)
+            for param, arg in zip(params, edge.args, strict=True)
+        }
+        self._defs: dict[tuple[Block, Value, Key], list[tuple[int, Op]]] = {}
+        self._home: dict[Value, Block] = {p: block for block in graph.blocks for p in block.params}
+        self._params: dict[tuple[Block, Value, Key], Value] = {}
+        self._defaults: dict[tuple[Value, Key], Operand] = {}
+        for web in webs:
+            self._home.update((name, self.place[op][0]) for name, op in web.makers.items())
+            for use in web.writes:
+                block, i = self.place[use.op]
+                self._defs.setdefault((block, use.name, use.key), []).append((i, use.op))
+        for found in self._defs.values():
+            found.sort(key=lambda each: each[0])
+
+    def is_set(self, use: Use, *, own: bool = False) -> bool:
+        """The field has been set whenever `use` happens. `own`: a default of the class does not count."""
+        block, i = self.place[use.op]
+        work, seen = [(block, float(i), use.name)], set()
+        while work:
+            block, limit, name = work.pop()
+            if self._written(block, limit, name, use.key) is not None:
+                continue
+            if name in self._of[name].makers and self._home[name] is block:
+                if not self._starts(self._of[name].makers[name], use.key, own):
+                    return False
+                continue
+            if not self._preds[block]:
+                return False
+            for pred, edge in self._preds[block]:
+                before = self._name_before(block, edge, name)
+                if (pred, before) not in seen:
+                    seen.add((pred, before))
+                    work.append((pred, float("inf"), before))
+        return True
+
+    def before(self, use: Use) -> Operand:
+        """What the field holds when `use` happens."""
+        block, i = self.place[use.op]
+        return self._read(block, i, use.name, use.key)
+
+    # -- where it is found -----------------------------------------------------------------------------------
+
+    def _written(self, block: Block, limit: float, name: Value, key: Key) -> Operand | None:
+        """By the last write in the block before op number `limit`."""
+        found = [op for i, op in self._defs.get((block, name, key), ()) if i < limit]
+        return found[-1].args[2] if found else None
+
+    def _name_before(self, block: Block, edge: Edge, name: Value) -> Value:
+        """The name of the same aggregate at the end of the block that `edge` leaves."""
+        if self._home[name] is not block:
+            return name
+        given = self._given[edge, name]
+        assert isinstance(given, Value)
+        return given
+
+    def _read(self, block: Block, limit: float, name: Value, key: Key) -> Operand:
+        while True:
+            found = self._written(block, limit, name, key)
+            if found is not None:
+                return found
+            if (block, name, key) in self._params:
+                return self._params[block, name, key]
+            if name in self._of[name].makers and self._home[name] is block:
+                return self._start(name, key)
+            if len(self._preds[block]) != 1:
+                return self._merge(block, name, key)
+            pred, edge = self._preds[block][0]
+            block, limit, name = pred, float("inf"), self._name_before(block, edge, name)
+
+    def _merge(self, block: Block, name: Value, key: Key) -> Value:
+        param = Value(str(key) if isinstance(key, str) else f"{name.name}_{key}")
+        self._params[block, name, key] = param
+        given = [
+            self._read(pred, float("inf"), self._name_before(block, edge, name), key)
+            for pred, edge in self._preds[block]
+        ]
+        block.params.append(param)
+        for (_, edge), arg in zip(self._preds[block], given, strict=True):
+            edge.args.append(arg)
+        return param
+
+    # -- what it is from the start ---------------------------------------------------------------------------
+
+    def _starts(self, op: Op, key: Key, own: bool) -> bool:
+        return _made_with(op, key) is not None or (not own and self._default(op, key) is not None)
+
+    @staticmethod
+    def _default(op: Op, key: Key) -> Const | None:
+        """The class, where that has a value for the attribute."""
+        cls = op.args[0].value if op.fn is object.__new__ and isinstance(op.args[0], Const) else None
+        if cls is None or class_attribute(cls, str(key)) is None:
+            return None
+        return None if hasattr(type(class_attribute(cls, str(key))), "__get__") else Const(cls)
+
+    def _start(self, name: Value, key: Key) -> Operand:
+        op = self._of[name].makers[name]
+        made = _made_with(op, key)
+        if made is not None:
+            return made
+        if (name, key) not in self._defaults:
+            cls = self._default(op, key)
+            assert cls is not None
+            value = Value(str(key))
+            block, _ = self.place[op]
+            at = next(i for i, other in enumerate(block.ops) if other is op)
+            block.ops.insert(at, Op(Const(getattr), [cls, Const(key)], [value], (), op.pos, True))
+            self._defaults[name, key] = value
+        return self._defaults[name, key]
+
+
+__all__ = ["open_fields"]
