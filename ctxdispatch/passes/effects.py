@@ -220,6 +220,8 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
         known = function in python_types.RULES or function in numpy_types.RULES
     except TypeError:  # not hashable
         return False
+    if function is issubclass:
+        return all(isinstance(a, Known) and type(a.value) is type for a in args)
     if function in _SHALLOW:
         return all(plain(a) or cls_of(a) in (list, tuple, dict) for a in args)
     if function is operator.getitem and isinstance(args[0], (TupleOf, ListOf)):

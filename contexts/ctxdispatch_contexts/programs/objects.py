@@ -21,6 +21,7 @@ from ctxdispatch.passes.guards import AttrIs, PathIs
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
 
 REFLECTED = {
     operator.add: ("__add__", "__radd__"), operator.sub: ("__sub__", "__rsub__"),
@@ -35,6 +36,12 @@ SINGLE = {
     operator.neg: "__neg__", operator.pos: "__pos__", operator.getitem: "__getitem__", abs: "__abs__",
     operator.contains: "__contains__", float: "__float__", iter: "__iter__", len: "__len__",
 }  # fmt: skip
+
+
+def is_made_by_init(cls: type) -> bool:
+    """A call of the class gives a new object of it."""
+    new, init = class_attribute(cls, "__new__"), class_attribute(cls, "__init__")
+    return type(cls) is type and new is object.__new__ and isinstance(init, FunctionType)
 
 
 def construct(prepared: Any, block: Block, op: Op) -> bool:
@@ -150,10 +157,12 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
     name, reflected = REFLECTED[op.fn]
     a, b = op.args
     first, second = _method(prepared, a, name), _method(prepared, b, reflected)
-    if first is None and second is None:
-        return None
-    if operand_type(a) is T.Any or operand_type(b) is T.Any:
+    if operand_type(a) is T.Any or (first is None and second is None):
         return None  # run time knows
+    if operand_type(b) is T.Any:
+        if prepared.waits(op):
+            return None
+        return by_left, [Const(first), Const(T.cls_of(operand_type(a))), a, b]
     if first is not None:
         return (
             (first, [a, b])
@@ -183,6 +192,31 @@ def either(method: Any, reflected: Any, a: Any, b: Any) -> Any:
         return method(a, b) if y is NotImplemented else y
     y = method(a, b)
     return reflected(b, a) if y is NotImplemented else y
+
+
+class _Asked(Refusing):
+    """Stands where the right operand's class has a say, of which nothing is known."""
+
+    __name__ = "reflected"
+
+    def __call__(self, a: Any, b: Any) -> Any:
+        raise DerivativeError(
+            f"an operator of {type(a).__name__} is decided by {type(b).__name__}, its right operand; write "
+            "the call of the method out",
+            user_position(),
+        )
+
+
+_asked = _Asked()
+
+
+def by_left(method: Any, cls: type, a: Any, b: Any) -> Any:
+    """a op b, where the left operand's class decides: but a subclass is asked first, and NotImplemented has
+    the other one asked."""
+    if type(b) is not cls and issubclass(type(b), cls):
+        return _asked(a, b)
+    y = method(a, b)
+    return _asked(a, b) if y is NotImplemented else y
 
 
 def unpacked(sequence: Any, before: int, after: int | None) -> tuple[Any, ...]:

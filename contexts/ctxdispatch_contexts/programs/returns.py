@@ -12,11 +12,14 @@ from typing import Any
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import CodeIs, Guard
+from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
 from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.programs.derived import entry_of
+from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init
 
 MAX_ROUNDS, MAX_DEPTH = 5, 8
 
@@ -33,6 +36,10 @@ class Returns:
         self.depth = 0
 
     def __call__(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> T.Type | None:
+        if isinstance(callee, type):
+            return T.Exact(callee) if is_made_by_init(callee) else None
+        if hashable(callee) and callee in REFLECTED and len(types) == 2:
+            return self._of_operator(callee, types)
         if type(callee) is not FunctionType or kwnames or len(types) != callee.__code__.co_argcount:
             return None
         entry = entry_of(callee)
@@ -44,6 +51,20 @@ class Returns:
         if key not in self.known:
             self._iterate(key)
         return self.known[key]
+
+    def _of_operator(self, operator: Any, types: Sequence[T.Type]) -> T.Type | None:
+        """Where one class decides: the left one's, or the right one's where that has no such method."""
+        found = [_method(t, name) for t, name in zip(types, REFLECTED[operator], strict=True)]
+        left, right = map(T.cls_of, types)
+        if found[0] is not None and (found[1] is None or left is right) and right is not None:
+            cls, name, method, order = left, REFLECTED[operator][0], found[0], types
+        elif found[0] is None and found[1] is not None and left is not None:
+            cls, name, method, order = right, REFLECTED[operator][1], found[1], types[::-1]
+        else:
+            return None
+        self.assume(AttrIs(cls, name, method))
+        result = self(method, order, ())
+        return None if result is None or T.cls_of(result) is type(NotImplemented) else result
 
     def _iterate(self, key: tuple[FunctionType, tuple[T.Type, ...]]) -> None:
         self.known[key] = T.Never
@@ -71,6 +92,12 @@ class Returns:
         for guard in inference.guards:
             self.assume(guard)
         return _number(inference.return_type)
+
+
+def _method(type_: T.Type, name: str) -> FunctionType | None:
+    cls = T.cls_of(type_)
+    found = class_attribute(cls, name) if cls is not None else None
+    return found if isinstance(found, FunctionType) else None
 
 
 def _settled(type_: T.Type) -> T.Type:
