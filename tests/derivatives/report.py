@@ -84,13 +84,14 @@ def examine(module, name, f, n):
     for case in cases_of(f):
         for args, kwargs in drawn(case, n):
             try:
-                _examine(row, f, args, kwargs)
+                _examine(row, f, args, kwargs, case.options.get("through", lambda a: a))
             except Exception as error:  # reported, not hidden
                 row.problems.append(f"{type(error).__name__}: {error}".splitlines()[0][:90])
     return row
 
 
-def _examine(row, f, args, kwargs):
+def _examine(row, f, args, kwargs, through):
+    """`through`: what makes the first argument one that `f` is for."""
     from derivative_checker import leaves, random_like, replace
 
     from ctxdispatch import grad, jvp, value_and_grad
@@ -99,10 +100,14 @@ def _examine(row, f, args, kwargs):
     points = leaves(args)
     if not points or not all(np.size(p) for p in points):
         return
-    w = [random_like(y, rng) for y in leaves(f(*args, **kwargs))]
+
+    def applied(first, *others):
+        return f(through(first), *others, **kwargs)
+
+    w = [random_like(y, rng) for y in leaves(applied(*args))]
 
     def loss(*xs):
-        y = f(*replace(args, iter(xs)), **kwargs)
+        y = applied(*replace(args, iter(xs)))
         return sum(np.sum(np.real(np.multiply(a, b))) for a, b in zip(w, leaves(y), strict=True))
 
     along = [random_like(p, rng) for p in points]

@@ -70,7 +70,8 @@ def unique(
     """Of the values alone; equal elements: the first has the derivative."""
     if return_index or return_inverse or return_counts or axis is not None or not sorted:
         raise NotImplementedError("no derivative of unique but for its values: ask for the indices apart")
-    return take(g, y, ar, np.unique(ar, return_index=True, equal_nan=equal_nan)[1])
+    order = np.argsort(ar, axis=None, kind="stable")
+    return take(g, y, ar, order[np.searchsorted(np.ravel(ar)[order], y)])
 
 
 @vjp(np.bincount, arrays=0, linear=(1,))

@@ -103,20 +103,42 @@ def roots(g, y, p):
 # -- determinants --------------------------------------------------------------------------------------------
 
 
+WELL_CONDITIONED = 1e4
+"""Up to this product of the largest entries of a matrix and of its inverse, the inverse is trusted."""
+
+
 @vjp(np.linalg.det)
 def det(g, y, a):
     if np.count_nonzero(y) == np.size(y):
-        return (over(g * y) * mT(np.linalg.inv(a)),)
+        inverse = np.linalg.inv(a)
+        if np.max(np.abs(a), initial=0.0) * np.max(np.abs(inverse), initial=0.0) < WELL_CONDITIONED:
+            return (over(g * y) * mT(inverse),)
     return (over(g) * cofactors(a),)
 
 
 def cofactors(a):
     """det(a) inv(a).T, also where a is singular."""
     u, s, vh = np.linalg.svd(a)
-    n = s.shape[-1]
-    rest = np.where(np.eye(n, dtype=bool), 1.0, s[..., None, :])
-    scale = np.linalg.det(u) * np.linalg.det(vh)
-    return np.conj(u * np.multiply.reduce(rest, axis=-1)[..., None, :] @ vh) * over(scale)
+    return np.conj(u * others(s)[..., None, :] @ vh) * over(np.linalg.det(u) * np.linalg.det(vh))
+
+
+@vjp(cofactors)
+def cofactors_of(g, y, a):
+    """With a = u s vh cofactors are multiplicative, and those of s + m are those of s and, to first order, at
+    i, j: -m[j, i] times the product of all s but two, and at i, i: the sum of m[j, j] times such products.
+    Nothing is divided by singular values, which may be zero."""
+    u, s, vh = np.linalg.svd(a)
+    k = over(np.linalg.det(u) * np.linalg.det(vh)) * (mH(u) @ g @ mH(vh))
+    own = np.eye(s.shape[-1], dtype=bool)
+    pairs = np.where(own, 0.0, others(np.where(own, 1.0, s[..., None, :])))
+    along = np.diagonal(k, axis1=-2, axis2=-1)[..., None, :] @ pairs
+    m = np.where(own, along, -mT(k * pairs))
+    return (np.conj(u) @ m @ np.conj(vh),)
+
+
+def others(s):
+    """At i: the product of all but the i-th along the last axis."""
+    return np.multiply.reduce(np.where(np.eye(s.shape[-1], dtype=bool), 1.0, s[..., None, :]), axis=-1)
 
 
 @vjp(np.linalg.slogdet)
