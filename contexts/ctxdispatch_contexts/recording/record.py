@@ -45,7 +45,24 @@ class Record:
         self.doing: Any = None
         """The function of numbers that `unary` or `binary` is told of."""
         self.closed = False
-        """The run has ended: what goes on (a generator that it left) is no part of it."""
+        """Nothing is written down: the run has ended, or pauses."""
+        self.ended = False
+        """What goes on (a generator that the run left) is no part of it."""
+        self.still = 0
+        """So many pauses (`surgery.paused`) have begun and not ended."""
+        self.paused: list[int] = []
+        """Those that `surgery.resumed` has set aside."""
+
+    def pause(self) -> None:
+        self.still += 1
+        self.closed = True
+
+    def resume(self) -> None:
+        self.still -= 1
+        self.closed = self.ended or self.still > 0
+
+    def end(self) -> None:
+        self.still, self.ended, self.closed = 0, True, True
 
     # -- what is known -------------------------------------------------------------------------------------
 
@@ -56,8 +73,8 @@ class Record:
         return id(value) in self.numbers
 
     def any_active(self, values: Any) -> bool:
-        """Some number or array in `values`, containers included, is."""
-        return any(self.is_active(leaf) for leaf in leaves(values))
+        """Some number or array in `values`, containers included, is; none while the run pauses."""
+        return not self.still and any(self.is_active(leaf) for leaf in leaves(values))
 
     def track(self, value: Any) -> None:
         """From now on `value`, a number or array, depends on what is differentiated."""

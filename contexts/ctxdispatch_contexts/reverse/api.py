@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
-from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.derived import maker, mark_gradient
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import context as ad
@@ -147,14 +146,6 @@ grad.__overdub__ = lambda ctx, *args, **kwargs: grad(*args, **kwargs)  # type: i
 value_and_grad.__overdub__ = (  # type: ignore[attr-defined]
     lambda ctx, *args, **kwargs: value_and_grad(*args, **kwargs)
 )
-
-
-def stop_gradient(x: Any) -> Any:
-    """`x`, taken for a constant: its derivative is zero."""
-    return x
-
-
-ZERO_BY_RULE.add(stop_gradient)
 
 
 def insert_grad_of(x: Any, hook: Callable[[Any], Any]) -> Any:
