@@ -33,6 +33,8 @@ class Record:
 
     by_elements = False
     """`elements` and `add_to` are there."""
+    sweeps = False
+    """There is a way back, and `block`."""
 
     def __init__(self, context: Any, count: int | None = None) -> None:
         self.context = context
@@ -181,6 +183,10 @@ class Record:
     def move(self, array: Array, values: list[Any], sources: Array, kept: Any) -> None:
         """The elements of `array` are others of its own or of `values`: `sources` numbers them, those of the
         array first."""
+        raise NotImplementedError
+
+    def block(self, x: Any, function: Any, given: Sequence[Any]) -> None:
+        """Here the way back calls function(cotangent of x, *given), and goes on with what it returns."""
         raise NotImplementedError
 
     def add_at(self, array: Array, index: Any, value: Any, sign: int, kept: Any) -> None:

@@ -17,11 +17,14 @@ import numpy as np
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.programs.errors import user_frame
 from ctxdispatch_contexts.recording import stores
 from ctxdispatch_contexts.recording.callees import look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.recording.trees import fields
+from ctxdispatch_contexts.reverse.inserting import Insertion, skip
+from ctxdispatch_contexts.reverse.source_of_blocks import block_function
 from ctxdispatch_contexts.reverse.stopping import no_grad, stopped
 
 Args = tuple[Any, ...]
@@ -144,8 +147,24 @@ def _paused_again(ctx: Any, block: resumed, /, *exception: Any) -> None:
     record.closed = record.ended or record.still > 0
 
 
+# -- blocks on the way back ----------------------------------------------------------------------------------
+
+
+def _begun(ctx: Any, insertion: Insertion) -> None:
+    """The block is written down, and skipped."""
+    record: Record = ctx.record
+    frame = user_frame()
+    if not record.closed and record.sweeps and record.any_active((insertion.x,)):
+        assert frame is not None
+        function, given = block_function(frame)
+        record.note(given)
+        record.block(insertion.x, function, given)
+    skip(insertion.skipped, frame)
+
+
 RULES: dict[Any, Any] = {
     stopped: _stopped,
+    Insertion.__enter__: _begun,
     no_grad.__call__: _called,
     no_grad.__enter__: _entered,
     no_grad.__exit__: _left,

@@ -9,7 +9,6 @@ from ctxdispatch_contexts.reverse.api import (
     checkpoint,
     custom_rule,
     grad,
-    insert_grad_of,
     value_and_grad,
     vjp,
 )
@@ -17,6 +16,7 @@ from ctxdispatch_contexts.reverse.bars import is_zero
 from ctxdispatch_contexts.reverse.checks import check_grads
 from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
 from ctxdispatch_contexts.reverse.elementwise import fit as fit_cotangent
+from ctxdispatch_contexts.reverse.inserting import insert_grad_of
 from ctxdispatch_contexts.reverse.primitives import cotangents_of, fit_to_operand, item_of_result
 from ctxdispatch_contexts.reverse.program import ReverseMode, before_sweep
 from ctxdispatch_contexts.reverse.show import code_adjoint

@@ -148,28 +148,6 @@ value_and_grad.__overdub__ = (  # type: ignore[attr-defined]
 )
 
 
-def insert_grad_of(x: Any, hook: Callable[[Any], Any]) -> Any:
-    """`x`; in the reverse sweep its cotangent is what `hook` makes of it.
-
-        x = insert_grad_of(x, lambda dx: np.clip(dx, -1.0, 1.0))
-        x = insert_grad_of(x, print)                              # None: it is left as it is
-
-    `hook` is called where the cotangent of this use of `x` is complete; once per call of a pullback. It has
-    no part in forward mode. After Tangent's statement of that name (van Merrienboer, Moldovan, Wiltschko:
-    "Tangent: Automatic differentiation using source-code transformation", 2018).
-    """
-    return x
-
-
-@ADContext.rule(insert_grad_of)
-def _insert_grad_of(ctx: ADContext, x: Any, hook: Callable[[Any], Any]) -> Any:
-    def pullback(ybar: Any) -> tuple[Any, ...]:
-        found = hook(ybar)
-        return (ybar if found is None else found, None)
-
-    return x, pullback
-
-
 def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function below differentiates `f`, on these types of positional arguments if any are
     given.
