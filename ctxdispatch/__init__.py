@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         custom_rule,
         grad,
         insert_grad_of,
+        no_grad,
         stop_gradient,
         value_and_grad,
         vjp,
@@ -46,7 +47,7 @@ __version__ = "0.1.0"
 __all__ = [
     "overdub", "recurse", "fallback", "Context", "tag", "untag", "metadata",
     "ir", "code_adjoint",
-    "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient",
+    "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "no_grad",
     "insert_grad_of", "custom_rule", "check_grads",
     "jvp", "linearize", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
     "jacobian_sparsity", "hessian_sparsity", "sparse_jacobian", "sparse_hessian", "color",
@@ -63,7 +64,7 @@ _NAMES = {
     "ctxdispatch_contexts.forward": "jvp linearize DualContext Dual",
     "ctxdispatch_contexts.higher": "jacobian jacfwd jacrev hessian hvp",
     "ctxdispatch_contexts.reverse": (
-        "code_adjoint grad value_and_grad vjp checkpoint stop_gradient insert_grad_of custom_rule "
+        "code_adjoint grad value_and_grad vjp checkpoint stop_gradient no_grad insert_grad_of custom_rule "
         "check_grads ADContext"
     ),
     "ctxdispatch_contexts.sparsity": (

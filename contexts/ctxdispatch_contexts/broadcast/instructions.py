@@ -25,7 +25,7 @@ from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.rows import ROWS
 from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.reverse import stop_gradient
+from ctxdispatch_contexts.reverse import stopped
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ CANONICAL: dict[Any, Any] = {
         "signbit"
     ).split()},
     **_same({"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite}, math),
-    np.where: SELECT, stop_gradient: STOP,
+    np.where: SELECT, stopped: STOP,
     np.i0: SPECIAL["i0"],
     namespaces.div: np.divide,
     namespaces.where: SELECT,

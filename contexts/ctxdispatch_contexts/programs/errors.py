@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import ctxdispatch
@@ -37,12 +38,18 @@ _OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, c
 
 def user_position() -> str | None:
     """file:line in function of the innermost frame that runs a user's code, original or generated from it."""
-    frame = sys._getframe(1)
+    frame = user_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}" if frame else None
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame that runs a user's code."""
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if not frame.f_code.co_filename.startswith("<generated") and not name.startswith(_OWN):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}"
-        frame = frame.f_back  # type: ignore[assignment]
+            return frame
+        frame = frame.f_back
     return None
 
 

@@ -41,7 +41,7 @@ def run(
         begin(trees)
         y = overdub(recording(record.context)(record), f, *given)
     finally:
-        record.closed = True
+        record.end()
         owned.put_back()
     if is_iterator(y):
         raise DerivativeError(

@@ -16,7 +16,6 @@ differentiates what has no SSA form: handlers, generators, `with`, changes of wh
 from __future__ import annotations
 
 import builtins
-import copy
 import functools
 import itertools
 import operator
@@ -34,15 +33,13 @@ from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import libraries, table
-from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.recording import arrays, following, memory, numbers, splines, stores
+from ctxdispatch_contexts.recording import arrays, following, memory, numbers, splines, stores, surgery
 from ctxdispatch_contexts.recording.callees import Callee, is_plain, look_at, moves, spelled
-from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
+from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
-from ctxdispatch_contexts.recording.trees import fields
-from ctxdispatch_contexts.reverse.api import Checkpointed, stop_gradient
+from ctxdispatch_contexts.reverse.api import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
 
 Run = Callable[..., Any]
@@ -84,7 +81,7 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     """f(*args, **kwargs), written down; `run` does it where there is nothing to write."""
     record = ctx.record
     if record.closed:
-        return run(*args, **kwargs)
+        return surgery.paused(ctx, f, run, args, kwargs) if record.still else run(*args, **kwargs)
     if type(f) is functools._lru_cache_wrapper:
         return following.cached(ctx, f, args, kwargs)
     callee, bound = rules.canonical(f)
@@ -125,7 +122,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         stores.check_alias(ctx, args, kwargs)
         return store(ctx, callee, args, kwargs)
     if known.zero and not (known.real and any(map(np.iscomplexobj, args))):
-        return _detached(record, run(*args, **kwargs))
+        return surgery.detached(record, run(*args, **kwargs))
     if known.view:
         out = run(*args, **kwargs)
         if isinstance(out, np.ndarray) and record.is_active(out):
@@ -160,34 +157,6 @@ def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
 
 
 _NUMBERS = {"__float__": float, "__complex__": complex}
-
-
-def _detached(record: Record, out: Any) -> Any:
-    """`out`, which depends on nothing."""
-    if is_number(out):
-        return another(out) if record.is_active(out) else out
-    if isinstance(out, np.ndarray):
-        return record.apart(out) if record.is_active(out) else out
-    if isinstance(out, (tuple, list)):
-        parts = [_detached(record, part) for part in out]
-        return out if all(a is b for a, b in zip(parts, out, strict=True)) else rebuild(out, parts)
-    if isinstance(out, dict):
-        found = {key: _detached(record, part) for key, part in out.items()}
-        return out if all(part is out[key] for key, part in found.items()) else found
-    return _detached_object(record, out)
-
-
-def _detached_object(record: Record, out: Any) -> Any:
-    if isinstance(out, (type, types.FunctionType, types.ModuleType)):
-        return out
-    held = fields(out)
-    apart = {name: _detached(record, part) for name, part in held.items()}
-    if all(part is held[name] for name, part in apart.items()):
-        return out
-    made = copy.copy(out)
-    for name, part in apart.items():
-        object.__setattr__(made, name, part)
-    return made
 
 
 # -- what has a derivative -----------------------------------------------------------------------------------
@@ -252,11 +221,6 @@ def _opaque(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwar
 # -- rules ---------------------------------------------------------------------------------------------------
 
 
-@Recording.rule(stop_gradient)
-def _stopped(ctx: Recording, x: Any) -> Any:
-    return x if ctx.record.closed else _detached(ctx.record, x)
-
-
 @Recording.rule(itertools.accumulate)
 def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any, **kwargs: Any) -> Any:
     """It adds in C where it is given no function."""
@@ -299,7 +263,7 @@ Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
 for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps):  # of a recording that is recorded
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, moving.RULED)
-for _f, _rule in numbers.rules(lambda f: functools.partial(handled, f)).items():
+for _f, _rule in (numbers.rules(lambda f: functools.partial(handled, f)) | surgery.RULES).items():
     Recording.rule(_f)(_rule)
 
 

@@ -108,7 +108,7 @@ def set_item(ctx: Any, array: Any, index: Any, value: Any) -> bool:
     """array[index] = value, several elements of an array; False where that goes another way."""
     record: Record = ctx.record
     short = record.by_elements and array.dtype.char in FLOATS and is_plain(value) and is_basic(index)
-    if not short or record.copies:
+    if not short or record.copies or record.still:
         return False
     active = not record.closed and known(record, value) is not None
     if record.closed or not (active or record.memory.find(array)) or _is_itself(array, index, value):
@@ -137,7 +137,8 @@ def added(f: Any, sign: int, otherwise: Otherwise) -> Callable[..., Any]:
     def rule(ctx: Any, a: Any, v: Any) -> Any:
         record: Record = ctx.record
         short = record.by_elements and type(a) is np.ndarray and is_plain(a) and is_plain(v)
-        if not short or record.copies or np.shape(a) != np.broadcast_shapes(np.shape(a), np.shape(v)):
+        short = short and not (record.copies or record.still)
+        if not short or np.shape(a) != np.broadcast_shapes(np.shape(a), np.shape(v)):
             return otherwise(ctx, a, v)
         active = not record.closed and known(record, v) is not None
         if record.closed or not (active or record.memory.find(a)):

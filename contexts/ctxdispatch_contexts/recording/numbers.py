@@ -157,7 +157,7 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
             return None if stored else otherwise(ctx, container, index, value)
         record: Record = ctx.record
         number = record.numbers.get(id(value))
-        if record.copies and not record.closed:
+        if record.still or (record.copies and not record.closed):
             return otherwise(ctx, container, index, value)
         if record.closed or (number is None and record.memory.find(container) is None):
             container[index] = value

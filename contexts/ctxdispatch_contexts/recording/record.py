@@ -33,6 +33,8 @@ class Record:
 
     by_elements = False
     """`elements` and `add_to` are there."""
+    sweeps = False
+    """There is a way back, and `block`."""
 
     def __init__(self, context: Any, count: int | None = None) -> None:
         self.context = context
@@ -45,7 +47,24 @@ class Record:
         self.doing: Any = None
         """The function of numbers that `unary` or `binary` is told of."""
         self.closed = False
-        """The run has ended: what goes on (a generator that it left) is no part of it."""
+        """Nothing is written down: the run has ended, or pauses."""
+        self.ended = False
+        """What goes on (a generator that the run left) is no part of it."""
+        self.still = 0
+        """So many pauses (`surgery.paused`) have begun and not ended."""
+        self.paused: list[int] = []
+        """Those that `surgery.resumed` has set aside."""
+
+    def pause(self) -> None:
+        self.still += 1
+        self.closed = True
+
+    def resume(self) -> None:
+        self.still -= 1
+        self.closed = self.ended or self.still > 0
+
+    def end(self) -> None:
+        self.still, self.ended, self.closed = 0, True, True
 
     # -- what is known -------------------------------------------------------------------------------------
 
@@ -56,8 +75,8 @@ class Record:
         return id(value) in self.numbers
 
     def any_active(self, values: Any) -> bool:
-        """Some number or array in `values`, containers included, is."""
-        return any(self.is_active(leaf) for leaf in leaves(values))
+        """Some number or array in `values`, containers included, is; none while the run pauses."""
+        return not self.still and any(self.is_active(leaf) for leaf in leaves(values))
 
     def track(self, value: Any) -> None:
         """From now on `value`, a number or array, depends on what is differentiated."""
@@ -164,6 +183,10 @@ class Record:
     def move(self, array: Array, values: list[Any], sources: Array, kept: Any) -> None:
         """The elements of `array` are others of its own or of `values`: `sources` numbers them, those of the
         array first."""
+        raise NotImplementedError
+
+    def block(self, x: Any, function: Any, given: Sequence[Any]) -> None:
+        """Here the way back calls function(cotangent of x, *given), and goes on with what it returns."""
         raise NotImplementedError
 
     def add_at(self, array: Array, index: Any, value: Any, sign: int, kept: Any) -> None:

@@ -21,6 +21,7 @@ from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
 from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.reverse.stopping import no_grad
 
 Run = Callable[..., Any]
 Handler = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
@@ -175,6 +176,11 @@ def _update(
     """run() writes f(*operands) into `array`."""
     record: Record = ctx.record
     kept = record.before(array, ...)
+    if record.still:
+        with no_grad():
+            run()
+        record.store(array, ..., 0.0, kept)
+        return array
     active = record.any_active((*operands, *named.values()))
     every = (*operands, *named.values())
     found = None

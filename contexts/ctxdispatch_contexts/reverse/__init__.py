@@ -9,8 +9,6 @@ from ctxdispatch_contexts.reverse.api import (
     checkpoint,
     custom_rule,
     grad,
-    insert_grad_of,
-    stop_gradient,
     value_and_grad,
     vjp,
 )
@@ -18,14 +16,16 @@ from ctxdispatch_contexts.reverse.bars import is_zero
 from ctxdispatch_contexts.reverse.checks import check_grads
 from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
 from ctxdispatch_contexts.reverse.elementwise import fit as fit_cotangent
+from ctxdispatch_contexts.reverse.inserting import insert_grad_of
 from ctxdispatch_contexts.reverse.primitives import cotangents_of, fit_to_operand, item_of_result
 from ctxdispatch_contexts.reverse.program import ReverseMode, before_sweep
 from ctxdispatch_contexts.reverse.show import code_adjoint
+from ctxdispatch_contexts.reverse.stopping import no_grad, stop_gradient, stopped
 
 __all__ = [
     "ADContext", "DerivativeError", "MissingRuleError", "MutationError", "ReverseMode", "UnsupportedSyntax",
     "before_sweep", "check_grads", "checked_indices", "checkpoint", "code_adjoint", "cotangents_of",
     "custom_rule", "fit_cotangent", "fit_to_operand", "grad", "insert_grad_of",
     "is_zero",
-    "item_of_result", "stop_gradient", "value_and_grad", "vjp",
+    "item_of_result", "no_grad", "stop_gradient", "stopped", "value_and_grad", "vjp",
 ]  # fmt: skip

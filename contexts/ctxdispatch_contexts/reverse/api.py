@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
-from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.derived import maker, mark_gradient
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import context as ad
@@ -147,36 +146,6 @@ grad.__overdub__ = lambda ctx, *args, **kwargs: grad(*args, **kwargs)  # type: i
 value_and_grad.__overdub__ = (  # type: ignore[attr-defined]
     lambda ctx, *args, **kwargs: value_and_grad(*args, **kwargs)
 )
-
-
-def stop_gradient(x: Any) -> Any:
-    """`x`, taken for a constant: its derivative is zero."""
-    return x
-
-
-ZERO_BY_RULE.add(stop_gradient)
-
-
-def insert_grad_of(x: Any, hook: Callable[[Any], Any]) -> Any:
-    """`x`; in the reverse sweep its cotangent is what `hook` makes of it.
-
-        x = insert_grad_of(x, lambda dx: np.clip(dx, -1.0, 1.0))
-        x = insert_grad_of(x, print)                              # None: it is left as it is
-
-    `hook` is called where the cotangent of this use of `x` is complete; once per call of a pullback. It has
-    no part in forward mode. After Tangent's statement of that name (van Merrienboer, Moldovan, Wiltschko:
-    "Tangent: Automatic differentiation using source-code transformation", 2018).
-    """
-    return x
-
-
-@ADContext.rule(insert_grad_of)
-def _insert_grad_of(ctx: ADContext, x: Any, hook: Callable[[Any], Any]) -> Any:
-    def pullback(ybar: Any) -> tuple[Any, ...]:
-        found = hook(ybar)
-        return (ybar if found is None else found, None)
-
-    return x, pullback
 
 
 def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
