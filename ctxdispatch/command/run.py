@@ -145,7 +145,7 @@ def _opened(path: str | None) -> TextIO:
 def _write(made: list[tuple[Context, Choice]], file: TextIO) -> None:
     for ctx, choice in made:
         try:
-            text = ctx.report(choice.options)
+            text = str(ctx.report(choice.options) or "")
         except Exception:
             text = f"{choice.name}: the report failed:\n{traceback.format_exc()}"
         if text:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.declaring import no_context, no_function
 from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
@@ -46,11 +47,17 @@ def overdub(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -
     UnsupportedSyntax where `f` itself cannot be rewritten; a callee that cannot runs natively, with a
     NativeCallWarning once.
     """
+    if not isinstance(ctx, Context):
+        raise no_context(ctx)
+    if isinstance(f, Context):
+        raise no_function(f)
     return ctx.enter(f, args, kwargs)
 
 
 def recurse(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """`overdub` that leaves out the rule for `f` itself: for rules that wrap what they replace."""
+    if not isinstance(ctx, Context):
+        raise no_context(ctx)
     return beyond_rules(ctx, f)(*args, **kwargs)
 
 
