@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         checkpoint,
         code_adjoint,
         custom_rule,
+        debug_rules,
         grad,
         insert_grad_of,
         no_grad,
@@ -48,7 +49,7 @@ __all__ = [
     "overdub", "recurse", "fallback", "Context", "tag", "untag", "metadata",
     "ir", "code_adjoint",
     "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "no_grad",
-    "insert_grad_of", "custom_rule", "check_grads",
+    "insert_grad_of", "custom_rule", "check_grads", "debug_rules",
     "jvp", "linearize", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
     "jacobian_sparsity", "hessian_sparsity", "sparse_jacobian", "sparse_hessian", "color",
     "broadcast",
@@ -65,7 +66,7 @@ _NAMES = {
     "ctxdispatch_contexts.higher": "jacobian jacfwd jacrev hessian hvp",
     "ctxdispatch_contexts.reverse": (
         "code_adjoint grad value_and_grad vjp checkpoint stop_gradient no_grad insert_grad_of custom_rule "
-        "check_grads ADContext"
+        "check_grads debug_rules ADContext"
     ),
     "ctxdispatch_contexts.sparsity": (
         "jacobian_sparsity hessian_sparsity sparse_jacobian sparse_hessian color SparsityContext "

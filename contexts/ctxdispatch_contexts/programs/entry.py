@@ -29,6 +29,7 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
+from ctxdispatch_contexts.programs import debugging
 from ctxdispatch_contexts.programs.apart import record_with, records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
@@ -258,6 +259,8 @@ class Entry:
     def _made(self, types: tuple[T.Type, ...], stale: bool) -> Specialised | Recorder:
         """The program; where there is none, what records the run."""
         run = self.mode.recorded(self._call, self.context)
+        if run is not None and self.mode.checks:
+            return Recorder(types, run)
         try:
             program = self.program(types)
         except (UnsupportedSyntax, MutationError, MissingRuleError):
@@ -367,8 +370,14 @@ def _count(entry: Entry) -> None:
 
 def _rules_changed(context: type, callee: Any) -> None:
     if hasattr(context, "ad_entries"):
-        for entry in tuple(_live):
-            entry.forget()
+        forget_all()
 
 
+def forget_all() -> None:
+    """All programs are made again when they are called next."""
+    for entry in tuple(_live):
+        entry.forget()
+
+
+debugging.TURNED.append(forget_all)
 context_rules.subscribe(_rules_changed)

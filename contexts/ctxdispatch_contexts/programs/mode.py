@@ -15,6 +15,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs import debugging
 from ctxdispatch_contexts.programs.sizes import any_large, large_where
 
 
@@ -51,6 +52,12 @@ class Mode:
     stub: bool = False
     leading: int = 0
     shared: bool = False
+    debug: bool = False
+
+    @property
+    def checks(self) -> bool:
+        """Rules are checked where they are used: the run is recorded."""
+        return self.debug or debugging.is_on()
 
     def for_large(self) -> Mode | None:
         """The mode for large arrays, where that is another one."""

@@ -8,6 +8,7 @@ program.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import overdub
@@ -54,8 +55,8 @@ def run(
 class Recorded:
     """One run of f(*args) in reverse mode, with respect to the arguments `wrt`."""
 
-    def __init__(self, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int], context: Any) -> None:
-        self.tape = Tape(context)
+    def __init__(self, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int], tape: Tape) -> None:
+        self.tape = tape
         self.y, self.trees, self.args = run(self.tape, f, args, wrt, lambda trees: None)
 
     def sweep(self, y: Any, seed: Any) -> dict[int, Any]:
@@ -73,9 +74,18 @@ class Recorded:
         return {i: None if tree is None else tree.bar(self.tape) for i, tree in self.trees.items()}
 
 
+def _tape(mode: Any, context: Any) -> Tape:
+    tape: Tape = _checking().Checked(context) if mode.checks else Tape(context)
+    return tape
+
+
+def _checking() -> Any:
+    return import_module("ctxdispatch_contexts.recording.checking")
+
+
 def joint(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     """What a program for `mode`, one that is not split, returns."""
-    found = Recorded(f, args, mode.wrt, context)
+    found = Recorded(f, args, mode.wrt, _tape(mode, context))
     value = value_of_pair(found.y) if mode.has_aux else found.y
     bars = found.sweep(value, scalar_seed(value))
     gradient = bars[mode.wrt[0]] if mode.single else tuple([bars[i] for i in mode.wrt])
@@ -87,7 +97,7 @@ def joint(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
 def split(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     """(y, pullback)"""
     n = len(args)
-    found = Recorded(f, args, range(n) if mode.wrt is None else mode.wrt, context)
+    found = Recorded(f, args, range(n) if mode.wrt is None else mode.wrt, _tape(mode, context))
     signature = signature_of(found.y)
     tree = tree_of(found.y)
     found.tape.entries += [Kept(a, ...) for a in (tree.arrays() if tree is not None else ())]
@@ -105,7 +115,7 @@ def pushed(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     k = args[-1] if mode.block else None
     n = len(args) - len(mode.wrt) - mode.block
     tangents = dict(zip(mode.wrt, args[n:], strict=False))
-    record = Pushing(context, k)
+    record = _checking().CheckedPushing(context, k) if mode.checks else Pushing(context, k)
 
     def begin(trees: Trees) -> None:
         for i, tree in trees.items():

@@ -1,13 +1,13 @@
 """Reverse mode: `ADContext`, and the functions built on it."""
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch_contexts.programs.debugging import debug_rules
 from ctxdispatch_contexts.programs.errors import DerivativeError, MissingRuleError, MutationError
 from ctxdispatch_contexts.reverse import linearity as linearity
 from ctxdispatch_contexts.reverse import transposes as transposes
 from ctxdispatch_contexts.reverse import within as within
 from ctxdispatch_contexts.reverse.api import (
     checkpoint,
-    custom_rule,
     grad,
     value_and_grad,
     vjp,
@@ -21,11 +21,12 @@ from ctxdispatch_contexts.reverse.primitives import cotangents_of, fit_to_operan
 from ctxdispatch_contexts.reverse.program import ReverseMode, before_sweep
 from ctxdispatch_contexts.reverse.show import code_adjoint
 from ctxdispatch_contexts.reverse.stopping import no_grad, stop_gradient, stopped
+from ctxdispatch_contexts.reverse.user_rules import custom_rule
 
 __all__ = [
     "ADContext", "DerivativeError", "MissingRuleError", "MutationError", "ReverseMode", "UnsupportedSyntax",
     "before_sweep", "check_grads", "checked_indices", "checkpoint", "code_adjoint", "cotangents_of",
-    "custom_rule", "fit_cotangent", "fit_to_operand", "grad", "insert_grad_of",
+    "custom_rule", "debug_rules", "fit_cotangent", "fit_to_operand", "grad", "insert_grad_of",
     "is_zero",
     "item_of_result", "no_grad", "stop_gradient", "stopped", "value_and_grad", "vjp",
 ]  # fmt: skip

@@ -20,14 +20,20 @@ from ctxdispatch_contexts.reverse.seeds import value_of_pair
 Argnums = int | Sequence[int]
 
 
-def _mode(n: int, argnums: Argnums = 0, has_aux: bool = False, *, value: bool = False) -> ReverseMode:
+def _mode(
+    n: int, argnums: Argnums = 0, has_aux: bool = False, debug: bool = False, *, value: bool = False
+) -> ReverseMode:
     single = isinstance(argnums, int)
     wrt = ad.checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), n, "the function")
-    return ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
+    return ReverseMode(
+        wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug
+    )
 
 
 @maker(ADContext, _mode)
-def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, debug: bool = False
+) -> Callable[..., Any]:
     """A function that returns the gradient of `f`, a function with a real scalar result.
 
     `argnums` says with respect to which positional arguments: an int for one gradient, a sequence for a tuple
@@ -35,26 +41,30 @@ def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> 
     `types.SimpleNamespace` of the attributes for any other object). With `has_aux`, `f` returns (value, aux)
     and the result is (gradient, aux).
 
+    With `debug`, each rule that it uses is checked by finite differences, where it is used (`debug_rules`).
+
     For complex arguments of a real `f` the gradient is df/dx - i df/dy.
 
     Raises DerivativeError (a TypeError) where `f` cannot be differentiated, at the user's line.
     """
-    return _gradient(f, argnums, has_aux, value=False)
+    return _gradient(f, argnums, has_aux, value=False, debug=debug)
 
 
 @maker(ADContext, functools.partial(_mode, value=True))
-def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def value_and_grad(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, debug: bool = False
+) -> Callable[..., Any]:
     """Like `grad`, but the function returns (value, gradient); with `has_aux` ((value, aux), gradient)."""
-    return _gradient(f, argnums, has_aux, value=True)
+    return _gradient(f, argnums, has_aux, value=True, debug=debug)
 
 
-def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool) -> Callable[..., Any]:
+def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool, debug: bool) -> Callable[..., Any]:
     if not callable(f):
         raise DerivativeError(f"grad takes a function, not a {type(f).__name__}", user_position())
     _check_argnums(argnums)
     single = isinstance(argnums, int)
     wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    mode = ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single)
+    mode = ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug)
     if ad.is_direct(f, ADContext):
         checked = _checked(mode, f.__code__.co_argcount, f.__qualname__)
         made = ad.entry_function(f, checked, ADContext, 0, ())
@@ -146,31 +156,6 @@ grad.__overdub__ = lambda ctx, *args, **kwargs: grad(*args, **kwargs)  # type: i
 value_and_grad.__overdub__ = (  # type: ignore[attr-defined]
     lambda ctx, *args, **kwargs: value_and_grad(*args, **kwargs)
 )
-
-
-def custom_rule(f: Callable[..., Any], *types: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function below differentiates `f`, on these types of positional arguments if any are
-    given.
-
-        @custom_rule(np.sinc)
-        def _(x):
-            y = np.sinc(x)
-            return y, lambda ybar: ybar * ...
-
-    It is called with f's arguments and returns (y, pullback); the pullback gives one cotangent per positional
-    argument (one alone need not be in a tuple; None or NotImplemented: no derivative), and then, if keyword
-    arguments are to be differentiated too, one per keyword argument.
-    """
-
-    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(rule)
-        def with_context(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-            return rule(*args, **kwargs)
-
-        ADContext.rule(f, *types)(with_context)
-        return rule
-
-    return register
 
 
 class Checkpointed:

@@ -79,6 +79,7 @@ class ReverseMode(Mode):
     leading: int = 0  # so many parameters come before the caller's own arguments
     pulled: tuple[int, int] | None = None  # the pullback gives cotangents of so many parameters from the i-th
     fuse: bool = True  # elementwise operations on large arrays become kernels
+    debug: bool = False  # rules are checked where they are used
     large: bool = False  # there are large arrays among the arguments
 
     def after(self, k: int, n: int) -> ReverseMode:
