@@ -38,7 +38,7 @@ from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import arrays, following, memory, numbers, splines, stores
-from ctxdispatch_contexts.recording.callees import Callee, is_plain, look_at, moves, spelled
+from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.recording.trees import fields
@@ -96,6 +96,8 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     callee = spelled(callee)
     known = look_at(callee)
     if moves(known, callee, args):
+        if callee is operator.setitem and holds_bytes(args[0]):
+            stores.refuse_bytes(record, args)
         return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
