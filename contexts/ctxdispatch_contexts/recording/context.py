@@ -37,7 +37,7 @@ from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.recording import arrays, following, memory, numbers, splines, stores
+from ctxdispatch_contexts.recording import arrays, distributions, following, memory, numbers, splines, stores
 from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
 from ctxdispatch_contexts.recording.record import Record
@@ -320,7 +320,7 @@ def _follow_table(loaded: tuple[str, ...]) -> None:
 def follow_imported() -> None:
     """What has rules in the libraries that have been imported is recorded from now on."""
     _follow_table(libraries.loaded())
-    for f, rule in splines.imported().items():
+    for f, rule in {**splines.imported(), **distributions.imported()}.items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
 
