@@ -22,6 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from names import IN_RECORDED_RUNS, NAMES, ZERO  # noqa: E402
 
 STEP = 1e-5
+HERMITIAN = (np.linalg.cholesky, np.linalg.eigh, np.linalg.eigvalsh)
+"""They read one triangle; the derivative is that of the matrix as a whole."""
 
 
 def functions():
@@ -106,6 +108,8 @@ def _examine(row, f, args, kwargs):
         return sum(np.sum(np.real(np.multiply(a, b))) for a, b in zip(w, leaves(y), strict=True))
 
     along = [random_like(p, rng) for p in points]
+    if f in HERMITIAN:
+        along = [0.5 * (d + np.conj(np.swapaxes(d, -1, -2))) for d in along]
 
     def moved(t):
         return [p + t * d for p, d in zip(points, along, strict=True)]
