@@ -33,6 +33,15 @@ def placed(v):
     return out
 
 
+def in_rounds(v):
+    out = v * 1.0
+    np.multiply.at(out, [0, 0, 2, 0], v[::-1] * v[1])
+    np.maximum.at(out, np.array([1, 3, 1]), v[:3] + 0.7)
+    np.sqrt.at(out, [2, 2])
+    np.power.at(out.reshape(2, 2), (0, [0, 1]), 1.5)
+    return out
+
+
 def flat(v):
     out = np.outer(v, v[:2]).T
     out.flat[3] = v[0]
@@ -70,6 +79,7 @@ FUNCTIONS = {
     "vectorize": lambda v: np.vectorize(lambda t: t * t if t > 1.5 else t)(v),
     "masked quotients": masked_quotients,
     "placed": placed,
+    "ufunc.at": in_rounds,
     "partitioned": partitioned,
     "flat": flat,
 }

@@ -84,13 +84,42 @@ def test_entropies_which_go_through_vectorize():
 
 
 def test_several_dimensions():
-    covariance = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.5]])
-    normal = stats.multivariate_normal
+    normal, covariance = stats.multivariate_normal, COVARIANCE
     check(lambda x, mean: normal.logpdf(x, mean, covariance), X, np.array([0.1, 0.2, 0.5]))
     check(lambda x: normal(np.zeros(3), covariance).pdf(x), X)
     check(lambda x, a: stats.dirichlet.logpdf(x / np.sum(x), a), X, np.array([1.5, 2.0, 3.0]))
-    with pytest.raises(DerivativeError):
-        grad(lambda s: normal.logpdf(X, np.zeros(3), s))(covariance)
+
+
+COVARIANCE = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.5]])
+
+
+@pytest.mark.parametrize("covariance", [COVARIANCE, np.eye(3), np.array([1.0, 1.0, 2.0]), 1.3])
+def test_covariances(covariance):
+    """Of the identity all eigenvalues coincide."""
+    normal, mean = stats.multivariate_normal, np.array([0.1, 0.2, 0.5])
+
+    def whole(s):
+        return 0.5 * (s + s.T) if np.ndim(s) == 2 else s
+
+    check(lambda m, s: normal.logpdf(X, m, whole(s)), mean, covariance)
+    check(lambda s: np.sum(normal.pdf(np.stack([X, mean]), mean, whole(s))), covariance)
+    check(lambda s: normal(mean, whole(s)).logpdf(X) + normal.entropy(mean, whole(s)), covariance)
+
+
+def test_second_derivatives_of_densities():
+    def f(s):
+        return stats.multivariate_normal.logpdf(X[:2], np.zeros(2), s * np.array([[1.0, 0.2], [0.2, 1.0]]))
+
+    np.testing.assert_allclose(hessian(f)(1.3), differences(grad(f), (1.3,), 0, 1e-5), rtol=1e-5)
+
+
+def test_singular_covariances_are_refused():
+    def f(s):
+        singular = s * np.diag([1.0, 1.0, 0.0])
+        return stats.multivariate_normal.logpdf(X * singular[0, 0], np.zeros(3), singular, True)
+
+    with pytest.raises(DerivativeError, match="singular covariance"):
+        grad(f)(1.3)
 
 
 # -- differential equations ----------------------------------------------------------------------------------

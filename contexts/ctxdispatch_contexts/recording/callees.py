@@ -136,6 +136,18 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     return callee is operator.mod and len(args) > 0 and isinstance(args[0], (str, bytes))
 
 
+def holds_bytes(container: Any) -> bool:
+    """Of a class of C's whose items are no objects (`array.array`, `memoryview`, arrays of ctypes): one that
+    is stored there is made into bytes, and another is read."""
+    if isinstance(container, _NUMERIC):
+        return False
+    store = getattr(type(container), "__setitem__", None)
+    if type(store) is not types.WrapperDescriptorType:
+        return False
+    owner = store.__objclass__
+    return owner in _COMPUTE or owner.__module__ not in _CONTAINERS
+
+
 _NUMERIC = (np.ndarray, np.flatiter, float, complex, np.generic, int)
 
 # -- spellings -----------------------------------------------------------------------------------------------

@@ -35,8 +35,17 @@ from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.recording import arrays, following, memory, numbers, splines, stores, surgery
-from ctxdispatch_contexts.recording.callees import Callee, is_plain, look_at, moves, spelled
+from ctxdispatch_contexts.recording import (
+    arrays,
+    distributions,
+    following,
+    memory,
+    numbers,
+    splines,
+    stores,
+    surgery,
+)
+from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.api import Checkpointed
@@ -93,6 +102,8 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     callee = spelled(callee)
     known = look_at(callee)
     if moves(known, callee, args):
+        if callee is operator.setitem and holds_bytes(args[0]):
+            stores.refuse_bytes(record, args)
         return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
@@ -282,7 +293,7 @@ def _follow_table(loaded: tuple[str, ...]) -> None:
 def follow_imported() -> None:
     """What has rules in the libraries that have been imported is recorded from now on."""
     _follow_table(libraries.loaded())
-    for f, rule in splines.imported().items():
+    for f, rule in {**splines.imported(), **distributions.imported()}.items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
 

@@ -117,7 +117,7 @@ def set_item(ctx: Any, array: Any, index: Any, value: Any) -> bool:
     kept = record.before(array, index)
     array[index] = value
     if active:
-        record.memory.activate(array)
+        record.memory.stored(array)
     record.store(array, index, value, kept)
     return True
 
@@ -146,7 +146,7 @@ def added(f: Any, sign: int, otherwise: Otherwise) -> Callable[..., Any]:
         kept = record.before(a, ...)
         f(a, v)
         if active:
-            record.memory.activate(a)
+            record.memory.stored(a)
         record.add_to(a, v, sign, kept)
         return a
 

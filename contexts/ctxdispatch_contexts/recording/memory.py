@@ -10,9 +10,12 @@ Invariant: a block keeps what owns its memory alive, so that no other array gets
 
 from __future__ import annotations
 
+import array as buffers
 from typing import Any
 
 import numpy as np
+
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 
 Array = np.ndarray[Any, Any]
 
@@ -108,6 +111,20 @@ class Memory:
 
     def activate(self, array: Array) -> None:
         self.note(array).active = True
+
+    def stored(self, array: Array) -> None:
+        """What is differentiated has been stored into `array`. Refused where its memory is that of an object
+        of another kind, for what that reads is not followed."""
+        base = owner(array).base
+        base = base.obj if isinstance(base, memoryview) else base
+        if isinstance(base, (buffers.array, bytearray, memoryview)):
+            raise MissingRuleError(
+                f"an array that lies in the memory of ({described(type(base))}) is given a value that "
+                "depends on what is differentiated, which would be lost there; use an array of floats of "
+                "its own (`np.array(...)`)",
+                user_position(),
+            )
+        self.activate(array)
 
     def copies(self) -> list[tuple[Array, bytes]]:
         """What can be written into of the memory that is known, and what is there now."""

@@ -165,7 +165,7 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
         before = container[index]
         container[index] = value
         if number is not None:
-            record.memory.activate(container)
+            record.memory.stored(container)
         record.set_element(container, index, number, before)
         return None
 

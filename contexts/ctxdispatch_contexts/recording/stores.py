@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
-from ctxdispatch_contexts.recording.memory import Array
+from ctxdispatch_contexts.recording.memory import Array, overlaps
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.stopping import no_grad
 
@@ -83,6 +84,17 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     record.store(array, index, value, kept)
 
 
+def refuse_bytes(record: Record, args: tuple[Any, ...]) -> None:
+    """container[index] = value, where the container has bytes and no objects."""
+    container, _, value = args
+    if not record.closed and record.any_active((value,)):
+        raise MissingRuleError(
+            f"an item of ({described(type(container))}) is given a value that depends on what is "
+            "differentiated, which is lost there; use a list or an array of floats",
+            user_position(),
+        )
+
+
 def _may_repeat(index: Any) -> bool:
     """An element may be named twice: the last one counts."""
     parts = index if type(index) is tuple else (index,)
@@ -95,7 +107,7 @@ def _activated(record: Record, array: Array, active: bool) -> None:
     """After the store: `array` depends on what is differentiated if it did, or what was stored does; not one
     of whole numbers."""
     if active and array.dtype.kind not in "biu":
-        record.memory.activate(array)
+        record.memory.stored(array)
 
 
 def check_alias(ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -208,12 +220,9 @@ def _at(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     """ufunc.at(array, indices, values)"""
     ufunc, array, index, *values = args
     record: Record = ctx.record
-    if ufunc not in _SIGNS or len(values) != 1:
-        raise MutationError(
-            f"np.{ufunc.__name__}.at changes what is differentiated in place; np.add.at and np.subtract.at "
-            "have derivatives",
-            user_position(),
-        )
+    if ufunc not in _SIGNS:
+        _in_rounds(ctx, ufunc, array, index, values)
+        return
     value = values[0]
     if not isinstance(value, np.ndarray) and not is_number(value) and record.any_active(value):
         value = ctx.array(value)
@@ -222,6 +231,40 @@ def _at(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     callee(ufunc, array, index, value)
     _activated(record, array, record.is_active(value))
     record.add_at(array, snapshot(index), value, _SIGNS[ufunc], kept)
+
+
+def _in_rounds(ctx: Any, ufunc: Any, array: Array, index: Any, values: list[Any]) -> None:
+    """Round r computes where an element is named for the r-th time: in the order in which `at` does."""
+    if overlaps(array) or any(np.may_share_memory(array, v) for v in values if isinstance(v, np.ndarray)):
+        raise MutationError(
+            f"np.{ufunc.__name__}.at on an array whose elements share memory, or with its own elements as "
+            "values, has no derivative; give it a copy",
+            user_position(),
+        )
+    ufunc.at(array.copy(), index, *values)  # whatever it says of casting and indices
+    where = np.arange(array.size).reshape(array.shape)[index]
+    full = [resolve(ctx, np.broadcast_to)(v, where.shape) for v in values]
+    flat = np.ravel(where)
+    for chosen in _rounds(flat):
+        at = np.unravel_index(flat[chosen], array.shape)
+        parts = [resolve(ctx, _chosen)(v, chosen) for v in full]
+        resolve(ctx, _update_items)(ufunc, array, at, parts)
+
+
+def _rounds(flat: Array) -> list[Array]:
+    """The positions of the first, second, ... occurrences of each number."""
+    order = np.argsort(flat, kind="stable")
+    ordered = flat[order]
+    nth = np.arange(flat.size) - np.searchsorted(ordered, ordered)
+    return [np.sort(order[nth == r]) for r in range(int(nth.max(initial=-1)) + 1)]
+
+
+def _chosen(value: Any, chosen: Array) -> Any:
+    return np.ravel(value)[chosen]
+
+
+def _update_items(ufunc: Any, array: Array, at: Any, parts: list[Any]) -> None:
+    array[at] = ufunc(array[at], *parts)
 
 
 _SIGNS = {np.add: 1, np.subtract: -1}
