@@ -14,7 +14,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch_contexts.recording.solvers import apart, arguments, depends, imported, plainly, refused, rule
-from ctxdispatch_contexts.reverse.api import stop_gradient
+from ctxdispatch_contexts.reverse.stopping import stop_gradient
 
 
 @rule("scipy.stats._multivariate", "_PSD.__init__")
