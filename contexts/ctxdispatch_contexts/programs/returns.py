@@ -18,6 +18,8 @@ from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch_contexts.programs.derived import entry_of
 
+PACKAGE = "ctxdispatch_contexts."
+
 MAX_ROUNDS, MAX_DEPTH = 5, 8
 
 
@@ -33,7 +35,11 @@ class Returns:
         self.depth = 0
 
     def __call__(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> T.Type | None:
-        if type(callee) is not FunctionType or kwnames or len(types) != callee.__code__.co_argcount:
+        if type(callee) is not FunctionType or kwnames:
+            return None
+        if (callee.__module__ or "").startswith(PACKAGE):
+            types = _with_defaults(callee, types)  # nobody gives those of this package other ones
+        if len(types) != callee.__code__.co_argcount:
             return None
         entry = entry_of(callee)
         if entry is not None:
@@ -71,6 +77,12 @@ class Returns:
         for guard in inference.guards:
             self.assume(guard)
         return _number(inference.return_type)
+
+
+def _with_defaults(callee: FunctionType, types: Sequence[T.Type]) -> Sequence[T.Type]:
+    defaults = callee.__defaults__ or ()
+    missing = callee.__code__.co_argcount - len(types)
+    return (*types, *map(T.type_of, defaults[-missing:])) if 0 < missing <= len(defaults) else types
 
 
 def _settled(type_: T.Type) -> T.Type:

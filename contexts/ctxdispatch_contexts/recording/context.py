@@ -39,7 +39,7 @@ from ctxdispatch_contexts.recording import arrays, following, memory, numbers, s
 from ctxdispatch_contexts.recording.callees import Callee, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
-from ctxdispatch_contexts.reverse.api import Checkpointed
+from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
 
 Run = Callable[..., Any]
