@@ -21,6 +21,8 @@ from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init
 
+PACKAGE = "ctxdispatch_contexts."
+
 MAX_ROUNDS, MAX_DEPTH = 5, 8
 
 
@@ -40,7 +42,11 @@ class Returns:
             return T.Exact(callee) if is_made_by_init(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
-        if type(callee) is not FunctionType or kwnames or len(types) != callee.__code__.co_argcount:
+        if type(callee) is not FunctionType or kwnames:
+            return None
+        if (callee.__module__ or "").startswith(PACKAGE):
+            types = _with_defaults(callee, types)  # nobody gives those of this package other ones
+        if len(types) != callee.__code__.co_argcount:
             return None
         entry = entry_of(callee)
         if entry is not None:
@@ -98,6 +104,12 @@ def _method(type_: T.Type, name: str) -> FunctionType | None:
     cls = T.cls_of(type_)
     found = class_attribute(cls, name) if cls is not None else None
     return found if isinstance(found, FunctionType) else None
+
+
+def _with_defaults(callee: FunctionType, types: Sequence[T.Type]) -> Sequence[T.Type]:
+    defaults = callee.__defaults__ or ()
+    missing = callee.__code__.co_argcount - len(types)
+    return (*types, *map(T.type_of, defaults[-missing:])) if 0 < missing <= len(defaults) else types
 
 
 def _settled(type_: T.Type) -> T.Type:

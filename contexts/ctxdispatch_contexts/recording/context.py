@@ -48,7 +48,7 @@ from ctxdispatch_contexts.recording import (
 from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
-from ctxdispatch_contexts.reverse.api import Checkpointed
+from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
 
 Run = Callable[..., Any]

@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.errors import user_position
+from ctxdispatch_contexts.recording.inserted import Inserted
 from ctxdispatch_contexts.recording.leaves import is_number, leaves
 from ctxdispatch_contexts.recording.memory import Array, has_shadow
 from ctxdispatch_contexts.recording.numbers import times
 from ctxdispatch_contexts.recording.record import Number, Record
 from ctxdispatch_contexts.reverse.calling import call_any, call_with
-from ctxdispatch_contexts.reverse.cotangents import entries_of, project
+from ctxdispatch_contexts.reverse.cotangents import entries_of
 
 Again = tuple[Any, Any, Any]
 """(array, index, what is to be there again afterwards)"""
@@ -408,51 +409,6 @@ class Moved:
             n += np.size(value)
             if tape.is_active(value):
                 tape.add(value, fitted(conjugate(part), value))
-
-
-class Inserted:
-    """A block of the user's: bar(x) = function(bar(x), *given)"""
-
-    __slots__ = ("x", "function", "given", "where")
-
-    def __init__(self, x: Any, function: Any, given: Sequence[Any], where: str | None) -> None:
-        self.x, self.function, self.given, self.where = x, function, given, where
-
-    def back(self, tape: Tape, again: list[Again]) -> None:
-        bar = _in_full(tape.take(self.x), self.x)
-        tape.add(self.x, self._checked(self.function(bar, *self.given), self.x))
-
-    def _checked(self, bar: Any, value: Any) -> Any:
-        if isinstance(value, (tuple, list, dict)):
-            if type(bar) is not type(value) or len(bar) != len(value):
-                raise self._refused(f"a {type(bar).__name__} for a {type(value).__name__}")
-            if isinstance(value, dict):
-                return {key: self._checked(bar.get(key), part) for key, part in value.items()}
-            return [self._checked(b, part) for b, part in zip(bar, value, strict=True)]
-        if bar is None or not (is_number(value) or isinstance(value, np.ndarray)):
-            return None
-        if np.shape(bar) != np.shape(value):
-            raise self._refused(f"shape {np.shape(bar)} for shape {np.shape(value)}")
-        return project(bar, value)
-
-    def _refused(self, what: str) -> DerivativeError:
-        return DerivativeError(
-            f"the block of insert_grad_of leaves a cotangent of {what}; a cotangent has the form of its "
-            "value",
-            self.where,
-        )
-
-
-def _in_full(bar: Any, value: Any) -> Any:
-    """A cotangent with its zeros."""
-    if isinstance(value, dict):
-        return {key: _in_full((bar or {}).get(key), part) for key, part in value.items()}
-    if isinstance(value, (tuple, list)):
-        parts = [_in_full(b, part) for b, part in zip(bar or [None] * len(value), value, strict=True)]
-        return tuple(parts) if isinstance(value, tuple) else parts
-    if bar is None and isinstance(value, np.ndarray):
-        return np.zeros_like(value)
-    return type(value)(0) if bar is None and is_number(value) else bar
 
 
 def fitted(bar: Any, value: Any) -> Any:

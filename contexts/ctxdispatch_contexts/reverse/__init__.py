@@ -7,12 +7,12 @@ from ctxdispatch_contexts.reverse import linearity as linearity
 from ctxdispatch_contexts.reverse import transposes as transposes
 from ctxdispatch_contexts.reverse import within as within
 from ctxdispatch_contexts.reverse.api import (
-    checkpoint,
     grad,
     value_and_grad,
     vjp,
 )
 from ctxdispatch_contexts.reverse.bars import is_zero
+from ctxdispatch_contexts.reverse.checkpoints import checkpoint
 from ctxdispatch_contexts.reverse.checks import check_grads
 from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
 from ctxdispatch_contexts.reverse.elementwise import fit as fit_cotangent

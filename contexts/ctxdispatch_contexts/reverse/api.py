@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
@@ -156,36 +155,3 @@ grad.__overdub__ = lambda ctx, *args, **kwargs: grad(*args, **kwargs)  # type: i
 value_and_grad.__overdub__ = (  # type: ignore[attr-defined]
     lambda ctx, *args, **kwargs: value_and_grad(*args, **kwargs)
 )
-
-
-class Checkpointed:
-    """`f`, its intermediate values not kept but computed again in the reverse sweep. See `checkpoint`."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-        functools.update_wrapper(self, function, updated=())
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.function(*args, **kwargs)
-
-
-def checkpoint(f: Callable[..., Any]) -> Checkpointed:
-    """`f`, except that under reverse mode it keeps its arguments only: the reverse sweep runs it once more.
-
-    Memory for time, as in Griewank and Walther, "Evaluating Derivatives", 2008, chapter 12.
-    """
-    return Checkpointed(f)
-
-
-@ADContext.rule(Checkpointed.__call__)
-def _checkpointed(ctx: ADContext, checkpointed: Checkpointed, *args: Any, **kwargs: Any) -> Any:
-    y = checkpointed.function(*args, **kwargs)
-
-    def pullback(ybar: Any) -> tuple[Any, ...]:
-        names = tuple(kwargs)
-        _, again = ad.call_any(type(ctx), checkpointed.function, (*args, *kwargs.values()), names)
-        function, *rest = again(ybar)
-        mine = None if function is None else SimpleNamespace(function=function)
-        return (mine, *rest)
-
-    return y, pullback
