@@ -69,7 +69,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     if _is_async(_innermost(item.obj)):
         item.warn(pytest.PytestWarning(f"{item.nodeid} is asynchronous: it does not run under a context"))
         return (yield)
-    contexts = [_find(name)(**fields) for name, fields in asked]
+    contexts = [_made(_find(name), fields) for name, fields in asked]
     try:
         with _replaced(item, functools.partial(_under, contexts)):
             return (yield)
@@ -147,6 +147,21 @@ def _find(name: Any) -> Any:
         raise pytest.UsageError(str(error)) from None
 
 
+def _made(cls: Any, fields: dict[str, Any]) -> Context:
+    """The instance for one test: with these fields; without any, where the class wants some, what
+    `from_options` makes of a command line without options."""
+    from ctxdispatch.command.selection import lacks, required
+
+    if fields or not isinstance(cls, type) or not required(cls):
+        return cls(**fields)  # type: ignore[no-any-return]
+    if message := lacks(cls):
+        raise pytest.UsageError(f"{message}, or give the fields to the marker")
+    try:
+        return cls.from_options(_options(cls))  # type: ignore[attr-defined, no-any-return]
+    except ValueError as error:
+        raise pytest.UsageError(f"{cls.__name__} without options: {error}") from None
+
+
 # -- what contexts report --------------------------------------------------------------------------
 
 
@@ -154,14 +169,15 @@ def _report(item: pytest.Item, ctx: Context) -> None:
     """What a context has to say goes into the report of the test, shown with what it printed. A report that
     fails does not change the outcome of the test."""
     try:
-        text = ctx.report(_default_options(ctx))
+        text = ctx.report(_options(type(ctx)))
     except Exception:
         text = f"the report failed:\n{traceback.format_exc()}"
     if text:
         item.add_report_section("call", type(ctx).__name__, text)
 
 
-def _default_options(ctx: Context) -> Any:
+def _options(cls: Any) -> Any:
+    """Those of a command line that gives none."""
     from argparse import ArgumentParser
 
     class Parser(ArgumentParser):
@@ -169,5 +185,5 @@ def _default_options(ctx: Context) -> Any:
             raise ValueError(message)  # not an exit: an option is required that only a command line has
 
     parser = Parser(add_help=False)
-    type(ctx).add_options(parser)
+    cls.add_options(parser)
     return parser.parse_args([])

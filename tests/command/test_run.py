@@ -263,3 +263,34 @@ def test_an_installed_context_by_its_short_name(folder):
         pytest.skip("no trace context")
     full = run("--help", context="TraceContext", cwd=folder)
     assert run("--help", context="trace", cwd=folder).stdout == full.stdout
+
+
+# -- what contexts are made of ---------------------------------------------------------------------
+
+UNMADE = """
+from ctxdispatch import Context
+
+class Wants(Context):
+    seen: list
+
+class Nothing(Context):
+    @classmethod
+    def from_options(cls, options):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [("Wants", "Wants needs 'seen'"), ("Nothing", "Nothing.from_options returned None, no context")],
+)
+def test_a_context_that_cannot_be_made_is_one_line(folder, script, name, message):
+    script(UNMADE, "unmade.py")
+    done = run("-c", "print(1)", context=f"unmade:{name}", cwd=folder)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr
+    assert not done.stdout
+
+
+def test_the_example_of_the_documentation_finds_something(folder):
+    done = run("-c", "x = 1e200; print(x * x)", context="nan", cwd=folder)
+    assert done.returncode == 1 and "mul(1e+200, 1e+200) gave inf" in done.stderr
