@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.hidden import warn_of_hidden_rules
 from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
@@ -313,6 +314,7 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
 
     if _machinery(f) or not plan(type(ctx)).active:
         return None
+    warn_of_hidden_rules(type(ctx), f)
     try:
         graph = lift_program(f)
     except UnsupportedSyntax as error:

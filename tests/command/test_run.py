@@ -293,4 +293,47 @@ def test_a_context_that_cannot_be_made_is_one_line(folder, script, name, message
 
 def test_the_example_of_the_documentation_finds_something(folder):
     done = run("-c", "x = 1e200; print(x * x)", context="nan", cwd=folder)
-    assert done.returncode == 1 and "mul(1e+200, 1e+200) gave inf" in done.stderr
+    assert done.returncode == 1 and "1e+200 * 1e+200 gave inf" in done.stderr
+
+
+LIBRARY = "def helper(x):\n    return x + 1\n"
+
+
+def test_options_name_modules_beside_the_script(folder, script):
+    (folder / "sub").mkdir()
+    script(LIBRARY, "sub/lib.py")
+    script("import lib\nprint(lib.helper(2))", "sub/program.py")
+    words = ["run", "--context", "mock", "--replace", "lib.helper=99", "sub/program.py"]
+    for start in (["-m", "ctxdispatch"], ["-c", "from ctxdispatch.command import main; main()"]):
+        done = python(*start, *words, cwd=folder)
+        assert done.stdout == "99\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["program.helper", "__main__.helper"])
+def test_functions_of_the_script_cannot_be_named(folder, script, name):
+    script(LIBRARY + "print(helper(2))")
+    done = run("--replace", f"{name}=99", "program.py", context="mock", cwd=folder)
+    assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1
+    assert "made when" in done.stderr
+
+
+def test_a_report_that_is_no_string_harms_no_other(folder, script):
+    script("from mine import *\nclass Number(Count):\n    def report(self, options):\n        return 3", "more.py")
+    done = python(
+        *["-m", "ctxdispatch", "run", "--context", "more:Number", "--context", "mine:Count", "-c", "abs(1)"],
+        cwd=folder,
+    )
+    assert "Number.report returned 3, not a string" in done.stderr and "calls:" in done.stderr
+
+
+def test_warnings_under_tags_have_the_user_s_line(folder, script):
+    script(
+        "import warnings\n"
+        "def old():\n    warnings.warn('old', DeprecationWarning, stacklevel=2)\n"
+        "def a():\n    warnings.warn('same')\n"
+        "def b():\n    warnings.warn('same')\n"
+        "a()\nb()\nold()\n"
+    )
+    plain = python("program.py", cwd=folder, PYTHONWARNINGS="default")
+    other = run("program.py", context="taint", cwd=folder, PYTHONWARNINGS="default")
+    assert plain.stderr and other.stderr.startswith(plain.stderr)
