@@ -11,7 +11,6 @@ What runs under a context is the body of the test and what it calls; fixtures ru
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import traceback
@@ -70,7 +69,7 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     if _is_async(_innermost(item.obj)):
         item.warn(pytest.PytestWarning(f"{item.nodeid} is asynchronous: it does not run under a context"))
         return (yield)
-    contexts = [_made(name, fields) for name, fields in asked]
+    contexts = [_made(_find(name), fields) for name, fields in asked]
     try:
         with _replaced(item, functools.partial(_under, contexts)):
             return (yield)
@@ -148,21 +147,19 @@ def _find(name: Any) -> Any:
         raise pytest.UsageError(str(error)) from None
 
 
-def _made(name: Any, fields: dict[str, Any]) -> Context:
-    """With these fields; without any, as the command line makes it of its options' defaults, if they have
-    any."""
-    from ctxdispatch.dispatch import Context
+def _made(cls: Any, fields: dict[str, Any]) -> Context:
+    """The instance for one test: with these fields; without any, where the class wants some, what
+    `from_options` makes of a command line without options."""
+    from ctxdispatch.command.selection import lacks, required
 
-    cls = _find(name)
-    by_options = not fields and isinstance(cls, type) and issubclass(cls, Context)
-    try:
-        with contextlib.suppress(ValueError):
-            if by_options:
-                return cls.from_options(_default_options(cls))  # type: ignore[no-any-return]
+    if fields or not isinstance(cls, type) or not required(cls):
         return cls(**fields)  # type: ignore[no-any-return]
-    except (TypeError, ValueError) as error:
-        shown = name if isinstance(name, str) else cls.__qualname__
-        raise pytest.UsageError(f"the context {shown!r} cannot be made: {error}") from None
+    if message := lacks(cls):
+        raise pytest.UsageError(f"{message}, or give the fields to the marker")
+    try:
+        return cls.from_options(_options(cls))  # type: ignore[attr-defined, no-any-return]
+    except ValueError as error:
+        raise pytest.UsageError(f"{cls.__name__} without options: {error}") from None
 
 
 # -- what contexts report --------------------------------------------------------------------------
@@ -172,14 +169,15 @@ def _report(item: pytest.Item, ctx: Context) -> None:
     """What a context has to say goes into the report of the test, shown with what it printed. A report that
     fails does not change the outcome of the test."""
     try:
-        text = ctx.report(_default_options(type(ctx)))
+        text = ctx.report(_options(type(ctx)))
     except Exception:
         text = f"the report failed:\n{traceback.format_exc()}"
     if text:
         item.add_report_section("call", type(ctx).__name__, text)
 
 
-def _default_options(cls: type[Context]) -> Any:
+def _options(cls: Any) -> Any:
+    """Those of a command line that gives none."""
     from argparse import ArgumentParser
 
     class Parser(ArgumentParser):

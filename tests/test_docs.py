@@ -46,6 +46,7 @@ def test_code_runs_and_prints_what_it_says(document, monkeypatch):
     text = (ROOT / document).read_text()
     module = types.ModuleType("example")
     monkeypatch.setitem(sys.modules, "example", module)
+    monkeypatch.syspath_prepend(ROOT / "examples" / "plugin")
     for n, block in enumerate(BLOCK.finditer(text)):
         line = text.count("\n", 0, block.start()) + 1
         if block[1] == "python":

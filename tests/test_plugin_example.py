@@ -71,7 +71,35 @@ def test_its_own_tests_pass():
     assert "1 passed" in run(sys.executable, "-m", "pytest", *options, "tests", cwd=PLUGIN)
 
 
-@pytest.mark.parametrize("file", ["pyproject.toml", "ctxdispatch_watch/__init__.py"])
+def test_pytest_runs_tests_under_it(python, tmp_path):
+    run(python, "-m", "pip", "install", "-q", "pytest")
+    (tmp_path / "test_it.py").write_text("def test_it():\n    assert sum([1, 2]) == 3\n")
+    options = ["-q", "-p", "no:cacheprovider", "--ctxdispatch-context=watch"]
+    assert "1 passed" in run(python, "-m", "pytest", *options, cwd=tmp_path)
+
+
+def test_a_function_that_there_is_not_is_an_error_of_usage(python, tmp_path):
+    for name in ("random.randnt", "nomodule.f"):
+        words = ["-m", "ctxdispatch", "run", "--context", "watch", "--function", name, "-c", "1"]
+        done = subprocess.run([python, *words], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1 and f"--function {name}: " in done.stderr
+
+
+def test_the_package_of_the_tutorial_can_be_built(tmp_path):
+    for file in FILES[:2]:
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text((PLUGIN / file).read_text())  # the tutorial shows these, see below
+    readme, wheel, *_ = re.search(r"```sh\n(echo .*?)```", TUTORIAL, re.S)[1].splitlines()
+    subprocess.run(readme, shell=True, cwd=tmp_path, check=True)
+    assert wheel.startswith("pip wheel")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist", cwd=tmp_path)
+    assert [*(tmp_path / "dist").glob("*.whl")]
+
+
+FILES = ["pyproject.toml", "ctxdispatch_watch/__init__.py", "tests/test_watch.py"]
+
+
+@pytest.mark.parametrize("file", FILES)
 def test_the_tutorial_shows_it_as_it_is(file):
     assert (PLUGIN / file).read_text() in TUTORIAL
 

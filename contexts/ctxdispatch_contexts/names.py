@@ -10,6 +10,9 @@ from typing import Any
 def named(name: str) -> Any:
     """What `module.name`, `module.Class.method` or the name of a builtin means: the module is as much of it
     as can be imported."""
+    if name.partition(".")[0] == "__main__":
+        why = "functions of the program itself are made when it runs; move them to a module of their own"
+        raise ValueError(f"{name!r} cannot be named: {why}")
     parts = name.split(".") if "." in name else ["builtins", name]
     for k in range(len(parts) - 1, 0, -1):
         module_name = ".".join(parts[:k])

@@ -14,7 +14,8 @@ import linecache
 import os
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.machinery import (
     BuiltinImporter,
     ModuleSpec,
@@ -39,11 +40,31 @@ class Program(NamedTuple):
     argv: list[str]
     path: str | None
 
+    def _set_path(self) -> None:
+        if self.path is not None and not sys.flags.safe_path:
+            sys.path[0] = self.path
+
+    @contextmanager
+    def importing(self) -> Iterator[None]:
+        """Modules can be imported as by the program, and, after those, from the current directory. Not the
+        program itself: that would run it, and make functions that are not those it calls."""
+        self._set_path()
+        finder: Any = NotTheProgram(self.names.get("__file__") or "")
+        here = os.getcwd()
+        sys.path.append(here)
+        sys.meta_path.insert(0, finder)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(finder)
+            sys.path.reverse()
+            sys.path.remove(here)
+            sys.path.reverse()
+
     def install(self) -> FunctionType:
         """Make this process one that runs the program; the function that is its top-level code."""
         sys.argv[:] = self.argv
-        if self.path is not None and not sys.flags.safe_path:
-            sys.path[0] = self.path
+        self._set_path()
         code: CodeType = self.load()
         module = ModuleType(MAIN)
         space = vars(module)
@@ -52,6 +73,20 @@ class Program(NamedTuple):
         space |= {"__builtins__": builtins, **self.names}
         sys.modules[MAIN] = module
         return FunctionType(code, space)
+
+
+class NotTheProgram:
+    """Refuses to import the script `file`."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        file = f"{name.rpartition('.')[2]}.py"
+        found = PathFinder.find_spec(name, path) if self.file.endswith(file) else None
+        if found is not None and found.origin == self.file:
+            why = "its functions are made when it runs; move what is to be named to a module of its own"
+            raise UsageError(f"{name!r} is the program itself: {why}")
 
 
 def find_program(words: Sequence[str]) -> Program:

@@ -36,7 +36,8 @@ examples:
   %(prog)s --context trace --help           the options of a context
 
 An option belongs to the nearest context before it that has it. Of several contexts the first is the
-innermost: the others see the program that it makes."""
+innermost: the others see the program that it makes. Contexts that replace Python functions come first: what
+they are given is not what the program of another context calls."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -49,8 +50,9 @@ def main(argv: Sequence[str]) -> int:
         return 0
     if not chosen.choices:
         raise UsageError("no context given: --context NAME; `contexts` lists those that are installed")
-    contexts = [choice.make() for choice in chosen.choices]
     program = find_program(chosen.program)
+    with program.importing():
+        contexts = [choice.make() for choice in chosen.choices]
     file = _opened(options.report)
     function = _installed(program.install, options.full_traceback)
     _report_at_exit([*zip(contexts, chosen.choices)], file)
@@ -146,6 +148,8 @@ def _write(made: list[tuple[Context, Choice]], file: TextIO) -> None:
     for ctx, choice in made:
         try:
             text = str(ctx.report(choice.options) or "")
+            if not isinstance(text, str | None):
+                raise TypeError(f"{type(ctx).__name__}.report returned {text!r}, not a string")
         except Exception:
             text = f"{choice.name}: the report failed:\n{traceback.format_exc()}"
         if text:

@@ -7,6 +7,7 @@ of one name, and one context may be given twice. Where the program begins, optio
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +29,16 @@ class Choice:
     def make(self) -> Context:
         """The instance. UsageError where its options do not go together."""
         self.options = self.parser.parse_args(self.given)
+        if message := lacks(self.cls):
+            raise UsageError(f"context {self.name}: {message}")
         try:
-            return self.cls.from_options(self.options)
+            made = self.cls.from_options(self.options)
         except (ValueError, OSError, argparse.ArgumentTypeError, argparse.ArgumentError) as error:
             raise UsageError(f"context {self.name}: {error}") from error
+        if not isinstance(made, Context):
+            what = f"{self.cls.__name__}.from_options returned {made!r}"
+            raise UsageError(f"context {self.name}: {what}, no context")
+        return made
 
 
 @dataclass
@@ -63,6 +70,22 @@ def choose(name: str) -> Choice:
     parser._optionals.title = f"options of {cls.__name__}"
     cls.add_options(parser)
     return Choice(name, cls, parser)
+
+
+def required(cls: type) -> list[str]:
+    """The fields that an instance of `cls` cannot be made without."""
+    missing = dataclasses.MISSING
+    wanted = (f for f in dataclasses.fields(cls) if f.init) if dataclasses.is_dataclass(cls) else ()
+    return [f.name for f in wanted if f.default is missing and f.default_factory is missing]
+
+
+def lacks(cls: type[Context]) -> str:
+    """Why `cls` cannot be made of options; nothing where it can."""
+    fields = required(cls)
+    if not fields or cls.from_options.__func__ is not Context.from_options.__func__:  # type: ignore[attr-defined]
+        return ""
+    named = ", ".join(map(repr, fields))
+    return f"{cls.__name__} needs {named}: give it a from_options that makes an instance"
 
 
 # -- where each word belongs -----------------------------------------------------------------------

@@ -29,7 +29,7 @@ EPILOG = """\
 examples:
   %(prog)s statistics:fmean
   %(prog)s my_module:loss "np.ones(3)" 2.0 n=5 --show typed,adjoint
-  %(prog)s path/to/script.py:Model.predict --context nan --side-by-side
+  %(prog)s path/to/script.py:Model.predict "Model()" 1.0 --context nan --side-by-side
   %(prog)s my_module:loss 1.0 --context trace --html loss.html
 
 FUNCTION may be dotted. ARGUMENTS are Python expressions (`3.0`, `"np.ones(3)"`, `n=4`) which see the names of

@@ -22,6 +22,7 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.declaring import no_context, no_function
+from ctxdispatch.dispatch.hidden import warn_of_hidden_rules
 from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
@@ -320,6 +321,7 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
 
     if _machinery(f) or not plan(type(ctx)).active:
         return None
+    warn_of_hidden_rules(type(ctx), f)
     try:
         graph = lift_program(f)
     except UnsupportedSyntax as error:

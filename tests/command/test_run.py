@@ -263,3 +263,78 @@ def test_an_installed_context_by_its_short_name(folder):
         pytest.skip("no trace context")
     full = run("--help", context="TraceContext", cwd=folder)
     assert run("--help", context="trace", cwd=folder).stdout == full.stdout
+
+
+# -- what contexts are made of ---------------------------------------------------------------------
+
+UNMADE = """
+from ctxdispatch import Context
+
+class Wants(Context):
+    seen: list
+
+class Nothing(Context):
+    @classmethod
+    def from_options(cls, options):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [("Wants", "Wants needs 'seen'"), ("Nothing", "Nothing.from_options returned None, no context")],
+)
+def test_a_context_that_cannot_be_made_is_one_line(folder, script, name, message):
+    script(UNMADE, "unmade.py")
+    done = run("-c", "print(1)", context=f"unmade:{name}", cwd=folder)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and message in done.stderr
+    assert not done.stdout
+
+
+def test_the_example_of_the_documentation_finds_something(folder):
+    done = run("-c", "x = 1e200; print(x * x)", context="nan", cwd=folder)
+    assert done.returncode == 1 and "1e+200 * 1e+200 gave inf" in done.stderr
+
+
+LIBRARY = "def helper(x):\n    return x + 1\n"
+
+
+def test_options_name_modules_beside_the_script(folder, script):
+    (folder / "sub").mkdir()
+    script(LIBRARY, "sub/lib.py")
+    script("import lib\nprint(lib.helper(2))", "sub/program.py")
+    words = ["run", "--context", "mock", "--replace", "lib.helper=99", "sub/program.py"]
+    for start in (["-m", "ctxdispatch"], ["-c", "from ctxdispatch.command import main; main()"]):
+        done = python(*start, *words, cwd=folder)
+        assert done.stdout == "99\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["program.helper", "__main__.helper"])
+def test_functions_of_the_script_cannot_be_named(folder, script, name):
+    script(LIBRARY + "print(helper(2))")
+    done = run("--replace", f"{name}=99", "program.py", context="mock", cwd=folder)
+    assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1
+    assert "made when" in done.stderr
+
+
+def test_a_report_that_is_no_string_harms_no_other(folder, script):
+    source = "from mine import *\nclass Number(Count):\n    def report(self, options):\n        return 3"
+    script(source, "more.py")
+    done = python(
+        *["-m", "ctxdispatch", "run", "--context", "more:Number", "--context", "mine:Count", "-c", "abs(1)"],
+        cwd=folder,
+    )
+    assert "Number.report returned 3, not a string" in done.stderr and "calls:" in done.stderr
+
+
+def test_warnings_under_tags_have_the_user_s_line(folder, script):
+    script(
+        "import warnings\n"
+        "def old():\n    warnings.warn('old', DeprecationWarning, stacklevel=2)\n"
+        "def a():\n    warnings.warn('same')\n"
+        "def b():\n    warnings.warn('same')\n"
+        "a()\nb()\nold()\n"
+    )
+    plain = python("program.py", cwd=folder, PYTHONWARNINGS="default")
+    other = run("program.py", context="taint", cwd=folder, PYTHONWARNINGS="default")
+    assert plain.stderr and other.stderr.startswith(plain.stderr)

@@ -111,6 +111,44 @@ def test_ruled():
     result.assert_outcomes(passed=1)
 
 
+WANTS_FIELDS = """
+import pytest
+from ctxdispatch import Context
+
+class Wants(Context):
+    seen: list
+
+class Asks(Wants):
+    def prehook(self, f, args, kwargs):
+        self.seen.append(f)
+
+    @classmethod
+    def add_options(cls, parser):
+        parser.add_argument("--first", default="nothing")
+
+    @classmethod
+    def from_options(cls, options):
+        return cls([options.first])
+
+    def report(self, options):
+        return f"seen {self.seen}"
+
+@pytest.mark.ctxdispatch(context=Asks)
+def test_asks():
+    assert abs(-1) == 2
+
+@pytest.mark.ctxdispatch(context=Wants)
+def test_wants():
+    pass
+"""
+
+
+def test_fields_without_default_come_from_from_options(pytester):
+    result = run(pytester, WANTS_FIELDS)
+    result.stdout.fnmatch_lines(["seen *'nothing', *abs*"])
+    result.stdout.fnmatch_lines(["*Wants needs 'seen': give it*or give the fields to the marker*"])
+
+
 def test_check_grads_is_a_fixture(pytester):
     source = """
 import math

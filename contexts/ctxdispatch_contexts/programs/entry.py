@@ -21,6 +21,7 @@ from ctxdispatch.bytecode.original import Original
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
+from ctxdispatch.dispatch.hidden import INLINED
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
@@ -28,6 +29,7 @@ from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
+from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.held import held_type, without_objects
 from ctxdispatch_contexts.programs import debugging
 from ctxdispatch_contexts.programs.apart import record_with, records
@@ -79,10 +81,15 @@ class Specialised:
     def body(self) -> Callable[..., Any]:
         if self._body is None:
             with _compiling:  # programs of one entry share a pool
-                self._body = self._body or make_function(
-                    self._lasting(), self._entry.namespace, self._entry.source.cells, self._entry.pool
-                )
+                self._body = self._body or self._make_body()
         return self._body
+
+    def _make_body(self) -> Callable[..., Any]:
+        entry = self._entry
+        made = make_function(self._lasting(), entry.namespace, entry.source.cells, entry.pool)
+        functions = (guard.function for guard in self.guards if isinstance(guard, CodeIs))
+        made.__dict__[INLINED] = tuple([function.__code__ for function in functions])
+        return made
 
     def _lasting(self) -> Graph:
         graph = clone(self._plain)

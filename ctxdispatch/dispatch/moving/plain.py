@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,26 @@ def evaluate(call: Any, args: Any, kwargs: Any) -> Any:
         namespaces = [frame.f_globals, local if type(local) is dict else dict(local)]
     out = call.native(*source, *namespaces, **named)
     return out if call.f is builtins.exec else call.give(out, strip.metadata)
+
+
+def warn(call: Any, args: Any, kwargs: Any) -> Any:
+    """warnings.warn, which counts frames, from the one that calls it: ours, up to the user's, are none."""
+    strip = Strip(call)
+    given = [strip.value(a) for a in args]
+    named = {name: strip.value(value) for name, value in kwargs.items()}
+    target = call.find(call.f)
+    if target is call.f:
+        level = given.pop(2) if len(given) == 3 else named.pop("stacklevel", 1)
+        named["stacklevel"] = level + _depth()
+    return target(*given, **named)
+
+
+def _depth() -> int:
+    """How many frames are between the user's and the caller, which counts."""
+    user, frame, depth = user_frame(), sys._getframe(1), 0
+    while frame is not None and frame is not user:
+        frame, depth = frame.f_back, depth + 1  # type: ignore[assignment]
+    return depth if frame is not None else 0
 
 
 def enter(call: Any, args: Any, kwargs: Any) -> Any:

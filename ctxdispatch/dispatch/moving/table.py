@@ -13,6 +13,7 @@ import heapq
 import itertools
 import operator
 import types
+import warnings
 import weakref
 from typing import Any
 
@@ -27,6 +28,7 @@ from ctxdispatch.dispatch.moving.plain import (
     evaluate,
     resume,
     view,
+    warn,
     without_tags,
 )
 from ctxdispatch.dispatch.moving.reading import attribute, contains, following, items, matched, read
@@ -133,6 +135,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     )),
     (keywords, (primitives.dict_merge,)),
     (evaluate, (builtins.eval, builtins.exec)),
+    (warn, (warnings.warn,)),
     (concatenate, (
         operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior,
     )),

@@ -38,4 +38,7 @@ class WatchContext(Context):
 
 def _named(name):
     module, _, attribute = name.rpartition(".")
-    return getattr(import_module(module or "builtins"), attribute)
+    try:
+        return getattr(import_module(module or "builtins"), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"--function {name}: {error}") from error
