@@ -147,7 +147,7 @@ def _opened(path: str | None) -> TextIO:
 def _write(made: list[tuple[Context, Choice]], file: TextIO) -> None:
     for ctx, choice in made:
         try:
-            text = str(ctx.report(choice.options) or "")
+            text = ctx.report(choice.options)
             if not isinstance(text, str | None):
                 raise TypeError(f"{type(ctx).__name__}.report returned {text!r}, not a string")
         except Exception:

@@ -455,38 +455,3 @@ def test_helpers(monkeypatch, capsys, tmp_path):
 """
     result = run(pytester, source, "--ctxdispatch-context=nan", "--ctxdispatch-context=trace")
     result.assert_outcomes(passed=2, skipped=1, xfailed=1)
-
-
-def test_a_context_is_made_as_the_command_line_makes_it(pytester):
-    """Where no fields are given, of the defaults of its options."""
-    pytester.makepyfile(
-        watching="""
-from ctxdispatch import Context
-
-class Watch(Context):
-    names: tuple
-    seen: list
-
-    def prehook(self, f, args, kwargs):
-        self.seen.append(f)
-
-    @classmethod
-    def add_options(cls, parser):
-        parser.add_argument("--name", action="append", default=["sqrt"])
-
-    @classmethod
-    def from_options(cls, options):
-        return cls(tuple(options.name), [])
-
-    def report(self, options):
-        return f"{self.names} {len(self.seen)}"
-
-class Needs(Context):
-    names: tuple
-"""
-    )
-    result = run(pytester, "def test_it():\n    assert abs(1) == 2", "--ctxdispatch-context=watching:Watch")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*('sqrt',) *"])
-    result = run(pytester, "def test_it():\n    pass", "--ctxdispatch-context=watching:Needs")
-    result.stdout.fnmatch_lines(["*the context 'watching:Needs' cannot be made: *missing*'names'*"])
