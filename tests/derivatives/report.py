@@ -3,7 +3,8 @@
     python -m tests.derivatives.report [--examples N] [--only NAME]
 
 Per name, over random arguments (shapes, memory layouts, flags): reverse mode, forward mode and second order
-against central differences; whether arguments were complex; which keyword arguments were given.
+against central differences; whether arguments were complex; which keyword arguments were given; which others
+were, one at a time (`keyword_values.py`), and which it refused or was not given at all.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from keyword_values import documented, variants  # noqa: E402
 from names import IN_RECORDED_RUNS, NAMES, ZERO  # noqa: E402
 
 STEP = 1e-5
@@ -76,18 +78,57 @@ class Row:
         self.reverse = self.forward = self.second = self.examples = 0
         self.complex = False
         self.keywords = set()
+        self.right = set()
+        self.refused = {}
         self.problems = []
 
+    def left_out(self, f):
+        """Documented keyword arguments that were never given."""
+        return [name for name in documented(f) if name not in {*self.keywords, *self.right, *self.refused}]
 
-def examine(module, name, f, n):
+
+def examine(module, name, f, n, keywords=True):
     row = Row(f"{module}.{name}")
     for case in cases_of(f):
+        through, largest = case.options.get("through", lambda a: a), (0, None)
         for args, kwargs in drawn(case, n):
+            before = row.examples
             try:
-                _examine(row, f, args, kwargs, case.options.get("through", lambda a: a))
+                _examine(row, f, args, kwargs, through)
             except Exception as error:  # reported, not hidden
-                row.problems.append(f"{type(error).__name__}: {error}".splitlines()[0][:90])
+                row.problems.append(_first_line(error))
+            if row.examples > before:
+                largest = max(largest, (_size(args), (args, kwargs)), key=lambda each: each[0])
+        if keywords and largest[1] is not None:
+            _give_keywords(row, f, *largest[1], through)
     return row
+
+
+def _size(args):
+    from derivative_checker import leaves
+
+    return sum(map(np.size, leaves(args)))
+
+
+def _give_keywords(row, f, args, kwargs, through):
+    """Each other keyword that there is a value for."""
+    for name, g in variants(f, args, kwargs):
+        if name in {*row.keywords, *row.right}:
+            continue
+        seen = Row(name)
+        try:
+            _examine(seen, g, args, kwargs, through)
+        except (TypeError, NotImplementedError) as error:
+            row.refused[name] = _first_line(error)
+            continue
+        if min(seen.reverse, seen.forward, seen.second) < seen.examples:
+            row.problems.append(f"WRONG with {name}=")
+        elif seen.examples:
+            row.right.add(name)
+
+
+def _first_line(error):
+    return f"{type(error).__name__}: {error}".splitlines()[0][:110]
 
 
 def _examine(row, f, args, kwargs, through):
@@ -137,6 +178,10 @@ def _examine(row, f, args, kwargs, through):
     row.second += bool(np.isclose(second, bends[0], **near) or not np.isclose(*bends, **near))
 
 
+def _wrong_keyword(row):
+    return any(problem.startswith("WRONG") for problem in row.problems)
+
+
 def _by_position(f, args):
     """Names of parameters after the first that were given by position."""
     try:
@@ -156,6 +201,7 @@ def main():
 
     warnings.simplefilter("ignore")
     chosen = [each for each in functions() if options.only in f"{each[0]}.{each[1]}"]
+    functions_by_name = {f"{module}.{name}": f for module, name, f in chosen}
     rows = [examine(*each, options.examples) for each in tqdm(chosen, disable=not sys.stderr.isatty())]
     print(f"{'name':32} {'examples':>8} {'reverse':>8} {'forward':>8} {'second':>7} complex  given")
     for row in rows:
@@ -163,9 +209,15 @@ def main():
             f"{row.name:32} {row.examples:8} {row.reverse:8} {row.forward:8} {row.second:7} "
             f"{'yes' if row.complex else '':8} {' '.join(sorted(row.keywords))}"
         )
+        if row.right:
+            print(f"    and with {' '.join(sorted(row.right))}")
+        for name, why in sorted(row.refused.items()):
+            print(f"    refused: {name}: {why}")
+        if left := row.left_out(functions_by_name[row.name]):
+            print(f"    never given: {' '.join(left)}")
         for problem in sorted(set(row.problems)):
             print(f"    {problem}")
-    wrong = [r.name for r in rows if min(r.reverse, r.forward, r.second) < r.examples]
+    wrong = [r.name for r in rows if min(r.reverse, r.forward, r.second) < r.examples or _wrong_keyword(r)]
     none = [r.name for r in rows if not r.examples]
     print(f"{len(rows)} names; without a derivative: {missing() or 'none'};")
     print(f"in some example wrong: {wrong or 'none'};")

@@ -14,3 +14,4 @@ def test_no_name_is_missing():
 def test_the_report_sees_each_mode(name):
     row = report.examine("numpy", name, getattr(np, name), 3)
     assert row.examples and row.reverse == row.forward == row.second == row.examples, row.problems
+    assert row.right and not row.problems, row.problems
