@@ -13,6 +13,6 @@ from ctxdispatch.dispatch.tags import metadata, tag, untag
 
 __all__ = [
     "Context", "Tagging", "overdub", "recurse", "fallback", "tag", "untag", "metadata", "Editor",
-    "undispatched", "AmbiguousRule", "HiddenRuleWarning", "NativeCallWarning", "UnsupportedSyntax", "cache", "subscribe",
-    "version",
+    "undispatched", "AmbiguousRule", "HiddenRuleWarning", "NativeCallWarning", "UnsupportedSyntax", "cache",
+    "subscribe", "version",
 ]  # fmt: skip
