@@ -9,10 +9,13 @@ Entry points are read when a name is first asked for, and only that one plugin i
 harms nobody who does not ask for it. Failures are ImportErrors that name the plugin and its distribution.
 """
 
+import sys
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from opcode import opmap
+from types import FrameType
 from typing import Any
 
 GROUP = "ctxdispatch.contexts"
@@ -35,7 +38,7 @@ def load(name: str) -> Any:
     """
     points = _registered().get(name)
     if points is None:
-        raise ImportError(f"no context named {name!r} is installed{_there_are()}")
+        raise ImportError(f"no context named {name!r} is installed{_near(name)}")
     if len({point.value for point in points}) > 1:
         raise PluginError(f"{name!r} is registered several times: {_listing(points)}; uninstall all but one")
     return _load(points[0])
@@ -55,9 +58,13 @@ def find(name: str) -> Any:
         return load(found[0])
     if found:
         raise ImportError(f"{name!r} may be any of: {', '.join(found)}")
+    raise ImportError(f"no context named {name!r} is installed{_near(name)}")
+
+
+def _near(name: str) -> str:
     near = get_close_matches(_stem(name), map(_stem, installed()), n=1)
     hint = "".join(f"; did you mean {each!r}?" for each in installed() if _stem(each) in near)
-    raise ImportError(f"no context named {name!r} is installed{hint or _there_are()}")
+    return hint or _there_are()
 
 
 def _there_are() -> str:
@@ -117,10 +124,17 @@ def refresh() -> None:
     _registered.cache_clear()
 
 
+def _is_imported_by(frame: FrameType) -> bool:
+    """Whether it is at `from ctxdispatch.contexts import ..`, whose error is an ImportError."""
+    return frame.f_code.co_code[frame.f_lasti] == opmap["IMPORT_FROM"]
+
+
 def __getattr__(name: str) -> Any:
     # Dunders are Python asking about the module (`__path__`, `__wrapped__`), not a user naming a context.
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _registered() and not _is_imported_by(sys._getframe(1)):
+        raise AttributeError(f"no context named {name!r} is installed{_near(name)}", name=name, obj=None)
     value = globals()[name] = load(name)
     return value
 

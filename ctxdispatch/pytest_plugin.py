@@ -61,15 +61,30 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         _find(name)
 
 
+def pytest_pycollect_makeitem(collector: Any, name: str, obj: object) -> None:
+    """`@pytest.mark.ctxdispatch(Mine)` marks the class, says pytest, and the test is an argument of it."""
+    cls = type(obj)
+    if any(marker.name == MARKER for marker in vars(cls).get("pytestmark", ())):
+        message = f"{name}: write @pytest.mark.{MARKER}(context={cls.__name__}), by name"
+        raise collector.CollectError(message)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    asked = _asked(item)
-    if not asked or not isinstance(item, pytest.Function):
+    asked = functools.partial(_asked, item)
+    if not _is_asked(item) or not isinstance(item, pytest.Function):
         return (yield)
     if _is_async(_innermost(item.obj)):
         item.warn(pytest.PytestWarning(f"{item.nodeid} is asynchronous: it does not run under a context"))
         return (yield)
-    contexts = [_made(_find(name), fields) for name, fields in asked]
+    try:
+        contexts = [_made(_find(name), fields) for name, fields in asked()]
+        message = ""
+    except pytest.UsageError as error:
+        message = str(error)
+    if message:
+        file, line, _ = item.location
+        pytest.fail(f"{file}:{(line or 0) + 1}: {message}", pytrace=False)
     try:
         with _replaced(item, functools.partial(_under, contexts)):
             return (yield)
@@ -127,6 +142,10 @@ def _asked(item: pytest.Item) -> list[tuple[Any, dict[str, Any]]]:
     return asked + [(name, {}) for name in item.config.getoption("ctxdispatch_contexts")]
 
 
+def _is_asked(item: pytest.Item) -> bool:
+    return bool(item.get_closest_marker(MARKER) or item.config.getoption("ctxdispatch_contexts"))
+
+
 def _marked(marker: pytest.Mark) -> tuple[Any, dict[str, Any]]:
     fields = dict(marker.kwargs)
     names = [*marker.args, *([fields.pop("context")] if "context" in fields else ())]
@@ -152,14 +171,23 @@ def _made(cls: Any, fields: dict[str, Any]) -> Context:
     `from_options` makes of a command line without options."""
     from ctxdispatch.command.selection import lacks, required
 
-    if fields or not isinstance(cls, type) or not required(cls):
+    if not isinstance(cls, type):
         return cls(**fields)  # type: ignore[no-any-return]
+    if fields or not required(cls):
+        return _with_fields(cls, fields)
     if message := lacks(cls):
         raise pytest.UsageError(f"{message}, or give the fields to the marker")
     try:
         return cls.from_options(_options(cls))  # type: ignore[attr-defined, no-any-return]
     except ValueError as error:
         raise pytest.UsageError(f"{cls.__name__} without options: {error}") from None
+
+
+def _with_fields(cls: Any, fields: dict[str, Any]) -> Context:
+    try:
+        return cls(**fields)  # type: ignore[no-any-return]
+    except (TypeError, ValueError) as error:
+        raise pytest.UsageError(f"{cls.__name__}: {error}") from None
 
 
 # -- what contexts report --------------------------------------------------------------------------

@@ -88,6 +88,10 @@ class MockContext(Context):
         "unpack",
     )  # fmt: skip
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.calls, Calls):
+            raise TypeError("to replace functions write MockContext.of({function: replacement, ...})")
+
     @classmethod
     def of(
         cls, replacements: Mapping[Any, Any], *, spies: Iterable[Any] = (), intercepts: Iterable[str] = ()
@@ -261,4 +265,8 @@ def _moment(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        return datetime.datetime.fromisoformat(text).timestamp()
+        try:
+            return datetime.datetime.fromisoformat(text).timestamp()
+        except ValueError:
+            takes = "seconds since the epoch, or a date as 2026-01-31T12:00"
+            raise ValueError(f"--freeze-time takes {takes}, not {text!r}") from None

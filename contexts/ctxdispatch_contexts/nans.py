@@ -142,6 +142,10 @@ class NaNContext(Context):
             raise ValueError(f'on is one of "raise", "warn", "record", not {self.on!r}')
         if not (self.nan or self.inf):
             raise ValueError("nan=False and inf=False leave nothing to look for")
+        if callable(self.allow) or not all(map(callable, self.allow)):
+            raise TypeError(f"allow is a set of functions, as {{math.log}}, not {self.allow!r}")
+        if isinstance(self.ignore, str):
+            raise TypeError(f"ignore is a tuple of patterns, ({self.ignore!r},), not {self.ignore!r}")
 
     def transform(self, graph: Graph) -> Graph:
         edit = Editor(graph)

@@ -6,6 +6,7 @@ wrong is one line on stderr and exit status 2; what the user's program does is i
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -25,8 +26,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if argv and argv[0] in COMMANDS:
             status: int = import_module(COMMANDS[argv[0]][0]).main(argv[1:])
+            if argv[0] != "run":
+                sys.stdout.flush()
             return status
         return _without_command(argv)
+    except BrokenPipeError:  # `| head`
+        if argv[0] == "run":
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except UsageError as error:
         at = f"{program_name()} {argv[0]}" if argv and argv[0] in COMMANDS else program_name()
         print(f"{at}: error: {error}", file=sys.stderr)

@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from ctxdispatch.command.parsing import Parser, program_name
+from ctxdispatch.dispatch.context import Context
 
 
 @dataclass
@@ -54,6 +55,8 @@ def _described(point: EntryPoint) -> Installed:
     found = Installed(point.name, "", *owner, point.module, "", [])
     try:
         cls = point.load()
+        if not (isinstance(cls, type) and issubclass(cls, Context)):
+            raise TypeError(f"{point.value} is no context class, it is {cls!r}")
         found.summary, found.options = _summary(cls), _options(cls)
         found.file = inspect.getsourcefile(cls) or ""
     except (Exception, SystemExit) as error:

@@ -82,8 +82,8 @@ class NotTheProgram:
         self.file = file
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        file = f"{name.rpartition('.')[2]}.py"
-        found = PathFinder.find_spec(name, path) if self.file.endswith(file) else None
+        alike = self.file.endswith(f"{name.rpartition('.')[2]}.py")
+        found = PathFinder.find_spec(name, path) if alike else None
         if found is not None and found.origin == self.file:
             why = "its functions are made when it runs; move what is to be named to a module of its own"
             raise UsageError(f"{name!r} is the program itself: {why}")

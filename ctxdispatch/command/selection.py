@@ -64,11 +64,18 @@ def find_context(name: str) -> type[Context]:
     return found
 
 
+OWN = frozenset({"-h", "--help", "--context", "--report", "--full-traceback", "-m", "-c"})
+"""What no context can have for an option."""
+
+
 def choose(name: str) -> Choice:
     cls = find_context(name)
     parser = Parser(prog=f"--context {name}", usage=argparse.SUPPRESS, add_help=False)
     parser._optionals.title = f"options of {cls.__name__}"
     cls.add_options(parser)
+    taken = next((option for option in parser._option_string_actions if option in OWN), None)
+    if taken is not None:
+        raise UsageError(f"{cls.__name__}.add_options declares {taken}, which is an option of the command")
     return Choice(name, cls, parser)
 
 

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Sequence
+from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
@@ -51,8 +52,16 @@ def _file(path: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise UsageError(f"running {path!r} failed: {type(error).__name__}: {error}") from error
+        what = f"{type(error).__name__}: {error}"
+        raise UsageError(f"running {path!r} failed{_line(error, path)}: {what}") from error
     return module
+
+
+def _line(error: BaseException, path: str) -> str:
+    file = os.path.abspath(path)
+    entries = extract_tb(error.__traceback__)
+    lines = [entry.lineno for entry in entries if os.path.abspath(entry.filename) == file]
+    return f" in line {lines[-1]}" if lines else ""
 
 
 def arguments_of(words: Sequence[str], namespace: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from types import CellType
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
-from ctxdispatch.dispatch import declaring, rules
+from ctxdispatch.dispatch import checks, rules
 from ctxdispatch.dispatch.memory import Memory
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -59,8 +59,10 @@ class Context(metaclass=rules.Registered):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        declaring.check_class(cls)
+        checks.check_class(cls)
         dataclasses.dataclass(frozen=True)(cls)
+        for name in ("__setattr__", "__delattr__"):
+            type.__setattr__(cls, name, checks.refuse_change)
 
     # -- to override -------------------------------------------------------------------------------
 
@@ -134,8 +136,10 @@ class Context(metaclass=rules.Registered):
         instance too: `@Mock.rule(random.random)` is for `def rule(ctx, generator): ...`.
         """
 
+        checks.check_callee(cls, callee, types)
+
         def register(function: F) -> F:
-            declaring.check_rule(cls, callee, types, function)
+            checks.check_rule(cls, callee, types, function)
             rules.add(cls, callee, types, function)
             return function
 

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
+from ctxdispatch.dispatch.checks import no_context
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.declaring import no_context, no_function
 from ctxdispatch.dispatch.hidden import warn_of_hidden_rules
 from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
@@ -48,18 +48,29 @@ def overdub(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -
     UnsupportedSyntax where `f` itself cannot be rewritten; a callee that cannot runs natively, with a
     NativeCallWarning once.
     """
-    if not isinstance(ctx, Context):
-        raise no_context(ctx)
-    if isinstance(f, Context):
-        raise no_function(f)
-    return ctx.enter(f, args, kwargs)
+    try:
+        enter = ctx.enter
+    except AttributeError:
+        raise no_context(ctx, "overdub") from None
+    if type(enter) is types.FunctionType:
+        raise no_context(ctx, "overdub")
+    try:
+        return enter(f, args, kwargs)
+    except RecursionError as error:
+        if ctx.has_rules(f) and not hasattr(error, "__notes__"):
+            error.add_note("a rule for f that calls overdub(ctx, f, ..) calls itself: use recurse")
+        raise
 
 
 def recurse(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """`overdub` that leaves out the rule for `f` itself: for rules that wrap what they replace."""
-    if not isinstance(ctx, Context):
-        raise no_context(ctx)
-    return beyond_rules(ctx, f)(*args, **kwargs)
+    try:
+        target = beyond_rules(ctx, f)
+    except AttributeError:
+        if isinstance(ctx, Context):
+            raise
+        raise no_context(ctx, "recurse") from None
+    return target(*args, **kwargs)
 
 
 def fallback(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -328,6 +339,8 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
         return error.with_traceback(None)  # kept: it must not hold this frame, and through it the function
     snapshot(BEGIN, graph)
     result = ctx.transform(graph)
+    if result is None:
+        raise TypeError(f"{type(ctx).__name__}.transform returned None: `return super().transform(graph)`")
     snapshot(type(ctx).__name__, result)
     if result is graph and not plan(type(ctx)).transforms:
         return None
@@ -364,6 +377,8 @@ def program(ctx: Context, f: Any, /) -> Target:
         return resolve(ctx, f)
     if type(f) is types.FunctionType:
         return twin(ctx, f)
+    if isinstance(f, Context):
+        raise TypeError("of several contexts, write overdub(outer, overdub, inner, f, *args)")
     function = _python_function(f)
     if function is not None:
         twin(ctx, function)

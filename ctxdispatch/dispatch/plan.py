@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch import rules
+from ctxdispatch.dispatch.checks import check_intercepts
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.hooks import hook, overrides, reads
 from ctxdispatch.dispatch.instructions import PATTERNS
@@ -114,6 +115,8 @@ def plan(cls: type[Context]) -> Plan:
 
 
 def _make_plan(cls: type[Context]) -> Plan:
+    if cls.intercepts is not None:
+        check_intercepts(cls)
     prehook, posthook = hook(cls, "prehook"), hook(cls, "posthook")
     fallback = overrides(cls, "fallback")
     (args, kwargs), (args_after, kwargs_after) = reads(prehook, 2), reads(posthook, 3)

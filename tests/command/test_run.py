@@ -318,8 +318,8 @@ def test_functions_of_the_script_cannot_be_named(folder, script, name):
 
 
 def test_a_report_that_is_no_string_harms_no_other(folder, script):
-    source = "from mine import *\nclass Number(Count):\n    def report(self, options):\n        return 3"
-    script(source, "more.py")
+    number = "from mine import *\nclass Number(Count):\n    def report(self, options):\n        return 3"
+    script(number, "more.py")
     done = python(
         *["-m", "ctxdispatch", "run", "--context", "more:Number", "--context", "mine:Count", "-c", "abs(1)"],
         cwd=folder,
@@ -338,3 +338,22 @@ def test_warnings_under_tags_have_the_user_s_line(folder, script):
     plain = python("program.py", cwd=folder, PYTHONWARNINGS="default")
     other = run("program.py", context="taint", cwd=folder, PYTHONWARNINGS="default")
     assert plain.stderr and other.stderr.startswith(plain.stderr)
+
+
+def test_a_breakpoint_that_is_never_hit_is_told_of(folder):
+    (folder / "go").write_text("continue\n")
+    done = run("--break", "nosuch", "--script", "go", "-c", "abs(1)", context="debug", cwd=folder)
+    assert "breakpoint 1: nosuch, never hit" in done.stderr
+
+
+def test_an_option_of_the_command_is_none_of_a_context(folder, script):
+    source = "def add_options(cls, parser):\n        parser.add_argument('--report')"
+    script(f"from mine import Count\nclass Takes(Count):\n    @classmethod\n    {source}", "takes.py")
+    done = run("-c", "1", context="takes:Takes", cwd=folder)
+    assert done.returncode == 2 and "Takes.add_options declares --report" in done.stderr
+
+
+def test_a_reader_that_has_enough(folder):
+    words = "import subprocess, sys; p = subprocess.Popen([sys.executable, '-m', 'ctxdispatch', 'contexts'], "
+    words += "stdout=subprocess.PIPE, stderr=subprocess.PIPE); p.stdout.close(); print(p.stderr.read())"
+    assert python("-c", words, cwd=folder).stdout.strip() == "b''"

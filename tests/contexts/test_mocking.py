@@ -358,7 +358,7 @@ def test_a_date_on_the_command_line():
     MockContext.add_options(parser)
     ctx = MockContext.from_options(parser.parse_args(["--freeze-time", "2026-01-31T12:00"]))
     assert overdub(ctx, lambda: datetime.datetime.now().hour) == 12
-    with pytest.raises(ValueError, match="Invalid isoformat string: 'noon'"):
+    with pytest.raises(ValueError, match="--freeze-time takes seconds.*not .noon"):
         MockContext.from_options(parser.parse_args(["--freeze-time", "noon"]))
 
 

@@ -455,3 +455,47 @@ def test_helpers(monkeypatch, capsys, tmp_path):
 """
     result = run(pytester, source, "--ctxdispatch-context=nan", "--ctxdispatch-context=trace")
     result.assert_outcomes(passed=2, skipped=1, xfailed=1)
+
+
+def test_mistakes_in_markers_are_told_at_the_test(pytester):
+    source = """
+import pytest
+from ctxdispatch import Context
+
+@pytest.mark.ctxdispatch("nann")
+def test_name():
+    pass
+
+@pytest.mark.ctxdispatch("nan", infinite=True)
+def test_field():
+    pass
+
+@pytest.mark.ctxdispatch
+def test_none():
+    pass
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(failed=3)
+    result.stdout.fnmatch_lines([
+        "*.py:4: no context named 'nann' is installed; did you mean 'NaNContext'?",
+        "*.py:8: NaNContext: *unexpected keyword argument 'infinite'",
+        "*.py:12: @pytest.mark.ctxdispatch takes the name of one context*",
+    ])  # fmt: skip
+    assert "pytest_plugin.py" not in result.stdout.str()
+
+
+def test_a_class_that_is_no_keyword_hides_no_test(pytester):
+    source = """
+import pytest
+from ctxdispatch import Context
+
+class Mine(Context):
+    seen: list
+
+@pytest.mark.ctxdispatch(Mine)
+def test_it():
+    pass
+"""
+    result = run(pytester, source)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*test_it: write @pytest.mark.ctxdispatch(context=Mine), by name"])

@@ -58,6 +58,10 @@ class DebugContext(Context):
         "display",
     )  # fmt: skip
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.session, Session):
+            raise TypeError(f"write DebugContext.of({self.session!r}) for commands or a callable")
+
     @classmethod
     def of(
         cls,
@@ -139,7 +143,8 @@ class DebugContext(Context):
         return made
 
     def report(self, options: Namespace) -> str:
-        return "\n".join(f"breakpoint {each}" for each in self.session.breakpoints)
+        points = self.session.breakpoints
+        return "\n".join(f"breakpoint {each}{'' if each.hits else ', never hit'}" for each in points)
 
 
 class _Break(Action):
