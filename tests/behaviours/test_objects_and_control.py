@@ -442,10 +442,19 @@ def of_different_lengths(x):
     )
 
 
-@each(keyed_by_tuples, mixed, of_different_lengths)
-def test_044_to_046_keys_types_lengths(f):
-    both_modes(f, 1.2)
-    second_order(f, 1.2)
+def test_044_keys_that_are_tuples():
+    both_modes(keyed_by_tuples, 1.2)
+    second_order(keyed_by_tuples, 1.2)
+
+
+def test_045_containers_of_mixed_types():
+    both_modes(mixed, 1.2)
+    second_order(mixed, 1.2)
+
+
+def test_046_lengths_that_differ():
+    both_modes(of_different_lengths, 1.2)
+    second_order(of_different_lengths, 1.2)
 
 
 # -- 56 to 60: exceptions ------------------------------------------------------------------------------------
