@@ -124,7 +124,7 @@ REFUSED = [
     ("array made", lambda x: np.array([x, 1.0])[0], X, "array"),  # HERE
     ("array", lambda x: X * x, X, "number"),  # HERE
     ("nested", lambda x: broadcast(lambda y: y, x), X, "broadcast"),  # HERE
-    ("dict", lambda x: {"a": x}["a"], X, "dict|getitem"),  # HERE
+    ("dict", lambda x: {x: 1.0}[x], X, "dict|getitem|build_map"),  # HERE
     ("attribute", lambda x: x.foo, X, "foo|getattr"),  # HERE
     ("unknown name", lambda x: undefined * x, X, "undefined"),  # noqa: F821  # HERE
     ("clock", lambda x: time.time() * x, X, "time"),  # HERE
@@ -157,7 +157,17 @@ def test_refused(f, x, words, backend):
     assert isinstance(caught.value, TypeError)
 
 
-@pytest.mark.parametrize("f", [lambda x: {"a": x}["a"], lambda x: undefined * x, lambda x: x.foo])  # noqa: F821
+@pytest.mark.parametrize("backend", ["auto", "reference"])
+def test_a_dict_of_the_kernel_s_own_is_none(backend):
+    def f(x):
+        state = {"a": x, "b": 1.0}
+        state["b"] += state["a"]
+        return state["b"]
+
+    np.testing.assert_array_equal(broadcast(f, X, backend=backend), X + 1.0)
+
+
+@pytest.mark.parametrize("f", [lambda x: {x: 1.0}[x], lambda x: undefined * x, lambda x: x.foo])  # noqa: F821
 def test_remedies_fit(f):
     """`do it before or after, on the arrays` is no help there."""
     with pytest.raises(KernelError) as caught:

@@ -22,6 +22,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ctxdispatch_contexts.derivatives import linear, namespaces, shapes, special
+from ctxdispatch_contexts.derivatives.linalg import cofactors
 from ctxdispatch_contexts.derivatives.rows import ROWS
 
 
@@ -880,7 +881,7 @@ def _(draw):
     return (regular(draw, n, batch, True), array(draw, right, complex_=True)), {}
 
 
-@each(np.linalg.inv, np.linalg.det)
+@each(np.linalg.inv, np.linalg.det, cofactors)
 def _(draw):
     return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {}
 
