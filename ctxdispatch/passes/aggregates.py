@@ -18,10 +18,13 @@ from typing import Any, NamedTuple
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import Liveness, liveness, passed
 from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.rewrite import Use as Reading
+from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes.resolve import class_attribute
 
 Key = str | int
+Used = dict[Value, list[Reading]]
 
 
 class Kind(NamedTuple):
@@ -157,16 +160,11 @@ def _web(group: list[Value], makers: dict[Value, Op]) -> Iterator[Web]:
 
 
 def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:
-    readers: dict[Value, list[Op]] = {}
-    for _, op in graph.ops():
-        for operand in op.operands():
-            if isinstance(operand, Value):
-                readers.setdefault(operand, []).append(op)
-    escaping = {v for block in graph.blocks for v in _passed_on(block)}
+    used = uses(graph)
     for block in graph.blocks:
         for i, op in enumerate(block.ops):
             for name in {v for v in op.operands() if isinstance(v, Value) and v in of}:
-                if not _known_use(of[name], op, name, readers, escaping):
+                if not _known_use(of[name], op, name, used):
                     of[name].leaks.append((block, i))
         assert block.terminator is not None
         out = [v for v in block.terminator.operands() if isinstance(v, Value) and v in of]
@@ -178,16 +176,7 @@ def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:
             of[name].leaks.append((block, len(block.ops)))
 
 
-def _passed_on(block: Block) -> Iterator[Operand]:
-    assert block.terminator is not None
-    yield from block.terminator.operands()
-    for edge in block.edges():
-        yield from edge.args
-
-
-def _known_use(
-    web: Web, op: Op, name: Value, readers: dict[Value, list[Op]], escaping: set[Operand]
-) -> bool:
+def _known_use(web: Web, op: Op, name: Value, used: Used) -> bool:
     if op.kwnames or op.callee is name or len(op.args) < 2:
         return False
     first, key, *rest = op.args
@@ -199,8 +188,7 @@ def _known_use(
         return len(rest) == 1 and _keep(web.writes, op, name, _field(web.kind, key))
     if rest or op.fn is not (operator.getitem if web.kind.cls in (dict, list) else getattr):
         return False
-    unused = op.result not in readers and op.result not in escaping
-    if web.kind.cls not in (dict, list) and _is_look(web, op, key, readers, unused, escaping):
+    if web.kind.cls not in (dict, list) and _is_look(web, op, key, used):
         web.looks.append(op)
         return True
     return _keep(web.reads, op, name, _field(web.kind, key))
@@ -209,17 +197,14 @@ def _known_use(
 _WRITES = {True: (operator.setitem,), False: (setattr, object.__setattr__)}
 
 
-def _is_look(
-    web: Web, op: Op, key: Operand, readers: dict[Value, list[Op]], unused: bool, escaping: set[Operand]
-) -> bool:
+def _is_look(web: Web, op: Op, key: Operand, used: Used) -> bool:
     if not isinstance(key, Const):
         return False
+    users = [use.user for use in used[op.result]]
     if key.value != "__dict__":
-        return unused and callable(class_attribute(web.kind.cls, key.value))
-    tests = readers.get(op.result, [])
-    if not web.kind.cls.__dictoffset__ or op.result in escaping:
-        return False
-    if not all(_tests_name(test, op.result) for test in tests):
+        return not users and callable(class_attribute(web.kind.cls, key.value))
+    tests = [user for user in users if isinstance(user, Op) and _tests_name(user, op.result)]
+    if not web.kind.cls.__dictoffset__ or len(tests) < len(users):
         return False
     web.tests += [Use(t, op.args[0], t.args[1].value) for t in tests]  # type: ignore[union-attr, arg-type]
     return True
@@ -229,9 +214,9 @@ def _tests_name(op: Op, attributes: Value) -> bool:
     return op.fn is operator.contains and op.args[0] is attributes and _is_key(op.args[1])
 
 
-def _keep(uses: list[Use], op: Op, name: Value, key: Key | None) -> bool:
+def _keep(kept: list[Use], op: Op, name: Value, key: Key | None) -> bool:
     if key is not None:
-        uses.append(Use(op, name, key))
+        kept.append(Use(op, name, key))
     return key is not None
 
 

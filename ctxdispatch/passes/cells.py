@@ -39,7 +39,7 @@ def open_cells(graph: Graph) -> None:
             gone.update((contents.makers[cell], setter))
     for block in graph.blocks if gone else ():
         block.ops = [op for op in block.ops if op not in gone]
-    substitute(graph, {value: _last(content, replaced) for value, content in replaced.items()})
+    substitute(graph, replaced)  # a cell may hold what another one held
 
 
 class CellContents:
@@ -171,10 +171,3 @@ def _arguments(code: CodeType, opnames: tuple[str, str]) -> Iterator[str]:
     if {dis.opmap[name] for name in opnames}.isdisjoint(code.co_code[::2]):
         return iter(())
     return (str(i.argval) for i in dis.get_instructions(code) if i.opname in opnames)
-
-
-def _last(content: Operand, replaced: dict[Value, Operand]) -> Operand:
-    """A cell may hold what another one held."""
-    while isinstance(content, Value) and content in replaced:
-        content = replaced[content]
-    return content

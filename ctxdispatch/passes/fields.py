@@ -34,7 +34,7 @@ def open_fields(graph: Graph) -> bool:
         return False
     for block in graph.blocks:
         block.ops = [op for op in block.ops if op not in gone]
-    substitute(graph, {value: _last(found, replaced) for value, found in replaced.items()})
+    substitute(graph, replaced)
     return True
 
 
@@ -62,12 +62,6 @@ def _answer(web: Web, use: Use, fields: _Fields) -> bool | None:
     if use.key not in web.written and all(_made_with(op, use.key) is None for op in web.makers.values()):
         return False
     return True if fields.is_set(use, own=True) else None
-
-
-def _last(found: Operand, replaced: dict[Value, Operand]) -> Operand:
-    while isinstance(found, Value) and found in replaced:
-        found = replaced[found]
-    return found
 
 
 def _made_with(op: Op, key: Key) -> Operand | None:

@@ -4,10 +4,26 @@ import copy
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from ctxdispatch import grad, value_and_grad, vjp
 
 EPS = 1e-6
+
+
+def recorded(f):
+    """The same program, with a handler that has it recorded."""
+
+    def g(x):
+        try:
+            return f(x)
+        except KeyError:
+            raise
+
+    return g
+
+
+WAYS = pytest.mark.parametrize("way", [lambda f: f, recorded], ids=["compiled", "recorded"])
 
 
 def check(f, *args, grads, value=None):

@@ -6,25 +6,12 @@ import zlib
 
 import numpy as np
 import pytest
+from behaviour_checks import WAYS
 
 from ctxdispatch import grad, hessian, jvp, no_grad, stop_gradient, vjp
 from ctxdispatch_contexts.reverse import DerivativeError
 
 X = np.array([1.0, 2.0, 3.0])
-
-
-def recorded(f):
-    """The same program, with a store that has it recorded."""
-
-    def g(x):
-        box = [x]
-        box[0] = f(box[0])
-        return box[0]
-
-    return g
-
-
-WAYS = pytest.mark.parametrize("way", [lambda f: f, recorded], ids=["compiled", "recorded"])
 
 
 @dataclasses.dataclass

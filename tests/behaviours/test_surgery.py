@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from behaviour_checks import WAYS
 
 from ctxdispatch import (
     ADContext,
@@ -21,20 +22,6 @@ from ctxdispatch import (
 from ctxdispatch_contexts.reverse import MutationError
 
 X = np.array([1.0, 2.0, 3.0])
-
-
-def recorded(f):
-    """The same program, with a store that has it recorded."""
-
-    def g(x):
-        box = [x]
-        box[0] = f(box[0])
-        return box[0]
-
-    return g
-
-
-WAYS = pytest.mark.parametrize("way", [lambda f: f, recorded], ids=["compiled", "recorded"])
 
 
 @WAYS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from types import FunctionType
 from typing import Any
 
@@ -19,6 +20,14 @@ def rebuild(like: Any, items: list[Any]) -> Any:
     if isinstance(like, list):
         return items
     return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
+
+
+def with_attributes(value: Any, attributes: dict[str, Any]) -> Any:
+    """A copy of an object that has these in their place."""
+    made = copy.copy(value)
+    for name, item in attributes.items():
+        object.__setattr__(made, name, item)
+    return made
 
 
 def by_index(entries: dict[Any, Any], sequence: Any) -> dict[Any, Any]:

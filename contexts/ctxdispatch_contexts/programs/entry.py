@@ -195,11 +195,12 @@ class Entry:
         """The program for arguments of these types, for another one to be made of it, which clones it."""
         with _compiling:
             found = self._find(types)
-            if isinstance(found, Recorder) or (found is not None and records(found._plain)):
+            if isinstance(found, Recorder):
                 raise recorded_only(self.function.__qualname__)
             if found is not None:
-                return Program(found._plain, found.types, found.guards)
-            program = _making.get_or_make((self, types), lambda: self.program(types))
+                program = Program(found._plain, found.types, found.guards)
+            else:
+                program = _making.get_or_make((self, types), lambda: self.program(types))
             if records(program.graph):
                 raise recorded_only(self.function.__qualname__)
             return program

@@ -55,7 +55,7 @@ def construct(prepared: Any, block: Block, op: Op) -> bool:
         prepared.assume(AttrIs(cls, "__new__", new))
         op.callee, op.args = Const(new), [Const(cls), *op.args]
         return True
-    if new is object.__new__ and isinstance(init, FunctionType):
+    if is_made_by_init(cls):
         prepared.assume(AttrIs(cls, "__init__", init))
         _allocate(prepared.graph, block, op, cls, init)
         return True
@@ -173,12 +173,17 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
 
 
 def _method(prepared: Any, operand: Operand, name: str) -> FunctionType | None:
-    cls = T.cls_of(operand_type(operand))
-    found = class_attribute(cls, name) if cls is not None else None
-    if cls is None or not isinstance(found, FunctionType):
-        return None
-    prepared.assume(AttrIs(cls, name, found))
+    found = method_of_type(operand_type(operand), name)
+    if found is not None:
+        prepared.assume(AttrIs(T.cls_of(operand_type(operand)), name, found))
     return found
+
+
+def method_of_type(type_: T.Type, name: str) -> FunctionType | None:
+    """The Python function that the class has under this name."""
+    cls = T.cls_of(type_)
+    found = class_attribute(cls, name) if cls is not None else None
+    return found if isinstance(found, FunctionType) else None
 
 
 def _same_class(a: Operand, b: Operand) -> bool:

@@ -17,9 +17,8 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
 from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
-from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.programs.derived import entry_of
-from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init
+from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init, method_of_type
 
 PACKAGE = "ctxdispatch_contexts."
 
@@ -60,7 +59,7 @@ class Returns:
 
     def _of_operator(self, operator: Any, types: Sequence[T.Type]) -> T.Type | None:
         """Where one class decides: the left one's, or the right one's where that has no such method."""
-        found = [_method(t, name) for t, name in zip(types, REFLECTED[operator], strict=True)]
+        found = [method_of_type(t, name) for t, name in zip(types, REFLECTED[operator], strict=True)]
         left, right = map(T.cls_of, types)
         if found[0] is not None and (found[1] is None or left is right) and right is not None:
             cls, name, method, order = left, REFLECTED[operator][0], found[0], types
@@ -98,12 +97,6 @@ class Returns:
         for guard in inference.guards:
             self.assume(guard)
         return _number(inference.return_type)
-
-
-def _method(type_: T.Type, name: str) -> FunctionType | None:
-    cls = T.cls_of(type_)
-    found = class_attribute(cls, name) if cls is not None else None
-    return found if isinstance(found, FunctionType) else None
 
 
 def _with_defaults(callee: FunctionType, types: Sequence[T.Type]) -> Sequence[T.Type]:

@@ -7,7 +7,6 @@ is written down all the same, as a constant: the way back has to undo it.
 
 from __future__ import annotations
 
-import copy
 import functools
 import types
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.overdub import resolve
-from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.programs.containers import rebuild, with_attributes
 from ctxdispatch_contexts.programs.errors import user_frame
 from ctxdispatch_contexts.recording import stores
 from ctxdispatch_contexts.recording.callees import look_at, moves, spelled
@@ -55,10 +54,7 @@ def _object_detached(record: Record, out: Any) -> Any:
     apart = {name: detached(record, part) for name, part in held.items()}
     if all(part is held[name] for name, part in apart.items()):
         return out
-    made = copy.copy(out)
-    for name, part in apart.items():
-        object.__setattr__(made, name, part)
-    return made
+    return with_attributes(out, apart)
 
 
 def _stopped(ctx: Any, x: Any) -> Any:

@@ -45,16 +45,8 @@ def name_updates(graph: Graph) -> None:
             same[op.results[0]] = op.args[0]
             op.results = [Value(op.results[0].name, op.results[0].type)]
     if same:
-        for old in list(same):
-            same[old] = _last(old, same)
         substitute(graph, same)
         prune(graph)
-
-
-def _last(operand: Operand, same: Mapping[Value, Operand]) -> Operand:
-    while isinstance(operand, Value) and operand in same:
-        operand = same[operand]
-    return operand
 
 
 def parts(graph: Graph) -> dict[Value, Value]:

@@ -10,7 +10,6 @@ result, or cannot be looked into, the result is copied.
 
 from __future__ import annotations
 
-import copy
 import functools
 from bisect import bisect_right
 from collections import deque
@@ -23,7 +22,7 @@ import numpy as np
 from ctxdispatch.dispatch import Context
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch_contexts.programs.assigned import is_empty
-from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.programs.containers import rebuild, with_attributes
 from ctxdispatch_contexts.reverse.seeds import natively
 
 SEQUENCES = (tuple, list, set, frozenset, deque)
@@ -152,10 +151,7 @@ def _copied_object(value: Any, which: Callable[[Any], bool]) -> Any:
     new = {name: _copied(item, which, into=True) for name, item in attributes.items()}
     if all(map(_is, new.values(), attributes.values())):
         return value
-    twin = copy.copy(value)
-    for name, item in new.items():
-        object.__setattr__(twin, name, item)
-    return twin
+    return with_attributes(value, new)
 
 
 def _is(a: Any, b: Any) -> bool:

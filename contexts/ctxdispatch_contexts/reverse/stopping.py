@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
-from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.programs.containers import rebuild, with_attributes
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
 
 Path = tuple[Any, ...]
@@ -126,10 +126,7 @@ def _with_entries(x: Any, parts: dict[Any, Any]) -> Any:
         return made
     if isinstance(x, (list, tuple)):
         return rebuild(x, [*parts.values()])
-    made = copy.copy(x)
-    for key, part in parts.items():
-        object.__setattr__(made, key, part)
-    return made
+    return with_attributes(x, parts)
 
 
 # -- calls and blocks ----------------------------------------------------------------------------------------
