@@ -28,7 +28,7 @@ KNOWN = {
 def main() -> None:
     options = parse_options()
     limit_threads(options.threads)  # before anything imports NumPy: a BLAS reads its thread count once
-    kinds = {"broadcast": broadcasts, "overhead": overheads, "memory": memories, "mutation": mutations}
+    kinds = {"broadcast": broadcasts, "overhead": overheads, "memory": memories}
     results = next((kinds[kind] for kind in kinds if getattr(options, kind)), run)(options)
     explain(results)
     if options.json:
@@ -37,14 +37,16 @@ def main() -> None:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the workloads that are chosen, and show the table."""
-    from . import second_order, sparse, table, workloads
+    from . import mutation, second_order, sparse, table, workloads
 
-    if options.second_order or options.sparse:
-        other = second_order if options.second_order else sparse
+    others = {"second_order": second_order, "sparse": sparse, "mutation": mutation}
+    other = next((others[kind] for kind in others if getattr(options, kind)), None)
+    if other is not None:
+        against = ("primal", "hand") if other is mutation else ("hand",)
         chosen = choose(other.all_workloads(), options.only)
         results = derivatives(chosen, other.prepare, options)
         targets = {w.name: w.targets for w in chosen}
-        table.show(table.table_with_targets(results, options.columns, targets))
+        table.show(table.table_with_targets(results, options.columns, targets, against))
         return results
     chosen = choose(workloads.all_workloads(options.widths or workloads.WIDTHS), options.only)
     if options.first_call:
@@ -88,18 +90,6 @@ def memories(options: argparse.Namespace) -> dict[str, Any]:
     results = first_calls(chosen, lambda w: memory.measure(w.name, options.columns))
     for kind in ("traced", "resident"):
         table.show(table.memory_table(results, kind, options.columns, memory.TARGETS))
-    return results
-
-
-def mutations(options: argparse.Namespace) -> dict[str, Any]:
-    """Of programs that store to arrays."""
-    from . import mutation, table
-    from .peers import prepare
-
-    chosen = choose(mutation.all_workloads(), options.only)
-    results = derivatives(chosen, prepare, options)
-    targets = {w.name: mutation.most(w) for w in chosen}
-    table.show(table.table_with_targets(results, options.columns, targets, ("primal", "hand")))
     return results
 
 
