@@ -29,7 +29,7 @@ def documented(f):
 
 def variants(f, args, kwargs):
     """(keyword, g): g(*args, **kwargs) is f with that keyword too. Only such as `f` takes here."""
-    given = set(kwargs) | set(_positional(f, args))
+    given = set(kwargs) | set(positional(f, args))
     for name in documented(f):
         if name in given:
             continue
@@ -40,11 +40,14 @@ def variants(f, args, kwargs):
                 break
 
 
-def _positional(f, args):
+def positional(f, args):
+    """Names of the parameters that `args` are for, by position; those of `*args` have none."""
     try:
-        return list(inspect.signature(f).parameters)[: len(args)]
+        parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
         return []
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in parameters if p.kind in by_position][: len(args)]
 
 
 def _runs(g, args, kwargs):
@@ -102,4 +105,4 @@ VALUES = {
 }  # fmt: skip
 
 
-__all__ = ["documented", "variants"]
+__all__ = ["documented", "positional", "variants"]

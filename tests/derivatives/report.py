@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import inspect
 import sys
 import warnings
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from keyword_values import documented, variants  # noqa: E402
+from keyword_values import documented, positional, variants  # noqa: E402
 from names import IN_RECORDED_RUNS, NAMES, ZERO  # noqa: E402
 
 STEP = 1e-5
@@ -165,7 +164,7 @@ def _examine(row, f, args, kwargs, through):
         return  # at a kink
     row.examples += 1
     row.complex |= any(map(np.iscomplexobj, points))
-    row.keywords |= set(kwargs) | _by_position(f, args)
+    row.keywords |= {*kwargs, *positional(f, args)[1:]}
     gradient = grad(loss, wrt)
     value, found = value_and_grad(loss, wrt)(*points)
     row.reverse += bool(np.isclose(inner(found), slopes[0], rtol=1e-4, atol=1e-5))
@@ -180,15 +179,6 @@ def _examine(row, f, args, kwargs, through):
 
 def _wrong_keyword(row):
     return any(problem.startswith("WRONG") for problem in row.problems)
-
-
-def _by_position(f, args):
-    """Names of parameters after the first that were given by position."""
-    try:
-        names = list(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        return set()
-    return {name for name, _ in zip(names[1:], args[1:], strict=False)}
 
 
 def main():
