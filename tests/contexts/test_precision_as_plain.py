@@ -44,7 +44,7 @@ def check(f, *args):
 
 BINARY = {
     name: getattr(operator, name)
-    for name in "add sub mul truediv floordiv mod pow matmul lt le gt ge eq ne contains iadd isub imul".split()
+    for name in "add sub mul truediv floordiv mod pow matmul contains iadd isub lt le gt ge eq ne".split()
 } | {"divmod": divmod, "max": max, "min": min, "maximum": np.maximum, "setdiff1d": np.setdiff1d}  # fmt: skip
 
 
