@@ -649,6 +649,17 @@ def test_watch_stops_where_a_value_changes_in_place_too():
     ]  # fmt: skip
 
 
+def test_a_watched_name_that_is_not_defined_yet_is_no_change():
+    def defines():
+        a = 1
+        b = a + 1
+        late = b
+        return late
+
+    ctx, _ = debug(defines, script=["n", "watch late", "c", "c"])
+    assert [s.message for s in ctx.stops if s.reason == "watch"] == ["late: (not defined) -> 2"]
+
+
 def test_hidden_cells_never_show():
     def closes(x):
         def inner():
