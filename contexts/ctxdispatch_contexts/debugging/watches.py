@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+
 class Absent(Enum):
     """A member, so that a copy of it is the same one."""
 

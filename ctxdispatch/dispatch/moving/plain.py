@@ -25,7 +25,7 @@ def as_it_is(call: Any, args: Any, kwargs: Any) -> Any:
 
 
 def of_receiver(call: Any, args: Any, kwargs: Any) -> Any:
-    """A method of C code that hands on its operands as they are: the one whose method it is has to be bare."""
+    """A method of C code that hands on its operands as they are; it wants its instance bare."""
     return call.native(*map(call.bare, args[:1]), *args[1:], **kwargs)
 
 
