@@ -287,7 +287,7 @@ def test_what_is_recorded_as_it_runs_has_no_program_to_show():
             return 0.0
 
     assert grad(attempt)(2.0) == -0.25
-    with pytest.raises(DerivativeError, match="in .*attempt: there is no program to show, because of try/except"):
+    with pytest.raises(DerivativeError, match="no program to show, because of try/except"):
         code_adjoint(attempt)(2.0)
     with pytest.raises(DerivativeError, match="argnums 1 is out of range"):
         code_adjoint(square, argnums=1)(2.0)
