@@ -408,7 +408,7 @@ def test_sum():
     result = run(pytester, source, "--ctxdispatch-context=count", "--ctxdispatch-context=taint")
     result.assert_outcomes(failed=1)
     said = result.stdout.str()
-    assert "assert [20.0] == [0.0]" in said and "5 flops" in said and "_pytest" not in said
+    assert "assert [20.0] == [0.0]" in said and "5 flops" in said and "util.py" not in said
 
 
 def test_a_wrong_marker_fails_its_test_only(pytester):
