@@ -1,5 +1,6 @@
 """TaintContext: labels are where the data went, and no output that changes is without."""
 
+import asyncio
 import contextvars
 import io
 import os
@@ -205,6 +206,23 @@ def test_a_path_made_of_labelled_text_goes_where_paths_go(tmp_path):
 def test_what_says_a_label_may_call_the_source_itself():
     ctx = TaintContext(sources={os.getcwd: lambda: f"cwd {os.getcwd()}"})
     assert ctx.metadata(overdub(ctx, lambda: os.getcwd())) == {f"cwd {os.getcwd()}"}
+
+
+def test_an_asynchronous_generator_that_is_left_is_closed():
+    async def numbers(x, log):
+        try:
+            for k in range(9):
+                yield x + k
+        finally:
+            log.append("closed")
+
+    async def first(x, log):
+        async for y in numbers(x, log):
+            return y
+
+    log, ctx = [], TaintContext()
+    out = overdub(ctx, lambda x: asyncio.run(first(x, log)), ctx.label(1.0, "x"))
+    assert ctx.untag(out) == 1.0 and ctx.metadata(out) == {"x"} and log == ["closed"]
 
 
 def test_a_labelled_execution_context_runs_what_it_is_given():
