@@ -17,12 +17,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import partial
-from importlib import import_module
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ctxdispatch.dispatch import Context, recurse
 from ctxdispatch.dispatch.rules import canonical, name_of
-from ctxdispatch_contexts.names import attribute, named
+from ctxdispatch_contexts.names import named, of_module
 
 Function = Callable[..., Any]
 
@@ -269,7 +268,7 @@ def _replacement(text: str) -> tuple[Any, Any]:
         raise ValueError(f"--replace takes MODULE.NAME=MODULE:NAME, not {text!r}")
     module, colon, path = value.partition(":")
     if colon and all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
-        return named(name), attribute(import_module(module), path)
+        return named(name), of_module(module, path)
     try:
         return named(name), literal_eval(value)
     except (SyntaxError, ValueError) as error:

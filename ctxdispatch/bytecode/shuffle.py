@@ -14,8 +14,9 @@ from functools import cache
 Move = tuple[str, int]
 Stack = tuple[int, ...]
 
-LIMIT = 20_000
-"""States that are looked at before the search gives up."""
+LIMIT = 1_000
+"""States that are looked at before the search gives up. Twenty times as many would save the hard cases one
+instruction in seventy, and take a third of the time in which a program is rewritten."""
 
 
 @cache

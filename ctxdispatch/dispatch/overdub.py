@@ -158,8 +158,8 @@ def assigning(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
             ctx._memory.check()
 
 
-OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe)
-"""Builtins that look at the frame that calls them."""
+OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe, warnings.warn)
+"""C functions that look at the frame that calls them."""
 
 
 def inherits_fallback(cls: type[Context]) -> bool:

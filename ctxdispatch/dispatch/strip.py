@@ -213,7 +213,13 @@ def _refill(container: Any, items: Any) -> None:
 def is_iterator(value: Any) -> bool:
     """An iterator of the interpreter's own, generators included: one that gives nothing but its items."""
     cls = type(value)
-    return cls is Untagging or (hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools"))
+    return cls is Untagging or _gives_items(cls)
+
+
+def _gives_items(cls: type) -> bool:
+    """What is awaited (`agen.aclose()`) has a `__next__` too, and C code wants it itself."""
+    own = hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools")
+    return own and not hasattr(cls, "__await__")
 
 
 class Untagging:
@@ -252,7 +258,7 @@ _BASES: tuple[tuple[type, Callable[[Strip, Any], Any]], ...] = (
 
 
 def _by_base(cls: type) -> Callable[[Strip, Any], Any] | None:
-    if cls is not Untagging and hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools"):
+    if _gives_items(cls):
         return Strip.iterator
     found = next((into for base, into in _BASES if issubclass(cls, base)), None)
     of_numpy = cls.__module__ == "numpy" or hasattr(cls, "__array_interface__")

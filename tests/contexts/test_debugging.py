@@ -678,6 +678,17 @@ def test_a_watched_object_changes_with_what_it_holds_and_not_else(change):
     assert [s.line - line_of(program, 0) for s in watched] == [5]
 
 
+def test_a_watched_name_that_is_not_defined_yet_is_no_change():
+    def defines():
+        a = 1
+        b = a + 1
+        late = b
+        return late
+
+    ctx, _ = debug(defines, script=["n", "watch late", "c", "c"])
+    assert [s.message for s in ctx.stops if s.reason == "watch"] == ["late: (not defined) -> 2"]
+
+
 def test_hidden_cells_never_show():
     def closes(x):
         def inner():

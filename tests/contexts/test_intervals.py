@@ -259,6 +259,14 @@ def test_arrays_of_numbers_that_no_float_holds():
     assert Interval(tenth).lo < tenth < Interval(tenth).hi
 
 
+def test_an_interval_of_an_interval_is_a_copy():
+    x = Interval(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    y = Interval(x)
+    y[0] = 9.0
+    assert x.lo.tolist() == [1.0, 2.0] and y.hi.tolist() == [9.0, 4.0]
+    assert Interval(Interval(1.0, 2.0)).bounds == (1.0, 2.0) and type(Interval(x[0]).lo) is type(x[0].lo)
+
+
 def test_an_interval_owns_its_bounds():
     low = np.array([1.0, 2.0])
     x = Interval(low)

@@ -194,6 +194,8 @@ def test_from_a_command_line():
     "option, message",
     [("math.sqrt", "takes MODULE.NAME=MODULE:NAME"), ("math.nothing=1", "'math' has no 'nothing'"),
      ("no_such_module.f=1", "no module for 'no_such_module.f'"),
+     ("math.sqrt=no_such_module:f", "no module 'no_such_module'"),
+     ("math.sqrt=operator:nothing", "'operator' has no 'nothing'"),
      ("math.sqrt=one two", "'one two' is neither MODULE:NAME nor a Python literal")],
 )  # fmt: skip
 def test_wrong_options_are_named(option, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from enum import Enum
 from types import FrameType
 from typing import Any
 
@@ -11,7 +12,14 @@ import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
 
-ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "(not defined)"})()
+
+class Absent(Enum):
+    """A member, so that a copy of it is the same one."""
+
+    ABSENT = "(not defined)"
+
+    def __repr__(self) -> str:
+        return self.value
 
 
 class Watch:
@@ -29,7 +37,7 @@ class Watch:
         try:
             return self._evaluate(self.expression, self.frame)
         except Exception:
-            return ABSENT
+            return Absent.ABSENT
 
     def changed(self) -> tuple[Any, Any] | None:
         """(before, now) if it is another than when it was last asked."""

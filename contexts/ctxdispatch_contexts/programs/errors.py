@@ -33,6 +33,9 @@ class MutationError(DerivativeError):
 _OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
 
 
+_COMMAND = "ctxdispatch.command"
+"""Whose frames are within those of `python -m ctxdispatch`."""
+
 _OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, ctxdispatch_contexts))
 
 
@@ -43,10 +46,12 @@ def user_position() -> str | None:
 
 
 def user_frame() -> FrameType | None:
-    """The innermost frame that runs a user's code."""
+    """The innermost frame that runs a user's code. None where the command line itself asks."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
+        if name == _COMMAND:
+            return None
         if not frame.f_code.co_filename.startswith("<generated") and not name.startswith(_OWN):
             return frame
         frame = frame.f_back

@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.moving.plain import (
     classes,
     enter,
     evaluate,
+    of_receiver,
     resume,
     view,
     warn,
@@ -155,10 +156,10 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (accumulate, (itertools.accumulate,)),
     (kept, (itertools.repeat,)),
     (as_it_is, (
-        functools.partial, types.SimpleNamespace, contextvars.ContextVar.set, contextvars.ContextVar.get,
-        contextvars.Context.run, _thread.start_new_thread, types.MethodType, builtins.super, staticmethod,
-        classmethod, property, operator.call, operator.itemgetter,
+        functools.partial, types.SimpleNamespace, _thread.start_new_thread, types.MethodType, builtins.super,
+        staticmethod, classmethod, property, operator.call, operator.itemgetter,
     )),
+    (of_receiver, (contextvars.ContextVar.set, contextvars.ContextVar.get, contextvars.Context.run)),
 ]  # fmt: skip
 
 if hasattr(_thread, "start_joinable_thread"):
@@ -184,6 +185,6 @@ def row_of(callee: Any) -> Row | None:
 
 RULED: list[Any] = [
     *HANDLERS, primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,
-    primitives.build_string, builtins.eval, builtins.exec, *PATTERNS.values(),
+    primitives.build_string, builtins.eval, builtins.exec, warnings.warn, *PATTERNS.values(),
 ]  # fmt: skip
 """What does not reach `fallback` with the operands that the program gave."""
