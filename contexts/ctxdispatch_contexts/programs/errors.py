@@ -11,15 +11,42 @@ from typing import Any
 
 import ctxdispatch
 import ctxdispatch_contexts
-from ctxdispatch.ir.values import Position
+from ctxdispatch.dispatch.where import position
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Operand, Position, Value
+from ctxdispatch_contexts.programs.written import operands
 
 
-class DerivativeError(TypeError):
+class Refused(TypeError):
+    """Something cannot be done with a user's program. `message` says what, and after a semicolon what to
+    write instead; `position` where: the line of the user's that runs, unless another is given."""
+
+    def __init__(self, message: str, position: Position | str | None = None) -> None:
+        super().__init__(message)
+        if isinstance(position, Position) and not position.line:
+            position = None
+        self.message = message
+        self.place(position or user_position())
+
+    def place(self, position: Position | str | None) -> None:
+        """Say that it is there."""
+        self.position = None if position is None else str(position)
+        self.args = (f"{self.position}: {self.message}" if self.position else self.message,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.message, self.position)
+
+
+def _again(cls: type[Refused], message: str, position: str | None) -> Refused:
+    """One that comes out of another process."""
+    error = cls.__new__(cls)
+    error.message = message
+    error.place(position)
+    return error
+
+
+class DerivativeError(Refused):
     """Something cannot be differentiated. `position` is where in the user's source."""
-
-    def __init__(self, message: str, position: str | None = None) -> None:
-        super().__init__(f"{position}: {message}" if position else message)
-        self.position = position
 
 
 class MissingRuleError(DerivativeError):
@@ -33,13 +60,19 @@ class MutationError(DerivativeError):
 _OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
 
 
-_OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, ctxdispatch_contexts))
+OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, ctxdispatch_contexts))
 
 
 def user_position() -> str | None:
     """file:line in function of the innermost frame that runs a user's code, original or generated from it."""
+    at = user_place()
+    return None if at is None else str(at)
+
+
+def user_place() -> Position | None:
+    """The same, with its columns."""
     frame = user_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}" if frame else None
+    return None if frame is None else position(frame)
 
 
 def user_frame() -> FrameType | None:
@@ -51,6 +84,25 @@ def user_frame() -> FrameType | None:
             return frame
         frame = frame.f_back
     return None
+
+
+def given(values: Sequence[Any]) -> str:
+    """`text: type` of what the line of the user's that runs works on."""
+    frame = user_frame()
+    if frame is None:
+        return ", ".join(operands(None, values, ()))
+    names = [_variable(frame, value) for value in values]
+    return ", ".join(operands(position(frame), values, names))
+
+
+def _variable(frame: FrameType, value: Any) -> str:
+    """The variable that holds it, or nothing."""
+    held = [name for name, item in frame.f_locals.items() if item is value and name.isidentifier()]
+    return held[0] if held and not isinstance(value, _SHARED) else ""
+
+
+_SHARED = (bool, int, str, type(None))
+"""One object may stand for all that are equal."""
 
 
 def described(fn: Any) -> str:
@@ -95,18 +147,30 @@ class Refusing(Opaque):
 
 
 class Refusal(Opaque):
-    """Called where the op it stands for would have run."""
+    """Called where `op` would have run, with its operands, or with `only` one of them. `{operands}` in the
+    message stands for what the user wrote for them, and their types."""
 
-    def __init__(self, error: type[DerivativeError], message: str, position: Position | None) -> None:
-        self.error, self.message, self.position = error, message, position
+    def __init__(
+        self, error: type[DerivativeError], message: str, op: Op, only: Operand | None = None
+    ) -> None:
+        self.error, self.message, self.position = error, message, op.pos
+        named = op.pos is not None and bool(op.pos.line)
+        self.names = tuple([a.name if named and isinstance(a, Value) else "" for a in op.args])
+        self.only = None if only is None else op.args.index(only)
         self.__name__ = "refuse"
 
-    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+    def __call__(self, *given: Any, **keywords: Any) -> Any:
         at = self.position
-        message = self.message.format(types=", ".join(type(o).__name__ for o in operands))
-        if at is not None and at.filename.startswith(_OWN_FILES):
-            raise self.error(_AGAIN.format(message.partition(";")[0]), user_position())
-        raise self.error(message, str(at) if at is not None and at.line else user_position())
+        message = self.message.format(operands=self._operands((*given, *keywords.values())))
+        if at is not None and at.filename.startswith(OWN_FILES):
+            raise self.error(_AGAIN.format(message.partition(";")[0]))
+        raise self.error(message, at)
+
+    def _operands(self, given: Sequence[Any]) -> str:
+        if self.only is None:
+            return ", ".join(operands(self.position, given, self.names))
+        among = [*given] * len(self.names)
+        return operands(self.position, among, self.names)[self.only] if given else self.names[self.only]
 
 
 _AGAIN = (

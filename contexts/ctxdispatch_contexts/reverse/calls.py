@@ -78,7 +78,7 @@ def instrument(
         for op in list(block.ops):
             looks = op.fn in _LOOK_AT_FRAME or (op.fn is vars and not op.args)
             if looks and block in shape.live:
-                op.callee = Const(Refusal(MissingRuleError, _frame_message(op), op.pos))
+                op.callee = Const(Refusal(MissingRuleError, _frame_message(op), op))
                 continue
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
                 op = _unpack_items(block, op, active)
@@ -183,7 +183,7 @@ def refuse_lost_stores(
             _refuse(op, MutationError, mutation_message(op))
         elif inner and found.changes_callers_array(op):
             op.callee, op.syntax = (
-                Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op.pos))),
+                Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op))),
                 False,
             )
         elif found.kept(op):
@@ -196,7 +196,7 @@ def refuse_stale_stores(
 ) -> None:
     """Refuse stores into what the sweep reads later."""
     for store, reader in stores.stale_stores(graph, objects, primal, reads).items():
-        refusal = Refusal(MutationError, stale_message(store, reader), store.pos)
+        refusal = Refusal(MutationError, stale_message(store, reader), store)
         if may_rebind(store):
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
         else:
@@ -218,8 +218,8 @@ class Unless(Refusing):
 
 def stale_message(store: Op, reader: Op) -> str:
     return (
-        f"{store_name(store)} changes data ({{types}}) in place that the derivative of line {_line(reader)} "
-        "still needs as it was; store into a copy (`x = x.copy()`) made before"
+        f"{store_name(store)} changes data ({{operands}}) in place that the derivative of line "
+        f"{_line(reader)} still needs as it was; store into a copy (`x = x.copy()`) made before"
     )
 
 
@@ -228,7 +228,7 @@ def _line(op: Op) -> Any:
 
 
 def _refuse(op: Op, error: type[DerivativeError], message: str) -> None:
-    op.callee = Const(Refusal(error, message, op.pos))
+    op.callee = Const(Refusal(error, message, op))
     op.syntax = False
 
 
@@ -243,7 +243,7 @@ def _replace(
         _refuse(op, DerivativeError, reason)
         return
     if isinstance(fn, FunctionType) and op is own:
-        op.callee = Const(Misfit(fn, Refusal(MissingRuleError, missing_message(op), op.pos)))
+        op.callee = Const(Misfit(fn, Refusal(MissingRuleError, missing_message(op), op)))
         return
     if op is own or (fn is not None and not _at_run_time(fn) and not _uncertain(op, active)):
         _refuse(op, MissingRuleError, missing_message(op))
