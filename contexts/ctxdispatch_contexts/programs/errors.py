@@ -6,11 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import ctxdispatch
 import ctxdispatch_contexts
+from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.where import position
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Operand, Position, Value
@@ -75,9 +76,21 @@ def user_place() -> Position | None:
     return None if frame is None else position(frame)
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame that runs a user's code."""
-    frame: FrameType | None = sys._getframe(1)
+def caller_position() -> str | None:
+    """The same of who called the pullback that runs: what it was called with is his."""
+    frame = user_frame()
+    while frame is not None and _is_pullback(frame.f_code):
+        frame = None if frame.f_back is None else user_frame(frame.f_back)
+    return None if frame is None else str(position(frame))
+
+
+def _is_pullback(code: CodeType) -> bool:
+    return code.co_qualname.endswith(".pullback") and is_generated(code)
+
+
+def user_frame(start: FrameType | None = None) -> FrameType | None:
+    """The innermost frame, from `start` outwards, that runs a user's code."""
+    frame = start or sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if not frame.f_code.co_filename.startswith("<generated") and not name.startswith(_OWN):

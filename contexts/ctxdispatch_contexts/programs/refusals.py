@@ -31,6 +31,20 @@ def refusal_of(op: Op, *, in_place: bool = False) -> Refusal:
     return Refusal(MissingRuleError, missing_message(op), op)
 
 
+def looks_at_frame(op: Op) -> bool:
+    """It reads variables that are not among its operands."""
+    return op.fn in (eval, exec, locals) or (op.fn is vars and not op.args)
+
+
+def refusal_of_frame(op: Op) -> Refusal:
+    return Refusal(MissingRuleError, _frame_message(op), op)
+
+
+def _frame_message(op: Op) -> str:
+    why = "it reads variables by name, out of sight"
+    return f"{op.fn.__name__} has no derivative rule: {why}; write its code out, or {REMEDY}"
+
+
 def refuse_floats(arg: Any, refuse: Refusal) -> None:
     """Indices, shapes and flags have no cotangent; what has floats in it should have one."""
     if _has_floats(arg):

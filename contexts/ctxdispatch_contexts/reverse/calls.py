@@ -42,8 +42,10 @@ from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.refusals import (
     REMEDY,
+    looks_at_frame,
     missing_message,
     mutation_message,
+    refusal_of_frame,
     store_name,
     unknown_message,
 )
@@ -76,9 +78,8 @@ def instrument(
     found = Instrumented()
     for block in shape.graph.blocks:
         for op in list(block.ops):
-            looks = op.fn in _LOOK_AT_FRAME or (op.fn is vars and not op.args)
-            if looks and block in shape.live:
-                op.callee = Const(Refusal(MissingRuleError, _frame_message(op), op))
+            if looks_at_frame(op) and block in shape.live:
+                op.callee = Const(refusal_of_frame(op))
                 continue
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
                 op = _unpack_items(block, op, active)
@@ -93,14 +94,6 @@ def instrument(
             ):
                 _remember(block, op, found)
     return found
-
-
-_LOOK_AT_FRAME = (eval, exec, locals)
-
-
-def _frame_message(op: Op) -> str:
-    why = "it reads variables by name, out of sight"
-    return f"{op.fn.__name__} has no derivative rule: {why}; write its code out, or {REMEDY}"
 
 
 def _depends(op: Op, active: set[Value]) -> bool:
