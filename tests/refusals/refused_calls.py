@@ -30,7 +30,7 @@ def doubled(a):  # here
     return a * 2.0
 
 
-def pair(a):
+def pair(a):  # here
     return a, a * 2.0
 
 
@@ -483,3 +483,25 @@ def a_block_with_two_names(x):
 )
 def the_same_array_twice():
     grad(lambda a, b: (a[0] * b[1]).sum(), argnums=0)(*[X.tolist()] * 2)  # here
+
+
+@refused("x")
+def a_rule_for_no_name():
+    custom_rule("package:")  # here
+
+
+@refused("jacrev has no has_aux for arrays; use jacfwd", where=pair)
+def jacrev_with_more_results():
+    jacrev(pair, has_aux=True)(X)
+
+
+@refused(
+    "the block of insert_grad_of leaves a cotangent of shape () for shape (2,); a cotangent has the "
+    "form of its value",
+    "grad",
+)
+def a_block_that_leaves_text(x):
+    y = x * 2.0
+    with insert_grad_of(y) as dy:  # here
+        dy = "text"
+    return y.sum()

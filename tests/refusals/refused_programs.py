@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ctxdispatch import checkpoint
 from tests.refusals import refused_elsewhere
 from tests.refusals.refusal_table import BOTH, EVERY, REVERSE, refused
 
@@ -70,12 +71,22 @@ def the_memory(x):
     return x.data[0]  # here
 
 
-@refused("eval has no derivative rule: ..", *BOTH)
+@refused(
+    "eval has no derivative rule: it runs code that is compiled for itself, where nothing is "
+    "differentiated; write its code out, give it a rule with `custom_rule`, or keep its arguments "
+    "out of the derivative with `stop_gradient`",
+    *BOTH,
+)
 def code_in_a_string(x):
     return eval("x * x").sum()  # here
 
 
-@refused("eval has no derivative rule: ..", *BOTH)
+@refused(
+    "eval has no derivative rule: it runs code that is compiled for itself, where nothing is "
+    "differentiated; write its code out, give it a rule with `custom_rule`, or keep its arguments "
+    "out of the derivative with `stop_gradient`",
+    *BOTH,
+)
 def code_in_a_string_of_names(x):
     return eval("v * v", {"v": x}).sum()  # here
 
@@ -338,3 +349,24 @@ def periodic(x):
 )
 def edges_of_second_order(x):
     return np.gradient(np.append(x, 3.0), edge_order=2).sum()  # here
+
+
+# -- more of NumPy's, and of Python's ------------------------------------------------------------------------
+
+
+@refused(
+    "tests.refusals.refused_programs._counting is checkpointed, and gave another result when it was "
+    "run again: it changes its arguments, or reads what has changed since; take the checkpoint "
+    "away, or pass it all that it reads",
+    "vjp",
+)
+def another_result_next_time(x):
+    return checkpoint(_counting)(x)  # here
+
+
+_calls = [0.0]
+
+
+def _counting(x):
+    _calls[0] += 1.0
+    return x * _calls[0]

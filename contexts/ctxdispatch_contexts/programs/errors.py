@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType
@@ -30,7 +31,14 @@ class Refused(TypeError):
         self.place(position or user_position())
 
     def place(self, position: Position | str | None) -> None:
-        """Say that it is there."""
+        """Say that it is there; in a library's code, where the user called that."""
+        outer = (
+            _around_library() if isinstance(position, Position) and _of_library(position.filename) else None
+        )
+        if outer is not None:
+            what, separator, remedy = self.message.partition("; ")
+            self.message = f"{what} (called in {position}){separator}{remedy}"
+            position = outer
         self.position = None if position is None else str(position)
         self.args = (f"{self.position}: {self.message}" if self.position else self.message,)
 
@@ -64,24 +72,19 @@ _OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
 OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, ctxdispatch_contexts))
 
 
-def user_position() -> str | None:
-    """file:line in function of the innermost frame that runs a user's code, original or generated from it."""
-    at = user_place()
-    return None if at is None else str(at)
-
-
-def user_place() -> Position | None:
-    """The same, with its columns."""
+def user_position() -> Position | None:
+    """Where the innermost frame is that runs a user's code, original or generated from it; printed, it is
+    file:line in function."""
     frame = user_frame()
     return None if frame is None else position(frame)
 
 
-def caller_position() -> str | None:
+def caller_position() -> Position | None:
     """The same of who called the pullback that runs: what it was called with is his."""
     frame = user_frame()
     while frame is not None and _is_pullback(frame.f_code):
         frame = None if frame.f_back is None else user_frame(frame.f_back)
-    return None if frame is None else str(position(frame))
+    return None if frame is None else position(frame)
 
 
 def _is_pullback(code: CodeType) -> bool:
@@ -116,6 +119,21 @@ def _variable(frame: FrameType, value: Any) -> str:
 
 _SHARED = (bool, int, str, type(None))
 """One object may stand for all that are equal."""
+
+
+_LIBRARIES = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib")})
+
+
+def _of_library(filename: str) -> bool:
+    return filename.startswith(_LIBRARIES)
+
+
+def _around_library() -> Position | None:
+    """Where the innermost code of the user's runs that is no library's."""
+    frame = user_frame()
+    while frame is not None and _of_library(frame.f_code.co_filename):
+        frame = None if frame.f_back is None else user_frame(frame.f_back)
+    return None if frame is None else position(frame)
 
 
 def described(fn: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Position
-from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_place
+from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
 from ctxdispatch_contexts.programs.written import expression
 
 
@@ -23,7 +23,7 @@ class NoDerivativeError(DerivativeError, NotImplementedError):
 
     def __init__(self, why: str, remedy: str) -> None:
         self.why, self.remedy = why, remedy
-        at = user_place()
+        at = user_position()
         super().__init__(self._worded(at), at)
 
     def place(self, position: Position | str | None) -> None:

@@ -198,7 +198,7 @@ def _place(error: Refused, entry: Any) -> None:
     """What is refused on the way back, and not in a user's own pullback, is refused where the entry was
     made."""
     at = getattr(entry, "at", None)
-    if at is not None and error.position == user_position():
+    if at is not None and error.position == str(user_position()):
         error.place(position_in(*at))
 
 
