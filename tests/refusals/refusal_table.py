@@ -55,9 +55,8 @@ MODES: dict[str, Mode] = {
 }
 
 AS_IT_IS = ("as it is",)
-REVERSE = ("grad", "vjp", "hessian")
-FORWARD = ("jvp", "jacfwd")
-BOTH = ("grad", "jvp", "hessian")
+REVERSE = ("grad", "vjp")
+BOTH = ("grad", "jvp")
 EVERY = tuple(MODES)[1:]
 
 

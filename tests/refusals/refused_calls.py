@@ -275,7 +275,9 @@ def a_shorter_list():
     jvp(lambda a: a[0] * a[1], ([1.0, 2.0],), ([1.0],))  # here
 
 
-@refused("the tangent of argument 0 is no dict of some of its keys; give tangents under the value's keys")
+@refused(
+    "the tangent of argument 0 is no dict of some of its keys; give tangents under the value's keys",
+)  # fmt: skip
 def keys_that_are_not_there():
     jvp(lambda a: a["u"] * 2.0, ({"u": 1.0},), ({"v": 1.0},))  # here
 
@@ -483,11 +485,6 @@ def a_block_with_two_names(x):
 )
 def the_same_array_twice():
     grad(lambda a, b: (a[0] * b[1]).sum(), argnums=0)(*[X.tolist()] * 2)  # here
-
-
-@refused("x")
-def a_rule_for_no_name():
-    custom_rule("package:")  # here
 
 
 @refused("jacrev has no has_aux for arrays; use jacfwd", where=pair)

@@ -112,7 +112,10 @@ def into_bytes(x):
     return x.sum()
 
 
-@refused("setitem writes what is differentiated into an array of dtype |S8; use an array of floats", "jvp")
+@refused(
+    "setitem writes what is differentiated into an array of dtype |S8; use an array of floats",
+    "jvp",
+)  # fmt: skip
 def into_an_array_of_text(x):
     a = np.zeros(2, "S8")
     a[0] = x[0]  # here

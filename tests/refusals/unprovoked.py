@@ -1,4 +1,4 @@
-"""Texts that no program of the table provokes yet. The list only gets shorter: a new refusal has a program."""
+"""Texts that no program of the table provokes yet. The list only gets shorter: new refusals have programs."""
 
 UNPROVOKED = [
     ("... assigns to ..., a variable of the function around it (`nonlocal`); return the new value instead"),
