@@ -155,11 +155,13 @@ def at_with_itself(x):
     return y.sum()
 
 
-@refused(
-    "the function returned a generator, which makes its items later; return a list of them", "vjp", "jvp"
-)  # here
-def a_generator_is_returned(x):
+def a_generator_is_returned(x):  # here
     return (v for v in x)
+
+
+refused(
+    "the function returned a generator, which makes its items later; return a list of them", "vjp", "jvp"
+)(a_generator_is_returned)
 
 
 # -- iterators, closures, globals ----------------------------------------------------------------------------
