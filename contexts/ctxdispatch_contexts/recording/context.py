@@ -34,7 +34,7 @@ from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import libraries, table
-from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import (
     arrays,
@@ -238,10 +238,9 @@ def _opaque(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwar
         return run(*args, **kwargs)  # an array of another's memory, an exception; code that is followed
     if arrays.are_objects(callee, known, args, kwargs):
         return arrays.of_objects(ctx.record, callee, known, args, kwargs, run)
-    given = ", ".join(type(a).__name__ for a in (*args, *kwargs.values()))
     raise MissingRuleError(
-        f"{described(callee)} has no derivative rule for ({given}); give it one with `custom_rule`, or keep "
-        "its arguments out of the derivative with `stop_gradient`",
+        f"{described(callee)} has no derivative rule for ({given((*args, *kwargs.values()))}); give it one "
+        "with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`",
         user_position(),
     )
 

@@ -176,7 +176,7 @@ class Calls(Opaque):
         if isinstance(f, (staticmethod, classmethod)):
             return self.call(f.__func__, args, kwargs)
         if isinstance(f, (Tracked, Either)):
-            self.refuse(f.what if isinstance(f, Either) else "a number is called")
+            self.refuse(f.what if isinstance(f, Either) else "a number is called; call a function")
         if isinstance(f, np.ufunc) and f.signature is None:
             return any_ufunc(self, f, args, kwargs)
         inner = _implementation(f)

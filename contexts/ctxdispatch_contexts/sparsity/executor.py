@@ -194,7 +194,7 @@ class Executor(Calls):
         exc: Any = None if end.exc is None else frame.get(end.exc)
         cause: Any = None if end.cause is None else frame.get(end.cause)
         if isinstance(exc, (Tracked, Either)):
-            self.refuse("what is raised here depends on the inputs")
+            self.refuse("what is raised here depends on the inputs; raise an exception made of plain values")
         try:
             if end.cause is None:
                 raise exc
