@@ -22,6 +22,7 @@ from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.scalar_types import INPLACE
 from ctxdispatch.passes.types import operand_type
@@ -59,6 +60,8 @@ ZERO_BY_RULE: set[Any] = set()
 def has_zero_derivative(fn: Any) -> bool:
     if not hashable(fn):
         return False
+    if is_undispatched(fn):
+        return True  # it watches
     fn, _ = canonical(fn)  # a method of a literal is the function of its class
     row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed
     return fn in ZERO_BY_RULE or (set(row.kinds) == {"zero"} if row is not None else is_zero(fn))

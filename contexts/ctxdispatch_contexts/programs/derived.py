@@ -207,27 +207,30 @@ def overdub_of(
     return register
 
 
+_of_any: list[Rewrite] = []
+
+
+def overdub_of_any(rewrite: Rewrite) -> Rewrite:
+    """Decorator: the function below rewrites overdub(context, f, *args) of contexts that have no rewriting of
+    their own."""
+    _of_any.append(rewrite)
+    return rewrite
+
+
 @spelled_out(overdub)
 def _overdub(prepared: Any, block: Block, op: Op) -> bool:
-    if op.kwnames or len(op.args) < 2:
+    if len(op.args) < 2:
         return False
     context, f, *args = op.args
-    if isinstance(context, Const):
-        rewrite = OVERDUBS.get(type(context.value), _any_context)
-        return rewrite(prepared, block, op, f, args, context.value)
-    made = prepared.maker.get(context)
-    if made is None or not hashable(made.fn) or (made.args and made.fn not in WITH_FIELDS):
-        return False
-    rewrite = OVERDUBS.get(made.fn)
-    return rewrite is not None and rewrite(prepared, block, op, f, args, None)
-
-
-def _any_context(prepared: Any, block: Block, op: Op, f: Operand, args: list[Operand], context: Any) -> bool:
-    """The program of a context that is no derivative: one for all arguments."""
-    if type(context).program is not Context.program or not isinstance(f, Const) or not callable(f.value):
-        return False
-    op.callee, op.args, op.syntax = Const(context.program(f.value, (), {})), list(args), False
-    return True
+    made = prepared.maker.get(context) if isinstance(context, Value) else None
+    bare = made is not None and hashable(made.fn) and (not made.args or made.fn in WITH_FIELDS)
+    cls = type(context.value) if isinstance(context, Const) else made.fn if made is not None and bare else None
+    rewrite = OVERDUBS.get(cls) if cls is not None else None
+    if rewrite is None:
+        return any([own(prepared, block, op) for own in _of_any])
+    return not op.kwnames and rewrite(
+        prepared, block, op, f, args, context.value if isinstance(context, Const) else None
+    )
 
 
 def is_known(f: Operand, prepared: Any) -> bool:

@@ -20,6 +20,7 @@ from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
@@ -47,6 +48,7 @@ from ctxdispatch_contexts.programs.derived import (
     make_known,
     rewriting_of,
 )
+from ctxdispatch_contexts.programs.dispatched import open_dispatched, stays
 from ctxdispatch_contexts.programs.inlining import (
     call_closure_made,
     call_method_made,
@@ -290,7 +292,11 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
-    if prepared.keeps(op.fn) or is_spelled_out(op.fn):
+    if prepared.keeps(op.fn) or is_spelled_out(op.fn) or is_undispatched(op.fn):
+        return None
+    if open_dispatched(prepared, block, op):
+        return block
+    if stays(op.fn):
         return None
     if open_partial(prepared, block, op):
         return block

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import hashable
@@ -41,7 +42,7 @@ class Returns:
             return T.Exact(callee) if is_made_by_init(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
-        if type(callee) is not FunctionType or kwnames:
+        if type(callee) is not FunctionType or kwnames or is_of_engine(callee):
             return None
         if (callee.__module__ or "").startswith(PACKAGE):
             types = _with_defaults(callee, types)  # nobody gives those of this package other ones
