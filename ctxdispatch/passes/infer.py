@@ -29,6 +29,7 @@ from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
     Bound,
+    Conditional,
     Exact,
     IterOf,
     Known,
@@ -266,6 +267,8 @@ class Run:
         callee = self.type(op.callee)
         if callee is Never or any(a is Never and o is not UNDEF for a, o in zip(args, op.args)):
             return  # not computed yet
+        if isinstance(callee, Conditional):
+            callee = callee.on(args)
         special = SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
         if special is not None:
             special(self, op, args)

@@ -81,7 +81,11 @@ def stays(fn: Any) -> bool:
 def class_of(context: Operand) -> Any:
     """The class of a context whose programs can be opened here; None where it is not known, and where hooks
     ask which frames there are: those of the program are not there once it is inlined."""
-    cls = T.cls_of(operand_type(context))
+    return class_of_type(operand_type(context))
+
+
+def class_of_type(type_: T.Type) -> Any:
+    cls = T.cls_of(type_)
     if cls is None or not issubclass(cls, Context) or cls.program is not Context.program:
         return None
     return None if cls.enter is not Context.enter or looks_at_frames(cls) else cls
@@ -142,7 +146,7 @@ class Finder:
         own = rules.sets(self.cls, callee)[0]
         if own.default is not None and not own.typed:
             return self.bound(Const(own.default), self.ctx, *first)
-        kinds = None if args is None else _classes([*first, *args])
+        kinds = None if args is None else _classes(_types([*first, *args]))
         if kinds is None:
             return None
         try:
@@ -155,7 +159,7 @@ class Finder:
 
     def _function(self, f: FunctionType, args: Operands | None) -> Found:
         if protocols.of_function(f) is not None:
-            return self._native(Const(f)) if args is not None and _is_quiet(f, args) else None
+            return self._native(Const(f)) if args is not None and _is_quiet(f, _types(args)) else None
         if reach.own_way(f) is not None or f in UNDER:
             return None
         if is_machinery(f):
@@ -203,7 +207,7 @@ class Finder:
         if isinstance(call, FunctionType) and not isinstance(callee, type):
             self.prepared.assume(AttrIs(type(callee), "__call__", call))
             return self.bound(self.search(Const(call)), f)
-        quiet = args is not None and _is_quiet(callee, [*first, *args])
+        quiet = args is not None and _is_quiet(callee, _types([*first, *args]))
         return self._native(f) if quiet or _runs_no_python(callee) else None
 
     def _partial(self, callee: functools.partial[Any]) -> Found:
@@ -258,16 +262,20 @@ def places_of(ctx: Any, code: CodeType, places: int) -> CellType:
     return ctx._memory.cell(code, places)  # type: ignore[no-any-return]
 
 
-def _classes(operands: Operands) -> tuple[type, ...] | None:
-    found = [T.cls_of(operand_type(a)) for a in operands]
+def _types(operands: Operands) -> list[T.Type]:
+    return [operand_type(a) for a in operands]
+
+
+def _classes(types: Iterable[T.Type]) -> tuple[type, ...] | None:
+    found = [T.cls_of(t) for t in types]
     return None if None in found else tuple(found)  # type: ignore[arg-type]
 
 
-def _is_quiet(callee: Any, operands: Operands) -> bool:
-    """On these operands it runs no Python code that a context follows."""
-    if all(effects.plain(operand_type(a)) for a in operands):
+def _is_quiet(callee: Any, types: Sequence[T.Type]) -> bool:
+    """On operands of these types it runs no Python code that a context follows."""
+    if all(map(effects.plain, types)):
         return True
-    kinds = _classes(operands)
+    kinds = _classes(types)
     if not kinds or not hashable(callee):
         return False
     return memory.is_native_call(callee, kinds) or (
@@ -325,8 +333,69 @@ def _open_call(prepared: Any, block: Block, op: Op, making: Op) -> bool:
     if found is not None:
         op.callee = found
     elif not (isinstance(f, Const) and _open_protocol(finder, op, f.value)):
-        return False
+        return _join(prepared, op, making, f, ctx)
     finder.assume_version()
+    return True
+
+
+# -- what inference knows ------------------------------------------------------------------------------------
+
+
+def searched_type(prepared: Any, search: Any, types: Sequence[T.Type]) -> T.Type | None:
+    """The type of what a search gives, where that is the callee itself. That operands are numbers may be known
+    only if the results of operations on them are: so it cannot wait until a round is over."""
+    if search not in SEARCHES:
+        return None
+    (ctx, f), operands = ((types[-1], types[0]), types[1:-1]) if search is select else (types, None)
+    cls = class_of_type(ctx)
+    if cls is None or not isinstance(f, T.Known) or not _is_left_alone(cls, f.value):
+        return None
+    prepared.assume(AttrIs(cls, "_version", cls._version))
+    holds = functools.partial(_is_quiet, f.value)
+    if operands is not None:
+        return T.Known(f.value) if holds(operands) else None
+    return T.Known(f.value) if _runs_no_python(f.value) else T.Conditional(f.value, holds)
+
+
+def _is_left_alone(cls: Any, f: Any) -> bool:
+    """The class has no say in what C code does."""
+    if isinstance(f, FunctionType) or not inherits_fallback(cls):
+        return False
+    return id(rules.canonical(f)[0]) not in rules.table(cls) and f is not functools.partial
+
+
+# -- what is not known ---------------------------------------------------------------------------------------
+
+
+def operate(f: Any, ctx: Any, /, *operands: Any) -> Any:
+    """The operation `f` under `ctx`, on operands whose types run time knows."""
+    return select(f, *operands, ctx)(*operands)
+
+
+def call_under(f: Any, ctx: Any, /, *args: Any) -> Any:
+    """The call f(*args) likewise."""
+    return resolve(ctx, f)(*args)
+
+
+_LATER = {select: operate, resolve: call_under}
+
+
+def waits_for_types(op: Op) -> bool:
+    """Whether it is a call for which an entry at run time is better than what is known now."""
+    return hashable(op.fn) and op.fn in _LATER.values() and _unknown(op.args)
+
+
+def _unknown(operands: Operands) -> bool:
+    return any(operand_type(a) is T.Any for a in operands)
+
+
+def _join(prepared: Any, op: Op, making: Op, f: Operand, ctx: Operand) -> bool:
+    """The search and the call as one call: it is differentiated by an entry, which knows the types."""
+    if making.fn not in _LATER or op.kwnames or not isinstance(f, Const) or not _unknown(op.args):
+        return False
+    if prepared.waits(op):
+        return False
+    op.callee, op.args, op.syntax = Const(_LATER[making.fn]), [f, ctx, *op.args], False
     return True
 
 

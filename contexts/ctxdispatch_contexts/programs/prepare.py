@@ -48,7 +48,7 @@ from ctxdispatch_contexts.programs.derived import (
     make_known,
     rewriting_of,
 )
-from ctxdispatch_contexts.programs.dispatched import open_dispatched, stays
+from ctxdispatch_contexts.programs.dispatched import open_dispatched, searched_type, stays, waits_for_types
 from ctxdispatch_contexts.programs.inlining import (
     call_closure_made,
     call_method_made,
@@ -124,7 +124,7 @@ class Prepared:
         return waiting
 
     def __post_init__(self) -> None:
-        self.returns = Returns(lifted, self.assume, self.untrusted)
+        self.returns = Returns(lifted, self.assume, self.untrusted, functools.partial(searched_type, self))
 
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
@@ -296,7 +296,7 @@ def _rewrite(
         return None
     if open_dispatched(prepared, block, op):
         return block
-    if stays(op.fn):
+    if stays(op.fn) or waits_for_types(op):
         return None
     if open_partial(prepared, block, op):
         return block
@@ -305,6 +305,8 @@ def _rewrite(
     if isinstance(op.callee, Value) and op.callee in made:
         return inline_made(prepared, block, op, made[op.callee])
     if op.fn is primitives.call_ex and _spread(block, op):
+        return block
+    if op.fn is primitives.dict_merge and _merge(prepared, block, op):
         return block
     if _call_derivative(prepared, block, op):
         return block
@@ -407,13 +409,31 @@ def _spread(block: Block, op: Op) -> bool:
     return True
 
 
+def _merge(prepared: Prepared, block: Block, op: Op) -> bool:
+    """f(k=a, **m) of such keywords: one display."""
+    target, other = op.args[:2]
+    own, given = _keywords(target, block), _keywords(other, block)
+    if own is None or given is None or not own.keys().isdisjoint(given) or not isinstance(target, Value):
+        return False
+    merged = Value(target.name)
+    substitute(prepared.graph, {target: merged})  # only what is merged reads it before
+    op.callee, op.results, op.syntax = Const(primitives.build_map), [merged], True
+    op.args = [operand for name, value in (own | given).items() for operand in (Const(name), value)]
+    return True
+
+
 def _keywords(operand: Operand, block: Block) -> dict[str, Operand] | None:
+    """The keywords in a dict that is made in this block, for calls alone."""
     if isinstance(operand, Const):
         return {} if not operand.value else None
     making = next((o for o in block.ops if operand in o.results and o.fn is primitives.build_map), None)
     if making is None or not all(isinstance(k, Const) for k in making.args[::2]):
         return None
-    if any(o is not making and operand in o.args and o.fn is not primitives.call_ex for o in block.ops):
+    if not all(_only_unpacks(o, operand) for o in block.ops if operand in o.args):
         return None
     keys = [k.value for k in making.args[::2]]  # type: ignore[union-attr]
     return dict(zip(keys, making.args[1::2], strict=True))
+
+
+def _only_unpacks(op: Op, operand: Operand) -> bool:
+    return op.fn in (primitives.call_ex, primitives.dict_merge) or is_undispatched(op.fn)

@@ -31,9 +31,10 @@ class Returns:
 
     def __init__(
         self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
-        untrusted: Set[Variable],
+        untrusted: Set[Variable], searched: Callable[[Any, Sequence[T.Type]], T.Type | None],
     ) -> None:  # fmt: skip
-        self.lifted, self.assume, self.untrusted = lifted, assume, untrusted
+        """`searched`: what is known of the results of the engine's functions."""
+        self.lifted, self.assume, self.untrusted, self.searched = lifted, assume, untrusted, searched
         self.known: dict[tuple[FunctionType, tuple[T.Type, ...]], T.Type] = {}
         self.depth = 0
 
@@ -42,8 +43,10 @@ class Returns:
             return T.Exact(callee) if is_made_by_init(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
-        if type(callee) is not FunctionType or kwnames or is_of_engine(callee):
+        if type(callee) is not FunctionType or kwnames:
             return None
+        if is_of_engine(callee):
+            return self.searched(callee, types)
         if (callee.__module__ or "").startswith(PACKAGE):
             types = _with_defaults(callee, types)  # nobody gives those of this package other ones
         if len(types) != callee.__code__.co_argcount:
