@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ctxdispatch.dispatch.hooks import is_undispatched
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.ir import frames
 from ctxdispatch.ir.frames import Handler, Instruction
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Reraise

@@ -23,7 +23,7 @@ from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.around import Around
 from ctxdispatch.dispatch.conditions import exact_conditions
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.hooks import is_undispatched
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
     dispatch,

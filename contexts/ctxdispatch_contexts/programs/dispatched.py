@@ -74,8 +74,13 @@ def open_dispatched(prepared: Any, block: Block, op: Op) -> bool:
 
 
 def stays(fn: Any) -> bool:
-    """Whether it is a search for run time: not to be looked into."""
+    """Whether it is the engine's: not to be looked into."""
     return hashable(fn) and fn in _LEFT
+
+
+def is_left_to_engine(fn: Any) -> bool:
+    """Whether what `fn` gives is known to the engine alone, at run time."""
+    return stays(fn) and fn not in _ASIDE
 
 
 def class_of(context: Operand) -> Any:
@@ -367,9 +372,13 @@ def _is_left_alone(cls: Any, f: Any) -> bool:
 # -- what is not known ---------------------------------------------------------------------------------------
 
 
-def operate(f: Any, ctx: Any, /, *operands: Any) -> Any:
+def operate(f: Any, ctx: Any, a: Any, b: Any, /) -> Any:
     """The operation `f` under `ctx`, on operands whose types run time knows."""
-    return select(f, *operands, ctx)(*operands)
+    return select(f, a, b, ctx)(a, b)
+
+
+def operate_on_one(f: Any, ctx: Any, a: Any, /) -> Any:
+    return select(f, a, ctx)(a)
 
 
 def call_under(f: Any, ctx: Any, /, *args: Any) -> Any:
@@ -377,12 +386,18 @@ def call_under(f: Any, ctx: Any, /, *args: Any) -> Any:
     return resolve(ctx, f)(*args)
 
 
-_LATER = {select: operate, resolve: call_under}
+_LATER: dict[Any, dict[int, Any]] = {
+    select: {1: operate_on_one, 2: operate},
+    resolve: {n: call_under for n in range(8)},
+}
+"""By how many operands there are."""
+
+_WAITING = frozenset({operate, operate_on_one, call_under})
 
 
 def waits_for_types(op: Op) -> bool:
     """Whether it is a call for which an entry at run time is better than what is known now."""
-    return hashable(op.fn) and op.fn in _LATER.values() and _unknown(op.args)
+    return hashable(op.fn) and op.fn in _WAITING and _unknown(op.args)
 
 
 def _unknown(operands: Operands) -> bool:
@@ -391,11 +406,12 @@ def _unknown(operands: Operands) -> bool:
 
 def _join(prepared: Any, op: Op, making: Op, f: Operand, ctx: Operand) -> bool:
     """The search and the call as one call: it is differentiated by an entry, which knows the types."""
-    if making.fn not in _LATER or op.kwnames or not isinstance(f, Const) or not _unknown(op.args):
+    later = _LATER.get(making.fn, {}).get(len(op.args))
+    if later is None or op.kwnames or not isinstance(f, Const) or not _unknown(op.args):
         return False
     if prepared.waits(op):
         return False
-    op.callee, op.args, op.syntax = Const(_LATER[making.fn]), [f, ctx, *op.args], False
+    op.callee, op.args, op.syntax = Const(later), [f, ctx, *op.args], False
     return True
 
 
@@ -500,7 +516,10 @@ _MEANINGS: dict[Any, Callable[[Any, Block, Op], bool]] = {
     seen: _open_seen,
 }
 
-_LEFT = frozenset({*SEARCHES, by_types, fallback, seen, reassigned, visible, places_of, stepping, splatted})
+_ASIDE = frozenset({seen, reassigned, visible, places_of})
+"""What a program calls beside what it computes."""
 
-ZERO_BY_RULE.update((*SEARCHES, seen, reassigned, visible, places_of))
+_LEFT = frozenset({*SEARCHES, by_types, fallback, stepping, splatted, *_ASIDE})
+
+ZERO_BY_RULE.update((*SEARCHES, *_ASIDE))
 effects.assume_removable(*SEARCHES, seen, places_of)

@@ -20,7 +20,7 @@ from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.ir.watching import is_undispatched
+from ctxdispatch.ir.watching import is_undispatched, tell_apart
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
@@ -230,6 +230,7 @@ def held_names(graph: Graph) -> set[Any]:
 
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
+    tell_apart(graph)
     inference = infer(
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
         frozen=prepared.frozen,
