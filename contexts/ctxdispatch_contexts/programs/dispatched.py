@@ -167,7 +167,7 @@ class Finder:
             return self._native(Const(f)) if args is not None and _is_quiet(f, _types(args)) else None
         if reach.own_way(f) is not None or f in UNDER:
             return None
-        if is_machinery(f):
+        if is_machinery(self.cls, f):
             return Const(f)
         return self._rewritten(f)
 

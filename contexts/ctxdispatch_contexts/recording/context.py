@@ -59,6 +59,7 @@ class Recording(Context):
 
     record: Record
     cached: dict[Any, Any] = field(default_factory=dict)
+    _looks_everywhere: ClassVar[bool] = True
 
     intercepts: ClassVar[Any] = (
         "call", "operator", "compare", "item", "attribute", "iterate", "unpack", "with",
