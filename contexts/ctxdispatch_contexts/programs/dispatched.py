@@ -23,7 +23,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.dispatch import Context, memory, protocols, reach, recurse, rules
+from ctxdispatch.dispatch import Context, memory, overdub, protocols, reach, recurse, rules
 from ctxdispatch.dispatch.nested import UNDER
 from ctxdispatch.dispatch.overdub import (
     OF_FRAME,
@@ -416,7 +416,12 @@ def _join(prepared: Any, op: Op, making: Op, f: Operand, ctx: Operand) -> bool:
 
 
 def _open_protocol(finder: Finder, op: Op, f: Any) -> bool:
-    """Constructors and operators of user classes: the methods that they come to."""
+    """What comes to other calls: constructors and operators of user classes, contexts further in."""
+    search = _WITHIN.get(f) if hashable(f) else None
+    if search is not None and len(op.args) >= FIRST and class_of(op.args[0]) is not None:
+        ctx, function, *args = op.args
+        op.callee, op.args = finder.search(finder.emit(search, ctx, function)), args
+        return True
     if id(f) in rules.table(finder.cls) or not inherits_fallback(finder.cls):
         return False
     prepared = finder.prepared
@@ -454,6 +459,9 @@ def _open_run(prepared: Any, block: Block, op: Op, search: Any) -> bool:
 
 FIRST = 2
 """The context and the function."""
+
+_WITHIN = {overdub: resolve, recurse: beyond_rules}
+"""What searches for these, as a context further out meets them."""
 
 
 def _open_by_types(prepared: Any, block: Block, op: Op) -> bool:

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.dispatch import Context
 from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.rewrite import clone
@@ -40,7 +41,7 @@ class Returns:
 
     def __call__(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> T.Type | None:
         if isinstance(callee, type):
-            return T.Exact(callee) if is_made_by_init(callee) else None
+            return T.Exact(callee) if is_made_by_init(callee) or _is_context(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
         if type(callee) is not FunctionType or kwnames:
@@ -101,6 +102,10 @@ class Returns:
         for guard in inference.guards:
             self.assume(guard)
         return _number(inference.return_type)
+
+
+def _is_context(cls: type) -> bool:
+    return issubclass(cls, Context) and cls.__new__ is Context.__new__
 
 
 def _with_defaults(callee: FunctionType, types: Sequence[T.Type]) -> Sequence[T.Type]:
