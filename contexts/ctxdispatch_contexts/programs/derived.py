@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ctxdispatch.dispatch import Context, overdub, recurse
+from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op, Return, Signature

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -212,6 +212,8 @@ class Finder:
         if isinstance(call, FunctionType) and not isinstance(callee, type):
             self.prepared.assume(AttrIs(type(callee), "__call__", call))
             return self.bound(self.search(Const(call)), f)
+        if callee is getattr and args and _computes_attributes(args[0]):
+            return f
         quiet = args is not None and _is_quiet(callee, _types([*first, *args]))
         return self._native(f) if quiet or _runs_no_python(callee) else None
 
@@ -288,6 +290,13 @@ def _is_quiet(callee: Any, types: Sequence[T.Type]) -> bool:
     )
 
 
+def _computes_attributes(operand: Operand) -> bool:
+    """A module with a `__getattr__`: reading what it has is no call of C code."""
+    type_ = operand_type(operand)
+    module = type_.value if isinstance(type_, T.Known) else None
+    return isinstance(module, ModuleType) and reach.is_python(vars(module).get("__getattr__"))
+
+
 def _runs_no_python(callee: Any) -> bool:
     """C code that the engine leaves alone, whatever it is called with."""
     if id(callee) in protocols.BY_IDENTITY or id(callee) in memory.ASSIGNS:
@@ -338,7 +347,7 @@ def _open_call(prepared: Any, block: Block, op: Op, making: Op) -> bool:
     if found is not None:
         op.callee = found
     elif not (isinstance(f, Const) and _open_protocol(finder, op, f.value)):
-        return _join(prepared, op, making, f, ctx)
+        return _join(finder, op, making, f)
     finder.assume_version()
     return True
 
@@ -388,7 +397,7 @@ def call_under(f: Any, ctx: Any, /, *args: Any) -> Any:
 
 _LATER: dict[Any, dict[int, Any]] = {
     select: {1: operate_on_one, 2: operate},
-    resolve: {n: call_under for n in range(8)},
+    resolve: dict.fromkeys(range(8), call_under),
 }
 """By how many operands there are."""
 
@@ -404,14 +413,15 @@ def _unknown(operands: Operands) -> bool:
     return any(operand_type(a) is T.Any for a in operands)
 
 
-def _join(prepared: Any, op: Op, making: Op, f: Operand, ctx: Operand) -> bool:
-    """The search and the call as one call: it is differentiated by an entry, which knows the types."""
+def _join(finder: Finder, op: Op, making: Op, f: Operand) -> bool:
+    """The search and the call as one call: it is differentiated by an entry, which knows the types. (Where a
+    rule or a fallback may run, that may change what the program has: such a run is recorded.)"""
     later = _LATER.get(making.fn, {}).get(len(op.args))
     if later is None or op.kwnames or not isinstance(f, Const) or not _unknown(op.args):
         return False
-    if prepared.waits(op):
+    if not _is_left_alone(finder.cls, f.value) or finder.prepared.waits(op):
         return False
-    op.callee, op.args, op.syntax = Const(later), [f, ctx, *op.args], False
+    op.callee, op.args, op.syntax = Const(later), [f, finder.ctx, *op.args], False
     return True
 
 

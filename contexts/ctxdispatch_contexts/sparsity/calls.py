@@ -45,9 +45,9 @@ class Bound:
 
 
 class Handled:
-    """What is called goes by what it is called with: `target(run, args)`."""
+    """A callee of which is found when it is called what a run does."""
 
-    def target(self, run: Any, args: list[Any]) -> Any:
+    def run(self, run: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -181,7 +181,7 @@ class Calls(Opaque):
         if isinstance(f, types.FunctionType):
             return self.python_function(f, args, kwargs)
         if isinstance(f, Handled):
-            return self.call(f.target(self, args), args, kwargs)
+            return f.run(self, args, kwargs)
         if isinstance(f, types.MethodType):
             return self.call(f.__func__, [f.__self__, *args], kwargs)
         if isinstance(f, Bound):

@@ -12,21 +12,20 @@ from typing import Any
 
 from ctxdispatch.dispatch import Context, memory, overdub, protocols, recurse, rules
 from ctxdispatch.dispatch.overdub import (
-    ENGINE,
     beyond_rules,
     by_types,
-    native,
+    fallback,
+    inherits_fallback,
     resolve,
     seen,
     select,
-    selected,
     splatted,
     stepping,
 )
 from ctxdispatch.dispatch.places import reassigned
 from ctxdispatch.dispatch.protocols import iteration
-from ctxdispatch.dispatch.reach import HEAPTYPE, special
-from ctxdispatch_contexts.sparsity.calls import GENERATED, Bound, Handled, Rule
+from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, special
+from ctxdispatch_contexts.sparsity.calls import ENGINE, GENERATED, Bound, Handled, Rule
 from ctxdispatch_contexts.sparsity.journal import Cursor
 
 Args = list[Any]
@@ -50,7 +49,7 @@ def found(search: Any, ctx: Any, f: Any) -> Any:
     callee, bound = (f.descriptor, (f.owner,)) if isinstance(f, Bound) else rules.canonical(f)
     ruled = search is resolve and rules.sets(type(ctx), callee)
     if not ruled and id(callee) in protocols.BY_IDENTITY:
-        return _with(_Handled(ctx, f, callee), bound)
+        return _with(_Protocol(ctx, callee), bound)
     target = search(ctx, callee)
     return f if target is callee else _with(target, bound)
 
@@ -59,15 +58,33 @@ def _with(target: Any, bound: tuple[Any, ...]) -> Any:
     return functools.partial(target, *bound) if bound else target
 
 
-class _Handled(Handled):
+class _Protocol(Handled):
     """A callee that the engine has a handler for, which goes by what it is called with."""
 
-    def __init__(self, ctx: Any, f: Any, callee: Any) -> None:
-        self.ctx, self.f, self.callee = ctx, f, callee
+    def __init__(self, ctx: Any, callee: Any) -> None:
+        self.ctx, self.callee = ctx, callee
 
-    def target(self, run: Any, args: Args) -> Any:
-        quiet = all(_has_no_python(run.sampled(a)) for a in args)
-        return (native if quiet else beyond_rules)(self.ctx, self.callee)
+    def run(self, run: Any, args: Args, kwargs: Kwargs) -> Any:
+        if all(_has_no_python(run.sampled(a)) for a in args):
+            return run.call(_plainly(self.ctx, self.callee), args, kwargs)
+        handler = protocols.BY_IDENTITY[id(self.callee)]
+        target = handler(_engine(run), self.ctx, self.callee)
+        if target is None:
+            return run.call(_plainly(self.ctx, self.callee), args, kwargs)
+        return target(*args, **kwargs)
+
+
+def _plainly(ctx: Any, f: Any) -> Any:
+    return f if inherits_fallback(type(ctx)) else functools.partial(fallback, ctx, f)
+
+
+def _engine(run: Any) -> Engine:
+    """What a handler needs: what it finds for the other context, this run executes."""
+
+    def resolved(ctx: Any, f: Any) -> Any:
+        return ENGINE.resolve(run, found(resolve, ctx, f))
+
+    return Engine(resolved, resolved, resolved, lambda ctx, f: ENGINE.resolve(run, _plainly(ctx, f)))
 
 
 def _has_no_python(value: Any) -> bool:
@@ -87,9 +104,11 @@ def _select(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     rule = rules.find(type(ctx), rules.canonical(operation)[0], kinds)
     if rule is not None:
         return functools.partial(rule, ctx)
+    if id(operation) not in protocols.BY_IDENTITY:
+        return _plainly(ctx, operation)
     if memory.is_native(operation, kinds) and not _is_computed(operation, samples):
-        return native(ctx, operation)
-    return selected(ctx, operation, operands)
+        return _plainly(ctx, operation)
+    return _Protocol(ctx, operation)
 
 
 def _is_computed(operation: Any, operands: Args) -> bool:
@@ -110,14 +129,14 @@ def _stepping(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     iterable, iterator, ctx = args
     if isinstance(iterator, Cursor) or special(type(iterator), "__next__") is None:
         return iterator
-    return run.call(iteration.stepping, [ENGINE, ctx, iterable, iterator], {})
+    return iteration.stepping(_engine(run), ctx, iterable, iterator)
 
 
 def _splatted(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     items, callee, ctx = args
     if not type(run.sampled(items)).__flags__ & HEAPTYPE:
         return items
-    return run.call(iteration.splat, [ENGINE, ctx, callee, items], {})
+    return iteration.splat(_engine(run), ctx, callee, items)
 
 
 def _beside(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
