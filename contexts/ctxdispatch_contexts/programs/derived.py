@@ -186,7 +186,7 @@ def is_spelled_out(cls: Any) -> bool:
     return isinstance(cls, type) and cls in OBJECTS
 
 
-OVERDUBS: dict[type, Callable[..., bool]] = {}
+OVERDUBS: dict[Any, Callable[..., bool]] = {}
 
 
 WITH_FIELDS: set[type] = set()
@@ -222,15 +222,20 @@ def _overdub(prepared: Any, block: Block, op: Op) -> bool:
     if len(op.args) < 2:
         return False
     context, f, *args = op.args
-    made = prepared.maker.get(context) if isinstance(context, Value) else None
-    bare = made is not None and hashable(made.fn) and (not made.args or made.fn in WITH_FIELDS)
-    cls = type(context.value) if isinstance(context, Const) else made.fn if made is not None and bare else None
-    rewrite = OVERDUBS.get(cls) if cls is not None else None
+    rewrite = OVERDUBS.get(_class_of(prepared, context))
     if rewrite is None:
-        return any([own(prepared, block, op) for own in _of_any])
-    return not op.kwnames and rewrite(
-        prepared, block, op, f, args, context.value if isinstance(context, Const) else None
-    )
+        return any(own(prepared, block, op) for own in _of_any)
+    known = context.value if isinstance(context, Const) else None
+    return not op.kwnames and rewrite(prepared, block, op, f, args, known)
+
+
+def _class_of(prepared: Any, context: Operand) -> Any:
+    """That of a context which is known, or made without fields that matter."""
+    if isinstance(context, Const):
+        return type(context.value)
+    made = prepared.maker.get(context)
+    plain = made is not None and hashable(made.fn) and (not made.args or made.fn in WITH_FIELDS)
+    return made.fn if plain else None
 
 
 def is_known(f: Operand, prepared: Any) -> bool:

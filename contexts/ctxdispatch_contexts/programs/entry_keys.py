@@ -37,8 +37,8 @@ CodeKey = CodeType | ById
 
 
 def code_key(code: CodeType) -> CodeKey:
-    """Equal for equal code; generated code is itself alone, for its constants need not have hashes. So is what
-    was rewritten for a context."""
+    """Equal for equal code; what is generated, or was rewritten for a context, is itself alone, for its
+    constants need not have hashes."""
     return ById(code) if is_generated(code) or is_rewritten(code) else code
 
 

@@ -29,7 +29,6 @@ from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import Variable, infer
-from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
@@ -70,6 +69,7 @@ from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
+from ctxdispatch_contexts.programs.spreading import merge, spread
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
 
 MAX_OPS = 4000
@@ -305,9 +305,9 @@ def _rewrite(
         return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
         return inline_made(prepared, block, op, made[op.callee])
-    if op.fn is primitives.call_ex and _spread(block, op):
+    if op.fn is primitives.call_ex and spread(block, op):
         return block
-    if op.fn is primitives.dict_merge and _merge(prepared, block, op):
+    if op.fn is primitives.dict_merge and merge(prepared, block, op):
         return block
     if _call_derivative(prepared, block, op):
         return block
@@ -391,50 +391,3 @@ def _captures(cell: Any) -> bool:
         return isinstance(cell.cell_contents, FunctionType)
     except ValueError:
         return False
-
-
-# -- f(*args, **kwargs) --------------------------------------------------------------------------------------
-
-
-def _spread(block: Block, op: Op) -> bool:
-    """call_ex(f, args, kwargs) with a tuple of known length and keywords of known names is a plain call."""
-    f, args, *rest = op.args
-    type_ = operand_type(args)
-    names = _keywords(rest[0], block) if rest else {}
-    if not isinstance(type_, T.TupleOf) or names is None:
-        return False
-    emit = emit_before(block, op)
-    items = [emit(operator.getitem, args, Const(i)) for i in range(len(type_.items))]
-    op.callee, op.args, op.kwnames = f, [*items, *names.values()], tuple(names)
-    op.syntax = False
-    return True
-
-
-def _merge(prepared: Prepared, block: Block, op: Op) -> bool:
-    """f(k=a, **m) of such keywords: one display."""
-    target, other = op.args[:2]
-    own, given = _keywords(target, block), _keywords(other, block)
-    if own is None or given is None or not own.keys().isdisjoint(given) or not isinstance(target, Value):
-        return False
-    merged = Value(target.name)
-    substitute(prepared.graph, {target: merged})  # only what is merged reads it before
-    op.callee, op.results, op.syntax = Const(primitives.build_map), [merged], True
-    op.args = [operand for name, value in (own | given).items() for operand in (Const(name), value)]
-    return True
-
-
-def _keywords(operand: Operand, block: Block) -> dict[str, Operand] | None:
-    """The keywords in a dict that is made in this block, for calls alone."""
-    if isinstance(operand, Const):
-        return {} if not operand.value else None
-    making = next((o for o in block.ops if operand in o.results and o.fn is primitives.build_map), None)
-    if making is None or not all(isinstance(k, Const) for k in making.args[::2]):
-        return None
-    if not all(_only_unpacks(o, operand) for o in block.ops if operand in o.args):
-        return None
-    keys = [k.value for k in making.args[::2]]  # type: ignore[union-attr]
-    return dict(zip(keys, making.args[1::2], strict=True))
-
-
-def _only_unpacks(op: Op, operand: Operand) -> bool:
-    return op.fn in (primitives.call_ex, primitives.dict_merge) or is_undispatched(op.fn)
