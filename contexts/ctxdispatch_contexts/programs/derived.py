@@ -335,9 +335,7 @@ def apply_makers(entry_function: Callable[..., Any], chain: Chain, k: int, n: in
     return Made(function, n, count - n)
 
 
-def with_defaults(
-    args: Sequence[Operand], made: Made, defaults: Sequence[Operand]
-) -> list[Operand] | None:
+def with_defaults(args: Sequence[Operand], made: Made, defaults: Sequence[Operand]) -> list[Operand] | None:
     """The arguments, and those that were left out, for which `defaults` are. None where they do not fit."""
     given = len(args) - made.after
     missing = made.n - given

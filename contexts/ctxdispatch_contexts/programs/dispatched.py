@@ -62,7 +62,6 @@ SEARCHES = (resolve, beyond_rules, select)
 """They give what is to be called, and call nothing."""
 
 
-
 def open_dispatched(prepared: Any, block: Block, op: Op) -> bool:
     """Rewrite a call of the engine's, or of what it has found. True where something was changed."""
     meaning = _MEANINGS.get(op.fn) if hashable(op.fn) else None
