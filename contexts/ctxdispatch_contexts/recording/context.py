@@ -32,6 +32,8 @@ from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
@@ -68,6 +70,7 @@ class Recording(Context):
 
     record: Record
     cached: dict[Any, Any] = field(default_factory=dict)
+    _looks_everywhere: ClassVar[bool] = True
 
     rules_are_shortcuts: ClassVar[bool] = True
     intercepts: ClassVar[Any] = (
@@ -77,6 +80,10 @@ class Recording(Context):
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return operate(self, f, f, args, kwargs)
+
+    def transform(self, graph: Graph) -> Graph:
+        tell_apart(graph)
+        return super().transform(graph)
 
     def array(self, values: Any) -> Any:
         """np.array(values), written down."""
