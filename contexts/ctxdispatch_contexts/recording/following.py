@@ -45,7 +45,7 @@ def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
     """functools.cache. What it kept is no part of this run, and what this run makes must not stay in it: the
-    run has results of its own. Caches of this package's own hold rules and code, whoever first asks for them."""
+    run has results of its own. Caches of this package hold rules and code, whoever first asks for them."""
     if str(function.__module__).startswith(OWN):
         return function(*args, **kwargs)
     key = (id(function), functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
