@@ -1,7 +1,7 @@
 """For every keyword argument that a function documents: a value, to see how its derivative does with it.
 
-`variants(f, args, kwargs)` gives (keyword, function of the arguments) for those that `kwargs` leaves out and
-that have a value here; `documented(f)` names all.
+`variants(f, args, kwargs, y)` gives the keywords that a call leaves out, each with values to try;
+`documented(f)` names all.
 """
 
 from __future__ import annotations
@@ -9,8 +9,13 @@ from __future__ import annotations
 import inspect
 
 import numpy as np
+from derivative_checker import leaves
+from report_examples import Fresh
 
 UFUNC = ("out", "where", "casting", "order", "dtype", "subok")
+OF_CORES = ("out", "casting", "order", "dtype", "subok", "axes", "axis", "keepdims")
+OF_METHODS = {"reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"),
+              "accumulate": ("axis", "dtype", "out"), "outer": UFUNC}  # fmt: skip
 NOT_OF_THE_VALUE = frozenset({"like", "device", "signature"})
 """Where the result is made, or by whom."""
 
@@ -18,7 +23,9 @@ NOT_OF_THE_VALUE = frozenset({"like", "device", "signature"})
 def documented(f):
     """The keyword arguments of a function, those after its first parameter."""
     if isinstance(f, np.ufunc):
-        return list(UFUNC)
+        return [name for name in (UFUNC if f.signature is None else OF_CORES) if _survives(f, name)]
+    if isinstance(getattr(f, "__self__", None), np.ufunc):
+        return list(OF_METHODS.get(f.__name__, ()))
     try:
         parameters = list(inspect.signature(f).parameters.values())
     except (TypeError, ValueError):
@@ -27,17 +34,16 @@ def documented(f):
     return [p.name for p in parameters[1:] if p.kind in named and p.name not in NOT_OF_THE_VALUE]
 
 
-def variants(f, args, kwargs):
-    """(keyword, g): g(*args, **kwargs) is f with that keyword too. Only such as `f` takes here."""
-    given = set(kwargs) | set(positional(f, args))
+def _survives(f, name):
+    """A mask has the ufuncs of SciPy 1.17 write past the end of what is allocated, without any derivative."""
+    return name != "where" or getattr(np, f.__name__, None) is f
+
+
+def variants(f, args, kwargs, y):
+    """(keyword, values): what a call that returns y may be given besides, by the first that it takes."""
     for name in documented(f):
-        if name in given:
-            continue
-        for value in VALUES.get(name, ()):
-            g = _with(f, name, value, f(*args, **kwargs), args)
-            if g is not None and _runs(g, args, kwargs):
-                yield name, g
-                break
+        if name not in kwargs and name not in positional(f, args):
+            yield name, [more for value in VALUES.get(name, ()) for more in _with(f, name, value, y, args)]
 
 
 def positional(f, args):
@@ -50,31 +56,27 @@ def positional(f, args):
     return [p.name for p in parameters if p.kind in by_position][: len(args)]
 
 
-def _runs(g, args, kwargs):
-    try:
-        g(*args, **kwargs)
-    except (TypeError, ValueError, np.exceptions.AxisError, NotImplementedError, AttributeError, IndexError):
-        return False
-    return True
-
-
 def _with(f, name, value, y, args):
+    """The keywords, one or two, that say `name=value`."""
     if name == "out":
-        if not isinstance(y, (np.ndarray, np.generic)):
-            return None
-        return lambda *a, **k: f(*a, **k, out=np.empty(np.shape(y), y.dtype))
-    if name == "where" and isinstance(f, np.ufunc):
-        if not isinstance(y, (np.ndarray, np.generic)):
-            return None
-        mask = _mask(np.shape(y))
-        return lambda *a, **k: f(*a, **k, where=mask, out=np.full(np.shape(y), 0.3, y.dtype))
+        return [{"out": out} for out in _made("np.empty({}, {})", y)]
+    if name == "where" and (isinstance(f, np.ufunc) or getattr(f, "__name__", "") == "outer"):
+        return [{"where": _mask(np.shape(y)), "out": out} for out in _made("np.full({}, 0.3, {})", y)]
     if name == "where":
-        mask = _mask(np.shape(args[0]))
-        return lambda *a, **k: f(*a, **k, where=mask)
-    if name == "dtype":
-        dtype = np.result_type(y) if isinstance(y, (np.ndarray, np.generic)) else float
-        return lambda *a, **k: f(*a, **k, dtype=dtype)
-    return lambda *a, **k: f(*a, **{**k, name: value})
+        return [{"where": _mask(np.shape(args[0])) if args else True}]
+    if name == "dtype" and isinstance(y, (np.ndarray, np.generic)):
+        return [{"dtype": np.result_type(y, *leaves(args))}]
+    return [{name: value}]
+
+
+def _made(text, y):
+    """What `out=` takes for a result: an array, or a tuple of them."""
+    if isinstance(y, tuple):
+        each = [made.text for part in y for made in _made(text, part)]
+        return [Fresh(f"({', '.join(each)})")] if len(each) == len(y) else []
+    if not isinstance(y, (np.ndarray, np.generic)):
+        return []
+    return [Fresh(text.format(np.shape(y), f"np.dtype({y.dtype.str!r})"))]
 
 
 def _mask(shape):
