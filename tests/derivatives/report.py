@@ -47,6 +47,14 @@ def examined(names: list[str], n: int, jobs: int) -> Iterator[Row]:
 # -- printed -------------------------------------------------------------------------------------------------
 
 
+def grouped(reasons: dict[str, str]) -> dict[str, list[str]]:
+    """reason -> names"""
+    found: dict[str, list[str]] = {}
+    for name, why in sorted(reasons.items()):
+        found.setdefault(why, []).append(name)
+    return found
+
+
 def lines_of(row: Row) -> Iterator[str]:
     if row.absent:
         yield f"{row.name:46} not in the running version"
@@ -57,7 +65,8 @@ def lines_of(row: Row) -> Iterator[str]:
     yield (
         f"{row.name:46} {row.examples:8} {modes[0]:>8} {modes[1]:>8} {modes[2]:>7} {complex_:>8}  {right}"
     ).rstrip()
-    yield from (f"    {name}= refused: {why}" for name, why in sorted(row.refused_keywords.items()))
+    for why, names in grouped(row.refused_keywords).items():
+        yield f"    {' '.join(f'{name}=' for name in names)} refused: {why}"
     if left := row.of_keywords("never given"):
         yield f"    never given: {' '.join(left)}"
     yield from (f"    refused: {why}" for why in sorted(set(row.refused)))
@@ -105,7 +114,7 @@ def print_report(rows: list[Row]) -> None:
 def options_of(arguments: list[str] | None) -> Any:
     raw, name = argparse.RawDescriptionHelpFormatter, "python -m tests.derivatives.report"
     parser = argparse.ArgumentParser(name, description=__doc__, formatter_class=raw)
-    parser.add_argument("--examples", type=int, default=3, metavar="N", help="of each case of a name (3)")
+    parser.add_argument("--examples", type=int, default=2, metavar="N", help="of each case of a name (2)")
     parser.add_argument("--only", default="", metavar="TEXT", help="names that contain this")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
     parser.add_argument("--json", metavar="FILE", help="the rows and the summary, as JSON")

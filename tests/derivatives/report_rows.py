@@ -164,4 +164,5 @@ def _state(call: Any, name: str, more: dict[str, Any]) -> str | None:
 
 
 def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    """Without the place, where that is the call itself."""
+    return f"{type(error).__name__}: {error}".splitlines()[0].replace("<string>:2 in program: ", "")

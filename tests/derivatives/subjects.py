@@ -65,16 +65,9 @@ class Subject:
 def _call(case: Case, documented: Any, drawn: Any) -> Call:
     options = case.options
     *program, args, kwargs = drawn
+    callee = case.callee or program[0] or documented
     given = frozenset(options.get("given", "").split())
-    return Call(
-        case.callee or program[0] or documented,
-        args,
-        kwargs,
-        documented,
-        given,
-        options.get("through"),
-        options.get("active"),
-    )
+    return Call(callee, args, kwargs, documented, given, options.get("through"), options.get("active"))
 
 
 def _drawn(case: Case, n: int) -> list[Any]:

@@ -129,7 +129,7 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
         out = container[index]
         if type(out) is np.ndarray:
             return out  # a view, known by where it lies
-        if not isinstance(out, np.inexact) or record.closed or not record.memory.is_active(container):
+        if record.closed or container.dtype.kind not in "fc" or not record.memory.is_active(container):
             return out
         if type(out) not in RESULTS:
             return otherwise(ctx, container, index)
