@@ -133,17 +133,6 @@ def _(draw):
     return method_partition, (array(draw, (2, 4)), 2), {}
 
 
-def method_resize(a, shape, **kwargs):
-    out = a * 1.0
-    out.resize(shape, **kwargs)
-    return out
-
-
-@calls("numpy.ndarray.resize", np.ndarray.resize, given="refcheck")
-def _(draw):
-    return method_resize, (array(draw, (2, 3)), draw(st.sampled_from([(3, 2), (2, 4)]))), {"refcheck": False}
-
-
 # -- views ---------------------------------------------------------------------------------------------------
 
 

@@ -76,7 +76,7 @@ PARAGRAPHS = {
         "numpy.ndarray": """
             all any argmax argmin argpartition argsort astype choose clip compress conj conjugate copy cumprod
             cumsum diagonal dot fill flatten item max mean min nonzero partition prod put ravel repeat reshape
-            resize round searchsorted sort squeeze std sum swapaxes take tolist trace transpose var view
+            round searchsorted sort squeeze std sum swapaxes take tolist trace transpose var view
             flat real imag T mT shape ndim size
             __getitem__[basic] __getitem__[integers] __getitem__[booleans] __getitem__[mixed]
             __setitem__[basic] __setitem__[integers] __setitem__[booleans] __setitem__[mixed]

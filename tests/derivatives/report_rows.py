@@ -111,7 +111,7 @@ def _see(row: Row, call: Any) -> bool:
         row.takes_complex = True
         row.complex_examples += 1
         row.complex_right += all(modes.values())
-    for name in _given(call):
+    for name in sorted(_given(call)):
         row.keywords[name] = "right" if row.keywords.get(name) != "wrong" and all(modes.values()) else "wrong"
     return True
 

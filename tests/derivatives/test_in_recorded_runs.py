@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, jvp
+from ctxdispatch_contexts.programs.errors import MutationError
 
 X = np.array([1.0, 0.5, 3.0, 2.0])
 NAN = np.array([1.0, np.nan, 3.0, 2.0])
@@ -97,3 +98,16 @@ def test_against_central_differences(name):
     np.testing.assert_allclose(grad(loss)(x.copy()), expected, rtol=1e-5, atol=1e-7)
     found = [jvp(loss, (x.copy(),), (e,))[1] for e in np.eye(4)]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_arrays_that_move_are_refused():
+    """np.resize repeats the elements; the method of that name fills with zeros, in memory of its own."""
+
+    def resized(v):
+        out = v * 1.0
+        out.resize((2, 4), refcheck=False)
+        return np.sum(out**2)
+
+    for derivative in (grad(resized), lambda v: jvp(resized, (v,), (v,))):
+        with pytest.raises(MutationError, match=r"test_in_recorded_runs.py:\d+ in .*resized: .*np.pad"):
+            derivative(X.copy())
