@@ -101,6 +101,18 @@ def _(draw):
     return (lambda a, b: np.c_[a, b]), (array(draw, (3,)), array(draw, (3,))), {}
 
 
+def register_constant(name, *args):
+    f = getattr(np, name)
+
+    @calls(f"numpy.{name}", f)
+    def _(draw):
+        return (lambda x, *given, **kwargs: x * f(*given, **kwargs)), (number(draw), *args), {}
+
+
+for _name, *_args in (["identity", 3], ["eye", 3], ["ones", (2, 3)], ["zeros", (2, 3)]):
+    register_constant(_name, *_args)
+
+
 @calls("numpy.ndarray.dot", np.ndarray.dot)
 def _(draw):
     return (lambda a, b, **kwargs: a.dot(b, **kwargs)), (array(draw, (2, 3)), array(draw, (3, 2))), {}

@@ -62,7 +62,7 @@ class Row:
         return {name: state for name, state in self.keywords.items() if state not in known}
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "missing": self.missing, "wrong": self.wrong}
+        return {**asdict(self), "right": dict(self.right), "missing": self.missing, "wrong": self.wrong}
 
 
 def examine(subject: Any, n: int = 3, keywords: bool = True) -> Row:
