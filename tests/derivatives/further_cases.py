@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from changing_cases import calls
-from derivative_cases import array, axis_of, flag, number
+from derivative_cases import array, axis_of, flag, hermitian, number
 from hypothesis import strategies as st
 
 # -- functions of arrays with gaps ---------------------------------------------------------------------------
@@ -77,6 +77,36 @@ def of_poly1d(a, x):
 @calls("numpy.poly1d", given="r variable")
 def _(draw):
     return of_poly1d, (array(draw, (3,), 0.3, 2.0), number(draw)), {}
+
+
+# -- vectors up to their phases ------------------------------------------------------------------------------
+
+
+def of_eig(a):
+    w, v = np.linalg.eig(a)
+    return w, np.abs(v) ** 2
+
+
+def of_eigh(a, **kwargs):
+    w, v = np.linalg.eigh(hermitian(a), **kwargs)
+    return w, np.abs(v) ** 2
+
+
+def of_svd(a, **kwargs):
+    u, s, v = np.linalg.svd(a, full_matrices=False, **kwargs)
+    return np.abs(u) ** 2, s, np.abs(v) ** 2, (u * s) @ v
+
+
+def register_up_to_phases(name, program, **options):
+    @calls(f"numpy.linalg.{name}", getattr(np.linalg, name), **options)
+    def _(draw):
+        a = array(draw, (3, 3), -1.0, 1.0) + 1j * array(draw, (3, 3), -0.5, 0.5)
+        return program, (a + np.diag([1.0, 5.0, 9.0]),), {}
+
+
+register_up_to_phases("eig", of_eig)
+register_up_to_phases("eigh", of_eigh)
+register_up_to_phases("svd", of_svd, given="full_matrices")
 
 
 # -- functions of functions, of several arrays ---------------------------------------------------------------

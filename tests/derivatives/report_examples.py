@@ -155,7 +155,7 @@ class Example:
 def complex_call(call: Any) -> Any:
     """The call with complex numbers for the real ones, all of them or the first argument that may be; None
     where it takes none."""
-    n = len(call.args)
+    n = 0 if call.real else len(call.args)
     for chosen in (range(n), *([i] for i in range(n))):
         args = tuple(_turned(x) if i in chosen else x for i, x in enumerate(call.args))
         changed = call._replace(args=args)

@@ -12,7 +12,7 @@ import importlib.util
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import further_cases  # noqa: F401 (which registers its cases)
@@ -30,6 +30,11 @@ if importlib.util.find_spec("scipy"):
     import distribution_cases  # noqa: F401
 
 
+UP_TO_PHASES = (np.linalg.eig, np.linalg.eigh, np.linalg.svd)
+"""Of complex matrices their vectors have phases, which the library chooses: `further_cases` has programs that
+do not depend on them."""
+
+
 class Call(NamedTuple):
     """`callee(*args, **kwargs)`; `documented`: the function whose keyword arguments it may be given, of which
     `given` are."""
@@ -41,6 +46,8 @@ class Call(NamedTuple):
     given: frozenset[str]
     through: Any = None
     active: tuple[int, ...] | None = None
+    real: bool = False
+    """It is not given complex numbers instead."""
 
 
 @dataclass
@@ -67,7 +74,8 @@ def _call(case: Case, documented: Any, drawn: Any) -> Call:
     *program, args, kwargs = drawn
     callee = case.callee or program[0] or documented
     given = frozenset(options.get("given", "").split())
-    return Call(callee, args, kwargs, documented, given, options.get("through"), options.get("active"))
+    through, active = options.get("through"), options.get("active")
+    return Call(callee, args, kwargs, documented, given, through, active, callee in UP_TO_PHASES)
 
 
 def _drawn(case: Case, n: int) -> list[Any]:
@@ -128,23 +136,30 @@ def _split(name: str) -> list[str]:
 @cache
 def _cases_by_callee() -> dict[Any, list[Case]]:
     found: dict[Any, list[Case]] = defaultdict(list)
-    for case in [*CASES, *MORE, *map(_zero_case, ZEROS)]:
-        if case is not None:
-            found[case.callee].append(case)
+    for case in [*CASES, *MORE]:
+        found[case.callee].append(case)
+    for callee, text in ZEROS:
+        found[callee] += _zero_cases(callee, text)
     return found
 
 
-def _zero_case(zero: tuple[Any, str]) -> Case | None:
-    """The arguments of a call that is written out, `np.all(a)`, `a.all()`, `a.shape`."""
-    callee, text = zero
+def _zero_cases(callee: Any, text: str) -> list[Case]:
+    """The arguments of a call that is written out, `np.all(a)`, `a.all()`, `a.shape`. Of whole numbers only,
+    its result is a factor."""
     node = ast.parse(text, mode="eval").body
     method = isinstance(callee, (*DESCRIPTORS, *ATTRIBUTES))
     call = node.func if isinstance(node, ast.Call) else node
     if not isinstance(node, ast.Call) and not method:
-        return None
+        return []
     nodes = ([call.value] if method else []) + (node.args if isinstance(node, ast.Call) else [])
     args = tuple(_value(each) for each in nodes)
-    return Case(text, callee, st.just((replace(args, map(_between, leaves(args))), {})))
+    if not leaves(args):
+        callee, args = partial(_factor, callee), (1.3, *args)
+    return [Case(text, callee, st.just((replace(args, map(_between, leaves(args))), {})))]
+
+
+def _factor(callee: Any, x: float, *args: Any, **kwargs: Any) -> Any:
+    return x * callee(*args, **kwargs)
 
 
 def _between(x: Any) -> Any:

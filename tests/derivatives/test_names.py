@@ -19,11 +19,10 @@ from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
 
 SAMPLE = """
-    numpy.multiply numpy.cumsum numpy.einsum numpy.fft.irfft numpy.linalg.cholesky scipy.special.gammainc
-    scipy.linalg.solve_banded scipy.stats.gamma.logcdf numpy.r_ numpy.put numpy.apply_along_axis numpy.polydiv
-    numpy.nanquantile numpy.floor numpy.full_like numpy.identity numpy.ndarray.sort numpy.ndarray.flat
-    numpy.ndarray.mT numpy.ndarray.__setitem__[mixed] numpy.power.at numpy.multiply.accumulate in_place.pow
-    operator.matmul math.hypot math.comb cmath.rect
+    numpy.cumsum numpy.einsum numpy.fft.irfft numpy.linalg.eigh scipy.special.gammainc scipy.stats.norm.pdf
+    numpy.c_ numpy.put numpy.floor numpy.full_like numpy.identity numpy.ndarray.sort numpy.ndarray.mT
+    numpy.ndarray.__setitem__[mixed] numpy.power.at in_place.pow operator.matmul math.hypot math.comb
+    cmath.rect
 """
 
 
