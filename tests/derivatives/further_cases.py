@@ -143,6 +143,17 @@ for _name, *_args in (["identity", 3], ["eye", 3], ["ones", (2, 3)], ["zeros", (
     register_constant(_name, *_args)
 
 
+def filled(a, **kwargs):
+    out = np.empty_like(a, **kwargs)
+    out[...] = 0.5
+    return out * np.sum(a)
+
+
+@calls("numpy.empty_like", np.empty_like)
+def _(draw):
+    return filled, (array(draw, (2, 3)),), {}
+
+
 @calls("numpy.ndarray.dot", np.ndarray.dot)
 def _(draw):
     return (lambda a, b, **kwargs: a.dot(b, **kwargs)), (array(draw, (2, 3)), array(draw, (3, 2))), {}

@@ -51,7 +51,8 @@ class Row:
 
     @property
     def without_complex(self) -> bool:
-        return self.takes_complex and not self.complex_examples
+        """It takes complex numbers, and was given none. (Refused is another thing, which the row says.)"""
+        return self.takes_complex and not self.complex_examples and not self.refused
 
     def of_keywords(self, *states: str) -> list[str]:
         return [name for name, state in self.keywords.items() if state in states]
