@@ -25,6 +25,7 @@ from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
 from ctxdispatch_contexts.programs.errors import Refusal
+from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -63,6 +64,9 @@ class Duals:
             return
         if not _concerns(run, op):
             run.emit(op)
+            return
+        if is_hashed(op, lambda operand: run.of(operand) is not None):
+            self._refuse(run, op)
             return
         mirrored = MIRRORED.get(op.fn) if hashable(op.fn) else None
         row = row_for(op)
