@@ -49,6 +49,13 @@ _MODULES = ("numpy", "numpy.linalg", "numpy.fft")
 _KINDS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, type(np.sum))
 
 
+def ignores_out(function: Anything) -> bool:
+    """Some of NumPy's Fourier transforms (hfft, ifft2, irfft2) take `out` and hand it on to nobody: their
+    result is another array."""
+    known = isinstance(function, _KINDS) and hashable(function) and function.__module__ in _MODULES
+    return known and _leaves_out_alone(function)
+
+
 def out_at(function: Anything) -> int | None:
     """Which positional argument of `function`, the array itself counted, is one to write into; of a ufunc,
     the first such. None where there is none."""
@@ -96,6 +103,15 @@ def _out_of(function: Anything) -> Out | None:
 
 
 @cache
+def _leaves_out_alone(function: Anything) -> bool:
+    if function.__module__ != "numpy.fft":
+        return False
+    x = np.ones((2, 2))
+    out = np.empty_like(function(x))
+    return function(x, out=out) is not out
+
+
+@cache
 def _read(function: Anything) -> Out | None:
     """NumPy's functions only are kept: they live as long as the process."""
     try:
@@ -105,7 +121,7 @@ def _read(function: Anything) -> Out | None:
         known = function is getattr(np, name, None) and name in _OUT_AT
         return Out(_OUT_AT[name], _AFTER_OUT.get(name, ())) if known else None
     for at, parameter in enumerate(parameters):
-        if parameter.name == "out":
+        if parameter.name == "out" and not _leaves_out_alone(function):
             after = [p.name for p in parameters[at + 1 :] if p.kind is p.POSITIONAL_OR_KEYWORD]
             by_position = parameter.kind is parameter.POSITIONAL_OR_KEYWORD
             return Out(at, tuple(after)) if by_position else Out(None)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ctxdispatch import grad, jvp
@@ -104,3 +105,26 @@ for f in FUNCTIONS:
     assert abs(grad(grad(f))(1.3) - expected) < 1e-10, f
 """
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
+
+
+def test_a_recording_that_is_recorded_makes_nothing_anew():
+    """The engine's own caches hold rules and code: a run finds there what the run before it left."""
+    from ctxdispatch_contexts.derivatives import table
+    from ctxdispatch_contexts.recording import context
+
+    def loss(x):
+        out = x * 1.0
+        np.put(out, [0], x[1] * x[2])
+        return np.sum(out**3)
+
+    def slope(x):
+        return np.sum(grad(loss)(x))
+
+    x = np.array([1.0, 2.0, 3.0])
+    runs = []
+    for _ in range(2):
+        runs.append(jvp(slope, (x,), (np.ones(3),)))
+        caches = context._follow_table, context._class_for, table.describe
+        runs.append([cache.cache_info().misses for cache in caches] + [len(context._made)])
+    assert runs[1] == runs[3]
+    assert runs[0] == runs[2] == (pytest.approx(579.0), pytest.approx(1146.0))

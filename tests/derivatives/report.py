@@ -1,218 +1,142 @@
 """Every name that must have a derivative, and how it does.
 
-    python -m tests.derivatives.report [--examples N] [--only NAME]
+    python -m tests.derivatives.report [--jobs N] [--examples N] [--only TEXT] [--json FILE]
 
 Per name, over random arguments (shapes, memory layouts, flags): reverse mode, forward mode and second order
-against central differences; whether arguments were complex; which keyword arguments were given; which others
-were, one at a time (`keyword_values.py`), and which it refused or was not given at all.
+against central differences; complex arguments, wherever the function takes them; each keyword argument that
+it documents: given and right, refused and why, or never given. What the running NumPy and SciPy lack is said
+so. The exit status is 1 if a derivative is wrong, a name has none, or was not examined.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import json
+import multiprocessing
 import sys
-import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from keyword_values import documented, positional, variants  # noqa: E402
-from names import IN_RECORDED_RUNS, NAMES, ZERO  # noqa: E402
+from report_examples import MODES  # noqa: E402
+from report_rows import Row, examine  # noqa: E402
+from subjects import subjects  # noqa: E402
 
-STEP = 1e-5
-
-
-def functions():
-    """(module name, name, function)"""
-    for module, names in NAMES.items():
-        home = importlib.import_module(module)
-        for name in names.split():
-            if hasattr(home, name):  # older NumPy lacks some
-                yield module, name, getattr(home, name)
+TITLES = f"{'name':46} {'examples':>8} {'reverse':>8} {'forward':>8} {'second':>7} {'complex':>8}  keywords"
 
 
-def missing():
-    """Names without a derivative."""
-    from ctxdispatch_contexts.derivatives import table
-    from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
-
-    found = [
-        f"{module}.{name}"
-        for module, name, f in functions()
-        if name not in IN_RECORDED_RUNS and not (has_derivative(f) or table.lowering(f) is not None)
-    ]
-    return found + [f"numpy.{name}" for name in ZERO.split() if not has_zero_derivative(getattr(np, name))]
+def row_of(name: str, n: int) -> Row:
+    return examine(subjects()[name], n)
 
 
-def cases_of(f):
-    from derivative_cases import CASES
+def examined(names: list[str], n: int, jobs: int) -> Iterator[Row]:
+    """The rows, in the order in which they are ready."""
+    if jobs == 1:
+        yield from map(partial(row_of, n=n), names)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        for future in as_completed([pool.submit(row_of, name, n) for name in names]):
+            yield future.result()
 
-    return [case for case in CASES if case.callee is f]
+
+# -- printed -------------------------------------------------------------------------------------------------
 
 
-def drawn(case, n):
-    """So many (args, kwargs) of a case."""
-    from hypothesis import HealthCheck, Phase, given, settings
-
-    found = []
-
-    @settings(max_examples=n, database=None, deadline=None, derandomize=True, phases=[Phase.generate],
-              suppress_health_check=list(HealthCheck))  # fmt: skip
-    @given(case.arguments)
-    def collect(example):
-        found.append(example)
-
-    collect()
+def grouped(reasons: dict[str, str]) -> dict[str, list[str]]:
+    """reason -> names"""
+    found: dict[str, list[str]] = {}
+    for name, why in sorted(reasons.items()):
+        found.setdefault(why, []).append(name)
     return found
 
 
-class Row:
-    """What was seen of one name."""
-
-    def __init__(self, name):
-        self.name = name
-        self.reverse = self.forward = self.second = self.examples = 0
-        self.complex = False
-        self.keywords = set()
-        self.right = set()
-        self.refused = {}
-        self.problems = []
-
-    def left_out(self, f):
-        """Documented keyword arguments that were never given."""
-        return [name for name in documented(f) if name not in {*self.keywords, *self.right, *self.refused}]
-
-
-def examine(module, name, f, n, keywords=True):
-    row = Row(f"{module}.{name}")
-    for case in cases_of(f):
-        through, largest = case.options.get("through", lambda a: a), (0, None)
-        for args, kwargs in drawn(case, n):
-            before = row.examples
-            try:
-                _examine(row, f, args, kwargs, through)
-            except Exception as error:  # reported, not hidden
-                row.problems.append(_first_line(error))
-            if row.examples > before:
-                largest = max(largest, (_size(args), (args, kwargs)), key=lambda each: each[0])
-        if keywords and largest[1] is not None:
-            _give_keywords(row, f, *largest[1], through)
-    return row
-
-
-def _size(args):
-    from derivative_checker import leaves
-
-    return sum(map(np.size, leaves(args)))
-
-
-def _give_keywords(row, f, args, kwargs, through):
-    """Each other keyword that there is a value for."""
-    for name, g in variants(f, args, kwargs):
-        if name in {*row.keywords, *row.right}:
-            continue
-        seen = Row(name)
-        try:
-            _examine(seen, g, args, kwargs, through)
-        except (TypeError, NotImplementedError) as error:
-            row.refused[name] = _first_line(error)
-            continue
-        if min(seen.reverse, seen.forward, seen.second) < seen.examples:
-            row.problems.append(f"WRONG with {name}=")
-        elif seen.examples:
-            row.right.add(name)
-
-
-def _first_line(error):
-    return f"{type(error).__name__}: {error}".splitlines()[0][:110]
-
-
-def _examine(row, f, args, kwargs, through):
-    """`through`: what makes the first argument one that `f` is for."""
-    from derivative_checker import leaves, random_like, replace
-
-    from ctxdispatch import grad, jvp, value_and_grad
-
-    rng = np.random.default_rng(0)
-    points = leaves(args)
-    if not points or not all(np.size(p) for p in points):
+def lines_of(row: Row) -> Iterator[str]:
+    if row.absent:
+        yield f"{row.name:46} not in the running version"
         return
-
-    def applied(first, *others):
-        return f(through(first), *others, **kwargs)
-
-    w = [random_like(y, rng) for y in leaves(applied(*args))]
-
-    def loss(*xs):
-        y = applied(*replace(args, iter(xs)))
-        return sum(np.sum(np.real(np.multiply(a, b))) for a, b in zip(w, leaves(y), strict=True))
-
-    along = [random_like(p, rng) for p in points]
-
-    def moved(t):
-        return [p + t * d for p, d in zip(points, along, strict=True)]
-
-    def inner(gs):
-        return sum(np.sum(np.real(np.multiply(g, d))) for g, d in zip(gs, along, strict=True))
-
-    wrt = tuple(range(len(points)))
-    slopes = [(loss(*moved(h)) - loss(*moved(-h))) / (2 * h) for h in (STEP, STEP / 4)]
-    if not np.isclose(*slopes, rtol=1e-4, atol=1e-6):
-        return  # at a kink
-    row.examples += 1
-    row.complex |= any(map(np.iscomplexobj, points))
-    row.keywords |= {*kwargs, *positional(f, args)[1:]}
-    gradient = grad(loss, wrt)
-    value, found = value_and_grad(loss, wrt)(*points)
-    row.reverse += bool(np.isclose(inner(found), slopes[0], rtol=1e-4, atol=1e-5))
-    pushed = jvp(loss, points, along)[1]
-    row.forward += bool(np.isclose(pushed, slopes[0], rtol=1e-4, atol=1e-5))
-    steps = (STEP, STEP / 4)
-    bends = [(inner(gradient(*moved(h))) - inner(gradient(*moved(-h)))) / (2 * h) for h in steps]
-    second = jvp(lambda *xs: inner(gradient(*xs)), points, along)[1]
-    near = {"rtol": 1e-3, "atol": 1e-4}
-    row.second += bool(np.isclose(second, bends[0], **near) or not np.isclose(*bends, **near))
+    modes = [f"{row.right[mode]}/{row.examples}" for mode in MODES]
+    complex_ = f"{row.complex_right}/{row.complex_examples}" if row.takes_complex else "-"
+    right = " ".join(row.of_keywords("right"))
+    yield (
+        f"{row.name:46} {row.examples:8} {modes[0]:>8} {modes[1]:>8} {modes[2]:>7} {complex_:>8}  {right}"
+    ).rstrip()
+    for why, names in grouped(row.refused_keywords).items():
+        yield f"    {' '.join(f'{name}=' for name in names)} refused: {why}"
+    if left := row.of_keywords("never given"):
+        yield f"    never given: {' '.join(left)}"
+    yield from (f"    refused: {why}" for why in sorted(set(row.refused)))
+    yield from (f"    WRONG: {problem}" for problem in sorted(set(row.problems)))
 
 
-def _wrong_keyword(row):
-    return any(problem.startswith("WRONG") for problem in row.problems)
+def summary(rows: list[Row]) -> dict[str, list[str]]:
+    """What there is to do, by kind."""
+    return {
+        "missing": [r.name for r in rows if r.missing],
+        "wrong in some example": [r.name for r in rows if r.wrong],
+        "without an example": [r.name for r in rows if r.without_example],
+        "complex numbers taken and never given": [r.name for r in rows if r.without_complex],
+        "keywords refused": [f"{r.name}: {' '.join(r.refused_keywords)}" for r in rows if r.refused_keywords],
+        "keywords never given": [
+            f"{r.name}: {' '.join(left)}" for r in rows if (left := r.of_keywords("never given"))
+        ],
+        "not in the running version": [r.name for r in rows if r.absent],
+    }
 
 
-def main():
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
-    parser.add_argument("--examples", type=int, default=4, help="for each case of a function")
-    parser.add_argument("--only", default="", help="names that contain this")
-    options = parser.parse_args()
+FAILING = ("missing", "wrong in some example", "without an example", "complex numbers taken and never given")
+
+
+def print_report(rows: list[Row]) -> None:
+    paragraph = None
+    for row in rows:
+        if row.paragraph != paragraph:
+            paragraph = row.paragraph
+            print(f"\n{paragraph}\n{TITLES}")
+        print(*lines_of(row), sep="\n")
+    there = [r for r in rows if not r.absent]
+    print(f"\n{len(rows)} names, {len(there)} of them in the running versions; "
+          f"{sum(r.examples for r in there)} examples, {sum(r.complex_examples for r in there)} of them "
+          f"complex; keyword arguments: {sum(len(r.of_keywords('right')) for r in there)} right, "
+          f"{sum(len(r.refused_keywords) for r in there)} refused, "
+          f"{sum(len(r.of_keywords('never given')) for r in there)} never given")  # fmt: skip
+    for kind, names in summary(rows).items():
+        print(f"{kind}: {'; '.join(names) or 'none'}")
+
+
+# -- the command ---------------------------------------------------------------------------------------------
+
+
+def options_of(arguments: list[str] | None) -> Any:
+    raw, name = argparse.RawDescriptionHelpFormatter, "python -m tests.derivatives.report"
+    parser = argparse.ArgumentParser(name, description=__doc__, formatter_class=raw)
+    parser.add_argument("--examples", type=int, default=2, metavar="N", help="of each case of a name (2)")
+    parser.add_argument("--only", default="", metavar="TEXT", help="names that contain this")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (1)")
+    parser.add_argument("--json", metavar="FILE", help="the rows and the summary, as JSON")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
     from tqdm import tqdm
 
-    warnings.simplefilter("ignore")
-    chosen = [each for each in functions() if options.only in f"{each[0]}.{each[1]}"]
-    functions_by_name = {f"{module}.{name}": f for module, name, f in chosen}
-    rows = [examine(*each, options.examples) for each in tqdm(chosen, disable=not sys.stderr.isatty())]
-    print(f"{'name':32} {'examples':>8} {'reverse':>8} {'forward':>8} {'second':>7} complex  given")
-    for row in rows:
-        print(
-            f"{row.name:32} {row.examples:8} {row.reverse:8} {row.forward:8} {row.second:7} "
-            f"{'yes' if row.complex else '':8} {' '.join(sorted(row.keywords))}"
-        )
-        if row.right:
-            print(f"    and with {' '.join(sorted(row.right))}")
-        for name, why in sorted(row.refused.items()):
-            print(f"    refused: {name}: {why}")
-        if left := row.left_out(functions_by_name[row.name]):
-            print(f"    never given: {' '.join(left)}")
-        for problem in sorted(set(row.problems)):
-            print(f"    {problem}")
-    wrong = [r.name for r in rows if min(r.reverse, r.forward, r.second) < r.examples or _wrong_keyword(r)]
-    none = [r.name for r in rows if not r.examples]
-    print(f"{len(rows)} names; without a derivative: {missing() or 'none'};")
-    print(f"in some example wrong: {wrong or 'none'};")
-    print(f"without an example (they have cases of their own in the tests): {none or 'none'}")
+    options = options_of(arguments)
+    names = [name for name in subjects() if options.only in name]
+    ready = tqdm(examined(names, options.examples, options.jobs), total=len(names), unit="name",
+                 disable=not sys.stderr.isatty())  # fmt: skip
+    by_name = {row.name: row for row in ready}
+    rows = [by_name[name] for name in names]
+    print_report(rows)
+    found = summary(rows)
+    if options.json:
+        written = {"rows": [r.as_json() for r in rows], "summary": found}
+        Path(options.json).write_text(json.dumps(written, indent=1))
+    return int(any(found[kind] for kind in FAILING))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

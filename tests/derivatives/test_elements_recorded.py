@@ -8,7 +8,7 @@ from derivative_programs import assert_equal
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from ctxdispatch import jvp, vjp
+from ctxdispatch import grad, jvp, vjp
 
 ROWS = [case for case in CASES if case.name.startswith("row ")]
 SETTINGS = settings(
@@ -69,3 +69,39 @@ def alike(found, expected):
         return
     assert np.shape(found) == np.shape(expected) and np.result_type(found) == np.result_type(expected)
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=1e-6)
+
+
+def first_stored(p):
+    out = p * 1.0
+    seen = out.view()
+    seen[0] = seen[1] * seen[1]
+    return out * out
+
+
+def summed_flat(p):
+    out = p * 1.0
+    out.flat[2] = out[0]
+    return sum(out.flat) * out[2]
+
+
+@pytest.mark.parametrize("f", [first_stored, summed_flat])
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64, np.longdouble, np.float64])
+def test_elements_of_every_dtype(f, dtype):
+    """An element is a number, known by its identity, of whatever class."""
+    turned = 1j * np.array([0.1, 0.2, 0.3]) if dtype in COMPLEX else 0.0
+    p = (np.array([0.2, 1.3, -1.5]) + turned).astype(dtype)
+    direction = (np.array([0.5, -0.7, 0.3]) * (1 - 2j if dtype in COMPLEX else 1)).astype(dtype)
+
+    def loss(p):
+        return float(np.sum((f(p) * 0.7).real))
+
+    def at(t):
+        wide = np.complex128 if dtype in COMPLEX else np.float64
+        return loss(p.astype(wide) + t * direction.astype(wide))
+
+    slope = (at(1e-6) - at(-1e-6)) / 2e-6
+    np.testing.assert_allclose(np.sum((grad(loss)(p) * direction).real), slope, rtol=1e-5)
+    np.testing.assert_allclose(jvp(loss, (p,), (direction,))[1], slope, rtol=1e-5)
+
+
+COMPLEX = (np.complex64, np.complex128)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, jvp
+from ctxdispatch_contexts.programs.errors import MutationError
 
 X = np.array([1.0, 0.5, 3.0, 2.0])
 NAN = np.array([1.0, np.nan, 3.0, 2.0])
@@ -96,4 +97,34 @@ def test_against_central_differences(name):
     expected = [(loss(x + 1e-6 * e) - loss(x - 1e-6 * e)) / 2e-6 for e in np.eye(4)]
     np.testing.assert_allclose(grad(loss)(x.copy()), expected, rtol=1e-5, atol=1e-7)
     found = [jvp(loss, (x.copy(),), (e,))[1] for e in np.eye(4)]
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_arrays_that_move_are_refused():
+    """np.resize repeats the elements; the method of that name fills with zeros, in memory of its own."""
+
+    def resized(v):
+        out = v * 1.0
+        out.resize((2, 4), refcheck=False)
+        return np.sum(out**2)
+
+    for derivative in (grad(resized), lambda v: jvp(resized, (v,), (v,))):
+        with pytest.raises(MutationError, match=r"test_in_recorded_runs.py:\d+ in .*resized: .*np.pad"):
+            derivative(X.copy())
+
+
+@pytest.mark.parametrize("name", ["fft", "irfft", "hfft", "ihfft", "ifft2", "irfft2", "rfftn"])
+def test_transforms_that_leave_out_alone(name):
+    """hfft, ifft2 and irfft2 return another array than the one that is given as `out`."""
+    f = getattr(np.fft, name)
+
+    def loss(v):
+        x = v.reshape(2, 2) * np.array([[1.0, 2.0], [0.5, 1.0]])
+        out = np.zeros_like(f(np.ones((2, 2))))
+        y = f(x, out=out)
+        return np.sum((y * y).real) + np.sum((out * 3.0).real)
+
+    expected = [(loss(X + 1e-6 * e) - loss(X - 1e-6 * e)) / 2e-6 for e in np.eye(4)]
+    np.testing.assert_allclose(grad(loss)(X.copy()), expected, rtol=1e-5, atol=1e-7)
+    found = [jvp(loss, (X.copy(),), (e,))[1] for e in np.eye(4)]
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)

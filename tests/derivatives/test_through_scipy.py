@@ -106,6 +106,25 @@ def test_covariances(covariance):
     check(lambda s: normal(mean, whole(s)).logpdf(X) + normal.entropy(mean, whole(s)), covariance)
 
 
+def test_probabilities_of_two_variables():
+    """With respect to the covariance where bounds are infinite too; of second order."""
+    normal, spread = stats.multivariate_normal, np.array([[2.0, 0.3], [0.3, 1.0]])
+    x, mean, low = np.array([0.3, 0.6]), np.array([0.1, -0.2]), np.array([-1.0, -2.0])
+
+    def whole(s):
+        return 0.5 * (s + s.T)
+
+    check(lambda x, m, s: normal.cdf(x, m, whole(s)), x, mean, spread)
+    check(lambda x, s, low: normal.logcdf(x, mean, whole(s), lower_limit=low), x, spread, low)
+
+    def of_scale(t):
+        return normal.cdf(x, mean, t * spread)
+
+    np.testing.assert_allclose(
+        hessian(of_scale)(1.3), differences(grad(of_scale), (1.3,), 0, 1e-5), rtol=1e-5
+    )
+
+
 def test_second_derivatives_of_densities():
     def f(s):
         return stats.multivariate_normal.logpdf(X[:2], np.zeros(2), s * np.array([[1.0, 0.2], [0.2, 1.0]]))

@@ -144,11 +144,15 @@ def others(s):
 
 @vjp(np.linalg.slogdet)
 def slogdet(g, y, a):
-    if a.dtype.kind == "c" and g[0] is not None:
-        raise no_derivative("the sign that slogdet returns of a complex matrix", "take det(a) / abs(det(a))")
+    """d log|det| = Re t, d sign = i sign Im t, with t = tr(a^-1 da)."""
+    if a.dtype.kind != "c" or g[0] is None:
+        if g[1] is None:
+            return (None,)
+        return (over(g[1]) * mT(np.linalg.inv(a)),)
+    of_phase = np.imag(g[0] * y[0]) * 1j
     if g[1] is None:
-        return (None,)
-    return (over(g[1]) * mT(np.linalg.inv(a)),)
+        return (over(of_phase) * mT(np.linalg.inv(a)),)
+    return (over(g[1] + of_phase) * mT(np.linalg.inv(a)),)
 
 
 # -- factorisations ------------------------------------------------------------------------------------------

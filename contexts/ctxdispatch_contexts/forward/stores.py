@@ -21,7 +21,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
 from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, NOTHING, Sites, is_outside
-from ctxdispatch_contexts.programs.changes import changed, may_rebind
+from ctxdispatch_contexts.programs.changes import changed, may_change_spread, may_rebind, spread
 from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.prepare import OURS
@@ -92,7 +92,8 @@ class Stores:
     def _out_of_sight(self) -> list[Operand]:
         """Results of calls whose callees only run time knows: they may be called for what they change, which
         is found out when their derivatives are called."""
-        return [r for _, op in self.graph.ops() if op.fn is None and self._gives(op) for r in op.results]
+        unknown = (op for _, op in self.graph.ops() if spread(op).fn is None or may_change_spread(op))
+        return [r for op in unknown if self._gives(op) for r in op.results]
 
     def _unseen_items(self) -> list[Value]:
         """Of containers that are empty as far as inference sees."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -56,6 +56,19 @@ def changed(op: Op) -> Operand | None:
     if isinstance(fn, Method):
         return op.args[0] if fn.name in NAMES else None
     return op.args[0] if getattr(fn, "__name__", "") in ("at", "shuffle") and not runs_python(op) else None
+
+
+def spread(op: Op) -> Op:
+    """Of `f(*args, **kwargs)` the call of f: of how many and which operands, only run time knows."""
+    return Op(op.args[0], op.args[1:], [], (), op.pos) if op.fn is primitives.call_ex else op
+
+
+def may_change_spread(op: Op) -> bool:
+    """`f(*args, **kwargs)` where f changes an operand, or writes into the one that is named `out`."""
+    if op.fn is not primitives.call_ex:
+        return False
+    fn = spread(op).fn
+    return hashable(fn) and (fn in MUTATORS or fn in INPLACE or fn in STORES or outputs.takes_out(fn))
 
 
 def sets_name(op: Op) -> bool:
@@ -109,4 +122,6 @@ def changes_data(op: Op) -> bool:
     return T.cls_of(operand_type(op.args[0])) is not dict
 
 
-__all__ = ["MUTATORS", "changed", "changes_data", "may_rebind", "out_of"]
+__all__ = [
+    "MUTATORS", "changed", "changes_data", "may_change_spread", "may_rebind", "out_of", "spread",
+]  # fmt: skip

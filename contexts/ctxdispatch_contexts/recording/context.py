@@ -223,6 +223,8 @@ def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kw
         made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
         args = (*made, *args[n:])
     kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
+    if outputs.ignores_out(callee):
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
 

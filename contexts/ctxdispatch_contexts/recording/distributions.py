@@ -8,6 +8,7 @@ derivative where two eigenvalues coincide, though what is made of them has.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,29 @@ def whitened(matrix: Any, start: Any, log_det: Any, lower: bool) -> tuple[Any, A
     whole = half + half.T + np.diag(np.diag(matrix))
     factor = np.linalg.cholesky(start.T @ whole @ start)
     return start @ np.linalg.inv(factor).T, log_det + 2.0 * np.sum(np.log(np.diag(factor)))
+
+
+FAR = 40.0
+"""In standard deviations: what is beyond has no probability in float64."""
+
+
+@rule("scipy.stats._qmvnt", "_bvn")
+def of_a_rectangle(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
+    """P(low < x < high) of two normal variables. Infinite bounds do not vary with the deviations that SciPy
+    divides them by: they lie far out instead."""
+    given = arguments(f, args, kwargs)
+    low, high, matrix = given.values()
+    far = FAR * np.sqrt(np.diag(apart(stop_gradient(matrix))))
+    return resolve(ctx, _rectangle)(low, high, matrix, far)
+
+
+def _rectangle(low: Any, high: Any, matrix: Any, far: Any) -> Any:
+    above = sys.modules["scipy.stats._stats_pythran"]._bvnu
+    deviations = np.sqrt(np.diag(matrix))
+    r = matrix[0, 1] / (deviations[0] * deviations[1])
+    a, b = np.clip(low, -far, far) / deviations, np.clip(high, -far, far) / deviations
+    p = above(a[0], a[1], r) - above(b[0], a[1], r) - above(a[0], b[1], r) + above(b[0], b[1], r)
+    return max(0.0, min(p, 1.0))
 
 
 __all__ = ["imported"]

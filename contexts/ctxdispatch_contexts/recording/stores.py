@@ -306,6 +306,15 @@ def _sorted(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     ctx.record.move(array, [], sources, kept)
 
 
+def _resized(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    """Derivatives are known by the memory that an array lies in, which this gives back."""
+    raise MutationError(
+        "ndarray.resize moves an array whose elements depend on what is differentiated to other memory; use "
+        "np.pad, np.concatenate or np.reshape, which make another array",
+        user_position(),
+    )
+
+
 _VALUES = {
     np.copyto: 0, np.fill_diagonal: 0, np.ndarray.fill: 0, operator.setitem: 1, np.ndarray.__setitem__: 1,
     np.put: 1, np.ndarray.put: 1, np.place: 1, np.putmask: 1,
@@ -318,5 +327,5 @@ _HANDLERS: dict[Any, Handler] = {
     **dict.fromkeys(
         (np.copyto, np.fill_diagonal, np.ndarray.fill, np.put, np.ndarray.put, np.place, np.putmask), _moved
     ),
-    np.ndarray.sort: _sorted, np.ndarray.partition: _sorted,
+    np.ndarray.sort: _sorted, np.ndarray.partition: _sorted, np.ndarray.resize: _resized,
 }  # fmt: skip

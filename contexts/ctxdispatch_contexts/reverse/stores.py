@@ -26,7 +26,15 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
 from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, Objects, Sites, is_outside, runs_python
 from ctxdispatch_contexts.programs.assigned import reads_changing_global
-from ctxdispatch_contexts.programs.changes import MUTATORS, changed, changes_data, may_rebind, sets_name
+from ctxdispatch_contexts.programs.changes import (
+    MUTATORS,
+    changed,
+    changes_data,
+    may_change_spread,
+    may_rebind,
+    sets_name,
+    spread,
+)
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 
@@ -216,9 +224,7 @@ class LostStores:
         we do not see."""
         here = self.order.place[store]
         return any(
-            self.order.after(here, self.order.place[op])
-            for _, op in self.graph.ops()
-            if _may_read(op, store)
+            self.order.after(here, self.order.place[op]) for _, op in self.graph.ops() if _may_read(op, store)
         )
 
     def _reversed(self, op: Op) -> bool:
@@ -288,7 +294,7 @@ class LostStores:
     def kept(self, op: Op) -> bool:
         """`op` calls code out of sight with differentiated data and with what the result is computed from: it
         may put the one into the other."""
-        if op.fn is primitives.load_global or not runs_python(op):
+        if op.fn is primitives.load_global or not (runs_python(spread(op)) or may_change_spread(op)):
             return False
         if not any(isinstance(a, Value) and a in self.varied for a in op.operands()):
             return False

@@ -1,0 +1,101 @@
+"""`f(*args, **kwargs)` of operands that only run time knows: what f changes is seen, also where f is NumPy's,
+a method, or chosen at run time. Right in both modes, and again where derivatives of it are taken."""
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, jvp
+
+W = np.array([1.0, 10.0, 100.0])
+X = np.array([3.0, 1.0, 2.0])
+
+
+def method_with_keywords(a, keywords):
+    out = a * 1.0
+    out.sort(**keywords)
+    return np.sum(W * out * a)
+
+
+def function_of_the_class(a, keywords):
+    out = a * 1.0
+    np.ndarray.sort(out, **keywords)
+    return np.sum(W * out * a)
+
+
+def put(a, indices_and_value):
+    out = a * 1.0
+    np.put(out, *indices_and_value)
+    return np.sum(W * out * a)
+
+
+def put_all_spread(a, indices_and_value):
+    out = a * 1.0
+    np.ndarray.put(*(out, *indices_and_value))
+    return np.sum(W * out * a)
+
+
+def out_in_a_display(a, _):
+    out = a * 1.0
+    np.add(out, out, **{"out": out})
+    return np.sum(W * out * a)
+
+
+def out_in_a_dict(a, keywords):
+    out = a * 1.0
+    keywords = dict(keywords)
+    keywords["out"] = out
+    np.add(out, out, **keywords)
+    return np.sum(W * out * a)
+
+
+def out_by_position(a, n):
+    out = a * 1.0
+    np.multiply(*([out] * n))
+    return np.sum(W * out * a)
+
+
+def sorted_in_place(out):
+    out.sort()
+
+
+def chosen_at_run_time(a, i):
+    out = a * 1.0
+    [sorted_in_place, np.negative][i](*[out])
+    return np.sum(W * out * a)
+
+
+def of_a_slice(a, n):
+    out = a * 1.0
+    items = [out]
+    sorted_in_place(*items[:n])
+    return np.sum(W * out * a)
+
+
+PROGRAMS = [
+    (method_with_keywords, {}), (method_with_keywords, {"axis": 0}), (function_of_the_class, {}),
+    (put, ([0], 7.0)), (put_all_spread, ([0], 7.0)), (out_in_a_display, None), (out_in_a_dict, {}),
+    (out_by_position, 3), (chosen_at_run_time, 0), (of_a_slice, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f, given", PROGRAMS)
+def test_what_is_changed_is_seen(f, given):
+    def loss(a):
+        return f(a, given)
+
+    steps = np.eye(3) * 1e-6
+    slopes = [(loss(X + s) - loss(X - s)) / 2e-6 for s in steps]
+    np.testing.assert_allclose(grad(loss)(X), slopes, rtol=1e-6)
+    np.testing.assert_allclose([jvp(loss, (X,), (e,))[1] for e in np.eye(3)], slopes, rtol=1e-6)
+    bends = [(grad(loss)(X + s) - grad(loss)(X - s)) / 2e-6 for s in steps]
+    second = [jvp(grad(loss), (X,), (e,))[1] for e in np.eye(3)]
+    np.testing.assert_allclose(second, bends, rtol=1e-6, atol=1e-6)
+
+
+def test_what_changes_nothing_stays_compiled():
+    from ctxdispatch import code_adjoint
+
+    def f(a, more):
+        return np.sum(np.stack(*more) * a)
+
+    assert "def f(a, more)" in str(code_adjoint(f)(X, ([X, X],)))
