@@ -142,11 +142,6 @@ def test_solve_ivp(options):
     check(captured, 0.8, tol=1e-3)
 
 
-def test_odeint_is_refused():
-    with pytest.raises(DerivativeError, match="solve_ivp"):
-        grad(lambda a: np.sum(integrate.odeint(lambda y, t: -a * y, [1.0, 2.0], [0.0, 1.0])))(2.0)
-
-
 # -- integrals -----------------------------------------------------------------------------------------------
 
 
@@ -206,9 +201,7 @@ def test_minima():
     def valley(x, p):
         return (1.0 - x[0]) ** 2 + p * (x[1] - x[0] ** 2) ** 2 + 0.1 * p * x[1]
 
-    check(
-        lambda p: optimize.minimize(valley, [0.5, 0.5], args=(p,), tol=1e-9).x[1], 2.0, tol=1e-3, step=1e-2
-    )
+    check(lambda p: optimize.minimize(valley, [0.5, 0.5], args=(p,), tol=1e-9).x[1], 2.0, tol=1e-3, step=1e-2)
     check(lambda p: optimize.minimize(lambda x: valley(x, p), [0.5, 0.5]).fun, 2.0, tol=1e-3, step=1e-2)
     check(lambda p: optimize.minimize_scalar(lambda x: (x - p) ** 2 + 0.1 * x**4).x, 2.0, tol=1e-4)
 

@@ -44,6 +44,7 @@ from ctxdispatch_contexts.recording import (
     splines,
     stores,
     surgery,
+    trajectories,
 )
 from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import snapshot
@@ -293,7 +294,8 @@ def _follow_table(loaded: tuple[str, ...]) -> None:
 def follow_imported() -> None:
     """What has rules in the libraries that have been imported is recorded from now on."""
     _follow_table(libraries.loaded())
-    for f, rule in {**splines.imported(), **distributions.imported()}.items():
+    ruled = {**splines.imported(), **distributions.imported(), **trajectories.imported()}
+    for f, rule in ruled.items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
 
@@ -302,6 +304,10 @@ def recording(context: Any) -> type[Recording]:
     """The class of runs whose derivatives go by the rules of `context`."""
     follow_imported()
     return _class_for(context)
+
+
+for _f in (recording, follow_imported, trajectories.mesh_of):  # their results are constants of a run around
+    Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 
 
 @Recording.rule(primitives.import_name)

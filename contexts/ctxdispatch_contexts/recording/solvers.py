@@ -340,18 +340,3 @@ def _check_integral(given: dict[str, Any], y: Any, total: Any) -> None:
             "the integrand is singular or not smooth: its derivative cannot be integrated on the intervals "
             "that quad chose for it; substitute the variable so that it is smooth, or give `points`"
         )
-
-
-@rule("scipy.integrate", "odeint")
-def odeint(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
-    given = arguments(f, args, kwargs)
-    rest, t, y = tupled(given["args"]), given["t"], np.array(given["y0"], float)
-    at = (apart(np.asarray(t)[0]), y) if given["tfirst"] else (y, apart(np.asarray(t)[0]))
-    slope = resolve(ctx, given["func"])(*at, *rest)
-    if depends(ctx, (slope, given["y0"], t, *rest)):
-        raise refused(
-            "scipy.integrate.odeint runs in C and has no derivative; use scipy.integrate.solve_ivp with the "
-            "method 'RK45' or 'DOP853', which is read through"
-        )
-    return plainly(ctx, f, args, kwargs)
-
