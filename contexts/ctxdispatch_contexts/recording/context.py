@@ -18,8 +18,11 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import math
 import operator
 import types
+from array import array as Buffer
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Any, ClassVar
@@ -37,6 +40,7 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, described, us
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import (
     arrays,
+    buffers,
     distributions,
     following,
     memory,
@@ -46,7 +50,15 @@ from ctxdispatch_contexts.recording import (
     surgery,
     trajectories,
 )
-from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
+from ctxdispatch_contexts.recording.callees import (
+    Callee,
+    holds_bytes,
+    is_plain,
+    look_at,
+    moves,
+    of_slot,
+    spelled,
+)
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
@@ -100,8 +112,30 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     if bound:
         args = (*bound, *args)
         run = callee if run is f else run
-    callee = spelled(callee)
+    slot, callee = callee, spelled(callee)
+    if run is slot is not callee and not all(map(is_plain, args)):
+        run = callee = of_slot(record, callee, args)
     known = look_at(callee)
+    if Buffer in map(type, args) or callee is Buffer:
+        return _on_buffers(ctx, callee, known, run, args, kwargs)
+    return _operated(ctx, callee, known, run, args, kwargs)
+
+
+def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    """A call that is given array.arrays, or makes one."""
+    if buffers.concerned(ctx.record, callee, args) and not kwargs.keys() & {"out"}:
+        out = buffers.handle(ctx, callee, args)
+        if out is not buffers.AS_IT_IS:
+            return out
+        if not moves(known, callee, args):
+            args = buffers.operands(ctx, callee, args)
+    return _operated(ctx, callee, known, run, args, kwargs)
+
+
+def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    record = ctx.record
+    if id(callee) in _THROUGH_ITEMS:
+        args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
     if moves(known, callee, args):
         if callee is operator.setitem and holds_bytes(args[0]):
             stores.refuse_bytes(record, args)
@@ -148,6 +182,18 @@ def _is_gone_through(value: Any) -> bool:
     return is_iterator(value) or type(value) is np.flatiter
 
 
+_THROUGH_ITEMS = frozenset(map(id, (sum, min, max, math.fsum, math.prod, math.dist)))
+
+
+def _is_gone_through_apart(value: Any) -> bool:
+    """Its class says what its items are, or no rule knows such containers."""
+    return type(value) is deque or (isinstance(value, np.ndarray) and type(value) is not np.ndarray)
+
+
+def _items(values: Any) -> Any:
+    return [*values]
+
+
 _ITEMS = (operator.getitem, operator.setitem)
 
 
@@ -187,7 +233,19 @@ def _ruled(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwarg
     return _recorded(ctx, callee, known, args, kwargs)
 
 
+def _refuse_masked(callee: Any, args: Args) -> None:
+    """NumPy's functions leave masks to the methods of a MaskedArray, their rules do not know them."""
+    masked = any(isinstance(a, np.ma.MaskedArray) for a in args)
+    if masked and getattr(callee, "__module__", None) == "numpy" and not isinstance(callee, np.ufunc):
+        raise MissingRuleError(
+            f"{described(callee)} has no derivative rule for masked arrays; use the method of the array "
+            "(`a.sum()`), or `np.ma`'s function",
+            user_position(),
+        )
+
+
 def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> Any:
+    _refuse_masked(callee, args)
     if outputs.takes_out(callee):
         given, named = outputs.out_by_name(callee, args, kwargs)
         if named.get("out") is Ellipsis:  # an array, of no dimension too
@@ -200,6 +258,8 @@ def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kw
         made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
         args = (*made, *args[n:])
     kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
+    if ctx.record.buffers:
+        args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
 
@@ -308,6 +368,12 @@ def recording(context: Any) -> type[Recording]:
 
 for _f in (recording, follow_imported, trajectories.mesh_of):  # their results are constants of a run around
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
+
+
+@Recording.rule(memory.view_of)
+def _view_of(ctx: Recording, buffer: Any) -> Any:
+    """A run around another knows the memory by the same array."""
+    return memory.view_of(buffer) if ctx.record.ended else ctx.record.view(buffer)
 
 
 @Recording.rule(primitives.import_name)

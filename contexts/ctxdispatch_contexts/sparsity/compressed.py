@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.errors import user_position
 from ctxdispatch_contexts.sparsity.api import hessian_sparsity, jacobian_sparsity
 from ctxdispatch_contexts.sparsity.coloring import Coloring, color, gather
 from ctxdispatch_contexts.sparsity.errors import SparsityError, described
@@ -78,7 +79,10 @@ def _checked(args: Sequence[Any], argnums: int) -> int:
         raise ValueError(f"argnums {argnums} is out of range: there are {len(args)} arguments")
     x = args[argnums]
     if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
-        raise SparsityError(f"argument {argnums} must be an array of floats, not {_kind(x)}")
+        raise SparsityError(
+            f"argument {argnums} must be an array of floats, not {_kind(x)}; pass `np.asarray(x, float)`",
+            user_position(),
+        )
     return int(argnums) % len(args)
 
 
