@@ -219,13 +219,37 @@ def test_what_is_not_known_of_minima_is_refused():
         sides = [{"type": "eq", "fun": lambda x: x[0] + x[1] - 1.0}]
         return optimize.minimize(lambda x: np.sum((x - p) ** 2), [0.5, 0.5], constraints=sides).x[0]
 
-    def free(p):
-        return optimize.minimize(lambda x: np.sum((x - p) ** 2), [0.5, 0.5]).x[0]
-
     with pytest.raises(DerivativeError, match="constraints"):
         grad(constrained)(0.3)
-    with pytest.raises(DerivativeError, match="first derivatives"):
-        hessian(free)(0.3)
+
+
+def of_minimum(p):
+    return optimize.minimize(lambda x: np.sum((x - p**2) ** 2 * p + p * x**4), [0.5, 0.5], tol=1e-11).x[0]
+
+
+def of_minimum_with_gradient(p):
+    def f(x, q):
+        return (x[0] - q) ** 2 + q * x[0] ** 4, np.array([2.0 * (x[0] - q) + 4.0 * q * x[0] ** 3])
+
+    return optimize.minimize(f, [0.5], args=(p,), jac=True, tol=1e-11).x[0]
+
+
+def of_scalar_minimum(p):
+    return optimize.minimize_scalar(lambda x: (x - p) ** 2 + p * x**4, options={"xtol": 1e-12}).x
+
+
+def of_system(p):
+    def system(x, q):
+        return np.array([x[0] ** 2 + x[1] - q, x[0] - x[1] ** 2 * q])
+
+    return np.sum(optimize.root(system, [1.0, 1.0], args=(p,), tol=1e-13).x ** 2)
+
+
+@pytest.mark.parametrize("f", [of_minimum, of_minimum_with_gradient, of_scalar_minimum, of_system])
+def test_second_derivatives_of_minima_and_systems(f):
+    expected = differences(grad(f), (0.7,), 0, 1e-3)
+    np.testing.assert_allclose(hessian(f)(0.7), expected, rtol=1e-4)
+    np.testing.assert_allclose(grad(grad(f))(0.7), hessian(f)(0.7), rtol=1e-6)
 
 
 # -- splines -------------------------------------------------------------------------------------------------
