@@ -20,6 +20,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
+from ctxdispatch_contexts.recording import constraints
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.numerics import gauss, integral, newton_step, scaled, with_value
 
@@ -200,16 +201,16 @@ def minimize(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     rest, x = tupled(given["args"]), np.array(found.x)
     gradient, value = first_order(given["fun"], given["jac"], x, rest)
     g = resolve(ctx, gradient)(x, *rest)
-    if not depends(ctx, (g,)):
+    if not (depends(ctx, (g,)) or np.size(given["constraints"])):
         return found
-    if np.size(given["constraints"]):
-        raise refused(
-            "the derivative of a minimum with constraints is not known; write them into the objective (a "
-            "substitution of variables, a penalty), or keep what it depends on out of the derivative with "
-            "`stop_gradient`"
-        )
-    step = inverse_hessian(gradient, x, rest, np.array(g), within(given["bounds"], x))
-    found["x"] = resolve(ctx, newton_step)(x, g, np.array(g), step)
+    free = within(given["bounds"], x)
+    every = [constraints.active(each, x) for each in constraints.read(given["constraints"])]
+    every = [each for each in every if len(each.rows)]
+    if every:
+        found["x"] = constrained(ctx, gradient, x, rest, g, every, free)
+    else:
+        step = inverse_hessian(gradient, x, rest, np.array(g), free)
+        found["x"] = resolve(ctx, newton_step)(x, g, np.array(g), step)
     found["fun"] = resolve(ctx, with_value)(found.fun, resolve(ctx, value)(found["x"]))
     return found
 
@@ -255,6 +256,42 @@ def first_order(fun: Any, jac: Any, x: Any, rest: tuple[Any, ...]) -> tuple[Any,
     return grad(lambda x, *rest: np.sum(fun(x, *rest))), value
 
 
+def constrained(
+    ctx: Any, gradient: Any, x: Any, rest: tuple[Any, ...], g: Any, every: list[Any], free: Any
+) -> Any:
+    """The minimum x, where of the constraints `every` are active."""
+    from ctxdispatch_contexts.higher import jacfwd
+
+    parts = constraints.written(ctx, every, x)
+    if not depends(ctx, (g, parts)):
+        return x
+    fixed_g, a = np.array(g), np.concatenate([np.array(a) for a, _ in parts])
+    multipliers = np.linalg.lstsq(a[:, free].T, fixed_g[free], rcond=None)[0]
+    _check_conditions(fixed_g[free], a[:, free], multipliers, np.concatenate([each.sign for each in every]))
+    hessian = np.reshape(np.asarray(jacfwd(gradient)(x, *rest)), (x.size, x.size))
+    matrix = constraints.system(hessian, every, x, a, multipliers)
+    kept = np.flatnonzero(np.append(free, np.ones(len(a), bool)))
+    inverse = np.zeros((x.size, len(matrix)))
+    inverse[np.ix_(free, kept)] = inverted(matrix[np.ix_(kept, kept)])[: np.count_nonzero(free)]
+    value = resolve(ctx, constraints.conditions)(g, parts, multipliers)
+    return resolve(ctx, newton_step)(x, value, np.array(value), inverse)
+
+
+def _check_conditions(g: Any, a: Any, multipliers: Any, sign: Any) -> None:
+    scale = 1.0 + np.linalg.norm(g)
+    if np.linalg.norm(g - a.T @ multipliers) > 1e-2 * scale:
+        raise refused(
+            "the minimum was not found: the conditions of Karush, Kuhn and Tucker do not hold where SciPy "
+            "stopped, and so it has no derivative there; give more iterations or a smaller tolerance"
+        )
+    if np.any((sign != 0.0) & (sign * multipliers <= constraints.ACTIVE * scale)):
+        raise refused(
+            "a constraint is met with equality at the minimum and its multiplier is zero: on one side of it "
+            "the minimum moves in another way, and it has no derivative; leave the constraint out, or make "
+            "it an equality"
+        )
+
+
 def within(bounds: Any, x: Any) -> Any:
     """The variables that are not at their bounds: the others do not move."""
     if bounds is None:
@@ -264,7 +301,8 @@ def within(bounds: Any, x: Any) -> Any:
     else:
         low = np.array([-np.inf if b[0] is None else b[0] for b in bounds], float)
         high = np.array([np.inf if b[1] is None else b[1] for b in bounds], float)
-    return (x > low) & (x < high)
+    near = 1e-7 * (1.0 + np.abs(x))  # solvers stop short of a bound, by rounding
+    return (x - low > near) & (high - x > near)
 
 
 def inverse_hessian(gradient: Any, x: Any, rest: tuple[Any, ...], g: Any, free: Any) -> Any:
