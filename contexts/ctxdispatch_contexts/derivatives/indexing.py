@@ -8,6 +8,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import place, scatter, scatter_along, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
 @vjp(operator.getitem, np.ndarray.__getitem__, *of(np.generic, "__getitem__"), linear=(0,))
@@ -69,7 +70,7 @@ def unique(
 ):  # fmt: skip
     """Of the values alone; equal elements: the first has the derivative."""
     if return_index or return_inverse or return_counts or axis is not None or not sorted:
-        raise NotImplementedError("no derivative of unique but for its values: ask for the indices apart")
+        raise no_derivative("unique but for its values", "ask for the indices apart")
     order = np.argsort(ar, axis=None, kind="stable")
     return take(g, y, ar, order[np.searchsorted(np.ravel(ar)[order], y)])
 
@@ -82,7 +83,7 @@ def bincount(g, y, x, weights=None, minlength=0):
 @vjp(np.trim_zeros)
 def trim_zeros(g, y, filt, trim="fb", axis=None):
     if filt.ndim != 1:
-        raise NotImplementedError("no derivative of trim_zeros but for vectors: take the slice by hand")
+        raise no_derivative("trim_zeros but for vectors", "take the slice by hand")
     kept = np.flatnonzero(filt)
     first = kept[0] if "f" in trim.lower() and kept.size else 0
     return (scatter(g, slice(int(first), int(first) + y.size), filt.shape, y.dtype),)

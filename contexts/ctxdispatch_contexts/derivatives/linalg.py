@@ -12,6 +12,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
 def mT(a):
@@ -144,7 +145,7 @@ def others(s):
 @vjp(np.linalg.slogdet)
 def slogdet(g, y, a):
     if a.dtype.kind == "c" and g[0] is not None:
-        raise NotImplementedError("no derivative of the sign that slogdet returns of a complex matrix")
+        raise no_derivative("the sign that slogdet returns of a complex matrix", "take det(a) / abs(det(a))")
     if g[1] is None:
         return (None,)
     return (over(g[1]) * mT(np.linalg.inv(a)),)
@@ -166,8 +167,9 @@ def cholesky(g, y, a, /, *, upper=False):
 def qr(g, y, a, mode="reduced"):
     """Of a matrix with at least as many rows as columns, of full rank."""
     if mode != "reduced" or a.shape[-2] < a.shape[-1]:
-        raise NotImplementedError(
-            "no derivative of qr but with mode='reduced' and at least as many rows as columns"
+        raise no_derivative(
+            "qr but with mode='reduced' and at least as many rows as columns",
+            "leave mode out, and factorise the leading square part of a matrix with more columns",
         )
     q, r = y
     gq = np.zeros_like(q) if g[0] is None else conj(g[0])
@@ -206,9 +208,7 @@ def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
     if not compute_uv:
         return singular_values(g, a)
     if full_matrices and a.shape[-1] != a.shape[-2]:
-        raise NotImplementedError(
-            "no derivative of svd of an oblong matrix with full_matrices=True: ask for False"
-        )
+        raise no_derivative("svd of an oblong matrix with full_matrices=True", "ask for False")
     u, s, vh = y
     v, inner = mH(vh), np.zeros_like(vh @ mH(vh))
     gaps, size = inverse_gaps(s * s), s[..., None, :]

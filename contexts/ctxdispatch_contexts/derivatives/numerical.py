@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue
 
@@ -64,7 +65,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 def interp(x, xp, fp, left=None, right=None, period=None):
     """The chord between the two nearest points; beyond them `left`, `right` or the end's value."""
     if period is not None:
-        raise NotImplementedError("no derivative of interp with period=: wrap the points and x by hand")
+        raise no_derivative("interp with period=", "wrap the points and x by hand")
     x, xp = np.asarray(x, np.float64), np.asarray(xp, np.float64)
     fp = np.asarray(fp, np.complex128 if np.iscomplexobj(fp) else np.float64)
     i = np.clip(np.searchsorted(xp, x, "right") - 1, 0, max(len(xp) - 2, 0))
@@ -87,7 +88,10 @@ def polyval(p, x):
 @lower(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
     if edge_order != 1:
-        raise NotImplementedError("no derivative of gradient with edge_order=2")
+        raise no_derivative(
+            "gradient with edge_order=2",
+            "leave edge_order out, and write the differences at the ends by hand",
+        )
     f = np.asarray(f)
     axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)

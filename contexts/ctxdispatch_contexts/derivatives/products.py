@@ -10,6 +10,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import place, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 # -- matmul and dot ------------------------------------------------------------------------------------------
 
@@ -209,7 +210,7 @@ def cross(g, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if axis is not None:
         axisa = axisb = axisc = axis
     if a.shape[axisa] != 3 or b.shape[axisb] != 3:
-        raise NotImplementedError("no derivative of cross for vectors of length 2: append a zero to them")
+        raise no_derivative("cross for vectors of length 2", "append a zero to them")
     left, right, g = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1), np.moveaxis(g, axisc, -1)
     ga = unbroadcast(np.cross(right, g), left.shape)
     gb = unbroadcast(np.cross(g, left), right.shape)
@@ -241,8 +242,6 @@ def widened(g, n, m, mode):
 @vjp(np.correlate, arrays=2, multilinear=(0, 1))
 def correlate(g, y, a, v, mode="valid"):
     if a.size < v.size and mode != "full":
-        raise NotImplementedError(
-            "no derivative of correlate with the shorter sequence first: exchange the two"
-        )
+        raise no_derivative("correlate with the shorter sequence first", "exchange the two")
     ga, gv = convolve(g, y, a, np.conj(v[::-1]), mode)
     return (ga, np.conj(gv[::-1]))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import scatter_along, spread
 from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue  # what NumPy's own Python code passes on for "not given"
 
@@ -130,7 +131,7 @@ def var(
     where=True, mean=NoValue, correction=NoValue,
 ):  # fmt: skip
     if mean is not NoValue and mean is not None:
-        raise NotImplementedError("no derivative of var or std with mean=: leave the argument out")
+        raise no_derivative("var or std with mean=", "leave the argument out")
     scale = restore(g, a.shape, axis, keepdims) * (2.0 / freedom(a, axis, where, ddof, correction))
     return (scale * deviation(a, axis, where),)
 

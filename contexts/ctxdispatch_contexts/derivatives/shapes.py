@@ -6,6 +6,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import scatter, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
 def shaped(g, y, a):
@@ -215,7 +216,7 @@ def pad(g, y, array, pad_width, mode="constant", **kwargs):
     if mode in ("edge", "reflect", "symmetric", "wrap") and kwargs.get("reflect_type", "even") == "even":
         index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
         return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
-    raise NotImplementedError(f"no derivative of pad with mode={mode!r} and {kwargs}: use constant or edge")
+    raise no_derivative(f"pad with mode={mode!r} and {kwargs}", "use mode='constant' or 'edge'")
 
 
 def unpadded(g, shape, pad_width):
@@ -283,8 +284,8 @@ def triu(g, y, m, k=0):
 
 
 @vjp(
-    np.copy, *of(np, "astype"), *of(np.ndarray, "astype", "copy", "__copy__"), *of(np.generic, "astype",
-    "copy"), linear=(0,),
+    np.copy, *of(np, "astype"), *of(np.ndarray, "astype", "copy", "__copy__", "__deepcopy__"),
+    *of(np.generic, "astype", "copy", "__copy__", "__deepcopy__"), linear=(0,),
 )  # fmt: skip
 def copy(g, y, a, *args, **kwargs):
     return (g,)
@@ -328,9 +329,7 @@ def full_like(g, y, a, fill_value, dtype=None, order="K", subok=True, shape=None
 @vjp(np.linspace, arrays=2, linear=(0, 1), unless="retstep")
 def linspace(g, y, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     if retstep:
-        raise NotImplementedError(
-            "no derivative of linspace with retstep=True: compute the step from the points"
-        )
+        raise no_derivative("linspace with retstep=True", "compute the step from the points")
     g = np.moveaxis(g, axis, -1)
     t = np.arange(num, dtype=g.dtype) / max(num - bool(endpoint), 1)
     return (unbroadcast_or_sum(g @ (1.0 - t), start), unbroadcast_or_sum(g @ t, stop))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower, of
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue
 
@@ -33,7 +34,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     a = np.asarray(a)
     if weights is None:
         if returned:
-            raise NotImplementedError("no derivative of average with returned=True: sum the weights apart")
+            raise no_derivative("average with returned=True", "sum the weights apart")
         return np.mean(a, axis=axis, keepdims=keep)
     w = np.asarray(weights)
     if w.shape != a.shape:
@@ -50,7 +51,9 @@ def quantile(
 ):
     """Between the two nearest order statistics: a selection in `a`, of slope their gap in `q`."""
     if method != "linear" or weights is not None:
-        raise NotImplementedError("no derivative of quantile but with method='linear' and without weights")
+        raise no_derivative(
+            "quantile but with method='linear' and without weights", "leave method and weights out"
+        )
     a = np.asarray(a)
     columns, kept = sorted_columns(a, axis)
     position = rank(q, a) * (columns.shape[0] - 1.0)
@@ -111,7 +114,7 @@ def ones_at(axes, shape):
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """X X^H / (n - ddof) of the centred rows."""
     if fweights is not None or aweights is not None:
-        raise NotImplementedError("no derivative of cov with weights")
+        raise no_derivative("cov with weights", "scale the centred observations by the roots of the weights")
     x = rows_of(m, rowvar)
     if y is not None:
         x = np.concatenate((x, rows_of(y, rowvar)))
