@@ -161,11 +161,6 @@ def test_solve_ivp(options):
     check(captured, 0.8, tol=1e-3)
 
 
-def test_odeint_is_refused():
-    with pytest.raises(DerivativeError, match="solve_ivp"):
-        grad(lambda a: np.sum(integrate.odeint(lambda y, t: -a * y, [1.0, 2.0], [0.0, 1.0])))(2.0)
-
-
 # -- integrals -----------------------------------------------------------------------------------------------
 
 
@@ -225,9 +220,7 @@ def test_minima():
     def valley(x, p):
         return (1.0 - x[0]) ** 2 + p * (x[1] - x[0] ** 2) ** 2 + 0.1 * p * x[1]
 
-    check(
-        lambda p: optimize.minimize(valley, [0.5, 0.5], args=(p,), tol=1e-9).x[1], 2.0, tol=1e-3, step=1e-2
-    )
+    check(lambda p: optimize.minimize(valley, [0.5, 0.5], args=(p,), tol=1e-9).x[1], 2.0, tol=1e-3, step=1e-2)
     check(lambda p: optimize.minimize(lambda x: valley(x, p), [0.5, 0.5]).fun, 2.0, tol=1e-3, step=1e-2)
     check(lambda p: optimize.minimize_scalar(lambda x: (x - p) ** 2 + 0.1 * x**4).x, 2.0, tol=1e-4)
 
@@ -240,18 +233,97 @@ def test_minima_at_bounds_do_not_move():
     np.testing.assert_allclose(grad(nearest)(np.array([0.7, 0.8])), [0.0, 1.0], atol=1e-4)
 
 
-def test_what_is_not_known_of_minima_is_refused():
-    def constrained(p):
-        sides = [{"type": "eq", "fun": lambda x: x[0] + x[1] - 1.0}]
-        return optimize.minimize(lambda x: np.sum((x - p) ** 2), [0.5, 0.5], constraints=sides).x[0]
+def on_a_curve(p):
+    return {"constraints": {"type": "eq", "fun": lambda x: x[0] ** 2 + x[1] - p}}
 
-    def free(p):
-        return optimize.minimize(lambda x: np.sum((x - p) ** 2), [0.5, 0.5]).x[0]
 
-    with pytest.raises(DerivativeError, match="constraints"):
-        grad(constrained)(0.3)
-    with pytest.raises(DerivativeError, match="first derivatives"):
-        hessian(free)(0.3)
+def in_a_disc(p):
+    disc = {"type": "ineq", "fun": lambda x, q: q - x[0] ** 2 - x[1] ** 2, "args": (p,)}
+    return {"constraints": [disc, {"type": "ineq", "fun": lambda x: x + 5.0}]}
+
+
+def below_a_line(p):
+    return {"constraints": optimize.LinearConstraint(np.array([[1.0, 2.0]]), -np.inf, 0.5 * p)}
+
+
+def in_an_ellipse(p):
+    return {"constraints": optimize.NonlinearConstraint(lambda x: p * x[0] ** 2 + x[1] ** 2, -np.inf, 0.7)}
+
+
+def on_a_curve_at_a_bound(p):
+    return {**on_a_curve(p), "bounds": [(0.0, 0.45), (None, None)]}
+
+
+def minimum_with(sides, method="SLSQP", tol=1e-12):
+    def minimum(p):
+        found = optimize.minimize(
+            lambda x: np.sum((x - p) ** 2) + 0.3 * p * x[0] * x[1],
+            [0.5, 0.4],
+            method=method,
+            tol=tol,
+            **sides(p),
+        )
+        return found.x @ np.array([1.0, 2.0]) + found.fun
+
+    return minimum
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [on_a_curve, in_a_disc, below_a_line, in_an_ellipse, on_a_curve_at_a_bound],
+    ids=lambda f: f.__name__,
+)
+def test_minima_with_constraints(sides):
+    check(minimum_with(sides), 0.8, tol=1e-4, step=1e-3)
+
+
+@pytest.mark.parametrize("method", ["trust-constr", "COBYLA"])
+def test_other_methods_with_constraints(method):
+    expected = grad(minimum_with(in_a_disc))(0.8)
+    np.testing.assert_allclose(grad(minimum_with(in_a_disc, method, 1e-9))(0.8), expected, rtol=1e-3)
+
+
+def test_second_derivatives_of_minima_with_constraints():
+    f = minimum_with(in_a_disc)
+    np.testing.assert_allclose(hessian(f)(0.8), differences(grad(f), (0.8,), 0, 1e-3), rtol=1e-3)
+
+
+def test_a_multiplier_of_zero_is_refused():
+    def touching(p):
+        sides = {"type": "ineq", "fun": lambda x: 1.0 - x[0]}
+        return optimize.minimize(lambda x: (x[0] - p) ** 2, [0.5], constraints=sides, method="SLSQP").x[0]
+
+    with pytest.raises(DerivativeError, match="multiplier is zero.*; leave the constraint out"):
+        grad(touching)(1.0)
+
+
+def of_minimum(p):
+    return optimize.minimize(lambda x: np.sum((x - p**2) ** 2 * p + p * x**4), [0.5, 0.5], tol=1e-11).x[0]
+
+
+def of_minimum_with_gradient(p):
+    def f(x, q):
+        return (x[0] - q) ** 2 + q * x[0] ** 4, np.array([2.0 * (x[0] - q) + 4.0 * q * x[0] ** 3])
+
+    return optimize.minimize(f, [0.5], args=(p,), jac=True, tol=1e-11).x[0]
+
+
+def of_scalar_minimum(p):
+    return optimize.minimize_scalar(lambda x: (x - p) ** 2 + p * x**4, options={"xtol": 1e-12}).x
+
+
+def of_system(p):
+    def system(x, q):
+        return np.array([x[0] ** 2 + x[1] - q, x[0] - x[1] ** 2 * q])
+
+    return np.sum(optimize.root(system, [1.0, 1.0], args=(p,), tol=1e-13).x ** 2)
+
+
+@pytest.mark.parametrize("f", [of_minimum, of_minimum_with_gradient, of_scalar_minimum, of_system])
+def test_second_derivatives_of_minima_and_systems(f):
+    expected = differences(grad(f), (0.7,), 0, 1e-3)
+    np.testing.assert_allclose(hessian(f)(0.7), expected, rtol=1e-4)
+    np.testing.assert_allclose(grad(grad(f))(0.7), hessian(f)(0.7), rtol=1e-6)
 
 
 # -- splines -------------------------------------------------------------------------------------------------

@@ -311,15 +311,6 @@ def trims_a_matrix(x):
 
 
 @refused(
-    "there is no derivative of the sign that slogdet returns of a complex matrix in "
-    "`np.linalg.slogdet(np.outer(x, x) + 1j * np.eye(2))`; take det(a) / abs(det(a))",
-    *REVERSE,
-)
-def sign_of_a_determinant(x):
-    return np.linalg.slogdet(np.outer(x, x) + 1j * np.eye(2))[0].real  # here
-
-
-@refused(
     "there is no derivative of qr but with mode='reduced' and at least as many rows as columns in "
     "`np.linalg.qr(np.outer(x, np.ones(3)), mode='complete')`; leave mode out, and factorise the "
     "leading square part of a matrix with more columns",

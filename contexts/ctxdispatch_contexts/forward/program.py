@@ -29,6 +29,7 @@ from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.arguments import unfit
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.kinds import remedy_for
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
@@ -160,7 +161,7 @@ def released(run: Companions, shapes: Shapes, dy: Operand, y: Operand) -> Operan
 
 def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
     """DerivativeError where a value of `type_` cannot have a tangent of the type given."""
-    if not carries(type_):
+    if not carries(type_) or remedy_for(T.cls_of(type_)) is not None:
         raise DerivativeError(f"argument {name!r} {unfit(type_)}", user_position())
     if isinstance(type_, T.ArrayOf) and isinstance(tangent, T.ArrayOf):
         rank = len(type_.dims) + block
@@ -169,7 +170,6 @@ def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
                 f"the tangent of argument {name!r} has {len(tangent.dims)} dimensions and dtype "
                 f"{tangent.dtype}, "
                 f"the argument {len(type_.dims)} and {type_.dtype}; a tangent has shape and dtype of "
-                "its value"
-                + (", and one axis before" if block else ""),
+                "its value" + (", and one axis before" if block else ""),
                 user_position(),
             )

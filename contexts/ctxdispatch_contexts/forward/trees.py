@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.kinds import is_floats, remedy_for
 
 
 def check_tangent(value: Any, tangent: Any, at: Any, block: bool = False) -> Any:
@@ -19,8 +21,12 @@ def check_tangent(value: Any, tangent: Any, at: Any, block: bool = False) -> Any
         return _array(value, tangent, at, block)
     if isinstance(value, (float, complex, np.inexact)):
         return _number(value, tangent, at, block)
-    if isinstance(value, (tuple, list)):
+    if is_floats(value):
+        return _array(np.frombuffer(value, value.typecode), tangent, at, block)
+    if isinstance(value, (tuple, list, deque)):
         return _sequence(value, tangent, at, block)
+    if remedy_for(type(value)) is not None:
+        return _none(value, tangent, at)
     if isinstance(value, dict):
         return _mapping(value, tangent, at, block)
     if isinstance(value, Dual) and isinstance(tangent, Dual):
@@ -97,8 +103,8 @@ def _number(value: Any, tangent: Any, at: Any, block: bool) -> Any:
 def _sequence(value: Any, tangent: Any, at: Any, block: bool) -> Any:
     if tangent is None:
         return _empty(value)
-    if not isinstance(tangent, (tuple, list)) or len(tangent) != len(value):
-        size = f" of length {len(tangent)}" if isinstance(tangent, (tuple, list)) else ""
+    if not isinstance(tangent, (tuple, list, deque)) or len(tangent) != len(value):
+        size = f" of length {len(tangent)}" if isinstance(tangent, (tuple, list, deque)) else ""
         raise DerivativeError(
             f"the tangent of argument {at} is a {type(tangent).__name__}{size}, its value a "
             f"{type(value).__name__} of length {len(value)}; give one tangent per item, None where "
@@ -108,7 +114,7 @@ def _sequence(value: Any, tangent: Any, at: Any, block: bool) -> Any:
     items = [
         check_tangent(v, d, f"{at}[{i}]", block) for i, (v, d) in enumerate(zip(value, tangent, strict=True))
     ]
-    return items if isinstance(value, list) else tuple(items)
+    return tuple(items) if isinstance(value, tuple) else items
 
 
 def _mapping(value: Any, tangent: Any, at: Any, block: bool) -> Any:
@@ -124,7 +130,7 @@ def _mapping(value: Any, tangent: Any, at: Any, block: bool) -> Any:
 
 
 def _empty(value: Any) -> Any:
-    return [None] * len(value) if isinstance(value, list) else (None,) * len(value)
+    return (None,) * len(value) if isinstance(value, tuple) else [None] * len(value)
 
 
 def _none(value: Any, tangent: Any, at: Any) -> None:
@@ -135,8 +141,8 @@ def _none(value: Any, tangent: Any, at: Any) -> None:
         and getattr(getattr(tangent, "dtype", None), "name", "") != "bool"
     ):
         raise DerivativeError(
-            f"argument {at} is of type {_kind(value)}, which has no tangent; pass a float (or an array of "
-            "floats), or None for its tangent",
+            f"argument {at} is of type {_kind(value)}, which has no tangent; "
+            f"{remedy_for(type(value)) or 'pass a float (or an array of floats), or None for its tangent'}",
             user_position(),
         )
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.kinds import MEMORY, remedy_for
 
 
 class Default:
@@ -23,16 +26,27 @@ def check_argument(name: str, i: int, type_: T.Type) -> None:
     makes no sense."""
     if type_ == T.Known(Default):
         raise left_out(name, i)
-    if not carries(type_):
+    if not carries(type_) or remedy_for(T.cls_of(type_)) is not None:
         raise DerivativeError(f"argument {name!r} (argnums {i}) {unfit(type_)}", user_position())
+
+
+def check_memory(names: Sequence[str], types: Sequence[T.Type]) -> None:
+    """DerivativeError where an argument may hold floats, of which the derivative would be lost."""
+    for i, type_ in enumerate(types):
+        if issubclass(T.cls_of(type_) or object, MEMORY):
+            name = names[i - len(types)] if len(names) >= len(types) else names[-1]
+            raise DerivativeError(f"argument {name!r} (number {i}) {unfit(type_)}", user_position())
 
 
 def unfit(type_: T.Type) -> str:
     """Why nothing can be differentiated with respect to an argument of this type, and what to do."""
+    if isinstance(type_, T.ArrayOf) and type_.dtype.names is not None:
+        return (
+            f"is an array of records of dtype {type_.dtype}, which has no derivative; pass its fields as "
+            "arrays (`x['name']`)"
+        )
     if isinstance(type_, T.ArrayOf):
         return f"is an array of dtype {type_.dtype}, which has no derivative; pass it `.astype(float)`"
     cls = T.cls_of(type_)
-    return (
-        f"is of type {cls.__name__ if cls else type_}, which has no derivative; pass a float (or an array of "
-        "floats), or leave it out of argnums"
-    )
+    remedy = remedy_for(cls) or "pass a float (or an array of floats), or leave it out of argnums"
+    return f"is of type {cls.__name__ if cls else type_}, which has no derivative; {remedy}"

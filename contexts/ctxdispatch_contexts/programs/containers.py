@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from types import FunctionType
 from typing import Any
 
@@ -16,9 +17,11 @@ from ctxdispatch.passes.types import operand_type
 
 
 def rebuild(like: Any, items: list[Any]) -> Any:
-    """A tuple, named tuple or list, as `like` is, of these items."""
+    """A tuple, named tuple, list or deque, as `like` is, of these items."""
     if isinstance(like, list):
         return items
+    if isinstance(like, deque):
+        return deque(items, like.maxlen)
     return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
 
 

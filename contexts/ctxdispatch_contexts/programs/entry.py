@@ -37,6 +37,7 @@ from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, user_position
 from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking, guardable
+from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
@@ -269,6 +270,10 @@ class Entry:
         run = self.mode.recorded(self._call, self.context)
         if run is not None and self.mode.checks:
             return Recorder(types, run)
+        if any(map(only_recorded, types)):
+            self.mode.check(self.source.signature().names, unsized(types))
+            if run is not None:
+                return Recorder(types, run)
         try:
             program = self.program(types)
         except (UnsupportedSyntax, MutationError, MissingRuleError):

@@ -33,7 +33,7 @@ SOLVERS = {
     "scipy.optimize": frozenset(
         "brentq brenth bisect ridder toms748 newton root_scalar root fsolve minimize minimize_scalar".split()
     ),
-    "scipy.integrate": frozenset({"quad", "odeint"}),
+    "scipy.integrate": frozenset({"quad", "odeint", "solve_ivp"}),
     "scipy.interpolate": frozenset(
         "PPoly._evaluate PPoly.integrate BSpline.__call__ make_interp_spline".split()
     ),

@@ -88,6 +88,8 @@ def joint(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     found = Recorded(f, args, mode.wrt, _tape(mode, context))
     value = value_of_pair(found.y) if mode.has_aux else found.y
     bars = found.sweep(value, scalar_seed(value))
+    found.tape.release()
+    found.trees.clear()
     gradient = bars[mode.wrt[0]] if mode.single else tuple([bars[i] for i in mode.wrt])
     if mode.value:
         return found.y, gradient
@@ -122,7 +124,9 @@ def pushed(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
             if tree is not None:
                 tree.set(record, tangents[i])
 
-    y, _, _ = run(record, f, args[:n], mode.wrt, begin)
+    y, trees, _ = run(record, f, args[:n], mode.wrt, begin)
     tree = tree_of(y)
     dy = apart(None if tree is None else tree.tangent(record), y, k)
+    record.release()
+    trees.clear()
     return dy if mode.alone else (y, dy)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+from array import array as Buffer
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.recording import buffers
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import is_number, snapshot
 from ctxdispatch_contexts.recording.memory import owner
@@ -19,7 +21,7 @@ Run = Callable[..., Any]
 
 def read(record: Record, array: Any, index: Any) -> Any:
     """array[index], of an active array."""
-    out = array[index]
+    out = np.ndarray.__getitem__(array, index)  # a subclass' own code has been run by now
     view = isinstance(out, np.ndarray) and owner(out) is owner(array)
     if not view and array.dtype.kind in "fc":
         record.read(array, snapshot(index), out)
@@ -36,6 +38,8 @@ def spread(record: Record, value: Any) -> Any:
     if isinstance(value, np.flatiter) and record.is_active(value.base):
         array = value.base
         return (read(record, array, np.unravel_index(i, array.shape)) for i in range(array.size))
+    if type(value) is Buffer and record.is_active(value):
+        return buffers.items(record, value)
     if isinstance(value, np.ndarray) and value.ndim and record.is_active(value):
         return map(functools.partial(read, record, value), range(len(value)))
     return value

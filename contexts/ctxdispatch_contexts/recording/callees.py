@@ -1,8 +1,8 @@
 """What a callee does with numbers and arrays: found out once, and remembered.
 
-    moves       it moves objects and looks into none: containers, attributes, iterators
-    zero        its derivative is zero by rule
-    ruled       the table, or a rule of the user's, has its derivative
+moves       it moves objects and looks into none: containers, attributes, iterators
+zero        its derivative is zero by rule
+ruled       the table, or a rule of the user's, has its derivative
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
+from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.primitive import Primitive
 
@@ -173,6 +174,30 @@ _SPELLINGS: dict[Any, Any] = {
 def spelled(callee: Any) -> Any:
     """Methods of arrays that are operators, as those."""
     return _SPELLINGS.get(callee, callee) if type(callee) is _SLOT else callee
+
+
+_UFUNCS: dict[Any, Any] = {
+    operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply,
+    operator.truediv: np.true_divide, operator.floordiv: np.floor_divide, operator.mod: np.remainder,
+    operator.pow: np.power, operator.matmul: np.matmul, operator.neg: np.negative, operator.pos: np.positive,
+    operator.abs: np.absolute, operator.lt: np.less, operator.le: np.less_equal, operator.gt: np.greater,
+    operator.ge: np.greater_equal, operator.eq: np.equal, operator.ne: np.not_equal,
+}  # fmt: skip
+_SLOTS = frozenset({operator.getitem, operator.setitem})
+
+
+def of_slot(record: Any, callee: Any, args: tuple[Any, ...]) -> Any:
+    """What a method of np.ndarray, `callee` as an operator, is on a subclass that has one of its own in
+    Python code: the operator would be that one again."""
+    if callee in _SLOTS:
+        return callee
+    if callee not in _UFUNCS and record.any_active(args):
+        raise MissingRuleError(
+            f"np.ndarray's {callee.__name__}, called by the class {type(args[0]).__name__}, has no "
+            "derivative rule; use arrays of NumPy's own class (`np.asarray(x)`)",
+            user_position(),
+        )
+    return _UFUNCS.get(callee, callee)
 
 
 VIEWS: frozenset[Any] = frozenset({

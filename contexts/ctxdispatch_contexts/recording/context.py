@@ -21,6 +21,8 @@ import itertools
 import math
 import operator
 import types
+from array import array as Buffer
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Any, ClassVar
@@ -40,6 +42,7 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, described, gi
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import (
     arrays,
+    buffers,
     distributions,
     following,
     memory,
@@ -47,6 +50,7 @@ from ctxdispatch_contexts.recording import (
     splines,
     stores,
     surgery,
+    trajectories,
 )
 from ctxdispatch_contexts.recording.callees import (
     SETS,
@@ -55,6 +59,7 @@ from ctxdispatch_contexts.recording.callees import (
     is_plain,
     look_at,
     moves,
+    of_slot,
     spelled,
 )
 from ctxdispatch_contexts.recording.leaves import snapshot
@@ -116,8 +121,30 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     if bound:
         args = (*bound, *args)
         run = callee if run is f else run
-    callee = spelled(callee)
+    slot, callee = callee, spelled(callee)
+    if run is slot is not callee and not all(map(is_plain, args)):
+        run = callee = of_slot(record, callee, args)
     known = look_at(callee)
+    if Buffer in map(type, args) or callee is Buffer:
+        return _on_buffers(ctx, callee, known, run, args, kwargs)
+    return _operated(ctx, callee, known, run, args, kwargs)
+
+
+def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    """A call that is given array.arrays, or makes one."""
+    if buffers.concerned(ctx.record, callee, args) and not kwargs.keys() & {"out"}:
+        out = buffers.handle(ctx, callee, args)
+        if out is not buffers.AS_IT_IS:
+            return out
+        if not moves(known, callee, args):
+            args = buffers.operands(ctx, callee, args)
+    return _operated(ctx, callee, known, run, args, kwargs)
+
+
+def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    record = ctx.record
+    if id(callee) in _THROUGH_ITEMS:
+        args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
     if moves(known, callee, args):
         if callee is operator.setitem and holds_bytes(args[0]):
             stores.refuse_bytes(record, args)
@@ -171,6 +198,18 @@ _GO_THROUGH = frozenset({builtins.sum, builtins.min, builtins.max, math.prod, ma
 _OF_DICTS = (dict, type({}.values()))
 
 
+_THROUGH_ITEMS = frozenset(map(id, (sum, min, max, math.fsum, math.prod, math.dist)))
+
+
+def _is_gone_through_apart(value: Any) -> bool:
+    """Its class says what its items are, or no rule knows such containers."""
+    return type(value) is deque or (isinstance(value, np.ndarray) and type(value) is not np.ndarray)
+
+
+def _items(values: Any) -> Any:
+    return [*values]
+
+
 _ITEMS = (operator.getitem, operator.setitem)
 
 
@@ -210,7 +249,19 @@ def _ruled(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwarg
     return _recorded(ctx, callee, known, args, kwargs)
 
 
+def _refuse_masked(callee: Any, args: Args) -> None:
+    """NumPy's functions leave masks to the methods of a MaskedArray, their rules do not know them."""
+    masked = any(isinstance(a, np.ma.MaskedArray) for a in args)
+    if masked and getattr(callee, "__module__", None) == "numpy" and not isinstance(callee, np.ufunc):
+        raise MissingRuleError(
+            f"{described(callee)} has no derivative rule for masked arrays; use the method of the array "
+            "(`a.sum()`), or `np.ma`'s function",
+            user_position(),
+        )
+
+
 def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> Any:
+    _refuse_masked(callee, args)
     if outputs.takes_out(callee):
         given, named = outputs.out_by_name(callee, args, kwargs)
         if named.get("out") is Ellipsis:  # an array, of no dimension too
@@ -225,6 +276,8 @@ def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kw
     kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
     if outputs.ignores_out(callee):
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+    if ctx.record.buffers:
+        args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
 
@@ -318,7 +371,8 @@ def _follow_table(loaded: tuple[str, ...]) -> None:
 def follow_imported() -> None:
     """What has rules in the libraries that have been imported is recorded from now on."""
     _follow_table(libraries.loaded())
-    for f, rule in {**splines.imported(), **distributions.imported()}.items():
+    ruled = {**splines.imported(), **distributions.imported(), **trajectories.imported()}
+    for f, rule in ruled.items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
 
@@ -327,6 +381,16 @@ def recording(context: Any) -> type[Recording]:
     """The class of runs whose derivatives go by the rules of `context`."""
     follow_imported()
     return _class_for(context)
+
+
+for _f in (recording, follow_imported, trajectories.mesh_of):  # their results are constants of a run around
+    Recording.rule(_f)(types.MethodType(_as_they_are, _f))
+
+
+@Recording.rule(memory.view_of)
+def _view_of(ctx: Recording, buffer: Any) -> Any:
+    """A run around another knows the memory by the same array."""
+    return memory.view_of(buffer) if ctx.record.ended else ctx.record.view(buffer)
 
 
 @Recording.rule(primitives.import_name)

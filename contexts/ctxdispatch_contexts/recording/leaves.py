@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,14 +19,14 @@ def is_number(value: Any) -> bool:
 
 def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
     """The numbers and arrays in `value`, and in containers in it (C code does not look into objects)."""
-    if isinstance(value, (np.ndarray, *NUMBERS)):
+    if isinstance(value, (np.ndarray, array.array, *NUMBERS)):
         yield value
         if isinstance(value, np.ndarray) and value.dtype == object:
             for item in value.flat:
                 yield from leaves(item, depth - 1)
     elif isinstance(value, np.flatiter):
         yield value.base
-    elif depth and isinstance(value, (tuple, list, set, frozenset)):
+    elif depth and isinstance(value, (tuple, list, set, frozenset, deque)):
         for item in value:
             yield from leaves(item, depth - 1)
     elif depth and isinstance(value, dict):
@@ -35,8 +37,8 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
 
 
 def snapshot(value: Any) -> Any:
-    """`value` with its lists and dicts as they are now."""
-    if type(value) is list:
+    """`value` with its lists and dicts as they are now; rules know of lists, and not of deques."""
+    if type(value) in (list, deque):
         return [snapshot(item) for item in value]
     if type(value) is tuple:
         return tuple([snapshot(item) for item in value])

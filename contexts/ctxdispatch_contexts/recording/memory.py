@@ -33,6 +33,11 @@ def owner(array: Array) -> Array:
         array = base
 
 
+def view_of(buffer: Any) -> Array:
+    """An array in the memory of an array.array."""
+    return np.frombuffer(buffer, buffer.typecode)
+
+
 def has_shadow(array: Any) -> bool:
     """An array of a dtype that has derivatives, or one that is read as such (a record of numbers)."""
     return isinstance(array, np.ndarray) and (array.dtype.kind in "fc" or array.dtype.names is not None)
@@ -90,6 +95,8 @@ class Memory:
     def __init__(self, count: int | None = None) -> None:
         self.count = count
         self._blocks: dict[int, Block] = {}
+        self.views: set[int] = set()
+        """The arrays by which memory of other objects is known (`Record.view`)."""
         self._shadows: dict[int, tuple[Array, Block, Array]] = {}
         """Of arrays of late, for those that are read element by element."""
 
@@ -115,7 +122,8 @@ class Memory:
     def stored(self, array: Array) -> None:
         """What is differentiated has been stored into `array`. Refused where its memory is that of an object
         of another kind, for what that reads is not followed."""
-        base = owner(array).base
+        of = owner(array)
+        base = None if id(of) in self.views else of.base
         base = base.obj if isinstance(base, memoryview) else base
         if isinstance(base, (buffers.array, bytearray, memoryview)):
             raise MissingRuleError(

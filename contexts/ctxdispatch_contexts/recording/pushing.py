@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,7 @@ class Pushing(Record):
         if is_number(value):
             number = self.numbers.get(id(value))
             return None if number is None else number.derivative
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, (tuple, list, deque)):
             parts = [self.of(item) for item in value]
             return None if all(p is None for p in parts) else rebuild(value, parts)
         if isinstance(value, dict):

@@ -8,13 +8,14 @@ Invariant: a number that is known is kept alive, so that no other gets its ident
 
 from __future__ import annotations
 
+import array as buffers
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
-from ctxdispatch_contexts.recording.memory import Array, Memory, has_shadow
+from ctxdispatch_contexts.recording.memory import Array, Memory, has_shadow, view_of
 
 
 class Number:
@@ -41,6 +42,8 @@ class Record:
         """The class whose rules say what derivatives are."""
         self.memory = Memory(count)
         self.numbers: dict[int, Number] = {}
+        self.buffers: dict[int, tuple[Any, Array]] = {}
+        """Of array.arrays that the run has met, the array by which their memory is known."""
         self.copies: list[Any] = []
         """Arrays that would lie in the same memory, and do not, to have derivatives of their own: they may be
         read, and not be written."""
@@ -72,7 +75,24 @@ class Record:
         """A number or array that depends on what is differentiated."""
         if isinstance(value, np.ndarray):
             return self.memory.is_active(value)
+        if type(value) is buffers.array:
+            found = self.buffers.get(id(value))
+            return found is not None and self.memory.is_active(found[1])
         return id(value) in self.numbers
+
+    def view(self, buffer: Any) -> Array:
+        """The array that lies in the memory of an array.array, the same one each time."""
+        found = self.buffers.get(id(buffer))
+        if found is None:
+            found = self.buffers[id(buffer)] = (buffer, view_of(buffer))
+            self.memory.views.add(id(found[1]))
+        return found[1]
+
+    def release(self) -> None:
+        """Nothing more is asked: an array.array whose memory is held here could not become longer."""
+        if self.buffers:
+            self.memory = Memory(self.memory.count)
+            self.buffers.clear()
 
     def any_active(self, values: Any) -> bool:
         """Some number or array in `values`, containers included, is; none while the run pauses."""

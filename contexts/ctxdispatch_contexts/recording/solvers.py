@@ -6,15 +6,13 @@
 SciPy runs as it is, outside of the record. Then what it solved is run once more, where it was found, and is
 written down: whatever it captured takes part, in either mode. One step of Newton's method carries it to the
 result, x - (dg/dx)^-1 (g - g0), in which g0 is the value of g: the step is zero, its derivative is not. An
-outer run follows this code too, and there x is no constant: further derivatives of roots of one number and
-of integrals are right as well; those of minima and of systems are refused.
+outer run follows this code too, and there neither x nor dg/dx is a constant: further derivatives are right.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +20,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
+from ctxdispatch_contexts.recording import constraints
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.numerics import gauss, integral, newton_step, scaled, with_value
 
@@ -101,23 +100,6 @@ def refuse_if(ctx: Any, given: dict[str, Any], f: Any, *names: str) -> None:
             )
 
 
-_minimising = threading.local()
-
-
-def once(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
-    """`plainly`, refused where another run records this one: its Hessian would be taken for a constant."""
-    if getattr(_minimising, "runs", False):
-        raise refused(
-            f"{f.__module__}.{f.__name__} has first derivatives only; take the second ones of the objective, "
-            "or by differences of the first"
-        )
-    _minimising.runs = True
-    try:
-        return plainly(ctx, f, args, kwargs)
-    finally:
-        _minimising.runs = False
-
-
 def apart(value: Any) -> Any:
     """Equal to `value`, and no object that the run may know."""
     if isinstance(value, np.ndarray):
@@ -185,7 +167,7 @@ def root_of_system(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     from ctxdispatch_contexts.higher import jacfwd
 
     given = arguments(f, args, kwargs)
-    found = once(ctx, f, args, kwargs)
+    found = plainly(ctx, f, args, kwargs)
     function, *_ = given.values()
     function = first_of(function) if given.get("jac") is True else function
     of_root = f.__name__ == "root"
@@ -219,20 +201,20 @@ def inverted(matrix: Any) -> Any:
 def minimize(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(f, args, kwargs)
     refuse_if(ctx, given, f, "bounds")
-    found = once(ctx, f, args, kwargs)
+    found = plainly(ctx, f, args, kwargs)
     rest, x = tupled(given["args"]), np.array(found.x)
-    gradient, value = first_order(given["fun"], given["jac"], rest)
-    g = resolve(ctx, gradient)(x)
-    if not depends(ctx, (g,)):
+    gradient, value = first_order(given["fun"], given["jac"], x, rest)
+    g = resolve(ctx, gradient)(x, *rest)
+    if not (depends(ctx, (g,)) or np.size(given["constraints"])):
         return found
-    if np.size(given["constraints"]):
-        raise refused(
-            "the derivative of a minimum with constraints is not known; write them into the objective (a "
-            "substitution of variables, a penalty), or keep what it depends on out of the derivative with "
-            "`stop_gradient`"
-        )
-    step = inverse_hessian(gradient, x, np.array(g), within(given["bounds"], x))
-    found["x"] = resolve(ctx, newton_step)(x, g, np.array(g), step)
+    free = within(given["bounds"], x)
+    every = [constraints.active(each, x) for each in constraints.read(given["constraints"])]
+    every = [each for each in every if len(each.rows)]
+    if every:
+        found["x"] = constrained(ctx, gradient, x, rest, g, every, free)
+    else:
+        step = inverse_hessian(gradient, x, rest, np.array(g), free)
+        found["x"] = resolve(ctx, newton_step)(x, g, np.array(g), step)
     found["fun"] = resolve(ctx, with_value)(found.fun, resolve(ctx, value)(found["x"]))
     return found
 
@@ -240,14 +222,14 @@ def minimize(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
 @rule("scipy.optimize", "minimize_scalar")
 def minimize_scalar(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(f, args, kwargs)
-    found = once(ctx, f, args, kwargs)
-    gradient, value = first_order(given["fun"], None, tupled(given["args"]))
-    x = np.array([float(found.x)])
+    found = plainly(ctx, f, args, kwargs)
+    rest, x = tupled(given["args"]), np.array([float(found.x)])
+    gradient, value = first_order(given["fun"], None, x[0], rest)
     inner = ItemsOf(gradient)
-    g = resolve(ctx, inner)(x)
+    g = resolve(ctx, inner)(x, *rest)
     if not depends(ctx, (g,)):
         return found
-    step = inverse_hessian(inner, x, np.array(g), np.ones(1, bool))
+    step = inverse_hessian(inner, x, rest, np.array(g), np.ones(1, bool))
     found["x"] = resolve(ctx, newton_step)(x, g, np.array(g), step)
     found["x"] = resolve(ctx, np.ndarray.__getitem__)(found["x"], 0)
     found["fun"] = resolve(ctx, with_value)(found.fun, resolve(ctx, value)(found["x"]))
@@ -260,20 +242,58 @@ class ItemsOf:
     def __init__(self, gradient: Any) -> None:
         self.gradient = gradient
 
-    def __call__(self, x: Any) -> Any:
-        return np.stack([self.gradient(x[0])])
+    def __call__(self, x: Any, *rest: Any) -> Any:
+        return np.stack([self.gradient(x[0], *rest)])
 
 
-def first_order(fun: Any, jac: Any, rest: tuple[Any, ...]) -> tuple[Any, Any]:
-    """(x -> the gradient, x -> the value)"""
+def first_order(fun: Any, jac: Any, x: Any, rest: tuple[Any, ...]) -> tuple[Any, Any]:
+    """((x, *rest) -> the gradient, x -> the value)"""
     from ctxdispatch_contexts.reverse import grad
 
     if jac is True:
-        return lambda x: np.asarray(fun(x, *rest)[1]), lambda x: np.reshape(fun(x, *rest)[0], ())
+        return lambda x, *rest: np.asarray(fun(x, *rest)[1]), lambda x: np.reshape(fun(x, *rest)[0], ())
     value = lambda x: np.reshape(fun(x, *rest), ())  # noqa: E731
     if callable(jac):
-        return lambda x: np.asarray(jac(x, *rest)), value
-    return grad(lambda x: np.sum(fun(x, *rest))), value
+        return lambda x, *rest: np.asarray(jac(x, *rest)), value
+    if np.ndim(fun(x, *rest)) == 0:
+        return grad(fun), value
+    return grad(lambda x, *rest: np.sum(fun(x, *rest))), value
+
+
+def constrained(
+    ctx: Any, gradient: Any, x: Any, rest: tuple[Any, ...], g: Any, every: list[Any], free: Any
+) -> Any:
+    """The minimum x, where of the constraints `every` are active."""
+    from ctxdispatch_contexts.higher import jacfwd
+
+    parts = constraints.written(ctx, every, x)
+    if not depends(ctx, (g, parts)):
+        return x
+    fixed_g, a = np.array(g), np.concatenate([np.array(a) for a, _ in parts])
+    multipliers = np.linalg.lstsq(a[:, free].T, fixed_g[free], rcond=None)[0]
+    _check_conditions(fixed_g[free], a[:, free], multipliers, np.concatenate([each.sign for each in every]))
+    hessian = np.reshape(np.asarray(jacfwd(gradient)(x, *rest)), (x.size, x.size))
+    matrix = constraints.system(hessian, every, x, a, multipliers)
+    kept = np.flatnonzero(np.append(free, np.ones(len(a), bool)))
+    inverse = np.zeros((x.size, len(matrix)))
+    inverse[np.ix_(free, kept)] = inverted(matrix[np.ix_(kept, kept)])[: np.count_nonzero(free)]
+    value = resolve(ctx, constraints.conditions)(g, parts, multipliers)
+    return resolve(ctx, newton_step)(x, value, np.array(value), inverse)
+
+
+def _check_conditions(g: Any, a: Any, multipliers: Any, sign: Any) -> None:
+    scale = 1.0 + np.linalg.norm(g)
+    if np.linalg.norm(g - a.T @ multipliers) > 1e-2 * scale:
+        raise refused(
+            "the minimum was not found: the conditions of Karush, Kuhn and Tucker do not hold where SciPy "
+            "stopped, and so it has no derivative there; give more iterations or a smaller tolerance"
+        )
+    if np.any((sign != 0.0) & (sign * multipliers <= constraints.ACTIVE * scale)):
+        raise refused(
+            "a constraint is met with equality at the minimum and its multiplier is zero: on one side of it "
+            "the minimum moves in another way, and it has no derivative; leave the constraint out, or make "
+            "it an equality"
+        )
 
 
 def within(bounds: Any, x: Any) -> Any:
@@ -285,14 +305,15 @@ def within(bounds: Any, x: Any) -> Any:
     else:
         low = np.array([-np.inf if b[0] is None else b[0] for b in bounds], float)
         high = np.array([np.inf if b[1] is None else b[1] for b in bounds], float)
-    return (x > low) & (x < high)
+    near = 1e-7 * (1.0 + np.abs(x))  # solvers stop short of a bound, by rounding
+    return (x - low > near) & (high - x > near)
 
 
-def inverse_hessian(gradient: Any, x: Any, g: Any, free: Any) -> Any:
+def inverse_hessian(gradient: Any, x: Any, rest: tuple[Any, ...], g: Any, free: Any) -> Any:
     """Zero in the rows and columns of what is not free. Refused where x is no stationary point."""
-    from ctxdispatch_contexts.forward import jvp
+    from ctxdispatch_contexts.higher import jacfwd
 
-    hessian = np.stack([jvp(gradient, (x,), (unit,))[1] for unit in np.eye(x.size)])
+    hessian = np.reshape(jacfwd(gradient)(x, *rest), (x.size, x.size))
     out = np.zeros_like(hessian)
     out[np.ix_(free, free)] = inverted(hessian[np.ix_(free, free)])
     if np.linalg.norm(out @ g) > 1e-2 * (1.0 + np.linalg.norm(x)):
@@ -344,17 +365,3 @@ def _check_integral(given: dict[str, Any], y: Any, total: Any) -> None:
             "the integrand is singular or not smooth: its derivative cannot be integrated on the intervals "
             "that quad chose for it; substitute the variable so that it is smooth, or give `points`"
         )
-
-
-@rule("scipy.integrate", "odeint")
-def odeint(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
-    given = arguments(f, args, kwargs)
-    rest, t, y = tupled(given["args"]), given["t"], np.array(given["y0"], float)
-    at = (apart(np.asarray(t)[0]), y) if given["tfirst"] else (y, apart(np.asarray(t)[0]))
-    slope = resolve(ctx, given["func"])(*at, *rest)
-    if depends(ctx, (slope, given["y0"], t, *rest)):
-        raise refused(
-            "scipy.integrate.odeint runs in C and has no derivative; use scipy.integrate.solve_ivp with the "
-            "method 'RK45' or 'DOP853', which is read through"
-        )
-    return plainly(ctx, f, args, kwargs)

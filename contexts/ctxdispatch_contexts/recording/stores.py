@@ -68,6 +68,8 @@ _WRITEABLE = 0x400
 def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     array, index, value = args
     record: Record = ctx.record
+    if type(array) is not np.ndarray:  # a subclass' own code has been run by now
+        array, callee = np.ndarray.view(array, np.ndarray), operator.setitem
     if array.dtype.names is not None and isinstance(index, (str, list)):
         array, index = array[index], ...
     index = snapshot(index)

@@ -9,6 +9,7 @@ Invariant: going back, arrays are what they were when an entry was made, and aft
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import Any
@@ -55,6 +56,11 @@ class Tape(Record):
         if made is not None:
             self.entries.append(Call(made, pullback, operands, place()))
         return y
+
+    def release(self) -> None:
+        if self.buffers:
+            self.entries.clear()
+        super().release()
 
     def item(self, array: Array, index: Any, out: Any) -> None:
         self.entries.append(Item(out, array, index))
@@ -122,7 +128,7 @@ class Tape(Record):
             number = self.numbers.get(id(value))
             if number is not None:
                 number.derivative = cotangent if number.derivative is None else number.derivative + cotangent
-        elif isinstance(value, (tuple, list)):
+        elif isinstance(value, (tuple, list, deque)):
             for item, part in zip(value, _parts(cotangent, len(value)), strict=True):
                 self.add(item, part)
         elif isinstance(value, dict):
@@ -148,7 +154,7 @@ class Tape(Record):
                 return None
             bar, number.derivative = number.derivative, None
             return bar
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, (tuple, list, deque)):
             parts = [self.take(item) for item in value]
             return None if all(p is None for p in parts) else parts if type(value) is list else tuple(parts)
         if isinstance(value, dict):

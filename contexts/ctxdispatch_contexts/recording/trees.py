@@ -9,6 +9,7 @@ these may not be stored into. What was replaced is put back when the run ends, w
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable, Iterator
 from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.kinds import is_floats
 from ctxdispatch_contexts.recording.leaves import another, is_number
 from ctxdispatch_contexts.recording.memory import has_shadow
 from ctxdispatch_contexts.recording.pushing import Pushing
@@ -69,14 +71,14 @@ class Node:
     def _built(self, found: dict[Any, Any]) -> Any:
         if not found:
             return None
-        if isinstance(self.like, (tuple, list)):
+        if isinstance(self.like, (tuple, list, deque)):
             return rebuild(self.like, [found.get(i) for i in range(len(self.like))])
         return found if isinstance(self.like, dict) else SimpleNamespace(**found)
 
     def add(self, tape: Tape, cotangent: Any) -> None:
         if cotangent is None:
             return
-        items = enumerate(cotangent) if isinstance(cotangent, (tuple, list)) else entries_of(cotangent)
+        items = enumerate(cotangent) if isinstance(cotangent, (tuple, list, deque)) else entries_of(cotangent)
         for key, part in items:
             if key in self.parts:
                 self.parts[key].add(tape, part)
@@ -84,7 +86,7 @@ class Node:
     def set(self, record: Pushing, tangent: Any) -> None:
         if tangent is None:
             return
-        items = enumerate(tangent) if isinstance(tangent, (tuple, list)) else entries_of(tangent)
+        items = enumerate(tangent) if isinstance(tangent, (tuple, list, deque)) else entries_of(tangent)
         for key, part in items:
             if key in self.parts:
                 self.parts[key].set(record, part)
@@ -128,6 +130,9 @@ class Arguments:
             return made, Leaf(made)
         if isinstance(value, np.ndarray):
             return self._array(value)
+        if is_floats(value):
+            view = self.record.view(value)
+            return value, None if self.record.is_active(view) else self._array(view)[1]
         if isinstance(value, _LEAVES) or value is None:
             return value, None
         if isinstance(value, tuple):  # one that is given twice has parts of its own each time
@@ -183,7 +188,7 @@ class Arguments:
             items = [made for made, _ in pairs]
             same = all(a is b for a, b in zip(items, value, strict=True))
             return value if same else rebuild(value, items), Node(value, trees) if trees else None
-        if isinstance(value, list):
+        if isinstance(value, (list, deque)):
             return value, self._parts(value, range(len(value)), value.__getitem__, value.__setitem__)
         if isinstance(value, dict):
             return value, self._parts(value, [*value], value.get, value.__setitem__)
@@ -192,12 +197,10 @@ class Arguments:
     def _parts(self, value: Any, keys: Any, get: Any, put: Any, names: Any = None) -> Tree | None:
         trees = {}
         for key in keys:
-            tree = self._replace(
-                get(key), functools.partial(put, key), lambda key=key: _or_none(get, key)
-            )
+            tree = self._replace(get(key), functools.partial(put, key), lambda key=key: _or_none(get, key))
             if tree is not None:
                 trees[key] = tree
-        like = value[:] if type(value) is list else value
+        like = value.copy() if type(value) in (list, deque) else value
         return Node(like, trees) if trees else None
 
     def _object(self, value: Any) -> Tree | None:
@@ -251,7 +254,7 @@ def tree_of(value: Any, depth: int = 16) -> Tree | None:
         return Leaf(value)
     if not depth or isinstance(value, _LEAVES) or value is None:
         return None
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, deque)):
         parts = dict(enumerate(value))
     elif isinstance(value, dict):
         parts = value

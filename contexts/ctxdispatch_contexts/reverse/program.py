@@ -29,7 +29,7 @@ from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.programs.apart import Strangers, test_apart
-from ctxdispatch_contexts.programs.arguments import check_argument
+from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import numeric
@@ -106,6 +106,7 @@ class ReverseMode(Mode):
 
     def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
         if self.split or self.wrt is None:
+            check_memory(names, types[self.leading :])
             return
         for i in self.wrt:
             check_argument(names[i], i - self.leading, types[i])

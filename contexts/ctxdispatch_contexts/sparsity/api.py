@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ctxdispatch_contexts.programs.derived import Gradient, gradient
+from ctxdispatch_contexts.programs.errors import user_position
 from ctxdispatch_contexts.sparsity.errors import SparsityError, described
 from ctxdispatch_contexts.sparsity.executor import Executor
 from ctxdispatch_contexts.sparsity.hessian import Pairs
@@ -136,12 +137,13 @@ def size_of(v: Any, what: str) -> int:
         return v.size
     if isinstance(v, (float, np.floating)):
         return 1
-    remedy = "pass it in another argument"
+    remedy = "make it one (`np.asarray(x, float)`, `list(x)`)"
     if isinstance(v, (int, np.integer)) or (isinstance(v, np.ndarray) and v.dtype.kind in "iub"):
         remedy = "make it float"
     raise SparsityError(
         f"{what} is {_kind(v)}: inputs are floats, arrays of floats, or tuples, lists and dicts of "
-        f"these; {remedy}"
+        f"these; {remedy}",
+        user_position(),
     )
 
 

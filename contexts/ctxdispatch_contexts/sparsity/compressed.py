@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.errors import user_position
 from ctxdispatch_contexts.sparsity.api import hessian_sparsity, jacobian_sparsity
 from ctxdispatch_contexts.sparsity.coloring import Coloring, color, gather
 from ctxdispatch_contexts.sparsity.errors import SparsityError, described
@@ -82,7 +83,8 @@ def _checked(args: Sequence[Any], argnums: int) -> int:
     x = args[argnums]
     if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
         raise SparsityError(
-            f"argument {argnums} must be an array of floats, not {_kind(x)}; pass it np.asarray(x, float)"
+            f"argument {argnums} must be an array of floats, not {_kind(x)}; pass `np.asarray(x, float)`",
+            user_position(),
         )
     return int(argnums) % len(args)
 

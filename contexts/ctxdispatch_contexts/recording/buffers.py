@@ -1,0 +1,164 @@
+"""array.array in recorded runs: its memory is known by an array that lies there (`Record.view`).
+
+An item that is read is a number, and one that is stored is stored into that array; NumPy's functions get the
+array, Python's that go through their arguments the items. What changes its length is refused.
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.kinds import FLOATS
+from ctxdispatch_contexts.recording.leaves import snapshot
+from ctxdispatch_contexts.recording.record import Record
+
+Args = tuple[Any, ...]
+Handler = Callable[[Any, Any, Args], Any]
+AS_IT_IS: Any = object()
+
+
+def concerned(record: Record, callee: Any, args: Args) -> bool:
+    """The call makes, or is given, an array.array that depends on what is differentiated, or stores into one
+    what does."""
+    if callee is array.array or (callee is operator.setitem and type(args[0]) is array.array):
+        return record.any_active(args) or (callee is operator.setitem and id(args[0]) in record.buffers)
+    return any(type(a) is array.array and record.is_active(a) for a in args)
+
+
+def handle(ctx: Any, callee: Any, args: Args) -> Any:
+    """What the call gives, AS_IT_IS where it is no matter of an array.array's own."""
+    found = _HANDLERS.get(callee) if type(callee).__hash__ is not None else None
+    return AS_IT_IS if found is None else found(ctx, callee, args)
+
+
+def operands(ctx: Any, callee: Any, args: Args) -> Args:
+    """What stands for the array.arrays among the arguments of a call."""
+    record: Record = ctx.record
+    if _is_numpys(callee, args):
+        return tuple([record.view(a) if type(a) is array.array else a for a in args])
+    if getattr(callee, "__module__", None) in ("builtins", "math") and not isinstance(callee, type):
+        return tuple([[*items(record, a)] if type(a) is array.array else a for a in args])
+    raise MissingRuleError(
+        f"{described(callee)} has no derivative rule for an array.array; make it an array "
+        "(`np.asarray(a)`), or use a list",
+        user_position(),
+    )
+
+
+def viewed(record: Record, value: Any) -> Any:
+    """`value` with arrays in place of the array.arrays that the run knows, also those in lists."""
+    if type(value) in (list, tuple):
+        return type(value)([viewed(record, item) for item in value])
+    return record.view(value) if type(value) is array.array and id(value) in record.buffers else value
+
+
+def _is_numpys(callee: Any, args: Args) -> bool:
+    if any(isinstance(a, (np.ndarray, np.generic)) for a in args) and callee in _OPERATORS:
+        return True
+    return isinstance(callee, np.ufunc) or str(getattr(callee, "__module__", "")).startswith("numpy")
+
+
+_OPERATORS = frozenset({
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.matmul,
+})  # fmt: skip
+
+
+def items(record: Record, buffer: Any) -> Any:
+    """The items one by one, written down."""
+    return map(functools.partial(_item, record, buffer), range(len(buffer)))
+
+
+def _item(record: Record, buffer: Any, i: int) -> Any:
+    out = buffer[i]
+    record.read(record.view(buffer), i, out)
+    return out
+
+
+def _get(ctx: Any, callee: Any, args: Args) -> Any:
+    buffer, index = args
+    record: Record = ctx.record
+    if not isinstance(index, slice):
+        return _item(record, buffer, operator.index(index))
+    return _filled(record, buffer[index], record.view(buffer)[index])
+
+
+def _filled(record: Record, made: Any, values: Any) -> Any:
+    """`made`, of which the items are these."""
+    view = record.view(made)
+    kept = record.before(view, ...)
+    record.track(view)
+    record.store(view, ..., values, kept)
+    return made
+
+
+def _set(ctx: Any, callee: Any, args: Args) -> None:
+    buffer, index, value = args
+    record: Record = ctx.record
+    if isinstance(index, slice) and len(value) != len(buffer[index]):
+        raise _other_length("a slice of another length")
+    active = record.any_active((value,))
+    if active and buffer.typecode not in FLOATS:
+        buffer[index] = value  # Python refuses a float there
+        return
+    view, index = record.view(buffer), snapshot(index)
+    given = record.view(value) if type(value) is array.array and value.typecode in FLOATS else value
+    if type(value) is array.array and np.may_share_memory(view, given):
+        given = record.copied(given)
+    kept = record.before(view, index)
+    buffer[index] = value
+    if active:
+        record.memory.activate(view)
+    record.store(view, index, given, kept)
+
+
+def _made(ctx: Any, callee: Any, args: Args) -> Any:
+    """array.array(typecode, items)"""
+    typecode, given = args
+    if typecode not in FLOATS:
+        return array.array(typecode, given)
+    record: Record = ctx.record
+    values = record.view(given) if type(given) is array.array else None
+    listed = [*given]
+    made = array.array(typecode, listed)
+    return _filled(record, made, ctx.array(listed) if values is None else values)
+
+
+def _other_length(what: str) -> MissingRuleError:
+    return MissingRuleError(
+        f"{what} of an array.array that depends on what is differentiated changes how long it is; use a list",
+        user_position(),
+    )
+
+
+def _joined(ctx: Any, callee: Any, args: Args) -> Any:
+    """Of an array of NumPy's and an array.array, an operation on elements."""
+    if _is_numpys(callee, args):
+        return AS_IT_IS
+    raise MissingRuleError(
+        f"{described(callee)} of array.arrays makes another one out of sight; use lists, or arrays "
+        "(`np.concatenate`)",
+        user_position(),
+    )
+
+
+def _resized(ctx: Any, callee: Any, args: Args) -> Any:
+    raise _other_length(described(callee))
+
+
+_HANDLERS: dict[Any, Handler] = {
+    operator.getitem: _get, operator.setitem: _set, array.array: _made,
+    array.array.tolist: lambda ctx, callee, args: [*items(ctx.record, args[0])],
+    **{
+        getattr(array.array, name): _resized
+        for name in "append extend insert pop remove fromlist frombytes fromfile reverse byteswap".split()
+    },
+    operator.add: _joined, operator.mul: _joined,
+    **dict.fromkeys((operator.delitem, operator.iadd, operator.imul), _resized),
+}  # fmt: skip
