@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -27,6 +29,7 @@ from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
 from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.apart import test_apart
 from ctxdispatch_contexts.programs.arguments import unfit
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.memory import retain_freed
@@ -114,15 +117,31 @@ def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any,
         params[i]: t for i, t in zip(mode.wrt, tangents, strict=True) if T.cls_of(t.type) is not type(None)
     }
     varying = list(seeds)
-    stores = Stores(graph, varying, has_form, inner=mode.inner or mode.stub)
-    active = stores.active
+    tested = not (mode.inner or mode.stub)
+    stores = Stores(graph, varying, has_form, inner=not tested, tested=tested and not mode.frozen)
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
-    run = Companions(graph, active | set(varying), Duals(shapes, context, within, own, stores.refused))
+    duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
+    run = Companions(graph, stores.active | set(varying), duals)
+    copies = _copied(stores.given, seeds)
     run.run(seeds)
+    graph.entry.ops[:0] = copies
     _return_pairs(run, shapes, mode)
     names = mode.parameters(graph.signature.names)
     graph.signature = positional(len(names), names)
     graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
+    if stores.given:
+        assert stores.strangers is not None
+        test_apart(graph, stores.given, stores.strangers)
+
+
+def _copied(given: list[Value], seeds: dict[Value, Operand]) -> list[Op]:
+    """The copying of the tangents of arguments that are stored to, which are the caller's."""
+    copies = []
+    for param in given:
+        tangent = seeds[param]
+        seeds[param] = own = Value(companion_name(param), operand_type(tangent))
+        copies.append(Op(Const(np.ndarray.copy), [tangent], [own]))
+    return copies
 
 
 def _tangent_type(shapes: Shapes, param: Value, given: T.Type) -> T.Type:
@@ -169,7 +188,6 @@ def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
                 f"the tangent of argument {name!r} has {len(tangent.dims)} dimensions and dtype "
                 f"{tangent.dtype}, "
                 f"the argument {len(type_.dims)} and {type_.dtype}; a tangent has shape and dtype of "
-                "its value"
-                + (", and one axis before" if block else ""),
+                "its value" + (", and one axis before" if block else ""),
                 user_position(),
             )

@@ -27,6 +27,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
 from ctxdispatch_contexts.reverse import fitting
@@ -34,7 +35,6 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import is_zero, may_be_none
 from ctxdispatch_contexts.reverse.cotangents import OwnedArray, unique_index
 from ctxdispatch_contexts.reverse.elementwise import add_reduce, cast, fit_scalar, same_shape
-from ctxdispatch_contexts.reverse.followed import Followed, is_basic, unread_stores
 
 
 class Shadows:
