@@ -9,6 +9,7 @@
     x += v            dx += dv
     x *= v            dx = dx * v + dv * x (as it was)
     x /= v            dx = (dx - dv * x / v) / v (x as it was)
+    add.at(x, i, v)   add.at(dx, i, dv)
 
 A block has the index of an array behind a full slice. What an argument's tangent is stored to is a copy of
 what the caller gave.
@@ -25,16 +26,19 @@ import numpy as np
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.block_indexing import arrays_in, under
-from ctxdispatch_contexts.derivatives.blocks import level
+from ctxdispatch_contexts.derivatives.blocks import blocked, level
 from ctxdispatch_contexts.forward.releasing import apart
+from ctxdispatch_contexts.forward.structural import fill, fill_block
 from ctxdispatch_contexts.forward.tangents import Shapes, numeric, zeros_block
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
+from ctxdispatch_contexts.programs.following import is_of_floats, is_real
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 from ctxdispatch_contexts.programs.order import Order
 from ctxdispatch_contexts.programs.scaling import typed
@@ -66,7 +70,7 @@ class Arrays:
             run.put(op.result, part)
         elif op in self._unread:
             run.emit(op)
-        elif op.fn is operator.setitem:
+        elif op.fn in (operator.setitem, np.add.at):
             self._set(shapes, run, op)
         else:
             UPDATED[op.fn](shapes, run, op)
@@ -117,12 +121,15 @@ class Arrays:
     def _set_tangent(self, shapes: Shapes, run: Companions, op: Op) -> None:
         target, index, value = op.args
         dx, dv = _tangent(run, target), run.of(value)
+        if dv is None and op.fn is np.add.at:
+            return
         fitted = Const(0.0) if dv is None else _aligned(shapes, run, op, dv)
         if fitted is None:
-            run.call(set_block, dx, index, dv)
+            counted = [shapes.count] if shapes.block else []
+            run.call(set_any_block if shapes.block else set_any, op.callee, dx, index, dv, value, *counted)
         else:
             at = self._index(shapes, run, index)
-            run.build.op(operator.setitem, [dx, at, fitted], [], syntax=True)
+            run.build.op(op.callee, [dx, at, fitted], [], syntax=op.syntax)
 
     def _index(self, shapes: Shapes, run: Companions, index: Operand) -> Operand:
         """Where in the tangent is what is at `index` in the array."""
@@ -170,6 +177,8 @@ def _aligned(shapes: Shapes, run: Companions, op: Op, dv: Operand) -> Operand | 
     """The tangents `dv` of the value of x[i] = v, so that they are stored as the value is; None where only
     run time knows how."""
     target, index, value = op.args
+    if not is_real(operand_type(value)):
+        return None
     if not shapes.block:
         return dv
     part = infer_op(Op(Const(operator.getitem), [target, index], [Value()]))
@@ -198,7 +207,7 @@ def _moved(shapes: Shapes, run: Companions, op: Op) -> None:
     run.emit(op)
     dv = run.of(value)
     if dv is not None:
-        _update(run, op.fn, _tangent(run, target), shapes.aligned(run, dv, value, target))
+        _update(run, op.fn, _tangent(run, target), _level(shapes, run, op, dv))
 
 
 def _scaled(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -220,8 +229,17 @@ def _scaled(shapes: Shapes, run: Companions, op: Op) -> None:
 
 def _product(shapes: Shapes, run: Companions, op: Op, dv: Operand, factor: Operand) -> Operand:
     """A new array."""
+    return typed(run.build, operator.mul, _level(shapes, run, op, dv), factor)
+
+
+def _level(shapes: Shapes, run: Companions, op: Op, dv: Operand) -> Operand:
+    """The tangent `dv` of the value of x += v, so that it broadcasts to that of x."""
     target, value = op.args
-    return typed(run.build, operator.mul, shapes.aligned(run, dv, value, target), factor)
+    if is_real(operand_type(value)):
+        return shapes.aligned(run, dv, value, target)
+    if shapes.block:
+        return run.call(as_array_block, dv, value, target, shapes.count)
+    return run.call(fill, dv, value)
 
 
 UPDATED: dict[Any, Callable[[Shapes, Companions, Op], None]] = {
@@ -232,16 +250,31 @@ UPDATED: dict[Any, Callable[[Shapes, Companions, Op], None]] = {
 }
 
 
+def has_store(op: Op) -> bool:
+    """It stores numbers, or what may be such, into an array of floats."""
+    known = op.fn is operator.setitem or op.fn in UPDATED or op.fn == np.add.at
+    if not known or op.kwnames or not is_of_floats(op.args[0]) or len(op.args) < 2:
+        return False
+    type_ = operand_type(op.args[-1])
+    return is_real(type_) or T.cls_of(type_) is None
+
+
 # -- at run time ---------------------------------------------------------------------------------------------
 
 
-def set_block(tangent: Any, index: Any, block: Any) -> None:
-    """tangent[j][index] = block[j] for every j."""
+def set_any(store: Any, tangent: Any, index: Any, given: Any, value: Any) -> None:
+    """store(tangent, index, given), where `given`, the tangent of `value`, may be None for zero."""
+    store(tangent, index, fill(given, value))
+
+
+def set_any_block(store: Any, tangent: Any, index: Any, given: Any, value: Any, k: int) -> None:
+    """store(tangent[j], index, given[j]) for every j."""
+    block = blocked(fill_block(given, value, k))
     if isinstance(index, (np.ndarray, list)) and block.ndim - 1 <= (ndim := _read_ndim(tangent, index)):
-        tangent[:, index] = level(block, ndim)
+        store(tangent, under(index), level(block, ndim))
         return
-    for into, value in zip(tangent, block, strict=True):
-        into[index] = value
+    for into, row in zip(tangent, block, strict=True):
+        store(into, index, row)
 
 
 def _read_ndim(tangent: Any, index: Any) -> int:
@@ -251,4 +284,11 @@ def _read_ndim(tangent: Any, index: Any) -> int:
     return tangent.ndim - 1 - taken + arrays_in(index)
 
 
-__all__ = ["Arrays", "set_block"]
+def as_array_block(given: Any, value: Any, array: Any, k: int) -> Any:
+    """The tangents of `value`, as they broadcast to those of `array`."""
+    return level(blocked(fill_block(given, value, k)), array.ndim)
+
+
+effects.assume_removable(as_array_block)
+
+__all__ = ["Arrays", "has_store", "set_any", "set_any_block"]

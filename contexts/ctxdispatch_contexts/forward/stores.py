@@ -19,11 +19,18 @@ from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.forward.arrays import Arrays
+from ctxdispatch_contexts.forward.arrays import Arrays, has_store
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.forward.structural import is_helper, is_structural
 from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
-from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, NOTHING, Sites, is_outside
+from ctxdispatch_contexts.programs.aliases import (
+    GLOBAL,
+    NAMESPACES,
+    NOTHING,
+    Sites,
+    is_outside,
+    keeps_nothing,
+)
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, may_rebind
 from ctxdispatch_contexts.programs.followed import name_updates, parts
@@ -91,14 +98,16 @@ class Stores:
         graph, objects, order = self.graph, self.lost.objects, self.lost.order
         self.strangers = Strangers(graph, objects) if tested else None
         found = find_followed(
-            graph, objects, order, self.active, self.part_of, self.strangers, self._only_reads
+            graph, objects, order, self.active, self.part_of, self.strangers, self._only_reads, has_store
         )
         if found.stores:
             self.arrays = Arrays(graph, found, objects, order)
 
     def _only_reads(self, op: Op) -> bool:
         """It has a rule, and makes no container."""
-        return not self.has_form(op) and (row_for(op) is not None or is_structural(op)) and not is_helper(op)
+        if self.has_form(op) or (is_helper(op) and not keeps_nothing(op.fn)):
+            return False
+        return row_for(op) is not None or is_structural(op)
 
     @property
     def given(self) -> list[Value]:

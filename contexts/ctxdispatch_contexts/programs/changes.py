@@ -26,7 +26,7 @@ MUTATORS = frozenset({
     np.ndarray.sort,
     np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.ndarray.setfield,
     np.ndarray.byteswap, np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
-    np.random.shuffle, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
+    np.random.shuffle, np.add.at, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
     list.__setitem__, list.__iadd__, dict.update, dict.pop, dict.popitem, dict.clear, dict.setdefault,
     dict.__setitem__, dict.__delitem__, dict.__ior__, list.__delitem__, list.__imul__, set.add, set.update,
     np.ndarray.__setitem__, np.ndarray.__delitem__,

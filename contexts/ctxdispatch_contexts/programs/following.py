@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
-from ctxdispatch.ir.values import Operand, Value, hashable
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import HARMLESS_KEYWORDS, makes_new
 from ctxdispatch.passes.types import operand_type
@@ -34,12 +34,13 @@ def find_followed(
     part_of: Mapping[Value, Value],
     strangers: Strangers | None,
     reads: Callable[[Op], bool],
+    has_form: Callable[[Op], bool],
 ) -> Followed:
     """What is followed in `graph`; arguments among it lie apart in `objects` from then on. `strangers`: None
     where it cannot be tested at the entry that arguments lie apart. `reads(op)`: it has a rule that keeps
-    none of its operands, though its result may be a view of one."""
+    none of its operands, though its result may be a view of one. `has_form(op)`: the store `op` has one."""
     found = Followed(part_of)
-    search = _Search(graph, objects, order, active, part_of, strangers, reads)
+    search = _Search(graph, objects, order, active, part_of, strangers, reads, has_form)
     for root, stores in search.stores.items():
         if search.is_followed(root):
             found.roots[root] = None
@@ -59,8 +60,10 @@ class _Search:
         part_of: Mapping[Value, Value],
         strangers: Strangers | None,
         reads: Callable[[Op], bool],
+        has_form: Callable[[Op], bool],
     ) -> None:
-        self.objects, self.order, self.reads = objects, order, reads
+        self.objects, self.order = objects, order
+        self.reads, self.has_form = reads, has_form
         self.arguments = strangers.params if strangers is not None and strangers.known else []
         self.active, self.part_of = active, part_of
         self.makers = {r: op for _, op in graph.ops() for r in op.results}
@@ -76,7 +79,7 @@ class _Search:
     def _sort(self, op: Op) -> None:
         target = changed(op)
         root = whole(target, self.part_of) if isinstance(target, Value) else None
-        if root is not None and root in self.active and _has_form(op):
+        if root is not None and root in self.active and self.has_form(op):
             self.stores.setdefault(root, []).append(op)
         elif target is not None:
             self.others.append(op)
@@ -109,7 +112,7 @@ class _Search:
     def _is_in_the_way(self, root: Value, sites: Sites, operand: Value, place: Place, user: Any) -> bool:
         """This use may keep the array for later, or see a store to it by another name."""
         shared = sites & self.objects.of(operand)
-        if not shared:
+        if not shared or (isinstance(user, Op) and _reads_no_data(user)):
             return False
         stores = [(op, self.order.place[op]) for op in self.stores[root]]
         if whole(operand, self.part_of) is not root:
@@ -151,6 +154,16 @@ def _given(graph: Graph) -> dict[Value, list[Operand]]:
     return {param: args for param, args in given.items() if param not in items}
 
 
+def _reads_no_data(op: Op) -> bool:
+    """`x.shape`, `len(x)`: what no store changes."""
+    if op.fn is getattr:
+        return isinstance(op.args[1], Const) and op.args[1].value in _LAYOUT
+    return hashable(op.fn) and op.fn in (len, np.shape, np.ndim, np.size)
+
+
+_LAYOUT = ("shape", "ndim", "size", "dtype", "itemsize", "nbytes")
+
+
 _NEW = frozenset({
     np.array, np.arange, np.linspace, np.eye, np.identity, np.vstack, np.hstack, np.sort, np.ndarray.flatten,
 })  # fmt: skip
@@ -165,21 +178,26 @@ def _makes(op: Op) -> bool:
     return new or makes_new(op)
 
 
-def _has_form(op: Op) -> bool:
-    """A store of numbers into an array of floats."""
-    target = operand_type(op.args[0])
-    if not is_array(op.args[0]) or target.dtype.kind != "f":  # type: ignore[attr-defined]
+def stores_numbers(op: Op) -> bool:
+    """It stores numbers into an array of floats."""
+    if not is_of_floats(op.args[0]):
         return False
     if op.fn is operator.setitem:
-        return _is_real(operand_type(op.args[2]))
-    return op.fn in UPDATES and _is_real(operand_type(op.args[1]))
+        return is_real(operand_type(op.args[2]))
+    return op.fn in UPDATES and is_real(operand_type(op.args[1]))
 
 
-def _is_real(type_: T.Type) -> bool:
+def is_of_floats(operand: Operand) -> bool:
+    """An array of them, no NumPy scalar."""
+    return is_array(operand) and operand_type(operand).dtype.kind == "f"  # type: ignore[attr-defined]
+
+
+def is_real(type_: T.Type) -> bool:
+    """Of real numbers and arrays of them."""
     if isinstance(type_, T.ArrayOf):
         return type_.dtype.kind in "fiub"
     cls = T.cls_of(T.widen(type_))
     return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
 
 
-__all__ = ["find_followed"]
+__all__ = ["UPDATES", "find_followed", "is_of_floats", "is_real", "stores_numbers"]

@@ -33,7 +33,7 @@ from ctxdispatch_contexts.programs.scaling import typed
 from ctxdispatch_contexts.reverse import fitting
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import is_zero, may_be_none
-from ctxdispatch_contexts.reverse.cotangents import OwnedArray, unique_index
+from ctxdispatch_contexts.reverse.cotangents import unique_index, unwrapped
 from ctxdispatch_contexts.reverse.elementwise import add_reduce, cast, fit_scalar, same_shape
 
 
@@ -222,16 +222,14 @@ def ensured(shadow: Any, array: Any) -> Any:
 
 def add_whole(shadow: Any, cotangent: Any) -> None:
     """shadow += cotangent"""
-    if isinstance(cotangent, OwnedArray):
-        cotangent = cotangent.array
+    cotangent = unwrapped(cotangent)
     if cotangent is not None:
         shadow += cotangent
 
 
 def add_part(shadow: Any, index: Any, cotangent: Any) -> None:
     """shadow[index] += cotangent, also where the index names an element twice"""
-    if isinstance(cotangent, OwnedArray):
-        cotangent = cotangent.array
+    cotangent = unwrapped(cotangent)
     if cotangent is None:
         return
     if unique_index(index):
