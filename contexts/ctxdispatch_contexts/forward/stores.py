@@ -39,6 +39,7 @@ from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import INPLACE, row_for
 from ctxdispatch_contexts.programs.prepare import OURS
 from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
+from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.reverse.stores import LostStores
 
 
@@ -55,6 +56,7 @@ class Stores:
         self.refused: set[Op] = set()
         self.arrays: Arrays | None = None
         self.strangers: Strangers | None = None
+        spell_out_stores(graph)
         name_updates(graph)
         self.part_of = parts(graph)
         self.varied = varied_values(graph, seeds, self.part_of)
