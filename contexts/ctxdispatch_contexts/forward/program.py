@@ -27,7 +27,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.duals import Duals, has_form
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
-from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, zeros_block
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.apart import test_apart
 from ctxdispatch_contexts.programs.arguments import unfit
@@ -122,9 +122,9 @@ def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any,
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
     run = Companions(graph, stores.active | set(varying), duals)
-    copies = _copied(stores.given, seeds)
+    fresh = _of_their_own(shapes, stores.given, seeds)
     run.run(seeds)
-    graph.entry.ops[:0] = copies
+    graph.entry.ops[:0] = fresh
     _return_pairs(run, shapes, mode)
     names = mode.parameters(graph.signature.names)
     graph.signature = positional(len(names), names)
@@ -134,14 +134,19 @@ def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any,
         test_apart(graph, stores.given, stores.strangers)
 
 
-def _copied(given: list[Value], seeds: dict[Value, Operand]) -> list[Op]:
-    """The copying of the tangents of arguments that are stored to, which are the caller's."""
-    copies = []
+def _of_their_own(shapes: Shapes, given: list[Value], seeds: dict[Value, Operand]) -> list[Op]:
+    """The making of tangents for arguments that are stored to: copies of the caller's, or zeros."""
+    made = []
     for param in given:
-        tangent = seeds[param]
-        seeds[param] = own = Value(companion_name(param), operand_type(tangent))
-        copies.append(Op(Const(np.ndarray.copy), [tangent], [own]))
-    return copies
+        own = Value(companion_name(param), shapes.type(param.type))
+        if param in seeds:
+            made.append(Op(Const(np.ndarray.copy), [seeds[param]], [own]))
+        elif shapes.block:
+            made.append(Op(Const(zeros_block), [param, shapes.count], [own]))
+        else:
+            made.append(Op(Const(np.zeros_like), [param], [own]))
+        seeds[param] = own
+    return made
 
 
 def _tangent_type(shapes: Shapes, param: Value, given: T.Type) -> T.Type:

@@ -39,7 +39,6 @@ from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import INPLACE, row_for
 from ctxdispatch_contexts.programs.prepare import OURS
 from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
-from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.reverse.stores import LostStores
 
 
@@ -56,7 +55,6 @@ class Stores:
         self.refused: set[Op] = set()
         self.arrays: Arrays | None = None
         self.strangers: Strangers | None = None
-        spell_out_stores(graph)
         name_updates(graph)
         self.part_of = parts(graph)
         self.varied = varied_values(graph, seeds, self.part_of)
@@ -69,9 +67,11 @@ class Stores:
             roots = self._follow()
         roots += self._out_of_sight()
         useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)), self.part_of)
-        self.active = (self.varied & useful) - (set(graph.params) - set(seeds))
+        self.active = self.varied & useful
         if any_:
             self._follow_arrays(tested)
+        self.active -= set(graph.params) - set(seeds) - set(self.given)
+        if any_:
             self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
 
     @functools.cached_property
@@ -113,7 +113,7 @@ class Stores:
 
     @property
     def given(self) -> list[Value]:
-        """Arguments that are stored to, and followed."""
+        """Arguments that are stored to, and followed, whether or not they have a tangent before."""
         return [] if self.arrays is None else self.arrays.followed.given
 
     def _follows(self, op: Op) -> bool:

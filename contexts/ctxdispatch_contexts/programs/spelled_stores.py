@@ -26,30 +26,34 @@ from ctxdispatch_contexts.programs.following import is_of_floats, is_real
 from ctxdispatch_contexts.programs.operands import infer_op
 
 
-def spell_out_stores(graph: Graph) -> None:
-    """In place."""
+def spell_out_stores(graph: Graph) -> bool:
+    """In place. Whether anything is changed."""
     same: dict[Value, Operand] = {}
+    changed = False
     for block in graph.blocks:
         for op in list(block.ops):
             if hashable(op.fn) and op.fn in _SPELLED:
-                _SPELLED[op.fn](op)
+                changed |= _SPELLED[op.fn](op)
             elif isinstance(op.fn, np.ufunc):
                 same.update(_without_out(block, op))
     if same:
         substitute(graph, same)
+    return changed or bool(same)
 
 
-def _copied(op: Op) -> None:
-    if not op.kwnames and len(op.args) == 2 and _fits(op.args[0], operand_type(op.args[1])):
-        _store(op, *op.args)
+def _copied(op: Op) -> bool:
+    if op.kwnames or len(op.args) != 2 or not _fits(op.args[0], operand_type(op.args[1])):
+        return False
+    _store(op, *op.args)
+    return True
 
 
-def _filled(op: Op) -> None:
-    if len(op.args) == 2 and not isinstance(operand_type(op.args[1]), T.ArrayOf):
-        _copied(op)
+def _filled(op: Op) -> bool:
+    array = len(op.args) != 2 or isinstance(operand_type(op.args[1]), T.ArrayOf)
+    return not array and _copied(op)
 
 
-_SPELLED: dict[Any, Callable[[Op], None]] = {np.copyto: _copied, np.ndarray.fill: _filled}
+_SPELLED: dict[Any, Callable[[Op], bool]] = {np.copyto: _copied, np.ndarray.fill: _filled}
 
 
 def _without_out(block: Block, op: Op) -> Mapping[Value, Operand]:

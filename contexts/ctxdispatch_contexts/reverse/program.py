@@ -39,7 +39,6 @@ from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
 from ctxdispatch_contexts.programs.sizes import has_compiler
-from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.reverse import fitting, keeping, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
@@ -176,7 +175,6 @@ def differentiate(
 def _adjoint(
     graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None
 ) -> Adjoint | None:
-    spell_out_stores(graph)
     name_updates(graph)
     shape = normalise(graph)
     snapshot("normalise", graph)
