@@ -186,6 +186,15 @@ def written_by_ufuncs(x):
     return np.sum(a**3)
 
 
+def negated_before(x):
+    a = x * 2.0
+    y = -a
+    a[0] = 5.0
+    z = -a
+    z[1] = x[0]
+    return np.sum(y * y * x + a - y * z)
+
+
 AT = np.array([0, 2, 2])
 
 
@@ -201,7 +210,7 @@ def arrays_of_positions(x):
 FOLLOWED = [
     element, overwritten, shifted, operators, rows, views_of_views, scatter, positions, broadcast, branches,
     new_one_each_time, in_inner_loops, constants, result_is_stored_to, by_a_function, until,
-    copied_into, filled, written_by_ufuncs, arrays_of_positions,
+    negated_before, copied_into, filled, written_by_ufuncs, arrays_of_positions,
 ]  # fmt: skip
 
 

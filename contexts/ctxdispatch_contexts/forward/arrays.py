@@ -37,6 +37,7 @@ from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.structural import fill, fill_block
 from ctxdispatch_contexts.forward.tangents import Shapes, numeric, zeros_block
 from ctxdispatch_contexts.programs.aliases import Objects
+from ctxdispatch_contexts.programs.changes import assume_changing
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
 from ctxdispatch_contexts.programs.following import is_of_floats, is_real
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
@@ -290,5 +291,6 @@ def as_array_block(given: Any, value: Any, array: Any, k: int) -> Any:
 
 
 effects.assume_removable(as_array_block)
+assume_changing(set_any, set_any_block, at=1)
 
 __all__ = ["Arrays", "has_store", "set_any", "set_any_block"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return
@@ -22,7 +22,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.arrays import Arrays, has_store
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.forward.structural import is_helper, is_structural
-from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
+from ctxdispatch_contexts.programs.activity import NO_PARTS, carries, useful_values, varied_values
 from ctxdispatch_contexts.programs.aliases import (
     GLOBAL,
     NAMESPACES,
@@ -55,14 +55,14 @@ class Stores:
         self.refused: set[Op] = set()
         self.arrays: Arrays | None = None
         self.strangers: Strangers | None = None
-        name_updates(graph)
-        self.part_of = parts(graph)
-        self.varied = varied_values(graph, seeds, self.part_of)
+        self.part_of: Mapping[Value, Value] = NO_PARTS
+        self.varied = varied_values(graph, seeds)
         join_methods(graph, self.varied | _given_to(graph, self.varied))
         roots: list[Operand] = []
         self.stores = [op for _, op in graph.ops() if changed(op) is not None]
         any_ = _any_to_look_at(graph, self.stores, has_form)
         if any_:
+            self._name_arrays()
             self.lost = LostStores(graph, self.varied, inner=inner)
             roots = self._follow()
         roots += self._out_of_sight()
@@ -73,6 +73,12 @@ class Stores:
         self.active -= set(graph.params) - set(seeds) - set(self.given)
         if any_:
             self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
+
+    def _name_arrays(self) -> None:
+        """What is stored to a part is stored to what it is a part of."""
+        name_updates(self.graph)
+        self.part_of = parts(self.graph)
+        self.varied = varied_values(self.graph, self.seeds, self.part_of)
 
     @functools.cached_property
     def _machinery(self) -> set[Value]:
@@ -94,7 +100,7 @@ class Stores:
             more += self._unseen_items()
             if not more:
                 return [operand for op in stores if self._ours(op) for operand in op.operands()]
-            self.varied |= varied_values(self.graph, [*self.varied, *more]) | set(more)
+            self.varied |= varied_values(self.graph, [*self.varied, *more], self.part_of) | set(more)
 
     def _follow_arrays(self, tested: bool) -> None:
         graph, objects, order = self.graph, self.lost.objects, self.lost.order

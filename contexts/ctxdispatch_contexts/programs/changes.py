@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +41,27 @@ NAMES = frozenset(f.__name__ for f in MUTATORS) | {"append", "extend", "shuffle"
 _UFUNC_METHODS = ("at",)
 
 
+_changing: dict[Any, int] = {}
+
+
+def assume_changing(*functions: Any, at: int = 0) -> None:
+    """Each changes its argument at this position."""
+    _changing.update(dict.fromkeys(functions, at))
+
+
+def changes_argument(function: Any) -> bool:
+    """It is one of these."""
+    return function in _changing
+
+
 def changed(op: Op) -> Operand | None:
     """The operand that `op` changes in place, if any."""
     op = call_behind(op)
     fn = op.fn
     if not op.args or getattr(type(fn), "__hash__", None) is None:
         return None
+    if fn in _changing:
+        return op.args[_changing[fn]]
     out = out_of(op)
     if out is not None:
         return out
@@ -109,4 +125,6 @@ def changes_data(op: Op) -> bool:
     return T.cls_of(operand_type(op.args[0])) is not dict
 
 
-__all__ = ["MUTATORS", "changed", "changes_data", "may_rebind", "out_of"]
+__all__ = [
+    "MUTATORS", "assume_changing", "changed", "changes_argument", "changes_data", "may_rebind", "out_of",
+]  # fmt: skip

@@ -27,6 +27,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.changes import assume_changing
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
@@ -261,5 +262,7 @@ def of_stored(part: Any, value: Any) -> Any:
         part = part.reshape((1,) * missing + part.shape)
     return fitting.unbroadcast(part, value, part)
 
+
+assume_changing(add_whole, add_part, take_part)
 
 __all__ = ["Shadows", "add_part", "add_whole", "copied", "ensured", "of_stored", "take_part"]
