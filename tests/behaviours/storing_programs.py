@@ -76,7 +76,7 @@ class Writer:
             s, f"{v}[{self.index(LENGTH)}]", f"math.sin({s})", f"{s} * {v}[{self.index(LENGTH)}]", "0.7",
             f"np.sum({v} * {w}) * 0.1", f"{v} @ {w} * 0.1", f"x[{self.random.randint(0, 2)}]",
             f"{self.name(self.matrices)}[{self.index(ROWS)}, {self.index(COLUMNS)}]", f"np.tanh({v}).sum()",
-            f"({s} + 0.1) * 0.5", f"{v}[1:4].sum()",
+            f"({s} + 0.1) * 0.5", f"{v}[1:4].sum()", f"-{s}",
         )  # fmt: skip
 
     def vector(self) -> str:
@@ -84,7 +84,7 @@ class Writer:
         return self.pick(
             v, f"{v} * {w}", f"np.sin({v})", f"{v} + {self.scalar()}", f"{v} * {self.scalar()}", f"{v}[::-1]",
             f"np.tanh({v} - {w})", f"{v}.copy()", f"np.where({w} > 0.05, {v}, 0.1)", f"shifted({v}, 0.9)",
-            f"np.repeat({self.name(self.matrices)}[0, :3], 2)",
+            f"np.repeat({self.name(self.matrices)}[0, :3], 2)", f"-{v}", f"{v} - {w}",
         )  # fmt: skip
 
     def part(self, length: int) -> str:
