@@ -6,6 +6,7 @@ array of three numbers. `mutating_programs.py` runs them, with `--stores`.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 HEADER = """
 import math
@@ -107,12 +108,15 @@ class Writer:
     # -- statements ------------------------------------------------------------------------------------------
 
     def statement(self) -> None:
-        plain = [
+        plain, nested = self.kinds()
+        self.random.choice(plain + nested if self.depth < 4 else plain)()
+
+    def kinds(self) -> tuple[list[Callable[[], None]], list[Callable[[], None]]]:
+        """Of statements: single ones, and those that have others in them."""
+        return [
             self.element, self.slice_, self.whole, self.new, self.matrix, self.view, self.listed, self.rename,
             self.number, self.element, self.slice_, self.matrix, self.other, self.buffer, self.call,
-        ]  # fmt: skip
-        nested = [self.loop, self.loop, self.branch, self.counted, self.swap, self.attempt]
-        self.random.choice(plain + nested if self.depth < 4 else plain)()
+        ], [self.loop, self.loop, self.branch, self.counted, self.swap, self.attempt]  # fmt: skip
 
     def body(self) -> None:
         kept = self.vectors[:], self.matrices[:], self.scalars[:]
@@ -284,3 +288,17 @@ class Writer:
         self.depth -= 1
         self.write("except (ValueError, IndexError):")
         self.body()
+
+
+class Followed(Writer):
+    """Those of them, mostly, that are compiled: arrays have one name."""
+
+    def kinds(self) -> tuple[list[Callable[[], None]], list[Callable[[], None]]]:
+        return [
+            self.element, self.slice_, self.whole, self.new, self.matrix, self.view, self.listed, self.number,
+            self.element, self.slice_, self.buffer, self.call,
+        ], [self.loop, self.branch, self.counted]  # fmt: skip
+
+    def write(self, line: str) -> None:
+        """No list keeps a view, no store is by the name of a transpose."""
+        super().write(line.replace("kept.append(", "s0 = s0 + np.sum(").replace(".T[", "[:, "))

@@ -1,5 +1,7 @@
 """Stores into arrays in forward mode, and in derivatives of gradients: compiled (`forward/arrays.py`)."""
 
+import random
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,11 @@ from ctxdispatch import grad, hessian, hvp, jacfwd, jvp, linearize
 from ctxdispatch_contexts.higher import recorded as higher
 from ctxdispatch_contexts.recording import api
 from ctxdispatch_contexts.reverse import DerivativeError
-from tests.behaviours import followed_programs
+from tests.behaviours import followed_programs, mutating_programs
 from tests.behaviours.followed_programs import FOLLOWED, NOT_FOLLOWED, X, differences
+from tests.behaviours.mutating_programs import compiled as compiled_source
+from tests.behaviours.mutating_programs import point
+from tests.behaviours.storing_programs import Followed
 
 ALONG = np.array([0.3, -1.0, 0.2, 0.5])
 RUNS = ("joint", "split", "pushed")
@@ -262,3 +267,25 @@ def test_blocks_are_stored_where_single_tangents_are(f):
         np.array([(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(4)]), rel=1e-6, abs=1e-8
     )
     assert jacfwd(f)(X) == pytest.approx(np.stack(single, -1), rel=1e-14)
+
+
+# -- at random -----------------------------------------------------------------------------------------------
+
+
+def test_random_programs(recorded):
+    """Of ten, most are compiled; tangents, blocks, gradients and differences agree."""
+    seen = {"compiled": 0, "recorded": 0}
+    for seed in range(10):
+        f = compiled_source(Followed(random.Random(seed)).program(), f"<program {seed}>")
+        x, along = point(seed), np.array([0.3, -1.0, 0.7])
+        one, two = (mutating_programs.differences(f, x, step) for step in (1e-5, 3e-6))
+        if not np.allclose(one, two, rtol=1e-4, atol=1e-6) or np.abs(one).max() > 1e5:
+            continue  # no derivative here
+        recorded.clear()
+        tangent, gradient = jvp(f, (x.copy(),), (along,))[1], grad(f)(x.copy())
+        scale = max(1.0, np.abs(one).max())
+        assert tangent == pytest.approx(one @ along, rel=1e-4, abs=1e-5 * scale), seed
+        assert gradient @ along == pytest.approx(tangent, rel=1e-9, abs=1e-9 * scale), seed
+        assert jacfwd(f)(x.copy()) == pytest.approx(gradient, rel=1e-9, abs=1e-9 * scale), seed
+        seen["recorded" if recorded else "compiled"] += 1
+    assert seen["compiled"] >= 5, seen
