@@ -278,7 +278,10 @@ def test_random_programs(recorded):
     for seed in range(10):
         f = compiled_source(Followed(random.Random(seed)).program(), f"<program {seed}>")
         x, along = point(seed), np.array([0.3, -1.0, 0.7])
-        one, two = (mutating_programs.differences(f, x, step) for step in (1e-5, 3e-6))
+        try:
+            one, two = (mutating_programs.differences(f, x, step) for step in (1e-5, 3e-6))
+        except (ArithmeticError, LookupError, ValueError):
+            continue  # no program
         if not np.allclose(one, two, rtol=1e-4, atol=1e-6) or np.abs(one).max() > 1e5:
             continue  # no derivative here
         recorded.clear()
