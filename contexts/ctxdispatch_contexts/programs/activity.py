@@ -99,18 +99,14 @@ def _is_module(value: Any) -> bool:
 NO_PARTS: Mapping[Value, Value] = {}
 
 
-def active_values(
-    graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS
-) -> set[Value]:
+def active_values(graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS) -> set[Value]:
     """The active values when `seeds` (parameters) are what is differentiated with respect to. What is stored
     to a part (a view) is stored to what it is a part of."""
     varied = varied_values(graph, seeds, part_of)
     return varied & useful_values(graph, varied, (), part_of)
 
 
-def varied_values(
-    graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS
-) -> set[Value]:
+def varied_values(graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS) -> set[Value]:
     """What depends on the seeds through operations that have a derivative."""
     varied: set[Value] = {s for s in seeds if carries(s.type)}
     size = -1
