@@ -81,6 +81,14 @@ def test_other_powers(a, y, t):
     assert encloses(2.0**a, mpmath.mpf(2) ** member(a, t))
 
 
+@pytest.mark.parametrize("x", [10**400, Fraction(10**400, 3), np.longdouble("1e4000")])
+def test_numbers_beyond_all_floats(x):
+    largest = np.finfo(float).max
+    assert Interval(x).bounds == (largest, math.inf) and Interval(-x).bounds == (-math.inf, -largest)
+    assert enclose(lambda y: y < x, 1.0) and not enclose(lambda y: y < -x, 1.0)
+    assert Interval(np.array([x, 1], dtype=object)).lo.tolist() == [largest, 1.0]
+
+
 # -- elementary functions --------------------------------------------------------------------------
 
 EXACT = {

@@ -17,6 +17,7 @@ import functools
 import gc
 import heapq
 import itertools
+import json
 import math
 import operator
 import pickle
@@ -785,6 +786,7 @@ group(
     lambda: re.sub("b", lambda m: mark("x"), "abcb"),
     lambda: (re.compile("b").sub("x", "abc"), mark()),
     lambda: re.compile("b").subn(repl=lambda m: mark("y"), string="abc"),
+    lambda: json.dumps({"a": object}, default=lambda o: mark("b")),
     lambda: contextvars.copy_context().run(key, 3), lambda: operator.call(key, 3),
     lambda: operator.itemgetter(1)(Items()), lambda: operator.itemgetter(1, 2)(Items()),
     lambda: operator.attrgetter("prop")(Attributes()),

@@ -27,6 +27,7 @@ from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
 from ctxdispatch_contexts.programs.errors import Refusal
+from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -82,6 +83,9 @@ class Duals:
             self.arrays.separate(self.shapes, run, op, start)
 
     def _push(self, run: Companions, op: Op) -> None:
+        if is_hashed(op, lambda operand: run.of(operand) is not None):
+            self._refuse(run, op)
+            return
         mirrored = MIRRORED.get(op.fn) if hashable(op.fn) else None
         row = row_for(op)
         if mirrored is not None and mirrored[1](op):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import math
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -45,7 +46,15 @@ from ctxdispatch_contexts.recording import (
     stores,
     surgery,
 )
-from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
+from ctxdispatch_contexts.recording.callees import (
+    SETS,
+    Callee,
+    holds_bytes,
+    is_plain,
+    look_at,
+    moves,
+    spelled,
+)
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
@@ -92,8 +101,8 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     record = ctx.record
     if record.closed:
         return surgery.paused(ctx, f, run, args, kwargs) if record.still else run(*args, **kwargs)
-    if type(f) is functools._lru_cache_wrapper:
-        return following.cached(ctx, f, args, kwargs)
+    if type(f) in following.OBJECTS:
+        return following.OBJECTS[type(f)](ctx, f, args, kwargs)
     callee, bound = rules.canonical(f)
     if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
         callee, bound = f, ()  # the table knows np.add.reduce
@@ -125,8 +134,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
-    if ruled and not known.zero and any(map(_is_gone_through, args)):
-        args = tuple([[*arrays.spread(record, a)] if _is_gone_through(a) else a for a in args])
+    if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
+        args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return stores.constant(record, callee, args, kwargs, run)
     store = stores.find(callee, args, kwargs)
@@ -144,8 +153,15 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     return _ruled(ctx, callee, known, args, kwargs, run)
 
 
-def _is_gone_through(value: Any) -> bool:
-    return is_iterator(value) or type(value) is np.flatiter
+def _is_gone_through(callee: Any, value: Any) -> bool:
+    """The callee looks at the items, and its rule is for sequences."""
+    if is_iterator(value) or type(value) is np.flatiter:
+        return True
+    return callee in _GO_THROUGH and isinstance(value, (*SETS, *_OF_DICTS))
+
+
+_GO_THROUGH = frozenset({builtins.sum, builtins.min, builtins.max, math.prod, math.fsum, math.dist})
+_OF_DICTS = (dict, type({}.values()))
 
 
 _ITEMS = (operator.getitem, operator.setitem)

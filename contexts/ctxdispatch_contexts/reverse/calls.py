@@ -24,6 +24,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
+from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.changes import may_rebind
 from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time, makes_derivatives
@@ -37,6 +38,7 @@ from ctxdispatch_contexts.programs.errors import (
     Refusing,
     described,
 )
+from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import INPLACE
@@ -44,6 +46,7 @@ from ctxdispatch_contexts.programs.refusals import (
     REMEDY,
     missing_message,
     mutation_message,
+    refusal_of,
     store_name,
     unknown_message,
 )
@@ -82,7 +85,9 @@ def instrument(
                 continue
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
                 op = _unpack_items(block, op, active)
-            if op.fn in _APPENDS and op.args[0] in active:
+            if is_hashed(op, active.__contains__) and (_depends(op, active) or op.fn in STORES):
+                op.callee = Const(refusal_of(op))
+            elif op.fn in _APPENDS and op.args[0] in active:
                 _remember_length(block, op, found)
             elif op in kept and op is not own:
                 _replace(block, op, active, entries, own, found)
