@@ -3,6 +3,9 @@
     lattice        a table whose every row is written 15 times (van Merriënboer et al. 2018, listing 8)
     Gauss-Seidel   one sweep over a grid, point by point, in place
     heat           steps of an explicit scheme over slices, the boundary set anew in every one
+    filter         each number from the one before, in place
+
+Gradients, but where the name says `tangent` (along one direction) or `hvp` (the Hessian times a vector).
 """
 
 from collections.abc import Mapping
@@ -12,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from .peers import prepare
+from . import peers, second_order
+from .second_order import HVP, TANGENT, SecondOrder, Tools
 from .workloads import Workload, rng
 
 WRITES = 15
 """Of a row of the lattice."""
 
-__all__ = ["Storing", "all_workloads", "grids", "lattices", "prepare"]
+__all__ = ["Storing", "all_workloads", "directed", "grids", "lattices", "prepare"]
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,13 @@ class Storing(Workload):
     targets: Mapping[str, float] = field(default_factory=dict)
 
 
-def all_workloads() -> list[Storing]:
-    return [*lattices(2000, (300, 900)), *grids(200, 200, 100)]
+def all_workloads() -> list[Storing | SecondOrder]:
+    return [*lattices(2000, (300, 900)), *grids(200, 200, 100), *directed(300, 200, 100)]
+
+
+def prepare(column: str, workload: Storing | SecondOrder) -> peers.Prepared | str:
+    of = second_order if isinstance(workload, SecondOrder) else peers
+    return of.prepare(column, workload)
 
 
 def lattices(size: int, rows: tuple[int, ...]) -> list[Storing]:
@@ -49,6 +58,22 @@ def grids(swept: int, plate: int, steps: int) -> list[Storing]:
                 partial(_fields, swept), (0, 1), targets={"primal": 4.0}),
         Storing(f"heat, {plate} x {plate}, {steps} steps", heat, heat_by_hand,
                 partial(_warm, plate, steps), (0, 1), static_argnums=(2,)),
+    ]  # fmt: skip
+
+
+def directed(length: int, plate: int, steps: int) -> list[SecondOrder]:
+    """Along one direction: of a filter of `length` numbers, of a plate of `plate` x `plate` points."""
+
+    def row(name: str, program: Any, tools: Tools, by_hand: Any, args: Any) -> SecondOrder:
+        most = {"primal": 5.0 if tools is TANGENT else 20.0}
+        return SecondOrder(name, program, tools, by_hand, args, most, directed=True)
+
+    signal = partial(_signal, length)
+    return [
+        row(f"filter, {length}, tangent", filtered, TANGENT, filtered_tangent, signal),
+        row(f"heat, {plate} x {plate}, {steps} steps, tangent", heat, TANGENT, heat_tangent,
+            partial(_warming, plate, steps)),
+        row(f"filter, {length}, hvp", filtered, HVP, filtered_hvp, signal),
     ]  # fmt: skip
 
 
@@ -196,3 +221,48 @@ def heat_by_hand(u0, rate, steps):
         u_bar[1:-1, 2:] += inside
         u_bar[1:-1, 1:-1] -= 4.0 * inside
     return u_bar, rate_bar
+
+
+# -- along one direction -------------------------------------------------------------------------------------
+
+
+def _signal(n: int) -> tuple[Any, ...]:
+    return tuple(rng().normal(size=(2, n)))
+
+
+def _warming(n: int, steps: int) -> tuple[Any, ...]:
+    return *rng().random((2, n, n)), 0.2, steps
+
+
+def filtered(x):
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] += y[i - 1] * 0.5
+    return np.sum(y * y)
+
+
+def _filter(x):
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] += y[i - 1] * 0.5
+    return y
+
+
+def filtered_tangent(x, v):
+    return 2.0 * np.vdot(_filter(x), _filter(v))
+
+
+def filtered_hvp(x, v):
+    """Twice the filter, and then the filter backwards, of v."""
+    return _filter(2.0 * _filter(v)[::-1])[::-1]
+
+
+def heat_tangent(u0, v, rate, steps):
+    u, moved = u0.copy(), v.copy()
+    for _ in range(steps):
+        for a in (u, moved):
+            around = a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:]
+            a[1:-1, 1:-1] += rate * (around - 4.0 * a[1:-1, 1:-1])
+            a[0] = a[-1] = a[:, 0] = 0.0
+            a[:, -1] = a[:, -2]
+    return 2.0 * np.vdot(u, moved)

@@ -159,6 +159,12 @@ def our_jvps(f: Callable[..., Any]) -> Callable[..., Any]:
     return columns
 
 
+def our_tangent(f: Callable[..., Any]) -> Callable[..., Any]:
+    from ctxdispatch import jvp
+
+    return lambda x, v, *data: jvp(f, (x, *data), (v, *[None] * len(data)))[1]
+
+
 def autograd_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     import autograd
 
@@ -184,6 +190,13 @@ def autograd_jacobian(f: Callable[..., Any]) -> Callable[..., Any]:
     return autograd.jacobian(f)
 
 
+def autograd_tangent(f: Callable[..., Any]) -> Callable[..., Any]:
+    import autograd
+
+    push = autograd.make_jvp(f)
+    return lambda x, v, *data: push(x, *data)(v)[1]
+
+
 def torch_func(name: str) -> Make:
     def make(f: Callable[..., Any]) -> Callable[..., Any]:
         import torch
@@ -198,6 +211,12 @@ def torch_hvp(f: Callable[..., Any]) -> Callable[..., Any]:
 
     gradient = torch.func.grad(f)
     return lambda x, v, *data: torch.func.jvp(lambda x: gradient(x, *data), (x,), (v,))[1]
+
+
+def torch_tangent(f: Callable[..., Any]) -> Callable[..., Any]:
+    import torch
+
+    return lambda x, v, *data: torch.func.jvp(lambda x: f(x, *data), (x,), (v,))[1]
 
 
 def jax_transform(name: str) -> Make:
@@ -216,11 +235,18 @@ def jax_hvp(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, v, *data: jax.jvp(lambda x: gradient(x, *data), (x,), (v,))[1]
 
 
+def jax_tangent(f: Callable[..., Any]) -> Callable[..., Any]:
+    import jax
+
+    return lambda x, v, *data: jax.jvp(lambda x: f(x, *data), (x,), (v,))[1]
+
+
 GRAD = {
     "ours": our_grad, "autograd": autograd_grad, "torch": torch_func("grad"), "jax": jax_transform("grad"),
 }  # fmt: skip
 HESSIAN = Tools(our_hessian, autograd_hessian, torch_func("hessian"), jax_transform("hessian"))
 HVP = Tools(our_hvp, autograd_hvp, torch_hvp, jax_hvp)
+TANGENT = Tools(our_tangent, autograd_tangent, torch_tangent, jax_tangent)
 JACFWD = Tools(our_jacfwd, autograd_jacobian, torch_func("jacfwd"), jax_transform("jacfwd"))
 
 

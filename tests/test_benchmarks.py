@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks import mutation, overhead, second_order, sparse
-from benchmarks.peers import Prepared, agree, prepare
+from benchmarks.peers import Prepared, agree
 from benchmarks.table import (
     aligned,
     duration,
@@ -53,10 +53,21 @@ def test_by_hand_is_the_derivative_along_a_random_direction(workload):
     assert (along(h) - along(-h)) / (2 * h) == pytest.approx(slope, rel=1e-6)
 
 
-@pytest.mark.parametrize("workload", STORING, ids=lambda w: w.name)
+@pytest.mark.parametrize("workload", [*STORING, *mutation.directed(9, 8, 5)], ids=lambda w: w.name)
 @pytest.mark.parametrize("column", ["primal", "hand", "ours"])
 def test_of_stores_every_column_is_the_derivative_by_hand(workload, column):
-    assert isinstance(prepare(column, workload), Prepared)
+    assert isinstance(mutation.prepare(column, workload), Prepared)
+
+
+@pytest.mark.parametrize("workload", mutation.directed(9, 8, 5), ids=lambda w: w.name)
+def test_of_stores_what_is_directed_by_hand_is_the_derivative(workload):
+    x, v, *data = workload.make_args()
+    f, h = workload.program, 1e-4
+    moved = (f(x + h * v, *data) - f(x - h * v, *data)) / (2 * h)
+    found = workload.by_hand(x, v, *data)
+    if "hvp" in workload.name:  # a quadratic form: v H v is twice its value at v
+        found, moved = v @ found, 2.0 * f(v, *data)
+    assert found == pytest.approx(moved, rel=1e-6)
 
 
 def test_command_line_of_stores(tmp_path):

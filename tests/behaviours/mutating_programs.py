@@ -294,14 +294,17 @@ def judged(source: str, x: np.ndarray, further: bool = False, file: str = "<prog
 
 
 def _examine_further(f, x, gradient, along):
-    """A pullback gives the same when it is called again; derivatives of the gradient."""
-    from ctxdispatch import grad, hessian, jvp, vjp
+    """A pullback gives the same when it is called again; a block of tangents; derivatives of the gradient."""
+    from ctxdispatch import grad, hessian, jacfwd, jvp, vjp
     from ctxdispatch_contexts.reverse import DerivativeError
 
     _, pull = vjp(f, x.copy())
     twice = [pull(1.0)[0], pull(1.0)[0]]
     if not all(np.allclose(g, gradient, rtol=1e-9, atol=1e-12) for g in twice):
         return f"WRONG: pullbacks {twice}, gradient {gradient}"
+    block = jacfwd(f)(x.copy())
+    if not np.allclose(block, gradient, rtol=1e-9, atol=1e-12 * max(1.0, np.abs(gradient).max())):
+        return f"WRONG: jacfwd {block}, gradient {gradient}"
     step = 1e-5
     one = (grad(f)(x + step * along) - grad(f)(x - step * along)) / (2 * step)
     two = (grad(f)(x + step / 3 * along) - grad(f)(x - step / 3 * along)) / (2 * step / 3)

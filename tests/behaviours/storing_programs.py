@@ -6,6 +6,7 @@ array of three numbers. `mutating_programs.py` runs them, with `--stores`.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 HEADER = """
 import math
@@ -76,7 +77,7 @@ class Writer:
             s, f"{v}[{self.index(LENGTH)}]", f"math.sin({s})", f"{s} * {v}[{self.index(LENGTH)}]", "0.7",
             f"np.sum({v} * {w}) * 0.1", f"{v} @ {w} * 0.1", f"x[{self.random.randint(0, 2)}]",
             f"{self.name(self.matrices)}[{self.index(ROWS)}, {self.index(COLUMNS)}]", f"np.tanh({v}).sum()",
-            f"({s} + 0.1) * 0.5", f"{v}[1:4].sum()",
+            f"({s} + 0.1) * 0.5", f"{v}[1:4].sum()", f"-{s}",
         )  # fmt: skip
 
     def vector(self) -> str:
@@ -84,7 +85,7 @@ class Writer:
         return self.pick(
             v, f"{v} * {w}", f"np.sin({v})", f"{v} + {self.scalar()}", f"{v} * {self.scalar()}", f"{v}[::-1]",
             f"np.tanh({v} - {w})", f"{v}.copy()", f"np.where({w} > 0.05, {v}, 0.1)", f"shifted({v}, 0.9)",
-            f"np.repeat({self.name(self.matrices)}[0, :3], 2)",
+            f"np.repeat({self.name(self.matrices)}[0, :3], 2)", f"-{v}", f"{v} - {w}",
         )  # fmt: skip
 
     def part(self, length: int) -> str:
@@ -107,12 +108,15 @@ class Writer:
     # -- statements ------------------------------------------------------------------------------------------
 
     def statement(self) -> None:
-        plain = [
+        plain, nested = self.kinds()
+        self.random.choice(plain + nested if self.depth < 4 else plain)()
+
+    def kinds(self) -> tuple[list[Callable[[], None]], list[Callable[[], None]]]:
+        """Of statements: single ones, and those that have others in them."""
+        return [
             self.element, self.slice_, self.whole, self.new, self.matrix, self.view, self.listed, self.rename,
             self.number, self.element, self.slice_, self.matrix, self.other, self.buffer, self.call,
-        ]  # fmt: skip
-        nested = [self.loop, self.loop, self.branch, self.counted, self.swap, self.attempt]
-        self.random.choice(plain + nested if self.depth < 4 else plain)()
+        ], [self.loop, self.loop, self.branch, self.counted, self.swap, self.attempt]  # fmt: skip
 
     def body(self) -> None:
         kept = self.vectors[:], self.matrices[:], self.scalars[:]
@@ -284,3 +288,17 @@ class Writer:
         self.depth -= 1
         self.write("except (ValueError, IndexError):")
         self.body()
+
+
+class Followed(Writer):
+    """Those of them, mostly, that are compiled: arrays have one name."""
+
+    def kinds(self) -> tuple[list[Callable[[], None]], list[Callable[[], None]]]:
+        return [
+            self.element, self.slice_, self.whole, self.new, self.matrix, self.view, self.listed, self.number,
+            self.element, self.slice_, self.buffer, self.call,
+        ], [self.loop, self.branch, self.counted]  # fmt: skip
+
+    def write(self, line: str) -> None:
+        """No list keeps a view, no store is by the name of a transpose."""
+        super().write(line.replace("kept.append(", "s0 = s0 + np.sum(").replace(".T[", "[:, "))

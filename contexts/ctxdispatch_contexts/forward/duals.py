@@ -1,5 +1,6 @@
 """The algebra of duals: what each kind of op does to tangents. In the order in which they are asked:
 
+stores into arrays        the same, done to the tangents: `arrays.py`
 containers and cells      the same, done to the tangents: `containers.py`, `walking.py`
 elementwise operations    partials times tangents: `elementwise.py`
 structural rules          `structural.py`
@@ -16,6 +17,7 @@ from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions, companion_name
+from ctxdispatch_contexts.forward.arrays import Arrays
 from ctxdispatch_contexts.forward.containers import MIRRORED
 from ctxdispatch_contexts.forward.elementwise import push_row
 from ctxdispatch_contexts.forward.structural import is_structural, push_structural
@@ -49,13 +51,19 @@ class Duals:
     """`context.ad_entries_for(block)` gives, for an op that no static rule is for, what is called at run time
     and the operands it takes: it returns (y, dy) and takes, last, the tangents of the operands that vary.
     `mode(wrt)`: the mode of programs within this one. `own`: the one call of a program that is for that
-    call. `refused`: what is not allowed, see `stores.py`."""
+    call. `refused`: what is not allowed, `arrays`: those that are stored to, see `stores.py`."""
 
     def __init__(
-        self, shapes: Shapes, context: Any, mode: Any, own: Op | None = None, refused: Set[Op] = frozenset()
+        self,
+        shapes: Shapes,
+        context: Any,
+        mode: Any,
+        own: Op | None = None,
+        refused: Set[Op] = frozenset(),
+        arrays: Arrays | None = None,
     ) -> None:
         self.shapes, self.context, self.mode, self.own = shapes, context, mode, own
-        self.refused = refused
+        self.refused, self.arrays = refused, arrays
         self.entry_for = context.ad_entries_for(shapes.block)
 
     def op(self, run: Companions, op: Op) -> None:
@@ -67,6 +75,16 @@ class Duals:
         if not _concerns(run, op):
             run.emit(op)
             return
+        if self.arrays is None:
+            self._push(run, op)
+        elif self.arrays.has(op):
+            self.arrays.push(self.shapes, run, op)
+        else:
+            start = len(run.build.block.ops)
+            self._push(run, op)
+            self.arrays.separate(self.shapes, run, op, start)
+
+    def _push(self, run: Companions, op: Op) -> None:
         if is_hashed(op, lambda operand: run.of(operand) is not None):
             self._refuse(run, op)
             return

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -25,8 +27,9 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.duals import Duals, has_form
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
-from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, zeros_block
 from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.apart import test_apart
 from ctxdispatch_contexts.programs.arguments import unfit
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import remedy_for
@@ -115,15 +118,36 @@ def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any,
         params[i]: t for i, t in zip(mode.wrt, tangents, strict=True) if T.cls_of(t.type) is not type(None)
     }
     varying = list(seeds)
-    stores = Stores(graph, varying, has_form, inner=mode.inner or mode.stub)
-    active = stores.active
+    tested = not (mode.inner or mode.stub)
+    stores = Stores(graph, varying, has_form, inner=not tested, tested=tested and not mode.frozen)
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
-    run = Companions(graph, active | set(varying), Duals(shapes, context, within, own, stores.refused))
+    duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
+    run = Companions(graph, stores.active | set(varying), duals)
+    fresh = _of_their_own(shapes, stores.given, seeds)
     run.run(seeds)
+    graph.entry.ops[:0] = fresh
     _return_pairs(run, shapes, mode)
     names = mode.parameters(graph.signature.names)
     graph.signature = positional(len(names), names)
     graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
+    if stores.given:
+        assert stores.strangers is not None
+        test_apart(graph, stores.given, stores.strangers)
+
+
+def _of_their_own(shapes: Shapes, given: list[Value], seeds: dict[Value, Operand]) -> list[Op]:
+    """The making of tangents for arguments that are stored to: copies of the caller's, or zeros."""
+    made = []
+    for param in given:
+        own = Value(companion_name(param), shapes.type(param.type))
+        if param in seeds:
+            made.append(Op(Const(np.ndarray.copy), [seeds[param]], [own]))
+        elif shapes.block:
+            made.append(Op(Const(zeros_block), [param, shapes.count], [own]))
+        else:
+            made.append(Op(Const(np.zeros_like), [param], [own]))
+        seeds[param] = own
+    return made
 
 
 def _tangent_type(shapes: Shapes, param: Value, given: T.Type) -> T.Type:

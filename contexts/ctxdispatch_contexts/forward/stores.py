@@ -2,15 +2,16 @@
 
 The tangent of a container is a container of its form, which is changed as it is changed. So whatever may
 hold, under any name and at any depth, an object that is given something that varies, has a tangent itself.
-What has no tangent of its form, or is changed in a way that has no counterpart (arrays, for now), is refused
-where it stands, whether or not the op's own result is read.
+So have arrays that are followed (`programs/followed.py`; `arrays.py` says what happens to them). What has no
+tangent of its form, or is changed in a way that has no counterpart, is refused where it stands, whether or
+not the op's own result is read.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return
@@ -18,40 +19,66 @@ from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.forward.arrays import Arrays, has_store
 from ctxdispatch_contexts.forward.dual import Dual
-from ctxdispatch_contexts.programs.activity import carries, useful_values, varied_values
-from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, NOTHING, Sites, is_outside
+from ctxdispatch_contexts.forward.structural import is_helper, is_structural
+from ctxdispatch_contexts.programs.activity import NO_PARTS, carries, useful_values, varied_values
+from ctxdispatch_contexts.programs.aliases import (
+    GLOBAL,
+    NAMESPACES,
+    NOTHING,
+    Sites,
+    is_outside,
+    keeps_nothing,
+)
+from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, may_change_spread, may_rebind, spread
+from ctxdispatch_contexts.programs.followed import name_updates, parts
+from ctxdispatch_contexts.programs.following import find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
-from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.programs.operands import INPLACE, row_for
 from ctxdispatch_contexts.programs.prepare import OURS
 from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
 from ctxdispatch_contexts.reverse.stores import LostStores
 
 
 class Stores:
-    """`active`: the values that have tangents, where the parameters `seeds` have; `refused`: the ops that are
-    not allowed. `has_form(op)`: the op can be done to tangents. `inner`: what was there before is read
-    afterwards. Methods are joined to their calls, in place."""
+    """`active`: the values that have tangents, where the parameters `seeds` have; `arrays`: those that are
+    stored to and followed; `refused`: the ops that are not allowed. `has_form(op)`: the op can be done to
+    tangents. `inner`: what was there before is read afterwards. `tested`: it can be tested at the entry that
+    arguments lie apart. Methods are joined to their calls, and updated arrays have one name, in place."""
 
     def __init__(
-        self, graph: Graph, seeds: list[Value], has_form: Callable[[Op], bool], *, inner: bool
+        self, graph: Graph, seeds: list[Value], has_form: Callable[[Op], bool], *, inner: bool, tested: bool
     ) -> None:
         self.graph, self.seeds, self.has_form = graph, seeds, has_form
         self.refused: set[Op] = set()
+        self.arrays: Arrays | None = None
+        self.strangers: Strangers | None = None
+        self.part_of: Mapping[Value, Value] = NO_PARTS
         self.varied = varied_values(graph, seeds)
         join_methods(graph, self.varied | _given_to(graph, self.varied))
         roots: list[Operand] = []
         self.stores = [op for _, op in graph.ops() if changed(op) is not None]
         any_ = _any_to_look_at(graph, self.stores, has_form)
         if any_:
+            self._name_arrays()
             self.lost = LostStores(graph, self.varied, inner=inner)
             roots = self._follow()
         roots += self._out_of_sight()
-        useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)))
-        self.active = (self.varied & useful) - (set(graph.params) - set(seeds))
+        useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)), self.part_of)
+        self.active = self.varied & useful
+        if any_:
+            self._follow_arrays(tested)
+        self.active -= set(graph.params) - set(seeds) - set(self.given)
         if any_:
             self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
+
+    def _name_arrays(self) -> None:
+        """What is stored to a part is stored to what it is a part of."""
+        name_updates(self.graph)
+        self.part_of = parts(self.graph)
+        self.varied = varied_values(self.graph, self.seeds, self.part_of)
 
     @functools.cached_property
     def _machinery(self) -> set[Value]:
@@ -73,7 +100,27 @@ class Stores:
             more += self._unseen_items()
             if not more:
                 return [operand for op in stores if self._ours(op) for operand in op.operands()]
-            self.varied |= varied_values(self.graph, [*self.varied, *more]) | set(more)
+            self.varied |= varied_values(self.graph, [*self.varied, *more], self.part_of) | set(more)
+
+    def _follow_arrays(self, tested: bool) -> None:
+        graph, objects, order = self.graph, self.lost.objects, self.lost.order
+        self.strangers = Strangers(graph, objects) if tested else None
+        found = find_followed(
+            graph, objects, order, self.active, self.part_of, self.strangers, self._only_reads, has_store
+        )
+        if found.stores:
+            self.arrays = Arrays(graph, found, objects, order)
+
+    def _only_reads(self, op: Op) -> bool:
+        """It has a rule, and makes no container."""
+        if self.has_form(op) or (is_helper(op) and not keeps_nothing(op.fn)):
+            return False
+        return row_for(op) is not None or is_structural(op)
+
+    @property
+    def given(self) -> list[Value]:
+        """Arguments that are stored to, and followed, whether or not they have a tangent before."""
+        return [] if self.arrays is None else self.arrays.followed.given
 
     def _follows(self, op: Op) -> bool:
         """It can be done to tangents, as far as is known before run time."""
@@ -112,6 +159,8 @@ class Stores:
 
     def _is_refused(self, op: Op) -> bool:
         target = changed(op)
+        if self.arrays is not None and op in self.arrays.followed.stores:
+            return False
         if op.fn is primitives.store_global or isinstance(target, Const):
             return self.lost.lost(op)
         if target is None or not self._concerns(op, target):

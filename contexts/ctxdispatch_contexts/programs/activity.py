@@ -49,6 +49,7 @@ STORES: dict[Any, int] = {
     list.append: 0,
     list.extend: 0,
     list.insert: 0,
+    np.add.at: 0,
 }
 """Operations that put their other operands into this one."""
 

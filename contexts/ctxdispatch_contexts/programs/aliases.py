@@ -88,6 +88,11 @@ def assume_reading(*functions: Any) -> None:
     _reading.update(functions)
 
 
+def keeps_nothing(function: Any) -> bool:
+    """One of those of which it is known what they give."""
+    return hashable(function) and (function in _giving or function in _reading)
+
+
 class Objects:
     """The analysis of one graph. Within it a set of objects is an int, bit i for the object number i."""
 
@@ -148,6 +153,8 @@ class Objects:
             self._sites.append(site)
             self._held.append(0)
             self._looks_at.append(0)
+            if isinstance(site, Op) and len(site.results) == 1 and _is_of_numbers(site.results[0]):
+                self._arrays |= 1 << self._number[site]
         return 1 << self._number[site]
 
     def _sets(self, bits: int) -> Sites:
@@ -278,6 +285,11 @@ class Objects:
             self._raise(result, bits)
 
 
+def _is_of_numbers(value: Value) -> bool:
+    """An array that holds no objects."""
+    return isinstance(value.type, T.ArrayOf) and value.type.dtype.kind != "O"
+
+
 def _numbers(bits: int) -> Iterator[int]:
     while bits:
         lowest = bits & -bits
@@ -339,5 +351,5 @@ def _immutable(operand: Operand) -> bool:
 
 __all__ = [
     "GLOBAL", "Objects", "Sites", "assume_copying", "assume_giving", "assume_reading", "copies_by_index",
-    "is_outside", "runs_python",
+    "is_outside", "keeps_nothing", "runs_python",
 ]  # fmt: skip

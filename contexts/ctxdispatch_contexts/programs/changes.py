@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from types import FunctionType, ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ MUTATORS = frozenset({
     np.ndarray.sort,
     np.ndarray.fill, np.ndarray.put, np.ndarray.partition, np.ndarray.resize, np.ndarray.setfield,
     np.ndarray.byteswap, np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal,
-    np.random.shuffle, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
+    np.random.shuffle, np.add.at, list.insert, list.pop, list.remove, list.sort, list.reverse, list.clear,
     list.__setitem__, list.__iadd__, dict.update, dict.pop, dict.popitem, dict.clear, dict.setdefault,
     dict.__setitem__, dict.__delitem__, dict.__ior__, list.__delitem__, list.__imul__, set.add, set.update,
     np.ndarray.__setitem__, np.ndarray.__delitem__,
@@ -40,12 +41,27 @@ NAMES = frozenset(f.__name__ for f in MUTATORS) | {"append", "extend", "shuffle"
 _UFUNC_METHODS = ("at",)
 
 
+_changing: dict[Any, int] = {}
+
+
+def assume_changing(*functions: Any, at: int = 0) -> None:
+    """Each changes its argument at this position."""
+    _changing.update(dict.fromkeys(functions, at))
+
+
+def changes_argument(function: Any) -> bool:
+    """It is one of these."""
+    return function in _changing
+
+
 def changed(op: Op) -> Operand | None:
     """The operand that `op` changes in place, if any."""
     op = call_behind(op)
     fn = op.fn
     if not op.args or getattr(type(fn), "__hash__", None) is None:
         return None
+    if fn in _changing:
+        return op.args[_changing[fn]]
     out = out_of(op)
     if out is not None:
         return out
@@ -123,5 +139,6 @@ def changes_data(op: Op) -> bool:
 
 
 __all__ = [
-    "MUTATORS", "changed", "changes_data", "may_change_spread", "may_rebind", "out_of", "spread",
+    "MUTATORS", "assume_changing", "changed", "changes_argument", "changes_data", "may_change_spread",
+    "may_rebind", "out_of", "spread",
 ]  # fmt: skip

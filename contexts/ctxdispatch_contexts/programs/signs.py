@@ -5,12 +5,14 @@ a zero is nobody's; negation is exact in everything else.
     -a * -b              a * b               -a - b             -(a + b)
     a - -b               a + b               -a - -b            b - a
 
-A value that is minus another one stays away until something else than these reads it.
+A value that is minus another one stays away until something else than these reads it. So neither may be an
+array that is stored to.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Set
 
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import Use, substitute, uses
@@ -20,6 +22,7 @@ from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.strength import REAL
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.stored_arrays import stored_arrays
 
 PRODUCTS = (operator.mul, operator.truediv)
 SIGNED = (operator.neg, operator.add, operator.sub, *PRODUCTS)
@@ -30,17 +33,17 @@ def carry_signs(graph: Graph) -> None:
     blocks = [b for b in graph.blocks if any(op.fn is operator.neg for op in b.ops)]
     if not blocks:
         return
-    used = uses(graph)
-    found = [same for block in blocks if (same := _carry(block, used)) is not None]
+    used, stored = uses(graph), stored_arrays(graph)
+    found = [same for block in blocks if (same := _carry(block, used, stored)) is not None]
     if found:
         substitute(graph, {value: other for same in found for value, other in same.items()})
         cse(graph)
         dce(graph)
 
 
-def _carry(block: Block, used: dict[Value, list[Use]]) -> dict[Value, Operand] | None:
+def _carry(block: Block, used: dict[Value, list[Use]], stored: Set[Value]) -> dict[Value, Operand] | None:
     """What values of the block turn out to be; None where it is left as it is."""
-    carried = _Carried()
+    carried = _Carried(stored)
     for op in block.ops:
         carried.op(op)
     outside = {v for v, places in used.items() if any(_is_elsewhere(use, block) for use in places)}
@@ -58,16 +61,17 @@ def _is_elsewhere(use: Use, block: Block) -> bool:
 
 class _Carried:
     """The ops of a block, written anew. `minus`: values that are minus another one, which stands for them;
-    `same`: values that are another one."""
+    `same`: values that are another one. `stored`: arrays that change."""
 
-    def __init__(self) -> None:
+    def __init__(self, stored: Set[Value]) -> None:
+        self.stored = stored
         self.ops: list[Op] = []
         self.minus: dict[Operand, Operand] = {}
         self.same: dict[Value, Operand] = {}
         self.written: set[Operand] = set()
 
     def op(self, op: Op) -> None:
-        if not (len(op.results) == 1 and op.fn in SIGNED and all(map(_is_real, (*op.args, op.result)))):
+        if len(op.results) != 1 or op.fn not in SIGNED or not all(map(self._stays, (*op.args, op.result))):
             self._as_it_is(op)
         elif op.fn is operator.neg:
             self._negation(op)
@@ -75,6 +79,10 @@ class _Carried:
             self._as_it_is(op)
         else:
             self._binary(op, *(a in self.minus for a in op.args))
+
+    def _stays(self, operand: Operand) -> bool:
+        """A real number, or an array of them that stays as it is."""
+        return _is_real(operand) and operand not in self.stored
 
     def _negation(self, op: Op) -> None:
         (operand,) = op.args

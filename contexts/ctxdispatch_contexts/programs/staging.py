@@ -30,7 +30,7 @@ from ctxdispatch.passes.conform import conform
 from ctxdispatch.passes.types import ArrayOf, operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.aliases import runs_python
-from ctxdispatch_contexts.programs.changes import changed, out_of
+from ctxdispatch_contexts.programs.changes import changed, changes_argument, out_of
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.guarding import asking
 from ctxdispatch_contexts.programs.mode import Program
@@ -210,6 +210,8 @@ def _is_constant(value: Any) -> bool:
 def is_quiet(op: Op) -> bool:
     """It changes nothing: neither its operands nor anything else."""
     if not hashable(op.fn) or op.fn is None or op.fn in STORES or out_of(op) is not None:
+        return False
+    if changes_argument(op.fn):
         return False
     ours = str(getattr(op.fn, "__module__", "")).startswith(PACKAGE)
     return ours or op.fn is conform or effects.op_is_pure(op) or effects.removable(op)

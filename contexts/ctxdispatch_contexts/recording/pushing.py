@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.derivatives.block_indexing import front
 from ctxdispatch_contexts.forward.calling import call_any
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.recording.leaves import is_number
@@ -81,6 +82,13 @@ class Pushing(Record):
         more, less = len(shape) - len(own), max(len(own) - len(shape), 0)
         return tangent.reshape(self.count, *[1] * more, *own[less:])
 
+    def placed(self, value: Any, array: Array, index: Any) -> Any:
+        """The tangent of `value`, as it is stored where `at(index)` says: the axes of arrays that are apart
+        in an index come before that of a block."""
+        tangent = self.along(value, np.shape(array[index]))
+        apart = self.count is not None and isinstance(tangent, np.ndarray)
+        return np.moveaxis(tangent, 0, front(index)) if apart else tangent
+
     # -- what a run does -----------------------------------------------------------------------------------
 
     def call(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
@@ -98,7 +106,8 @@ class Pushing(Record):
 
     def item(self, array: Array, index: Any, out: Any) -> None:
         if isinstance(out, np.ndarray):
-            self.set(out, self.memory.shadow(array)[self.at(index)])
+            part = self.memory.shadow(array)[self.at(index)]
+            self.set(out, part if self.count is None else np.moveaxis(part, front(index), 0))
         else:
             tangent = self._of_element(array, index)
             self.set(out, type(out)(tangent) if self.count is None else tangent)
@@ -141,7 +150,7 @@ class Pushing(Record):
     def store(self, array: Array, index: Any, value: Any, kept: Any) -> None:
         if self.memory.is_active(array):
             shadow = self.memory.shadow(array)
-            shadow[self.at(index)] = self.along(value, np.shape(array[index]))
+            shadow[self.at(index)] = self.placed(value, array, index)
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
         return self._pushed(f, operands, kwnames)[1]
@@ -166,5 +175,5 @@ class Pushing(Record):
 
     def add_at(self, array: Array, index: Any, value: Any, sign: int, kept: Any) -> None:
         if self.is_active(value):
-            tangent = self.along(value, np.shape(array[index]))
+            tangent = self.placed(value, array, index)
             np.add.at(self.memory.shadow(array), self.at(index), sign * tangent)

@@ -203,6 +203,11 @@ class OwnedArray:
         self.array = array
 
 
+def unwrapped(bar: Any) -> Any:
+    """The array that an `OwnedArray` has; anything else as it is."""
+    return bar.array if isinstance(bar, OwnedArray) else bar
+
+
 def _add_owned(a: Any, b: Any) -> OwnedArray:
     """Into the array that may be changed; which of both that is does not matter to a sum."""
     if not isinstance(a, OwnedArray):

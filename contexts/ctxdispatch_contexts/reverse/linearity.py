@@ -17,6 +17,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.aliases import assume_giving, assume_reading
 from ctxdispatch_contexts.programs.containers import by_index, rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, like_argument, returning
@@ -43,6 +44,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     cotangents.add_entry: (0, 2),
     cotangents.add_own_entry: (0, 2),
     cotangents.opened: (0,),
+    cotangents.unwrapped: (0,),
     cotangents.take_entry: (0,),
     cotangents.entry_of: (0,),
     cotangents.reversed_items: (0,),
@@ -251,5 +253,7 @@ returning(
     like_argument(1), fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, fitting.fitted,
     project, releasing.finish, releasing.released,
 )  # fmt: skip
+assume_reading(cotangents.unwrapped)
+assume_giving(fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, project)
 returning(first_if_numeric, releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied)
 returning(block_like(1), unbroadcast_block, expand_block, project_block, finish_block)

@@ -15,7 +15,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.changes import changed, changes_data
-from ctxdispatch_contexts.reverse.stores import Order
+from ctxdispatch_contexts.programs.order import Order
 
 
 class Overwritten:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.shares import normalised, share
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.stored_arrays import stored_arrays
 
 PARAMETERS = ("axis", "dtype", "out", "keepdims")
 DEFAULTS: dict[str, Any] = {"axis": 0, "dtype": None, "out": None, "keepdims": False}
@@ -33,13 +35,20 @@ def improve(graph: Graph) -> None:
     for block in graph.blocks:
         block.ops = [op for op in block.ops if not _fails_with_its_partial(op, block.ops, used)]
     makers = {r: op for _, op in graph.ops() for r in op.results}
+    stored = stored_arrays(graph)
     for block in graph.blocks:
         for op in list(block.ops):
-            if op.reassoc:
+            if op.reassoc and _reads_what_stays(op, makers, stored):
                 _as_dot(op)
                 _negate_late(block.ops, op, makers, used)
                 _as_share(block.ops, op, makers, used)
             _positional(op)
+
+
+def _reads_what_stays(op: Op, makers: dict[Value, Op], stored: Set[Value]) -> bool:
+    """Neither its operands nor what they are made of is stored to: it may be read later."""
+    made = [a for v in op.args if v in makers for a in makers[v].args]  # type: ignore[index]
+    return not any(a in stored for a in (*op.args, *made))
 
 
 def _fails_with_its_partial(op: Op, ops: list[Op], used: Any) -> bool:

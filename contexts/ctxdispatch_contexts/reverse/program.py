@@ -9,8 +9,9 @@ are the residuals.
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import liveness
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Return, positional
-from ctxdispatch.ir.rewrite import split_block
+from ctxdispatch.ir.rewrite import definitions, split_block
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
@@ -30,6 +31,8 @@ from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.programs.apart import Strangers, test_apart
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
+from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
+from ctxdispatch_contexts.programs.following import find_followed, stores_numbers
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import numeric
@@ -41,14 +44,12 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
 from ctxdispatch_contexts.reverse.elementwise import strict
-from ctxdispatch_contexts.reverse.followed import name_updates, parts
-from ctxdispatch_contexts.reverse.following import find_followed
 from ctxdispatch_contexts.reverse.fusing import fuse_if_large
 from ctxdispatch_contexts.reverse.iterators import refuse_shared_iterators
 from ctxdispatch_contexts.reverse.last import skip_last
 from ctxdispatch_contexts.reverse.overwritten import Overwritten
 from ctxdispatch_contexts.reverse.peephole import improve
-from ctxdispatch_contexts.reverse.pullbacks import Pullbacks
+from ctxdispatch_contexts.reverse.pullbacks import Pullbacks, only_reads
 from ctxdispatch_contexts.reverse.seeds import (
     check_cotangent,
     no_more,
@@ -190,7 +191,7 @@ def _adjoint(
         else None
     )
     strangers = Strangers(graph, looked.objects) if looked is not None and mode.may_record else None
-    followed = find_followed(shape, looked, active, part_of, strangers)
+    followed = _followed(shape, looked, active, part_of, strangers)
     kept = refuse_lost_stores(graph, looked, mode.within, followed.stores) if looked is not None else ()
     found = instrument(shape, active, entries, own, kept)
     snapshot("instrument", graph)
@@ -207,6 +208,37 @@ def _adjoint(
     if strangers is not None and followed.given:
         test_apart(graph, followed.given, strangers)
     return adjoint
+
+
+def _followed(
+    shape: Shape,
+    looked: LostStores | None,
+    active: set[Value],
+    part_of: Mapping[Value, Value],
+    strangers: Strangers | None,
+) -> Followed:
+    """`looked`: None where nothing is changed."""
+    if looked is None:
+        return Followed(part_of)
+    reads = functools.partial(only_reads, active=active)
+    found = find_followed(
+        shape.graph, looked.objects, looked.order, active, part_of, strangers, reads, stores_numbers
+    )
+    if found.stores:
+        found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))
+    return found
+
+
+def _read_in_loops(shape: Shape, active: set[Value]) -> Iterator[Value]:
+    """Arrays of which a loop inside of theirs reads elements and parts: their cotangents are collected in
+    place too."""
+    home = definitions(shape.graph)
+    for block, op in shape.graph.ops():
+        array = op.args[0] if op.fn is operator.getitem else None
+        if not isinstance(array, Value) or array not in active or not is_array(array):
+            continue
+        if numeric(array.type) and shape.loop(home[array]) is not shape.loop(block):
+            yield array
 
 
 # -- from the result to its cotangent ------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described, user_position
+from ctxdispatch_contexts.programs.followed import Followed
 from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
@@ -27,7 +28,6 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
 from ctxdispatch_contexts.reverse.elementwise import is_lazy, reverse_elementwise, strict
-from ctxdispatch_contexts.reverse.followed import Followed
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
 from ctxdispatch_contexts.reverse.structural import reverse_structural
 from ctxdispatch_contexts.reverse.structure import Shape
@@ -54,6 +54,14 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
     if rule_of(op) is not None and (applies(op) or not certain) and out_of(op) is None:
         return reverse_structural
     return None
+
+
+def only_reads(op: Op, active: set[Value]) -> bool:
+    """A rule reverses it, and it makes no container."""
+    handler = REVERSED.get(op.fn)
+    if handler is not None and handler.accepts(op):
+        return False
+    return static_rule(op, active) is not None
 
 
 class Pullbacks:

@@ -27,14 +27,15 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.changes import assume_changing
+from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
 from ctxdispatch_contexts.reverse import fitting
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import is_zero, may_be_none
-from ctxdispatch_contexts.reverse.cotangents import OwnedArray, unique_index
+from ctxdispatch_contexts.reverse.cotangents import unique_index, unwrapped
 from ctxdispatch_contexts.reverse.elementwise import add_reduce, cast, fit_scalar, same_shape
-from ctxdispatch_contexts.reverse.followed import Followed, is_basic, unread_stores
 
 
 class Shadows:
@@ -222,16 +223,14 @@ def ensured(shadow: Any, array: Any) -> Any:
 
 def add_whole(shadow: Any, cotangent: Any) -> None:
     """shadow += cotangent"""
-    if isinstance(cotangent, OwnedArray):
-        cotangent = cotangent.array
+    cotangent = unwrapped(cotangent)
     if cotangent is not None:
         shadow += cotangent
 
 
 def add_part(shadow: Any, index: Any, cotangent: Any) -> None:
     """shadow[index] += cotangent, also where the index names an element twice"""
-    if isinstance(cotangent, OwnedArray):
-        cotangent = cotangent.array
+    cotangent = unwrapped(cotangent)
     if cotangent is None:
         return
     if unique_index(index):
@@ -263,5 +262,7 @@ def of_stored(part: Any, value: Any) -> Any:
         part = part.reshape((1,) * missing + part.shape)
     return fitting.unbroadcast(part, value, part)
 
+
+assume_changing(add_whole, add_part, take_part)
 
 __all__ = ["Shadows", "add_part", "add_whole", "copied", "ensured", "of_stored", "take_part"]

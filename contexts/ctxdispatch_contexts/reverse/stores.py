@@ -14,7 +14,7 @@ What neither the result nor the sweep reads (counters, logs, caches) may be stor
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -36,39 +36,8 @@ from ctxdispatch_contexts.programs.changes import (
     spread,
 )
 from ctxdispatch_contexts.programs.objects import is_fresh
+from ctxdispatch_contexts.programs.order import Order, uses
 from ctxdispatch_contexts.programs.stand_ins import stands_in
-
-# -- order ---------------------------------------------------------------------------------------------------
-
-
-class Order:
-    """What may run after what."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.place: dict[Any, tuple[Block, int]] = {}
-        for block in graph.blocks:
-            self.place.update(dict.fromkeys(block.params, (block, -1)))
-            for i, op in enumerate(block.ops):
-                self.place[op] = (block, i)
-                self.place.update(dict.fromkeys(op.results, (block, i)))
-
-    def after(self, start: tuple[Block, int], end: tuple[Block, int], *avoiding: Any) -> bool:
-        """Control may get from `start` to `end` without passing any of `avoiding`."""
-        walls = [self.place[a] for a in avoiding if a in self.place]
-        work = [start]
-        seen: set[Block] = set()
-        while work:
-            block, index = work.pop()
-            ahead = [i for b, i in walls if b is block and i > index]
-            if block is end[0] and index < end[1] <= min([*ahead, end[1]]):
-                return True
-            if not ahead:
-                for successor in block.successors():
-                    if successor not in seen:
-                        seen.add(successor)
-                        work.append((successor, -2))
-        return False
-
 
 # -- what the result depends on ------------------------------------------------------------------------------
 
@@ -127,23 +96,6 @@ class Needed:
 def _may_carry(value: Value) -> bool:
     """An item of a list that is empty as far as inference sees may come by an alias of it."""
     return value.type is T.Never or carries(value.type)
-
-
-def uses(graph: Graph) -> Iterator[tuple[Operand, tuple[Block, int], Any]]:
-    """(operand, place, user) of every use; the user is an op, or the parameter that an edge passes it to, or
-    None."""
-    for block in graph.blocks:
-        for i, op in enumerate(block.ops):
-            for operand in op.operands():
-                yield operand, (block, i), op
-        end = (block, len(block.ops))
-        if isinstance(block.terminator, Iterate):
-            yield block.terminator.iterator, end, block.terminator.body.target.params[0]
-        if isinstance(block.terminator, Return):
-            yield block.terminator.value, end, None
-        for edge in block.edges():
-            for param, arg in passed(block.terminator, edge):
-                yield arg, end, param
 
 
 # -- lost ----------------------------------------------------------------------------------------------------

@@ -1,82 +1,69 @@
-"""Which arrays the reverse sweep can follow through what is stored to them: see `followed.py`."""
+"""Which arrays a derivative can follow through what is stored to them: see `followed.py`."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
-from ctxdispatch.ir.rewrite import definitions
-from ctxdispatch.ir.values import Operand, Value, hashable
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import HARMLESS_KEYWORDS, makes_new
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
-from ctxdispatch_contexts.programs.aliases import Sites, copies_by_index
+from ctxdispatch_contexts.programs.aliases import Objects, Sites, copies_by_index
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed
-from ctxdispatch_contexts.programs.operands import numeric
-from ctxdispatch_contexts.reverse.containers import REVERSED
-from ctxdispatch_contexts.reverse.followed import Followed, is_array, whole
-from ctxdispatch_contexts.reverse.pullbacks import static_rule
-from ctxdispatch_contexts.reverse.stores import LostStores, uses
-from ctxdispatch_contexts.reverse.structure import Shape
+from ctxdispatch_contexts.programs.followed import Followed, is_array, whole
+from ctxdispatch_contexts.programs.order import Order, uses
 
 UPDATES = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv})
-"""In-place operators that the sweep has a form for."""
+"""In-place operators that derivatives have a form for."""
 
 Place = tuple[Block, int]
 
 
 def find_followed(
-    shape: Shape,
-    looked: LostStores | None,
+    graph: Graph,
+    objects: Objects,
+    order: Order,
     active: set[Value],
     part_of: Mapping[Value, Value],
     strangers: Strangers | None,
+    reads: Callable[[Op], bool],
+    has_form: Callable[[Op], bool],
 ) -> Followed:
-    """What is followed in a graph. `looked`: None where it changes nothing. `strangers`: None where it cannot
-    be tested at the entry that arguments lie apart."""
+    """What is followed in `graph`; arguments among it lie apart in `objects` from then on. `strangers`: None
+    where it cannot be tested at the entry that arguments lie apart. `reads(op)`: it has a rule that keeps
+    none of its operands, though its result may be a view of one. `has_form(op)`: the store `op` has one."""
     found = Followed(part_of)
-    if looked is None:
-        return found
-    search = _Search(shape.graph, looked, active, part_of, strangers)
+    search = _Search(graph, objects, order, active, part_of, strangers, reads, has_form)
     for root, stores in search.stores.items():
         if search.is_followed(root):
             found.roots[root] = None
             found.stores.update(stores)
-    found.given = [p for p in shape.graph.params if p in found.roots]
-    looked.objects.lie_apart(found.given)
-    if found.stores:
-        found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))
+    found.given = [p for p in graph.params if p in found.roots]
+    objects.lie_apart(found.given)
     return found
-
-
-def _read_in_loops(shape: Shape, active: set[Value]) -> Iterator[Value]:
-    """Arrays of which a loop inside of theirs reads elements and parts: their cotangents are collected in
-    place too."""
-    home = definitions(shape.graph)
-    for block, op in shape.graph.ops():
-        array = op.args[0] if op.fn is operator.getitem else None
-        if not isinstance(array, Value) or array not in active or not is_array(array):
-            continue
-        if numeric(array.type) and shape.loop(home[array]) is not shape.loop(block):
-            yield array
 
 
 class _Search:
     def __init__(
         self,
         graph: Graph,
-        looked: LostStores,
+        objects: Objects,
+        order: Order,
         active: set[Value],
         part_of: Mapping[Value, Value],
         strangers: Strangers | None,
+        reads: Callable[[Op], bool],
+        has_form: Callable[[Op], bool],
     ) -> None:
-        self.objects, self.order = looked.objects, looked.order
+        self.objects, self.order = objects, order
+        self.reads, self.has_form = reads, has_form
         self.arguments = strangers.params if strangers is not None and strangers.known else []
         self.active, self.part_of = active, part_of
         self.makers = {r: op for _, op in graph.ops() for r in op.results}
@@ -92,11 +79,10 @@ class _Search:
     def _sort(self, op: Op) -> None:
         target = changed(op)
         root = whole(target, self.part_of) if isinstance(target, Value) else None
-        if root is not None and root in self.active and _has_form(op):
+        if root is not None and root in self.active and self.has_form(op):
             self.stores.setdefault(root, []).append(op)
         elif target is not None:
             self.others.append(op)
-
 
     def is_followed(self, root: Value) -> bool:
         sites = self.objects.of(root)
@@ -126,16 +112,24 @@ class _Search:
     def _is_in_the_way(self, root: Value, sites: Sites, operand: Value, place: Place, user: Any) -> bool:
         """This use may keep the array for later, or see a store to it by another name."""
         shared = sites & self.objects.of(operand)
-        if not shared:
+        if not shared or (isinstance(user, Op) and _reads_no_data(user)):
             return False
         stores = [(op, self.order.place[op]) for op in self.stores[root]]
         if whole(operand, self.part_of) is not root:
             seen = [s for s in stores if any(self._sees(operand, s[1], place, site) for site in shared)]
             if seen:
                 return True
-        if user is None or isinstance(user, Value) or _only_reads(user, self.active, self.stores):
+        if user is None or isinstance(user, Value) or self._only_reads(user):
             return False
         return any(self.order.after(place, s, site) for _, s in stores for site in shared)
+
+    def _only_reads(self, op: Op) -> bool:
+        """It keeps none of its operands; its result may be a view of one."""
+        if op.fn in (operator.getitem, getattr) or any(op in found for found in self.stores.values()):
+            return True
+        if not hashable(op.fn) or changed(op) is not None:
+            return False
+        return has_zero_derivative(op.fn) or makes_new(op) or self.reads(op)
 
     def _sees(self, operand: Value, store: Place, place: Place, site: Op) -> bool:
         """`operand`, which may be what `site` made, is there before the store and read after it."""
@@ -160,6 +154,16 @@ def _given(graph: Graph) -> dict[Value, list[Operand]]:
     return {param: args for param, args in given.items() if param not in items}
 
 
+def _reads_no_data(op: Op) -> bool:
+    """`x.shape`, `len(x)`: what no store changes."""
+    if op.fn is getattr:
+        return isinstance(op.args[1], Const) and op.args[1].value in _LAYOUT
+    return hashable(op.fn) and op.fn in (len, np.shape, np.ndim, np.size)
+
+
+_LAYOUT = ("shape", "ndim", "size", "dtype", "itemsize", "nbytes")
+
+
 _NEW = frozenset({
     np.array, np.arange, np.linspace, np.eye, np.identity, np.vstack, np.hstack, np.sort, np.ndarray.flatten,
 })  # fmt: skip
@@ -174,33 +178,26 @@ def _makes(op: Op) -> bool:
     return new or makes_new(op)
 
 
-def _has_form(op: Op) -> bool:
-    """A store of numbers into an array of floats."""
-    target = operand_type(op.args[0])
-    if not is_array(op.args[0]) or target.dtype.kind != "f":  # type: ignore[attr-defined]
+def stores_numbers(op: Op) -> bool:
+    """It stores numbers into an array of floats."""
+    if not is_of_floats(op.args[0]):
         return False
     if op.fn is operator.setitem:
-        return _is_real(operand_type(op.args[2]))
-    return op.fn in UPDATES and _is_real(operand_type(op.args[1]))
+        return is_real(operand_type(op.args[2]))
+    return op.fn in UPDATES and is_real(operand_type(op.args[1]))
 
 
-def _is_real(type_: T.Type) -> bool:
+def is_of_floats(operand: Operand) -> bool:
+    """An array of them, no NumPy scalar."""
+    return is_array(operand) and operand_type(operand).dtype.kind == "f"  # type: ignore[attr-defined]
+
+
+def is_real(type_: T.Type) -> bool:
+    """Of real numbers and arrays of them."""
     if isinstance(type_, T.ArrayOf):
         return type_.dtype.kind in "fiub"
     cls = T.cls_of(T.widen(type_))
     return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
 
 
-def _only_reads(op: Op, active: set[Value], stores: Mapping[Value, list[Op]]) -> bool:
-    """It keeps none of its operands; its result may be a view of one."""
-    if op.fn in (operator.getitem, getattr) or any(op in found for found in stores.values()):
-        return True
-    if not hashable(op.fn) or changed(op) is not None:
-        return False
-    handler = REVERSED.get(op.fn)
-    if handler is not None and handler.accepts(op):
-        return False  # it makes a container
-    return has_zero_derivative(op.fn) or makes_new(op) or static_rule(op, active) is not None
-
-
-__all__ = ["find_followed"]
+__all__ = ["UPDATES", "find_followed", "is_of_floats", "is_real", "stores_numbers"]

@@ -1,21 +1,23 @@
-"""Stores into arrays that the program made itself, or was given: which the reverse sweep can follow.
+"""Stores into arrays that the program made itself, or was given: which derivatives can follow.
 
     x = np.zeros(n); x[0] = w; x[1:] += x[:-1] * s; y = x[n - 1]
 
-The sweep keeps one array for such an `x`, its *shadow*: at every point of the sweep the cotangent of what was
-in `x` at that point of the program (Griewank, Walther 2008, section 3.3; `shadows.py` emits what happens to
-it). That is right as long as whoever reads the memory of `x` reads it as `x`, or as a part `x[i:j]` of `x`:
+A derivative program keeps one array for such an `x`, its *shadow*. In the reverse sweep it is at every point
+the cotangent of what was in `x` at that point of the program (Griewank, Walther 2008, section 3.3;
+`reverse/shadows.py` emits what happens to it), in forward mode the tangent of what is in `x`
+(`forward/arrays.py`). That is right as long as whoever reads the memory of `x` reads it as `x`, or as a part
+`x[i:j]` of `x`:
 
     root     the value that is the array: a call made it, or the paths on which it was made meet in it; an
-             argument, of which is tested that it lies apart from others (`programs/apart.py`); or beside
-             such arrays, one of any origin that is not stored to, and that a loop reads by parts
+             argument, of which is tested that it lies apart from others (`apart.py`); or, in the sweep,
+             beside such arrays, one of any origin that is not stored to, and that a loop reads by parts
     part     root[index], or part[index], with an index that gives a view
     store    root[index] = value;  root += value, -=, *=, /=;  and the same of a part
 
 A root is followed (`following.py` says which are) if no store to it is seen by another value that may be the
 same array (`a = x.T`, an item of a list, one of two arrays that were swapped), and if nothing that may keep
 it (a container, a closure, a call out of sight) had it before it was stored to. Everything else is left to
-`stores.py`, which refuses it.
+the `stores.py` of the mode, which refuses it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,93 @@
+"""Stores under other names, as what they are: so whoever follows `x[i] = v` follows them.
+
+    np.copyto(x, v)             x[...] = v
+    x.fill(v)                   x[...] = v
+    y = np.add(a, b, out=x)     t = np.add(a, b);  x[...] = t;  y is x
+
+Of ufuncs with one result, and where it is known that numbers are stored into an array of floats that has all
+their axes: the other functions of NumPy that take `out` want its very shape, which `x[...] = t` does not.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.changes import out_of
+from ctxdispatch_contexts.programs.following import is_of_floats, is_real
+from ctxdispatch_contexts.programs.operands import infer_op
+
+
+def spell_out_stores(graph: Graph) -> bool:
+    """In place. Whether anything is changed."""
+    same: dict[Value, Operand] = {}
+    changed = False
+    for block in graph.blocks:
+        for op in list(block.ops):
+            if hashable(op.fn) and op.fn in _SPELLED:
+                changed |= _SPELLED[op.fn](op)
+            elif isinstance(op.fn, np.ufunc):
+                same.update(_without_out(block, op))
+    if same:
+        substitute(graph, same)
+    return changed or bool(same)
+
+
+def _copied(op: Op) -> bool:
+    if op.kwnames or len(op.args) != 2 or not _fits(op.args[0], operand_type(op.args[1])):
+        return False
+    _store(op, *op.args)
+    return True
+
+
+def _filled(op: Op) -> bool:
+    array = len(op.args) != 2 or isinstance(operand_type(op.args[1]), T.ArrayOf)
+    return not array and _copied(op)
+
+
+_SPELLED: dict[Any, Callable[[Op], bool]] = {np.copyto: _copied, np.ndarray.fill: _filled}
+
+
+def _without_out(block: Block, op: Op) -> Mapping[Value, Operand]:
+    """Whose result it is."""
+    out = out_of(op)
+    if out is None or op.fn.nout != 1 or not _has_out_alone(op) or not is_of_floats(out):
+        return {}
+    made = Value(op.result.name)
+    plain = Op(op.callee, op.args[: op.fn.nin], [made], (), op.pos)
+    made.type = infer_op(plain)
+    if not _fits(out, made.type):
+        return {}
+    result, op.results = op.result, [Value()]
+    block.ops.insert(block.ops.index(op), plain)
+    _store(op, out, made)
+    return {result: out}
+
+
+def _has_out_alone(op: Op) -> bool:
+    return op.kwnames in ((), ("out",)) and len(op.args) == op.fn.nin + 1
+
+
+def _store(op: Op, target: Operand, value: Operand) -> None:
+    op.callee, op.args, op.kwnames = Const(operator.setitem), [target, Const(...), value], ()
+    op.syntax = True
+
+
+def _fits(target: Operand, stored: T.Type) -> bool:
+    """Numbers of this type are stored into an array of floats, which has all their axes."""
+    if not is_of_floats(target) or not is_real(stored):
+        return False
+    array = operand_type(target)
+    assert isinstance(array, T.ArrayOf)
+    return not isinstance(stored, T.ArrayOf) or len(stored.dims) <= len(array.dims)
+
+
+__all__ = ["spell_out_stores"]
