@@ -1,4 +1,4 @@
-"""Differences, integrals, grids and outer operations of NumPy, differentiated as Python code."""
+"""Differences, integrals and grids of NumPy, differentiated as Python code."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def vander(x, N=None, increasing=False):
     return x[:, None] ** (powers if increasing else powers[::-1])
 
 
-# -- grids and outer operations ------------------------------------------------------------------------------
+# -- grids and products of them ------------------------------------------------------------------------------
 
 
 @lower(np.meshgrid)
@@ -142,41 +142,6 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
 @lower(np.logspace)
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     return np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
-
-
-def raised(a, b):
-    """`a` with the axes of `b` after its own, of length 1."""
-    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
-
-
-@lower(np.add.outer)
-def add_outer(a, b):
-    return raised(a, b) + b
-
-
-@lower(np.subtract.outer)
-def subtract_outer(a, b):
-    return raised(a, b) - b
-
-
-@lower(np.divide.outer)
-def divide_outer(a, b):
-    return raised(a, b) / b
-
-
-@lower(np.power.outer)
-def power_outer(a, b):
-    return raised(a, b) ** b
-
-
-@lower(np.maximum.outer)
-def maximum_outer(a, b):
-    return np.maximum(raised(a, b), b)
-
-
-@lower(np.minimum.outer)
-def minimum_outer(a, b):
-    return np.minimum(raised(a, b), b)
 
 
 @lower(np.kron)

@@ -2,6 +2,7 @@
 
 The cotangent of a reduction gets its axes back (`restore`) and is spread over what was summed, or
 multiplied by what selects or scales: every rule below is one of the two. Ties of max and min share equally.
+`initial`, which goes into each element of the result, has a cotangent too.
 """
 
 from __future__ import annotations
@@ -51,12 +52,22 @@ def masked(cotangent, where):
     return np.where(where, cotangent, 0.0)
 
 
+def given(initial):
+    return initial is not None and initial is not NoValue
+
+
+def of_initial(g, initial, slope=1.0):
+    """The cotangent of `initial`, which each element of the result varies with by `slope`."""
+    return np.add.reduce(np.asarray(g * slope), axis=None) if given(initial) else None
+
+
 # -- sums ----------------------------------------------------------------------------------------------------
 
 
 @vjp(np.sum, *of(np.ndarray, "sum"), *of(np.generic, "sum"), linear=(0,), unless="initial out")
 def sum_(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    return (masked(spread(restore(g, a.shape, axis, keepdims), a.shape, y.dtype), where),)
+    cotangent = masked(spread(restore(g, a.shape, axis, keepdims), a.shape, y.dtype), where)
+    return (cotangent, None, None, None, None, of_initial(g, initial))
 
 
 @vjp(np.add.reduce, linear=(0,), unless="initial out")
@@ -66,7 +77,8 @@ def add_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=No
 
 @vjp(np.nansum)
 def nansum(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    return (masked(np.where(np.isnan(a), 0.0, restore(g, a.shape, axis, keepdims)), where),)
+    cotangent = masked(np.where(np.isnan(a), 0.0, restore(g, a.shape, axis, keepdims)), where)
+    return (cotangent, None, None, None, None, of_initial(g, initial))
 
 
 @vjp(np.mean, *of(np.ndarray, "mean"), *of(np.generic, "mean"), linear=(0,), unless="out")
@@ -182,21 +194,30 @@ def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=T
     chosen = a == restore(y, a.shape, axis, keepdims)
     if not everywhere(where):
         chosen = chosen & where
+    start = None
+    if given(initial):
+        found = np.count_nonzero(chosen, axis=axis, keepdims=keepdims is not NoValue and keepdims)
+        start = of_initial(g, initial, found == 0)
     if axis is None:
-        return (chosen.astype(y.dtype) * (g / (int(np.count_nonzero(chosen)) or 1)),)
+        cotangent = chosen.astype(y.dtype) * (g / (int(np.count_nonzero(chosen)) or 1))
+        return (cotangent, None, None, None, start)
     ties = np.add.reduce(chosen, axis=axis, keepdims=True, dtype=y.real.dtype)
-    return (chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0)),)
+    cotangent = chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0))
+    return (cotangent, None, None, None, start)
 
 
 @vjp(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
 def extremum_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    return extremum(g, y, a, axis, out, keepdims, initial, where)
+    cotangents = extremum(g, y, a, axis, out, keepdims, initial, where)
+    return (cotangents[0], None, None, None, None, cotangents[4])
 
 
 @vjp(np.logaddexp.reduce)
 def logaddexp_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     top = restore(y, a.shape, axis, keepdims)
-    return (masked(restore(g, a.shape, axis, keepdims) * np.exp(a - top), where),)
+    cotangent = masked(restore(g, a.shape, axis, keepdims) * np.exp(a - top), where)
+    start = of_initial(g, initial, np.exp(initial - y)) if given(initial) else None
+    return (cotangent, None, None, None, None, start)
 
 
 # -- products ------------------------------------------------------------------------------------------------
@@ -205,12 +226,15 @@ def logaddexp_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, init
 @vjp(np.prod, *of(np.ndarray, "prod"), *of(np.generic, "prod"))
 def prod(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
     if not everywhere(where):
-        return (masked(prod(g, y, np.where(where, a, 1), axis, dtype, out, keepdims, initial)[0], where),)
+        found = prod(g, y, np.where(where, a, 1), axis, dtype, out, keepdims, initial)
+        return (masked(found[0], where), None, None, None, None, found[5])
+    start = None
+    if given(initial):
+        start = of_initial(g, initial, np.multiply.reduce(a, axis=axis, keepdims=bool(keepdims)))
     if np.count_nonzero(a) == a.size:
-        return (restore(g * y, a.shape, axis, keepdims) / a,)
-    if initial is not None and initial is not NoValue:
-        return (restore(g, a.shape, axis, keepdims) * initial * others(a, axis),)
-    return (restore(g, a.shape, axis, keepdims) * others(a, axis),)
+        return (restore(g * y, a.shape, axis, keepdims) / a, None, None, None, None, start)
+    scale = restore(g, a.shape, axis, keepdims) * (initial if given(initial) else 1.0)
+    return (scale * others(a, axis), None, None, None, None, start)
 
 
 @vjp(np.multiply.reduce)

@@ -10,13 +10,13 @@ NoValue = np._NoValue
 
 
 @lower(np.clip, np.ndarray.clip, *of(np.generic, "clip"))
-def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **kwargs):
     low = a_min if min is None or min is NoValue else min
     high = a_max if max is None or max is NoValue else max
     if low is not None and low is not NoValue:
-        a = np.maximum(a, low)
+        a = np.maximum(a, low, **kwargs)
     if high is not None and high is not NoValue:
-        a = np.minimum(a, high)
+        a = np.minimum(a, high, **kwargs)
     return a
 
 
