@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.linear import scatter_along, spread
+from ctxdispatch_contexts.derivatives.linear import scatter_along, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 NoValue = np._NoValue  # what NumPy's own Python code passes on for "not given"
@@ -34,6 +34,10 @@ def everywhere(where):
     return where is True or where is NoValue
 
 
+def absent(value):
+    return value is None or value is NoValue
+
+
 def count(a, axis, where):
     """How many elements go into one of the result, at least 1; with a mask an array of `a`'s rank."""
     if not everywhere(where):
@@ -52,13 +56,9 @@ def masked(cotangent, where):
     return np.where(where, cotangent, 0.0)
 
 
-def given(initial):
-    return initial is not None and initial is not NoValue
-
-
 def of_initial(g, initial, slope=1.0):
     """The cotangent of `initial`, which each element of the result varies with by `slope`."""
-    return np.add.reduce(np.asarray(g * slope), axis=None) if given(initial) else None
+    return None if absent(initial) else np.add.reduce(np.asarray(g * slope), axis=None)
 
 
 # -- sums ----------------------------------------------------------------------------------------------------
@@ -116,15 +116,16 @@ def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
 # -- variance ------------------------------------------------------------------------------------------------
 
 
-def deviation(a, axis, where):
-    """conj(a - mean(a)), 0 where the mask leaves out."""
-    n = count(a, axis, where)
+def deviation(a, axis, where, mean):
+    """conj(a - mean), 0 where the mask leaves out; of the mean of `a` where none is given."""
     if everywhere(where):
-        d = a - np.add.reduce(a, axis=axis, keepdims=True) / n
+        d = a - (np.add.reduce(a, axis=axis, keepdims=True) / count(a, axis, where) if absent(mean) else mean)
     else:
         # Under the mask only what is selected counts; elsewhere there may be nan.
         d = np.where(where, a, 0.0)
-        d = np.where(where, d - np.add.reduce(d, axis=axis, keepdims=True) / n, 0.0)
+        if absent(mean):
+            mean = np.add.reduce(d, axis=axis, keepdims=True) / count(a, axis, where)
+        d = np.where(where, d - mean, 0.0)
     if a.dtype.kind == "c":
         return np.conj(d)
     return d
@@ -141,10 +142,10 @@ def var(
     g, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *,
     where=True, mean=NoValue, correction=NoValue,
 ):  # fmt: skip
-    if mean is not NoValue and mean is not None:
-        raise NotImplementedError("no derivative of var or std with mean=: leave the argument out")
     scale = restore(g, a.shape, axis, keepdims) * (2.0 / freedom(a, axis, where, ddof, correction))
-    return (scale * deviation(a, axis, where),)
+    cotangent = scale * deviation(a, axis, where, mean)
+    of_mean = None if absent(mean) else -unbroadcast(cotangent, np.shape(mean))
+    return (cotangent, None, None, None, None, None, None, of_mean)
 
 
 def nonzero(y):
@@ -195,7 +196,7 @@ def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=T
     if not everywhere(where):
         chosen = chosen & where
     start = None
-    if given(initial):
+    if not absent(initial):
         found = np.count_nonzero(chosen, axis=axis, keepdims=keepdims is not NoValue and keepdims)
         start = of_initial(g, initial, found == 0)
     if axis is None:
@@ -216,7 +217,7 @@ def extremum_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initi
 def logaddexp_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     top = restore(y, a.shape, axis, keepdims)
     cotangent = masked(restore(g, a.shape, axis, keepdims) * np.exp(a - top), where)
-    start = of_initial(g, initial, np.exp(initial - y)) if given(initial) else None
+    start = None if absent(initial) else of_initial(g, initial, np.exp(initial - y))
     return (cotangent, None, None, None, None, start)
 
 
@@ -229,11 +230,11 @@ def prod(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None,
         found = prod(g, y, np.where(where, a, 1), axis, dtype, out, keepdims, initial)
         return (masked(found[0], where), None, None, None, None, found[5])
     start = None
-    if given(initial):
+    if not absent(initial):
         start = of_initial(g, initial, np.multiply.reduce(a, axis=axis, keepdims=bool(keepdims)))
     if np.count_nonzero(a) == a.size:
         return (restore(g * y, a.shape, axis, keepdims) / a, None, None, None, None, start)
-    scale = restore(g, a.shape, axis, keepdims) * (initial if given(initial) else 1.0)
+    scale = restore(g, a.shape, axis, keepdims) * (1.0 if absent(initial) else initial)
     return (scale * others(a, axis), None, None, None, None, start)
 
 

@@ -328,16 +328,32 @@ def full_like(g, y, a, fill_value, dtype=None, order="K", subok=True, shape=None
 @vjp(np.linspace, arrays=2, linear=(0, 1), unless="retstep")
 def linspace(g, y, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     if retstep:
-        raise NotImplementedError(
-            "no derivative of linspace with retstep=True: compute the step from the points"
-        )
+        return with_step(g, start, stop, num, endpoint, axis)
+    return of_line(g, start, stop, num, endpoint, axis)
+
+
+def of_line(g, start, stop, num, endpoint, axis):
     g = np.moveaxis(g, axis, -1)
     t = np.arange(num, dtype=g.dtype) / max(num - bool(endpoint), 1)
     return (unbroadcast_or_sum(g @ (1.0 - t), start), unbroadcast_or_sum(g @ t, stop))
 
 
+def with_step(g, start, stop, num, endpoint, axis):
+    """The step is the difference of the ends, divided by the number of steps; nan where there are none."""
+    points, step = g
+    steps = num - bool(endpoint)
+    if points is None or step is None or steps < 1:
+        if points is not None:
+            return of_line(points, start, stop, num, endpoint, axis)
+        step = step / (steps or np.nan)
+        return (unbroadcast_or_sum(-step, start), unbroadcast_or_sum(step, stop))
+    first, last = of_line(points, start, stop, num, endpoint, axis)
+    step = step / steps
+    return (first + unbroadcast_or_sum(-step, start), last + unbroadcast_or_sum(step, stop))
+
+
 def unbroadcast_or_sum(g, like):
-    return unbroadcast(g, like.shape) if g.ndim else g
+    return unbroadcast(g, like.shape) if np.ndim(g) else g
 
 
 # -- real and imaginary parts --------------------------------------------------------------------------------

@@ -129,9 +129,12 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
         out = container[index]
         if type(out) is np.ndarray:
             return out  # a view, known by where it lies
-        if type(out) in RESULTS and not record.closed and record.memory.is_active(container):
-            made = record.numbers[id(out)] = Number(out)
-            record.element(made, container, index)
+        if record.closed or container.dtype.kind not in "fc" or not record.memory.is_active(container):
+            return out
+        if type(out) not in RESULTS:
+            return otherwise(ctx, container, index)
+        made = record.numbers[id(out)] = Number(out)
+        record.element(made, container, index)
         return out
 
     return rule
