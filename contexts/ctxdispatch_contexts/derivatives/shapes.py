@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import scatter, spread, unbroadcast
+from ctxdispatch_contexts.derivatives.padding import unpadded_by_axes
 from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 
@@ -215,7 +216,7 @@ def pad(g, y, array, pad_width, mode="constant", **kwargs):
     if mode in ("edge", "reflect", "symmetric", "wrap") and kwargs.get("reflect_type", "even") == "even":
         index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
         return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
-    raise NotImplementedError(f"no derivative of pad with mode={mode!r} and {kwargs}: use constant or edge")
+    return (unpadded_by_axes(g, array, pad_width, mode, kwargs),)
 
 
 def unpadded(g, shape, pad_width):
@@ -309,7 +310,9 @@ def nested(g, item):
     """`g` as nested lists, as deep as `item` is: the transpose of np.array."""
     if isinstance(item, (list, tuple)):
         return [nested(gi, x) for gi, x in zip(g, item, strict=True)]
-    return g
+    if type(item) is float:
+        return g.real.item()
+    return g.item() if type(item) is complex else g
 
 
 @vjp(np.full, arrays=0, linear=(1,))

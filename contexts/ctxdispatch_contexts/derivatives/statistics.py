@@ -35,7 +35,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         mean = np.mean(a, axis=axis, keepdims=keep)
         return (mean, np.full_like(mean, a.size / np.size(mean))[()]) if returned else mean
     w = weights_of(a, np.asarray(weights), axis)
-    total = np.sum(w, axis=axis, keepdims=keep)
+    dtype = np.result_type(a, w, *["f8"] * (a.dtype.kind in "biu"))
+    total = np.sum(w, axis=axis, keepdims=keep, dtype=dtype)
     mean = np.sum(a * w, axis=axis, keepdims=keep) / total
     return (mean, total) if returned else mean
 
@@ -61,7 +62,7 @@ def quantile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
     interpolation=None,
 ):  # fmt: skip
-    """Between two order statistics, a selection in `a`; of slope their gap in `q`, where that is continuous."""
+    """Between two order statistics, a selection in `a`; its slope in `q` is their gap, or zero."""
     a = np.asarray(a)
     if weights is not None:
         return weighted_quantile(a, np.asarray(q), axis, method, keepdims, np.asarray(weights))

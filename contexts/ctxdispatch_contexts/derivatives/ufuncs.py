@@ -116,12 +116,18 @@ def cast(operand, dtype):
 
 
 def laid_out(y, operands, order):
-    """The result in the memory order that the call asks for."""
-    if order == "K" or np.ndim(y) == 0:
+    """The result, or each of two, in the memory order that the call asks for."""
+    if order == "K":
         return y
     if order == "A":
         order = "F" if all([np.isfortran(a) or np.ndim(a) < 2 for a in operands]) else "C"
-    return np.asarray(y, order=order)
+    if isinstance(y, tuple):
+        return (in_order(y[0], order), in_order(y[1], order))
+    return in_order(y, order)
+
+
+def in_order(y, order):
+    return y if np.ndim(y) == 0 else np.asarray(y, order=order)
 
 
 # -- where ---------------------------------------------------------------------------------------------------
