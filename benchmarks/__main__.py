@@ -88,8 +88,8 @@ def memories(options: argparse.Namespace) -> dict[str, Any]:
 
     chosen = choose(memory.all_workloads(), options.only)
     results = first_calls(chosen, lambda w: memory.measure(w.name, options.columns))
-    for kind in ("traced", "resident"):
-        table.show(table.memory_table(results, kind, options.columns, memory.TARGETS))
+    for kind, targets in memory.TARGETS.items():
+        table.show(table.memory_table(results, kind, options.columns, targets))
     return results
 
 

@@ -45,10 +45,12 @@ class Context(metaclass=rules.Registered):
 
     `intercepts` names the kinds of operation that are dispatched (see `transform.KINDS`) and single functions
     (`operator.mul`). None: those that have a rule; if a hook or `fallback` is overridden,
-    `transform.HOOKED` too.
+    `transform.HOOKED` too. `rules_are_shortcuts`: each rule gives what following the function gives, so that
+    nobody need be warned where a context further in keeps it from running.
     """
 
     intercepts: ClassVar[Iterable[Any] | None] = None
+    rules_are_shortcuts: ClassVar[bool] = False
     _twins: ClassVar[dict[int, Any]]
     _beforehand: ClassVar[bool] = False  # of an instance, True: all code is rewritten already (`static`)
 

@@ -27,7 +27,7 @@ class HiddenRuleWarning(RuntimeWarning):
 
 def warn_of_hidden_rules(cls: Any, f: FunctionType) -> None:
     """`cls` rewrites `f`: warn where that is what a context further in made of a function with a rule."""
-    made_of = [_place(code) for code in _made_of(f)]
+    made_of = [] if cls.rules_are_shortcuts else [_place(code) for code in _made_of(f)]
     if not made_of:
         return
     for callee in rules.callees(cls):

@@ -6,7 +6,8 @@ numbers.
 
 runs them (with `--stores` those of `storing_programs.py`) until the time is up, and says which has a wrong
 derivative: value, gradient, tangent and what is left behind are compared with the plain call and with
-central differences.
+central differences. With `--hypothesis`, Hypothesis draws what they are written by, and a wrong one is
+shown as short as it can be made.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ class Box:
 
 
 class Writer:
-    """Writes one program, from what a seed says."""
+    """Writes one program, from what a generator of random numbers says."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, chance: random.Random) -> None:
+        self.random = chance
         self.lines: list[str] = []
         self.depth = 1
         self.scalars, self.arrays = ["s0"], ["a0"]
@@ -226,14 +227,16 @@ class Writer:
         return HEADER + "\n".join(self.lines) + "\nf = outer()\n"
 
 
-def compiled(seed: int, stores: bool = False):
-    """The function of a seed, with its source where tracebacks find it."""
-    source = storing_programs.program(seed) if stores else Writer(seed).program()
-    name = f"<program {seed}>"
+def written(chance: random.Random, stores: bool = False) -> str:
+    return (storing_programs.Writer if stores else Writer)(chance).program()
+
+
+def compiled(source: str, name: str):
+    """The function of a source, which is where tracebacks find it."""
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     namespace: dict = {"__name__": "programs"}
     exec(compile(source, name, "exec"), namespace)
-    return namespace["f"], source
+    return namespace["f"]
 
 
 def point(seed: int) -> np.ndarray:
@@ -246,12 +249,17 @@ def differences(f, x, step):
 
 
 def examine(seed: int, stores: bool = False) -> str:
-    """"right", "refused: ..", "no derivative" where differences say nothing of it, or what is wrong."""
+    """How the program of a seed does."""
+    return judged(written(random.Random(seed), stores), point(seed), stores, f"<program {seed}>")
+
+
+def judged(source: str, x: np.ndarray, further: bool = False, file: str = "<program>") -> str:
+    """How it does: right, refused: .., no derivative where differences say nothing of it, WRONG: ...
+    `further`: derivatives of second order too."""
     from ctxdispatch import jvp, value_and_grad
     from ctxdispatch_contexts.reverse import DerivativeError
 
-    f, source = compiled(seed, stores)
-    x = point(seed)
+    f = compiled(source, file)
     plain_x = x.copy()
     try:
         with warnings.catch_warnings():
@@ -270,7 +278,7 @@ def examine(seed: int, stores: bool = False) -> str:
         along = np.array([0.3, -1.0, 0.7])
         pushed, tangent = jvp(f, (x.copy(),), (along,))
     except DerivativeError as error:
-        if f"<program {seed}>:" not in str(error) or ";" not in str(error):
+        if f"{file}:" not in str(error) or ";" not in str(error):
             return f"WRONG: a refusal without line or remedy: {error}"
         return f"refused: {error}"
     if not (np.allclose(value, plain, rtol=1e-12) and np.allclose(pushed, plain, rtol=1e-12)):
@@ -282,7 +290,7 @@ def examine(seed: int, stores: bool = False) -> str:
         return f"WRONG: gradient {gradient}, differences {one}"
     if not np.allclose(tangent, one @ along, rtol=1e-4, atol=1e-5 * scale):
         return f"WRONG: tangent {tangent}, differences {one @ along}"
-    return _examine_further(f, x, gradient, along) if stores else "right"
+    return _examine_further(f, x, gradient, along) if further else "right"
 
 
 def _examine_further(f, x, gradient, along):
@@ -315,6 +323,52 @@ def _examine_further(f, x, gradient, along):
     return "right"
 
 
+def run(minutes: float, seed: int, stores: bool) -> bool:
+    """Whether none of the programs from a seed on was wrong."""
+    from tqdm import tqdm
+
+    tally: dict[str, int] = {}
+    first, end = seed, time.monotonic() + 60 * minutes
+    with tqdm(total=math.ceil(60 * minutes), unit="s", disable=not sys.stderr.isatty()) as bar:
+        while (left := end - time.monotonic()) > 0:
+            outcome = examine(seed, stores)
+            kind = outcome.partition(":")[0]
+            tally[kind] = tally.get(kind, 0) + 1
+            if kind == "WRONG":
+                print(f"seed {seed}: {outcome}\n{written(random.Random(seed), stores)}")
+            seed += 1
+            bar.n = math.ceil(60 * minutes - left)
+            bar.set_postfix(tally)
+    print(f"{seed - first} programs:", ", ".join(f"{n} {kind}" for kind, n in sorted(tally.items())))
+    return "WRONG" not in tally
+
+
+def hypothesis_writes(
+    examples: int, stores: bool, further: bool = False, until: float = math.inf, **profile
+) -> dict[str, int]:
+    """How so many programs did that Hypothesis wrote, none after a `time.monotonic`. A wrong one is an
+    AssertionError with the shortest that is."""
+    from hypothesis import HealthCheck, given, note, settings
+    from hypothesis import strategies as st
+
+    tally: dict[str, int] = {}
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), **profile)
+    @given(st.randoms(use_true_random=False), st.integers(0, 9))
+    def one(chance, at):
+        if time.monotonic() > until:
+            return
+        source = written(chance, stores)
+        note(source)
+        outcome = judged(source, point(at), further)
+        kind = outcome.partition(":")[0]
+        tally[kind] = tally.get(kind, 0) + 1
+        assert kind != "WRONG", f"{outcome}\n{source}"
+
+    one()
+    return tally
+
+
 def main() -> None:
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
@@ -322,27 +376,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--show", action="store_true", help="print the program of the seed, and how it does")
     parser.add_argument("--stores", action="store_true", help="programs of arrays that are stored to")
+    parser.add_argument("--hypothesis", action="store_true", help="Hypothesis writes them")
     options = parser.parse_args()
     if options.show:
-        print(compiled(options.seed, options.stores)[1])
+        print(written(random.Random(options.seed), options.stores))
         print(examine(options.seed, options.stores))
-        return
-    from tqdm import tqdm
-
-    tally: dict[str, int] = {}
-    end, seed = time.monotonic() + 60 * options.minutes, options.seed
-    with tqdm(total=math.ceil(60 * options.minutes), unit="s", disable=not sys.stderr.isatty()) as bar:
-        while (left := end - time.monotonic()) > 0:
-            outcome = examine(seed, options.stores)
-            kind = outcome.partition(":")[0]
-            tally[kind] = tally.get(kind, 0) + 1
-            if kind == "WRONG":
-                print(f"seed {seed}: {outcome}\n{compiled(seed, options.stores)[1]}")
-            seed += 1
-            bar.n = math.ceil(60 * options.minutes - left)
-            bar.set_postfix(tally)
-    print(f"{seed - options.seed} programs:", ", ".join(f"{n} {kind}" for kind, n in sorted(tally.items())))
-    sys.exit("WRONG" in tally)
+    elif options.hypothesis:
+        until = time.monotonic() + 60 * options.minutes
+        examples = math.ceil(1000 * options.minutes)
+        print(hypothesis_writes(examples, options.stores, options.stores, until, database=None))
+    else:
+        sys.exit(not run(options.minutes, options.seed, options.stores))
 
 
 if __name__ == "__main__":

@@ -31,10 +31,10 @@ LENGTH, ROWS, COLUMNS = 6, 3, 4
 
 
 class Writer:
-    """Writes one program, from what a seed says."""
+    """Writes one program, from what a generator of random numbers says."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, chance: random.Random) -> None:
+        self.random = chance
         self.lines: list[str] = []
         self.depth = 1
         self.vectors, self.matrices, self.scalars = ["v0", "v1", "v2"], ["m0"], ["s0", "s1"]
@@ -284,7 +284,3 @@ class Writer:
         self.depth -= 1
         self.write("except (ValueError, IndexError):")
         self.body()
-
-
-def program(seed: int) -> str:
-    return Writer(seed).program()

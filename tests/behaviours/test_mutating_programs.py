@@ -20,3 +20,9 @@ def test_random_programs_that_store_to_arrays(block):
     wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}
     assert not wrong
     assert "right" in outcomes.values(), outcomes
+
+
+@pytest.mark.parametrize("stores", [False, True], ids=["things", "arrays"])
+def test_programs_that_hypothesis_writes(stores):
+    tally = mutating_programs.hypothesis_writes(12, stores)
+    assert tally["right"] >= 6, tally

@@ -3,6 +3,7 @@
 import math
 import warnings
 
+import numpy as np
 import pytest
 
 from ctxdispatch import Context, grad, overdub
@@ -50,3 +51,15 @@ def test_none_where_rules_run():
         assert overdub(Follows(), overdub, mocking(), program, 4.0) == 198.0
         assert overdub(mocking(), program, 4.0) == 198.0
         assert overdub(mocking(), grad(lambda x: x * x), 3.0) == 6.0
+
+
+def test_none_of_a_recorded_run_within_another():
+    def stored(x):
+        kept = [np.ones(3)]
+        kept[0][:] = x
+        np.multiply(kept[0], x, out=kept[0])
+        return kept[0].sum()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert grad(lambda x: grad(stored)(x).sum())(np.ones(3)).tolist() == [2.0] * 3

@@ -60,6 +60,7 @@ class Recording(Context):
     record: Record
     cached: dict[Any, Any] = field(default_factory=dict)
 
+    rules_are_shortcuts: ClassVar[bool] = True
     intercepts: ClassVar[Any] = (
         "call", "operator", "compare", "item", "attribute", "iterate", "unpack", "with",
         primitives.list_extend, primitives.dict_update, primitives.dict_merge, primitives.import_name,
