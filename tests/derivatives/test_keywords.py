@@ -1,5 +1,5 @@
-"""Keyword arguments beyond what `keyword_cases.py` has: second order, recorded runs, blocks, patterns, NumPy's
-own errors, and what a dtype costs."""
+"""Keyword arguments beyond what `keyword_cases.py` has: second order, recorded runs, blocks, patterns, the
+errors of NumPy itself, and what a dtype costs."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ PROGRAMS = {
     "signature": lambda x: np.multiply(x, x[::-1], sig="dd->d"),
     "two results": lambda x: np.modf(x, out=(np.ones(3), np.ones(3)))[0] * x,
     "axes": lambda x: np.matmul(x, np.outer(x, x), axes=[0, (1, 0), 0]),
-    "keepdims": lambda x: np.vecdot(np.outer(x, x), x, keepdims=True)[:, 0]
-    if hasattr(np, "vecdot")
-    else x * x * (x @ x),
+    "keepdims": lambda x: (
+        np.vecdot(np.outer(x, x), x, keepdims=True)[:, 0] if hasattr(np, "vecdot") else x * x * (x @ x)
+    ),
     "reduce": lambda x: np.hypot.reduce(np.outer(x, x), axis=1, where=MASK),
     "initial": lambda x: np.sum(np.outer(x, x), axis=0, initial=x[1]),
     "accumulate": lambda x: np.logaddexp.accumulate(x),
@@ -106,7 +106,9 @@ def test_nothing_is_computed_where_the_mask_is_false():
         assert grad(f)(np.array([4.0, -1.0, 0.0])).tolist() == [0.25, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("x", [0.3, np.float32(0.3), np.float64(0.3), np.array(0.3), np.zeros((0, 3)), X[::2]])
+@pytest.mark.parametrize(
+    "x", [0.3, np.float32(0.3), np.float64(0.3), np.array(0.3), np.zeros((0, 3)), X[::2]]
+)
 def test_numbers_and_arrays_without_elements(x):
     found = grad(lambda x: np.sum(np.multiply(np.sin(x, dtype=np.float64), 2.0, order="C")))(x)
     assert type(found) is type(x) and np.result_type(found) == np.result_type(x)

@@ -209,6 +209,8 @@ def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=T
 
 @vjp(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
 def extremum_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    if absent(initial):
+        return extremum(g, y, a, axis, out, keepdims, initial, where)
     cotangents = extremum(g, y, a, axis, out, keepdims, initial, where)
     return (cotangents[0], None, None, None, None, cotangents[4])
 

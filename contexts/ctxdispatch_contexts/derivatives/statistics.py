@@ -10,14 +10,20 @@ NoValue = np._NoValue
 
 
 @lower(np.clip, np.ndarray.clip, *of(np.generic, "clip"))
-def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None, **kwargs):
+def clip(
+    a, a_min=None, a_max=None, out=None, *, min=None, max=None, where=True, casting="same_kind", order="K",
+    dtype=None, subok=True, signature=None,
+):  # fmt: skip
     low = a_min if min is None or min is NoValue else min
     high = a_max if max is None or max is NoValue else max
+    if where is True and casting == "same_kind" and order == "K" and dtype is None and signature is None:
+        if low is not None and low is not NoValue:
+            a = np.maximum(a, low)
+        return a if high is None or high is NoValue else np.minimum(a, high)
+    named = {"where": where, "casting": casting, "order": order, "dtype": dtype, "signature": signature}
     if low is not None and low is not NoValue:
-        a = np.maximum(a, low, **kwargs)
-    if high is not None and high is not NoValue:
-        a = np.minimum(a, high, **kwargs)
-    return a
+        a = np.maximum(a, low, **named)
+    return a if high is None or high is NoValue else np.minimum(a, high, **named)
 
 
 @lower(np.ptp, *of(np.ndarray, "ptp"))

@@ -313,8 +313,14 @@ def segments(indices, n):
     return starts, [j if j > i else i + 1 for i, j in zip(starts, [*starts[1:], n], strict=True)]
 
 
-def outer(A, B, /, *, out=None, **kwargs):
-    return ufunc(np.reshape(A, np.shape(A) + (1,) * np.ndim(B)), B, **kwargs)
+def outer(
+    A, B, /, *, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True, signature=None,
+    sig=None,
+):  # fmt: skip
+    a, chosen = np.reshape(A, np.shape(A) + (1,) * np.ndim(B)), sig if signature is None else signature
+    if where is True and casting == "same_kind" and order == "K" and dtype is None and chosen is None:
+        return ufunc(a, B)
+    return ufunc(a, B, where=where, casting=casting, order=order, dtype=dtype, signature=chosen)
 
 
 METHODS = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer}
