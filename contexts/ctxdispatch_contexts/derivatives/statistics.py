@@ -20,7 +20,11 @@ def clip(
         if low is not None and low is not NoValue:
             a = np.maximum(a, low)
         return a if high is None or high is NoValue else np.minimum(a, high)
-    named = {"where": where, "casting": casting, "order": order, "dtype": dtype, "signature": signature}
+    named = {"where": where, "casting": casting, "order": order}
+    if dtype is not None:
+        named = {**named, "dtype": dtype}
+    if signature is not None:
+        named = {**named, "signature": signature}
     if low is not None and low is not NoValue:
         a = np.maximum(a, low, **named)
     return a if high is None or high is NoValue else np.minimum(a, high, **named)

@@ -320,7 +320,11 @@ def outer(
     a, chosen = np.reshape(A, np.shape(A) + (1,) * np.ndim(B)), sig if signature is None else signature
     if where is True and casting == "same_kind" and order == "K" and dtype is None and chosen is None:
         return ufunc(a, B)
-    return ufunc(a, B, where=where, casting=casting, order=order, dtype=dtype, signature=chosen)
+    if chosen is None:
+        return ufunc(a, B, where=where, casting=casting, order=order, dtype=dtype)
+    if dtype is not None:
+        raise TypeError("cannot specify both 'signature' and 'dtype'")
+    return ufunc(a, B, where=where, casting=casting, order=order, signature=chosen)
 
 
 METHODS = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer}
