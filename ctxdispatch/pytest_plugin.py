@@ -5,7 +5,8 @@
     @pytest.mark.ctxdispatch(context=make)                  under what make() returns: a class, or a function
     def test_gradient(check_grads): ...
 
-What runs under a context is the body of the test and what it calls; fixtures run plainly. Names are those of
+What runs under a context is the body of the test and what it calls; fixtures run plainly, and so does what
+pytest has written into its `assert`s, which says why one failed. Names are those of
 `ctxdispatch.contexts.find`. Loaded when pytest starts, it imports nothing of the engine until a test asks.
 """
 
@@ -19,12 +20,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.assertion import rewrite, util
 
 if TYPE_CHECKING:
     from ctxdispatch.dispatch import Context
 
 OPTION = "--ctxdispatch-context"
 MARKER = "ctxdispatch"
+OF_ASSERTS = (rewrite, util)
+"""What pytest writes into `assert` calls functions of these."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -85,6 +89,8 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
     if message:
         file, line, _ = item.location
         pytest.fail(f"{file}:{(line or 0) + 1}: {message}", pytrace=False)
+    for module in OF_ASSERTS:
+        module.__undispatched__ = True  # type: ignore[attr-defined]
     try:
         with _replaced(item, functools.partial(_under, contexts)):
             return (yield)

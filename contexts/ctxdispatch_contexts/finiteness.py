@@ -107,6 +107,6 @@ def _of_object(value: Any) -> str:
 
 
 def _unmasked(value: Any) -> Any:
-    if isinstance(value, np.ma.MaskedArray):
-        return value.filled(1)
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).shape == value.shape:
+        return value.filled(1)  # of `np.matmul` it may have the mask of an operand, of another shape
     return np.asarray(value) if isinstance(value, np.ndarray) else value

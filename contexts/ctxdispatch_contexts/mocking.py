@@ -16,12 +16,12 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from importlib import import_module
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ctxdispatch.dispatch import Context, recurse
 from ctxdispatch.dispatch.rules import canonical, name_of
-from ctxdispatch_contexts.names import attribute, named
+from ctxdispatch_contexts.names import named, of_module
 
 Function = Callable[..., Any]
 
@@ -163,12 +163,19 @@ SPY = Replacement((), Around(lambda original, *args, **kwargs: original(*args, *
 
 
 def frozen_time(seconds: float) -> dict[Any, Any]:
-    """Replacements by which time stands still: `time.time`, `time_ns` and `localtime`, `gmtime`, `ctime` of
-    now, `datetime.now`, `utcnow` and `today`, `date.today`. `sleep`, `monotonic` and `perf_counter`, by which
-    programs wait, go on."""
+    """Replacements by which time stands still: `time.time`, `time_ns`, `localtime`, `gmtime`, `ctime`,
+    `asctime` and `strftime` of now, `clock_gettime` of the wall clock, `datetime.now`, `utcnow` and `today`,
+    `date.today`. `sleep`, `monotonic` and `perf_counter`, by which programs wait, go on."""
 
     def at(*moment: Any) -> Any:
         return moment[0] if moment and moment[0] is not None else seconds
+
+    def text(original: Any, *given: Any, takes: int) -> Any:
+        """Of a moment that is the last operand of `takes`, or left out."""
+        return original(*given, *[time.localtime(seconds)][: takes - len(given)])
+
+    def clock(original: Any, which: int, *, now: Any) -> Any:
+        return now if which == time.CLOCK_REALTIME else original(which)
 
     def utc(cls: Any) -> Any:
         return cls.fromtimestamp(seconds, datetime.UTC).replace(tzinfo=None)
@@ -179,10 +186,19 @@ def frozen_time(seconds: float) -> dict[Any, Any]:
         time.localtime: Around(lambda original, *t: original(at(*t))),
         time.gmtime: Around(lambda original, *t: original(at(*t))),
         time.ctime: Around(lambda original, *t: original(at(*t))),
+        time.asctime: Around(partial(text, takes=1)),
+        time.strftime: Around(partial(text, takes=2)),
+        **{f: Around(partial(clock, now=now)) for f, now in _clocks(seconds)},
         _of_all(datetime.datetime, "now"): lambda cls, tz=None: cls.fromtimestamp(seconds, tz),
         _of_all(datetime.datetime, "utcnow"): utc,
         _of_all(datetime.date, "today"): lambda cls: cls.fromtimestamp(seconds),
     }
+
+
+def _clocks(seconds: float) -> list[tuple[Any, Any]]:
+    """Not on every system: a function, and what it tells of the wall clock."""
+    now = {"clock_gettime": seconds, "clock_gettime_ns": int(seconds * 10**9)}
+    return [(getattr(time, name), value) for name, value in now.items() if hasattr(time, name)]
 
 
 def _of_all(cls: type, name: str) -> Any:
@@ -252,7 +268,7 @@ def _replacement(text: str) -> tuple[Any, Any]:
         raise ValueError(f"--replace takes MODULE.NAME=MODULE:NAME, not {text!r}")
     module, colon, path = value.partition(":")
     if colon and all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
-        return named(name), attribute(import_module(module), path)
+        return named(name), of_module(module, path)
     try:
         return named(name), literal_eval(value)
     except (SyntaxError, ValueError) as error:

@@ -15,15 +15,28 @@ def named(name: str) -> Any:
         raise ValueError(f"{name!r} cannot be named: {why}")
     parts = name.split(".") if "." in name else ["builtins", name]
     for k in range(len(parts) - 1, 0, -1):
-        module_name = ".".join(parts[:k])
-        try:
-            module = import_module(module_name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-                raise ValueError(f"importing {module_name!r} failed: {error}") from error
-            continue
-        return attribute(module, ".".join(parts[k:]))
+        module = _imported(".".join(parts[:k]))
+        if module is not None:
+            return attribute(module, ".".join(parts[k:]))
     raise ValueError(f"there is no module for {name!r}")
+
+
+def of_module(module_name: str, path: str) -> Any:
+    """What `module:path` means."""
+    module = _imported(module_name)
+    if module is None:
+        raise ValueError(f"there is no module {module_name!r}")
+    return attribute(module, path)
+
+
+def _imported(module_name: str) -> Any:
+    """None where there is no such module."""
+    try:
+        return import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise ValueError(f"importing {module_name!r} failed: {error}") from error
+        return None
 
 
 def attribute(owner: Any, path: str) -> Any:

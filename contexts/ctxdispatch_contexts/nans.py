@@ -25,8 +25,10 @@ import numpy as np
 from ctxdispatch.dispatch import Context, Editor
 from ctxdispatch.dispatch.plan import HOOKED
 from ctxdispatch.dispatch.rules import canonical, name_of
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Position
+from ctxdispatch.passes.outputs import out_at
 from ctxdispatch_contexts.finiteness import bad_in, finite, numbers_in
 from ctxdispatch_contexts.names import named
 
@@ -251,13 +253,22 @@ def _insert(edit: Editor, op: Op) -> bool:
     elif id(f) in CHANGED:
         good = edit.before(op, _finite_array, *operands)
         edit.after(op, _changed, edit.context, good, f, names, operands[0], *operands)
-    elif "out" in names:
-        k = len(operands) - len(names) + names.index("out")
+    elif (k := _place_of_out(op, f, len(operands) - len(names))) is not None:
         good = edit.before(op, _finite_overwritten, k, edit.called(op), *operands)
         edit.after(op, _changed, edit.context, good, edit.called(op), names, operands[k], *operands)
     else:
         return False
     return True
+
+
+def _place_of_out(op: Op, f: Any, plain: int) -> int | None:
+    """Which operand the callee writes into; `plain` of them have no name."""
+    if op.fn is primitives.call_ex:
+        return None
+    if "out" in op.kwnames:
+        return plain + op.kwnames.index("out")
+    at = None if f is None else out_at(f)
+    return at if at is not None and at < plain else None
 
 
 def _finite_array(changed: Any, *others: Any) -> bool:

@@ -14,8 +14,9 @@ from functools import cache
 Move = tuple[str, int]
 Stack = tuple[int, ...]
 
-LIMIT = 20_000
-"""States that are looked at before the search gives up."""
+LIMIT = 1_000
+"""States that are looked at before the search gives up. Twenty times as many would save the hard cases one
+instruction in seventy, and take a third of the time in which a program is rewritten."""
 
 
 @cache
@@ -50,19 +51,18 @@ def _searched(start: Stack, top: Stack, kept: frozenset[int]) -> tuple[tuple[Mov
 
 
 def _moves(stack: Stack, wanted: Counter[int]) -> Iterator[tuple[Move, Stack]]:
-    have = Counter(stack)
-    for depth in range(2, len(stack) + 1):
+    if stack:
         *below, top = stack
-        below[-depth + 1], top = top, below[-depth + 1]
-        yield ("SWAP", depth), (*below, top)
-    if stack and have[stack[-1]] > wanted[stack[-1]]:
-        yield ("POP_TOP", 0), stack[:-1]
+        for at in range(len(stack) - 2, -1, -1):
+            yield ("SWAP", len(stack) - at), (*below[:at], top, *below[at + 1 :], below[at])
+        if stack.count(top) > wanted.get(top, 0):
+            yield ("POP_TOP", 0), stack[:-1]
     for entry, count in wanted.items():
-        if have[entry] >= count:
+        have = stack.count(entry)
+        if have >= count:
             continue
-        if entry in have:
-            depth = stack[::-1].index(entry) + 1
-            yield ("COPY", depth), (*stack, entry)
+        if have:
+            yield ("COPY", stack[::-1].index(entry) + 1), (*stack, entry)
         else:
             yield ("PUSH", entry), (*stack, entry)
 

@@ -106,6 +106,9 @@ def _lifted(recorder: Recorder, f: Any, args: tuple[Any, ...], kwargs: dict[str,
         if args or kwargs:
             infer_types(graph, function, (*prefix, *args), {**keywords, **kwargs})
             recorder("infer", graph)
+    except UnsupportedSyntax:
+        if not recorder.pipelines:
+            recorder(BEGIN, lift_frame(function.__code__, function.__globals__))
     except Exception:  # why, `texts` and `errors` say
         return
 

@@ -41,7 +41,7 @@ def data(found: Examined) -> dict[str, Any]:
         "source": found.source,
         "pipelines": [*map(_pipeline, found.pipelines)],
         "bytecodes": [{"name": name, "parts": _parts(parts)} for name, parts in found.bytecodes.items()],
-        "adjoint": found.texts.get("adjoint", ""),
+        "adjoint": found.texts.get("adjoint") or f"not available: {found.errors['adjoint']}",
         "errors": found.errors,
     }
 

@@ -183,7 +183,7 @@ def _of_shadows(result: Any) -> Any:
     args = [_as_shadow(call, a, position, result.callee) for position, a in enumerate(result.args)]
     kwargs = {k: v for k, v in result.kwargs.items() if k not in ("dtype", "casting", "out")}
     named = {k: Strip(call).value(v) for k, v in kwargs.items()}
-    return result.callee(*args, **named)
+    return np.asarray(result.callee(*args, **named), dtype=object)  # of one element it may be that itself
 
 
 def _as_shadow(call: Any, value: Any, position: int, f: Any) -> Any:

@@ -41,17 +41,22 @@ def check_class(cls: Any) -> None:
         check_intercepts(cls)
 
 
-def check_intercepts(cls: Any) -> None:
+def check_kind(kind: Any, where: str) -> None:
+    """ValueError where `kind` is none of the kinds of operation."""
     from ctxdispatch.dispatch.plan import KINDS
 
+    if not isinstance(kind, str) or kind not in KINDS:
+        hint = _closest(kind, KINDS) if isinstance(kind, str) else ""
+        raise ValueError(f"{where}: no kind {kind!r}{hint}; there are {', '.join(map(repr, KINDS))}")
+
+
+def check_intercepts(cls: Any) -> None:
     said = cls.intercepts
     if isinstance(said, str):
         raise TypeError(f'{cls.__name__}.intercepts is a tuple of kinds, ("{said}",), not "{said}"')
     for kind in said:
-        if isinstance(kind, str) and kind not in KINDS:
-            hint = _closest(kind, KINDS)
-            there_are = ", ".join(map(repr, KINDS))
-            raise ValueError(f"{cls.__name__}.intercepts: no kind {kind!r}{hint}; there are {there_are}")
+        if isinstance(kind, str):
+            check_kind(kind, f"{cls.__name__}.intercepts")
 
 
 def _closest(name: str, names: Any) -> str:

@@ -52,6 +52,7 @@ class Context(metaclass=rules.Registered):
     intercepts: ClassVar[Iterable[Any] | None] = None
     rules_are_shortcuts: ClassVar[bool] = False
     _twins: ClassVar[dict[int, Any]]
+    _looks_everywhere: ClassVar[bool] = False  # also into modules with `__undispatched__`
     _beforehand: ClassVar[bool] = False  # of an instance, True: all code is rewritten already (`static`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

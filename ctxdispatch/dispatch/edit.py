@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from ctxdispatch.dispatch.checks import check_kind
 from ctxdispatch.dispatch.hooks import undispatched
 from ctxdispatch.dispatch.linestarts import starts
 from ctxdispatch.dispatch.overdub import resolve, select
@@ -64,6 +65,8 @@ class Editor:
     def calls(self, *kinds: str) -> Iterator[Op]:
         """The ops of these kinds (`plan.KINDS`; none: of all), in the order of the source. "call" is every
         call that is written as one."""
+        for kind in kinds:
+            check_kind(kind, "Editor.calls")
         wanted = kinds or tuple(KINDS)
         syntax = frozenset().union(*(KINDS[kind] for kind in wanted))
         for op in [*self._block]:

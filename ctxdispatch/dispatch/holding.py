@@ -55,7 +55,7 @@ _METHODS: tuple[type, ...] = (
 _HELD: dict[type, Callable[[Any], list[Any]]] = {
     functools.partial: _in_partial,
     types.GeneratorType: _in_generator,
-    Untagging: lambda value: [value._iterator],
+    Untagging: lambda value: [value.iterator],
     **dict.fromkeys(_METHODS, _in_method),
     **dict.fromkeys(VIEWS, gc.get_referents),
 }

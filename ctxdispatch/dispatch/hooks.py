@@ -7,7 +7,6 @@ call.
 from __future__ import annotations
 
 import dis
-import functools
 import inspect
 from types import FunctionType
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 from ctxdispatch.dispatch import reach
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from ctxdispatch.ir.watching import UNDISPATCHED, Undispatched, is_undispatched
 
 
 def overrides(cls: type[Context], *names: str) -> bool:
@@ -73,20 +73,9 @@ LOOKS_AROUND = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", 
 # -- what is not dispatched ------------------------------------------------------------------------
 
 
-class Undispatched(functools.partial[Any]):
-    """A callable without Python code of its own that no context is asked about."""
-
-
 def undispatched(f: Any) -> Any:
     """`f` in a form that no context dispatches where a program calls it: it runs as it is."""
     if is_undispatched(f):
         return f
     plain = isinstance(f, FunctionType) and reach.own_way(f) is None
     return _marked(f) if plain else Undispatched(f)
-
-
-UNDISPATCHED = "$undispatched"
-
-
-def is_undispatched(f: Any) -> bool:
-    return type(f) is Undispatched or (type(f) is FunctionType and UNDISPATCHED in f.__dict__)

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ctxdispatch.dispatch.hooks import is_undispatched
 from ctxdispatch.ir import frames
 from ctxdispatch.ir.frames import Handler, Instruction
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Reraise
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.values import Const, Operand, Position, Value
+from ctxdispatch.ir.watching import is_undispatched
 
 
 class Start(NamedTuple):

@@ -46,7 +46,7 @@ def _fallback_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: 
 
 def _assigning_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     try:
-        return engine.resolve(outer, f)(*args, **kwargs)
+        return _fallback_under(engine, outer, ctx, f, *args, **kwargs)
     finally:
         if memory.is_assignment(args):
             ctx._memory.check()

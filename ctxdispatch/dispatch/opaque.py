@@ -31,7 +31,7 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
     strip = Strip(call)
     given = strip.arguments(callee, (*bound, *args))
     named = {name: strip.value(value) for name, value in kwargs.items()}
-    if type(callee).__name__ == "_ArrayFunctionDispatcher":  # NumPy keeps no function that it is given
+    if type(callee).__name__ == "_ArrayFunctionDispatcher":  # NumPy keeps functions as elements at most
         given = [_caught(call, strip, a) for a in given]
         named = {name: _caught(call, strip, a) for name, a in named.items()}
     if not strip.found and call.engine is None:
@@ -43,6 +43,8 @@ def run_opaque(call: Any, function: tuple[Any, tuple[Any, ...]], args: Any, kwar
         out = call.checked(f, strip, rest, named)
     finally:
         strip.write_back()
+    if strip.handed:
+        out, *_ = [_given_back(strip, each) for each in (out, *given)]
     tell(call, out, args)
     if bound:
         tell(call, bound[0], args)
@@ -57,7 +59,18 @@ def _caught(call: Any, strip: Strip, value: Any) -> Any:
     if not isinstance(value, types.FunctionType | types.MethodType | functools.partial):
         return value
     strip.found = True
-    return call.catching(value, strip)
+    made = call.catching(value, strip)
+    strip.handed[id(made)] = made, value
+    return made
+
+
+def _given_back(strip: Strip, value: Any) -> Any:
+    """`value` with the program's functions in the place of those that NumPy was handed for them."""
+    if is_array(value) and value.dtype == object:
+        for k, item in enumerate(value.flat):
+            if id(item) in strip.handed:
+                value.flat[k] = strip.handed[id(item)][1]
+    return strip.handed[id(value)][1] if id(value) in strip.handed else value
 
 
 def tell(call: Any, exception: Any, args: Any) -> None:

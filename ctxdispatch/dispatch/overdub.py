@@ -158,8 +158,8 @@ def assigning(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
             ctx._memory.check()
 
 
-OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe)
-"""Builtins that look at the frame that calls them."""
+OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe, warnings.warn)
+"""C functions that look at the frame that calls them."""
 
 
 def inherits_fallback(cls: type[Context]) -> bool:
@@ -278,7 +278,7 @@ def _twin(ctx: Context, f: types.FunctionType) -> Target:
     code = code_for(ctx, f) if reach.own_way(f) is None else None
     if isinstance(code, UnsupportedSyntax):
         raise UnsupportedSyntax(code.construct, code.filename, code.line, code.function)
-    if code is None and _machinery(f):
+    if code is None and is_machinery(type(ctx), f):
         return _machine(ctx, f)
     copies = Copies(f) if code is None else Copies(f, code.code, _cells(ctx, f, *code))
     ctx._memory.keep_code(copies, version)
@@ -330,7 +330,7 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
     from ctxdispatch.bytecode.program import emit_program, lift_program
     from ctxdispatch.passes.snapshots import BEGIN, snapshot
 
-    if _machinery(f) or not plan(type(ctx)).active:
+    if is_machinery(type(ctx), f) or not plan(type(ctx)).active:
         return None
     warn_of_hidden_rules(type(ctx), f)
     try:
@@ -347,11 +347,12 @@ def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSynt
     return Rewritten(emit_program(result, f.__globals__), result.frame.sites if result.frame else 0)
 
 
-def _machinery(f: types.FunctionType) -> bool:
+def is_machinery(cls: type[Context], f: types.FunctionType) -> bool:
     """The engine's own functions, those that say themselves what a context does with them, and those of
-    modules that no context is to look into: these have a global `__undispatched__`."""
+    modules that no context is to look into: these have a global `__undispatched__`. (A context that would
+    give another result for it looks there too.)"""
     namespace = f.__globals__
-    if reach.own_way(f) is not None or "__undispatched__" in namespace:
+    if reach.own_way(f) is not None or ("__undispatched__" in namespace and not cls._looks_everywhere):
         return True
     return namespace.get("__name__", "").startswith("ctxdispatch.")  # type: ignore[no-any-return]
 

@@ -126,7 +126,7 @@ def _make_plan(cls: type[Context]) -> Plan:
     kinds = frozenset(k for k in declared if isinstance(k, str))
     asked = frozenset().union(*(KINDS[k] for k in kinds), (f for f in declared if not isinstance(f, str)))
     ruled = _ruled(cls)
-    on_calls = any(f not in ruled for f in rules.callees(cls)) or fallback
+    on_calls = fallback or not all(map(is_syntax, rules.callees(cls)))
     calls = CALL in kinds or next(rules.callees(cls), None) is not None
     hooked_syntax = asked if hooked else frozenset()
     direct = _direct(cls, ruled) if prehook is None and posthook is None else {}

@@ -1,6 +1,6 @@
 """Taking tags off what C code is given, and putting them back where it wrote.
 
-    strip.value(x)      x itself where there is no tag in it; else a copy of the containers around the tags
+strip.value(x)      x itself where there is no tag in it; else a copy of the containers around the tags
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import operator
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -31,6 +32,7 @@ class Strip:
         self.metadata: list[Any] = []
         self.copies: dict[int, tuple[Any, Any, list[Any]]] = {}
         self.origins: dict[int, list[Any]] = {}
+        self.handed: dict[int, tuple[Any, Any]] = {}
         self.found = False
         self.wraps = False
         self.shadowed = False
@@ -211,20 +213,32 @@ def _refill(container: Any, items: Any) -> None:
 def is_iterator(value: Any) -> bool:
     """An iterator of the interpreter's own, generators included: one that gives nothing but its items."""
     cls = type(value)
-    return cls is Untagging or (hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools"))
+    return cls is Untagging or _gives_items(cls)
+
+
+def _gives_items(cls: type) -> bool:
+    """What is awaited (`agen.aclose()`) has a `__next__` too, and C code wants it itself."""
+    own = hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools")
+    return own and not hasattr(cls, "__await__")
 
 
 class Untagging:
     """An iterator whose items lose their tags as they are taken."""
 
     def __init__(self, strip: Strip, iterator: Any) -> None:
-        self._strip, self._iterator = strip, iterator
+        self._strip, self.iterator = strip, iterator
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
-        return self._strip.value(next(self._iterator))
+        return self._strip.value(next(self.iterator))
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self.iterator)
+
+    def __repr__(self) -> str:
+        return repr(self.iterator)
 
 
 VIEWS: dict[type, Callable[[Any], Any]] = {
@@ -244,7 +258,7 @@ _BASES: tuple[tuple[type, Callable[[Strip, Any], Any]], ...] = (
 
 
 def _by_base(cls: type) -> Callable[[Strip, Any], Any] | None:
-    if cls is not Untagging and hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools"):
+    if _gives_items(cls):
         return Strip.iterator
     found = next((into for base, into in _BASES if issubclass(cls, base)), None)
     of_numpy = cls.__module__ == "numpy" or hasattr(cls, "__array_interface__")

@@ -213,6 +213,8 @@ def carry(
     if type(f) is Tagged:
         return _tagged_callee(ctx, find, ask, f, args, kwargs)
     callee, bound = rules.canonical(f)
+    if not (bound or args or kwargs):
+        return find(f)()  # no row is for that
     if bound and type(bound[0]) is Tagged and getattr(callee, "__objclass__", object) in _OF_PROXIES:
         raw = getattr(ctx.untag(bound[0]), callee.__name__)  # found in the class of the proxy
         call = Call(ctx, find, ask, raw)

@@ -32,7 +32,7 @@ class Tagged(_Proxy):
         self._self_parent = value._self_run if type(value) is Tagged else None
 
     def __repr__(self) -> str:
-        return f"Tagged({self.__wrapped__!r}, {self._self_metadata!r})"
+        return repr(self.__wrapped__)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a tag belongs to one run: untag the value before it is pickled")

@@ -23,7 +23,6 @@ from ctxdispatch.dispatch import memory
 from ctxdispatch.dispatch.around import Around
 from ctxdispatch.dispatch.conditions import exact_conditions
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.hooks import is_undispatched
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
     dispatch,
@@ -42,6 +41,7 @@ from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.sites import CONTEXT, Site
 from ctxdispatch.ir.values import Const, MethodName, Operand, Reread, Value
+from ctxdispatch.ir.watching import is_undispatched
 
 FRAME = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 """Builtins that look at the frame that calls them: in SSA form, where that is another one, their calls

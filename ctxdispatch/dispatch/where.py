@@ -36,8 +36,12 @@ def user_frame() -> FrameType | None:
 
 def position(frame: FrameType) -> Position:
     """Of the instruction that `frame` is at."""
-    code = frame.f_code
-    line, end_line, column, end_column = next(islice(code.co_positions(), frame.f_lasti // 2, None))
+    return position_in(frame.f_code, frame.f_lasti)
+
+
+def position_in(code: CodeType, offset: int) -> Position:
+    """Of the instruction at `offset`."""
+    line, end_line, column, end_column = next(islice(code.co_positions(), offset // 2, None))
     return Position(code.co_filename, code.co_qualname, line, end_line, column, end_column)
 
 

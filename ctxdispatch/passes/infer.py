@@ -19,6 +19,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import passed, reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Return
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, without_held
@@ -29,6 +30,7 @@ from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
     Bound,
+    Conditional,
     Exact,
     IterOf,
     Known,
@@ -266,13 +268,15 @@ class Run:
         callee = self.type(op.callee)
         if callee is Never or any(a is Never and o is not UNDEF for a, o in zip(args, op.args)):
             return  # not computed yet
+        if isinstance(callee, Conditional):
+            callee = callee.on(args)
         special = SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
         if special is not None:
             special(self, op, args)
             return
         self.lists.effects_of(op, callee, args)
         result = self.call_result(callee, args, op.kwnames)
-        if result is Any and not effects.reads_list(callee, args):
+        if result is Any and not (effects.reads_list(callee, args) or is_undispatched(op.fn)):
             # not understood: it may be one of the operands
             self.lists.keep_all(op.args, args)
         self.set_results(op, self._shaped(op, callee, result))

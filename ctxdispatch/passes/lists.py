@@ -16,6 +16,7 @@ from typing import Protocol
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Operand, Value, hashable
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types
 from ctxdispatch.passes.types import (
     Any,
@@ -57,7 +58,9 @@ class Lists:
         """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
         function, operands, types = self._unbound(callee, op, args)
         put = _put(function, types) if hashable(function) else None
-        if put is not None:
+        if is_undispatched(function):
+            self.foreign = True
+        elif put is not None:
             self._raise_items(operands[0], put[1])
             self.keep(operands[put[0]], types[put[0]])
         elif not hashable(function) or not effects.keeps_lists(function, types):

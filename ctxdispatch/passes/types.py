@@ -2,7 +2,7 @@
 
     Never  <  Known(value)                                    <  Exact(class)  <  Any
               ArrayOf(dtype, dims), TupleOf(items), ListOf(item)  <  Exact(class)
-              IterOf(item), Bound(self, function)             <  Any
+              IterOf(item), Bound(self, function), Conditional(function, holds)  <  Any
 
 `Exact` means `type(x) is cls`, never a subclass: what is inferred may be relied on without a check.
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 import types as pytypes
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any as Anything
 
 from ctxdispatch.ir.names import describe
@@ -176,6 +177,18 @@ class Bound(Type):
 
     def __repr__(self) -> str:
         return f"bound({self.function!r}, {self.self!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional(Type):
+    """A callable that is `function` on arguments of such types as `holds` says, and on others not known."""
+
+    function: Anything
+    holds: Callable[[Sequence[Type]], bool] = field(compare=False, repr=False)
+
+    def on(self, args: Sequence[Type]) -> Type:
+        """What it is in a call with arguments of these types."""
+        return Known(self.function) if self.holds(args) else Any
 
 
 LITERALS = (bool, int, float, complex, str, bytes, pytypes.NoneType, pytypes.EllipsisType)

@@ -90,6 +90,13 @@ def test_argnums(ir):
     assert "return dbase, 0.0" in ir(*words, "0,1").stdout
 
 
+def test_refusals_have_no_place_in_the_command_itself(ir):
+    shown = ir("maths:power", "2", "3", "--show", "adjoint").stdout
+    assert shown.startswith("not available: DerivativeError: argument 'base' (argnums 0) is of type int")
+    shown = ir("maths:power", "2.0", "3", "--show", "adjoint", "--argnums", "2").stdout
+    assert "argnums 2 is out of range: maths.power has 2 positional arguments" in shown
+
+
 def test_rewritten_bytecode_and_the_transformed_ir(ir):
     shown = sections(ir("maths:power", "--context", "mine:Count", "--context", "mine:Everything").stdout)
     assert {"transformed", "bytecode, plain", "bytecode, Count", "bytecode, Everything"} <= set(shown)
@@ -129,7 +136,9 @@ def test_output_is_the_same_each_time_and_has_no_addresses(ir):
 def test_what_has_no_derivative_says_why_and_only_those_who_asked_fail(ir):
     quiet = ir("maths:attempt", "4.5")
     assert quiet.returncode == 0
-    assert "not available: UnsupportedSyntax: " in sections(quiet.stdout)["adjoint"]
+    why = sections(quiet.stdout)["adjoint"]
+    assert why.startswith("not available: DerivativeError: ")
+    assert "in attempt: there is no program to show" in why
     assert ir("maths:attempt", "4.5", "--show", "adjoint").returncode == 1
 
 

@@ -62,6 +62,14 @@ def lines_of(stage):
     return [text for head, lines in stage["parts"] for text in (head, *(line[0] for line in lines))]
 
 
+def test_code_without_an_ssa_form_is_shown_as_contexts_see_it_and_why_there_is_no_derivative(written):
+    shown = data_of(written("maths:attempt", "4.5"))
+    (pipeline,) = shown["pipelines"]
+    (stage,) = pipeline["stages"]
+    assert "store_local" in json.dumps(stage["parts"])
+    assert shown["adjoint"].startswith("not available: DerivativeError: ")
+
+
 def test_changed_lines_are_those_that_differ(power):
     for pipeline in data_of(power)["pipelines"]:
         flat = [lines_of(stage) for stage in pipeline["stages"]]

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import statistics
 import sys
 import threading
@@ -647,6 +648,45 @@ def test_watch_stops_where_a_value_changes_in_place_too():
     assert [(s.line - line_of(grows, 0), s.message) for s in watched] == [
         (4, "xs: [] -> [1]"), (7, "xs: [1] -> [1, 2]")
     ]  # fmt: skip
+
+
+class Slotted:
+    __slots__ = ("x",)
+
+
+class Held:
+    def __init__(self):
+        self.items, self.slotted, self.me = [np.array([1.0, np.nan])], Slotted(), self
+        self.slotted.x = {"k": math.nan}
+
+
+@pytest.mark.parametrize("change", [
+    lambda h: h.items[0].__setitem__(0, 2.0), lambda h: h.items.append(1),
+    lambda h: setattr(h.slotted, "x", 2),
+    lambda h: setattr(h, "new", 1),
+])  # fmt: skip
+def test_a_watched_object_changes_with_what_it_holds_and_not_else(change):
+    def program():
+        held = Held()
+        helper(1)
+        helper(2)
+        change(held)
+        return 0
+
+    ctx, _ = debug(program, script=["n", "n", "watch held", *["c"] * 4])
+    watched = [s for s in ctx.stops if s.reason == "watch"]
+    assert [s.line - line_of(program, 0) for s in watched] == [5]
+
+
+def test_a_watched_name_that_is_not_defined_yet_is_no_change():
+    def defines():
+        a = 1
+        b = a + 1
+        late = b
+        return late
+
+    ctx, _ = debug(defines, script=["n", "watch late", "c", "c"])
+    assert [s.message for s in ctx.stops if s.reason == "watch"] == ["late: (not defined) -> 2"]
 
 
 def test_hidden_cells_never_show():

@@ -81,6 +81,14 @@ def test_other_powers(a, y, t):
     assert encloses(2.0**a, mpmath.mpf(2) ** member(a, t))
 
 
+@pytest.mark.parametrize("x", [10**400, Fraction(10**400, 3), np.longdouble("1e4000")])
+def test_numbers_beyond_all_floats(x):
+    largest = np.finfo(float).max
+    assert Interval(x).bounds == (largest, math.inf) and Interval(-x).bounds == (-math.inf, -largest)
+    assert enclose(lambda y: y < x, 1.0) and not enclose(lambda y: y < -x, 1.0)
+    assert Interval(np.array([x, 1], dtype=object)).lo.tolist() == [largest, 1.0]
+
+
 # -- elementary functions --------------------------------------------------------------------------
 
 EXACT = {
@@ -249,6 +257,14 @@ def test_arrays_of_numbers_that_no_float_holds():
             assert x[0].width == 0.0 < x[1].width
     tenth = np.longdouble(1) / 10
     assert Interval(tenth).lo < tenth < Interval(tenth).hi
+
+
+def test_an_interval_of_an_interval_is_a_copy():
+    x = Interval(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    y = Interval(x)
+    y[0] = 9.0
+    assert x.lo.tolist() == [1.0, 2.0] and y.hi.tolist() == [9.0, 4.0]
+    assert Interval(Interval(1.0, 2.0)).bounds == (1.0, 2.0) and type(Interval(x[0]).lo) is type(x[0].lo)
 
 
 def test_an_interval_owns_its_bounds():

@@ -194,6 +194,8 @@ def test_from_a_command_line():
     "option, message",
     [("math.sqrt", "takes MODULE.NAME=MODULE:NAME"), ("math.nothing=1", "'math' has no 'nothing'"),
      ("no_such_module.f=1", "no module for 'no_such_module.f'"),
+     ("math.sqrt=no_such_module:f", "no module 'no_such_module'"),
+     ("math.sqrt=operator:nothing", "'operator' has no 'nothing'"),
      ("math.sqrt=one two", "'one two' is neither MODULE:NAME nor a Python literal")],
 )  # fmt: skip
 def test_wrong_options_are_named(option, message):
@@ -350,7 +352,20 @@ def test_frozen_time_stands_still_and_sleeping_goes_on():
     assert overdub(ctx, lambda: (time.time_ns(), time.gmtime()[:6], time.gmtime(0).tm_year)) == (
         int(at.timestamp() * 10**9), utc.timetuple()[:6], 1970,
     )  # fmt: skip
-    assert overdub(ctx, lambda: time.ctime()) == time.ctime(at.timestamp())
+    assert overdub(ctx, lambda: (time.ctime(), time.asctime())) == (time.ctime(at.timestamp()),) * 2
+    assert overdub(ctx, lambda: (time.strftime("%F %T"), time.strftime("%Y", time.gmtime(0)))) == (
+        at.strftime("%F %T"), "1970",
+    )  # fmt: skip
+    assert overdub(ctx, lambda: time.asctime(time.gmtime(0))) == time.asctime(time.gmtime(0))
+
+
+@pytest.mark.skipif(not hasattr(time, "clock_gettime"), reason="a clock of POSIX systems")
+def test_frozen_time_is_that_of_the_wall_clock():
+    def clocks():
+        wall, own = time.CLOCK_REALTIME, time.CLOCK_MONOTONIC
+        return time.clock_gettime(wall), time.clock_gettime_ns(wall), time.clock_gettime(own) > 5.0
+
+    assert overdub(MockContext.of(frozen_time(5.0)), clocks) == (5.0, 5 * 10**9, True)
 
 
 def test_a_date_on_the_command_line():

@@ -120,6 +120,8 @@ def adding(total, xs):
         (lambda x, y: np.log(y, out=x), "gave -inf at [0] of 0.0"),
         (lambda x, y: np.log(y, x), "gave -inf at [0]"),
         (lambda x, y: np.log(y, out=y), "gave -inf at [0]"),
+        (lambda x, y: np.log(y, y), "gave -inf at [0]"),
+        (lambda x, y: np.divide(x, y, y), "gave inf at [0]"),
         (lambda x, y: np.divide(x, y, out=y), "gave inf at [0]"),
         (lambda x, y: np.divide(x[1:], y[:1], out=x[:1]), "gave inf at [0]"),
         (lambda x, y: np.divide(x, y, out=(y,)), "gave inf at [0]"),
@@ -399,3 +401,10 @@ def test_from_a_command_line():
     assert ctx.allow == {np.log, math.exp} and ctx.ignore == ("*/numpy/ma/*", "*/x.py") and ctx.most == 3
     with pytest.raises(ValueError, match="'numpy' has no 'lgo'; did you mean 'log'?"):
         NaNContext.from_options(parser.parse_args(["--allow", "numpy.lgo"]))
+
+
+def test_a_masked_product_whose_mask_does_not_fit_is_returned():
+    a = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
+    plain = np.matmul(a, np.ones(2))
+    found = overdub(NaNContext(), lambda a: np.matmul(a, np.ones(2)), a)
+    assert np.array_equal(np.asarray(found), np.asarray(plain))

@@ -400,6 +400,17 @@ def test_it():
     result.stdout.fnmatch_lines(lines)
 
 
+def test_what_pytest_finds_out_about_an_assert_is_no_part_of_the_test(pytester):
+    source = """
+def test_sum():
+    assert [sum(k * 2.0 for k in range(5))] == [0.0]
+"""
+    result = run(pytester, source, "--ctxdispatch-context=count", "--ctxdispatch-context=taint")
+    result.assert_outcomes(failed=1)
+    said = result.stdout.str()
+    assert "assert [20.0] == [0.0]" in said and "5 flops" in said and "util.py" not in said
+
+
 def test_a_wrong_marker_fails_its_test_only(pytester):
     source = """
 import pytest

@@ -1,7 +1,10 @@
 """TaintContext: labels are where the data went, and no output that changes is without."""
 
+import asyncio
+import contextvars
 import io
 import os
+import pathlib
 import sys
 import threading
 from argparse import ArgumentParser
@@ -184,6 +187,54 @@ def test_sources_label_what_they_return():
     from ctxdispatch_contexts.tainting import all_labels
 
     assert [*map(lambda v: all_labels(ctx, v), made)] == [{"disk"}, {"asked name"}, {"asked age"}]
+
+
+def test_a_path_made_of_labelled_text_goes_where_paths_go(tmp_path):
+    (tmp_path / "data.txt").write_text("text")
+
+    def f(text):
+        path = pathlib.Path(text)
+        with open(path) as file:
+            return os.stat(path).st_size, path.exists(), file.read(), [p.name for p in path.parent.iterdir()]
+
+    ctx = TaintContext(sources={open: lambda path, *more: f"file {path}"})
+    size, exists, read, names = overdub(ctx, f, ctx.label(str(tmp_path / "data.txt"), "text"))
+    assert ctx.clean([size, exists, read, names]) == [4, True, "text", ["data.txt"]]
+    assert ctx.metadata(size) == {"text"} and f"file {tmp_path / 'data.txt'}" in ctx.metadata(read)
+
+
+def test_what_says_a_label_may_call_the_source_itself():
+    ctx = TaintContext(sources={os.getcwd: lambda: f"cwd {os.getcwd()}"})
+    assert ctx.metadata(overdub(ctx, lambda: os.getcwd())) == {f"cwd {os.getcwd()}"}
+
+
+def test_an_asynchronous_generator_that_is_left_is_closed():
+    async def numbers(x, log):
+        try:
+            for k in range(9):
+                yield x + k
+        finally:
+            log.append("closed")
+
+    async def first(x, log):
+        async for y in numbers(x, log):
+            return y
+
+    log, ctx = [], TaintContext()
+    out = overdub(ctx, lambda x: asyncio.run(first(x, log)), ctx.label(1.0, "x"))
+    assert ctx.untag(out) == 1.0 and ctx.metadata(out) == {"x"} and log == ["closed"]
+
+
+def test_a_labelled_execution_context_runs_what_it_is_given():
+    ctx = TaintContext()
+
+    def f(held):
+        return held["run"].run(lambda x: x + 1, held["x"])
+
+    held = ctx.label({"run": contextvars.copy_context(), "x": 1}, "held", granular=True)
+    assert ctx.metadata(overdub(ctx, f, held)) == {"held['x']"}
+    handle = ctx.tag(contextvars.copy_context(), Labels({"loop"}))
+    assert overdub(ctx, lambda: handle.run(lambda: 3)) == 3
 
 
 def test_labels_and_findings_are_those_of_all_threads():

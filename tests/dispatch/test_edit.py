@@ -179,6 +179,12 @@ def test_prints_become_a_callback(capsys):
     assert ctx.seen == [("y is", 48.0)] and capsys.readouterr().out == ""
 
 
+def test_what_is_no_kind_is_refused():
+    for given, message in (("cal", "no kind 'cal'; did you mean 'call'?"), (math.sqrt, "no kind <built-in")):
+        with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+            overdub(edited(lambda edit, given=given: [*edit.calls(given)]), program, 4.0)
+
+
 def test_prints_are_removed(capsys):
     def change(edit):
         for op in edit.calls("call"):

@@ -503,6 +503,24 @@ def test_generators_handlers_and_with_run_under_the_context():
         assert list(overdub(Cosine(), generator, 0.0)) == [1.0, 2.0]
 
 
+def test_a_warning_stands_at_the_line_that_warns_under_a_context_with_a_fallback_too():
+    class Opaque(Context):
+        def fallback(self, f, args, kwargs):
+            return f(*args, **kwargs)
+
+    def helper():
+        warnings.warn("of the caller", stacklevel=2)
+        warnings.warn("here")
+
+    def f():
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            helper()
+        return [(str(w.message), w.lineno, w.filename) for w in found]
+
+    assert overdub(Opaque(), f) == f()
+
+
 def test_fallback_is_the_context_s():
     class Ctx(Context):
         def fallback(self, f, args, kwargs):

@@ -17,8 +17,10 @@ import functools
 import gc
 import heapq
 import itertools
+import json
 import math
 import operator
+import os
 import pickle
 import queue
 import re
@@ -237,6 +239,7 @@ CONVERTED = {
     math.trunc: ["__trunc__"], bin: ["__index__"], oct: ["__index__"], hex: ["__index__"],
     operator.index: ["__index__"], operator.neg: ["__neg__"], operator.pos: ["__pos__"],
     operator.invert: ["__invert__"], operator.inv: ["__invert__"], operator.abs: ["__abs__"],
+    os.fspath: ["__fspath__"],
 }  # fmt: skip
 
 
@@ -287,6 +290,23 @@ group(
     lambda: not returns("__bool__", False), lambda: not returns("__len__", 0),
     lambda: 1 if returns("__bool__", False) else 2, lambda: 1 if returns("__len__", -3) else 2,
     lambda: int(returns("__trunc__", 3)) if False else mark(3),
+)  # fmt: skip
+
+HERE, NOWHERE = returns("__fspath__", __file__), returns("__fspath__", "/no/such/file")
+
+
+def opened(path, **said):
+    with open(path, **said) as file:
+        return file.name
+
+
+group(
+    FOLLOWED, "paths",
+    lambda: os.stat(HERE).st_size, lambda: os.stat(path=HERE, follow_symlinks=False).st_size,
+    lambda: os.stat(NOWHERE), lambda: os.listdir(NOWHERE), lambda: os.rename(NOWHERE, NOWHERE),
+    lambda: opened(HERE), lambda: opened(NOWHERE), lambda: opened(file=HERE, encoding="utf-8"),
+    lambda: os.stat(returns("__fspath__", 3.0)), lambda: os.stat(fails("__fspath__")),
+    lambda: os.stat(thing()), lambda: os.access(HERE, thing()), lambda: os.path.exists(HERE),
 )  # fmt: skip
 
 # -- operators -------------------------------------------------------------------------------------
@@ -785,6 +805,7 @@ group(
     lambda: re.sub("b", lambda m: mark("x"), "abcb"),
     lambda: (re.compile("b").sub("x", "abc"), mark()),
     lambda: re.compile("b").subn(repl=lambda m: mark("y"), string="abc"),
+    lambda: json.dumps({"a": object}, default=lambda o: mark("b")),
     lambda: contextvars.copy_context().run(key, 3), lambda: operator.call(key, 3),
     lambda: operator.itemgetter(1)(Items()), lambda: operator.itemgetter(1, 2)(Items()),
     lambda: operator.attrgetter("prop")(Attributes()),

@@ -145,3 +145,19 @@ def test_a_class_that_dies_takes_its_code_along():
     assert run() == "ruled"
     gc.collect()
     assert code_cache.stats().entries == before
+
+
+def test_a_callee_need_not_be_hashable_nor_comparable():
+    class Caller:
+        __hash__ = None
+
+        def __call__(self, x):
+            return x
+
+        def __eq__(self, other):
+            raise AssertionError
+
+    Base, _ = make()
+    caller = Caller()
+    Base.rule(caller)(lambda ctx, x: ("ruled", x))
+    assert overdub(Base(), lambda: (caller(1), Caller()(2), 1 + 1)) == (("ruled", 1), 2, 2)

@@ -7,6 +7,7 @@ import pytest
 
 from ctxdispatch import Context, overdub
 from ctxdispatch.dispatch import protocols
+from ctxdispatch.dispatch.plan import KINDS
 
 
 class Idle(Context):
@@ -16,6 +17,15 @@ class Idle(Context):
 @Idle.rule(collections.ChainMap.new_child)
 def _(ctx, *args):
     raise AssertionError
+
+
+class Hooked(Context):
+    """Everything is dispatched."""
+
+    intercepts = (*KINDS,)
+
+    def posthook(self, out, f, args, kwargs):
+        pass
 
 
 class Items(list):
@@ -40,8 +50,22 @@ def test_the_table_is_there():
 
 
 @pytest.mark.parametrize("f", FUNCTIONS, ids=str)
-def test_what_it_says(f):
+@pytest.mark.parametrize("ctx", [Idle(), Hooked()], ids=["idle", "hooked"])
+def test_what_it_says(f, ctx):
     for args in ARGUMENTS:
         for kwargs in {}, {"nobodys": 1}:
-            under = refusal(lambda *a, **k: overdub(Idle(), lambda: f(*a, **k)), args, kwargs)
+            under = refusal(lambda *a, **k: overdub(ctx, lambda: f(*a, **k)), args, kwargs)
             assert under == refusal(f, args, kwargs), (args, kwargs)
+
+
+def test_what_assignments_say_of_classes_of_c_code():
+    def add_to(a, b):
+        a += b
+
+    def power_of(a, b):
+        a **= b
+
+    for f in add_to, power_of:
+        for args in (1, collections.deque()), (collections.OrderedDict(), 1), (1, "a"):
+            under = refusal(lambda *a, f=f: overdub(Hooked(), f, *a), args, {})
+            assert under == refusal(f, args, {}), args

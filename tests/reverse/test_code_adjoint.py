@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import code_adjoint, grad, ir
+from ctxdispatch_contexts.programs.errors import DerivativeError
 
 COMMENT = re.compile(r"# test_code_adjoint\.py:(\d+): (.*)$", flags=re.M)
 
@@ -271,3 +272,22 @@ def test_arguments_that_have_defaults_may_be_left_out():
 
     assert "return 3.0" in str(code_adjoint(scaled)(2.0))
     assert "return factor" in str(code_adjoint(scaled)(2.0, 4.0))
+
+
+def test_a_constant_cotangent_needs_no_function_of_the_engine():
+    for f in (lambda x: x * 2, lambda x: 2 * x, lambda x: x / 2, lambda x: x - 3):
+        assert "import" not in str(code_adjoint(f)(3.0)) and grad(f)(3.0) == f(1.0) - f(0.0)
+
+
+def test_what_is_recorded_as_it_runs_has_no_program_to_show():
+    def attempt(x):
+        try:
+            return 1 / x
+        except ZeroDivisionError:
+            return 0.0
+
+    assert grad(attempt)(2.0) == -0.25
+    with pytest.raises(DerivativeError, match="no program to show, because of try/except"):
+        code_adjoint(attempt)(2.0)
+    with pytest.raises(DerivativeError, match="argnums 1 is out of range"):
+        code_adjoint(square, argnums=1)(2.0)

@@ -96,13 +96,17 @@ def operand(array: Any, f: Any = None, i: int = 0) -> Any:
     except ValueError as error:  # of lists that are not of one length
         names = f.__code__.co_varnames if isinstance(f, FunctionType) else ()
         name = repr(names[i]) if i < len(names) else str(i)
-        raise KernelError(f"no array can be made of operand {name}, a list: {error}") from error
+        raise KernelError(
+            f"no array can be made of operand {name}, a list: {error}; pass an array of numbers"
+        ) from error
 
 
 def entry_for(f: Any, n: int, mode: BroadcastMode) -> Callable[..., Any]:
     """The function of n arrays, and perhaps an `out`, that runs the kernel of `f`."""
     if not callable(f):
-        raise KernelError(f"broadcast takes a function and arrays, not a {type(f).__name__} first")
+        raise KernelError(
+            f"broadcast takes a function and arrays, not a {type(f).__name__} first; write broadcast(f, x)"
+        )
     if mode.wrt is not None:
         mode = replace(mode, wrt=checked_indices(mode.wrt, n, getattr(f, "__qualname__", type(f).__name__)))
     return entry_function(f, mode, BroadcastContext, n, ())

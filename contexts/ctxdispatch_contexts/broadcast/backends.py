@@ -1,8 +1,8 @@
 """Which back end runs a kernel, and on what.
 
-    reference one NumPy operation at a time: `interpreter.py`
-    compiled  LLVM's machine code, on threads where that pays: `llvm_backend.py`
-    cuda      where operands are CuPy's: `cuda_backend.py`
+reference one NumPy operation at a time: `interpreter.py`
+compiled  LLVM's machine code, on threads where that pays: `llvm_backend.py`
+cuda      where operands are CuPy's: `cuda_backend.py`
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def types_of(kernel: Kernel, operands: Sequence[Any]) -> tuple[DType, ...]:
         return types
     for param, type_, x in zip(kernel.graph.params, types, operands, strict=True):
         if type_ is int and not -(2**63) <= x < 2**63:
-            raise KernelError(f"operand {param.name!r} is a whole number of more than 64 bits: {x}")
+            raise KernelError(
+                f"operand {param.name!r} is a whole number of more than 64 bits: {x}; pass it as a float"
+            )
     return _where_they_fit(types, operands)
 
 
@@ -72,7 +74,9 @@ def type_of(x: Any) -> DType:
         return BOOL
     dtype = getattr(x, "dtype", None)
     if dtype is None:
-        raise KernelError(f"a kernel is given a {type(x).__name__}, and takes arrays and numbers")
+        raise KernelError(
+            f"a kernel is given a {type(x).__name__}, and takes arrays and numbers; pass np.asarray(x)"
+        )
     return dtype if dtype.isnative else dtype.newbyteorder("=")
 
 
@@ -85,7 +89,9 @@ def broadcast_shape(kernel: Kernel, arrays: Sequence[Any]) -> tuple[int, ...]:
         return np.broadcast_shapes(*shapes)
     except ValueError:
         named = ", ".join(f"{p.name or 'an operand'} {a.shape}" for p, a in zip(kernel.graph.params, arrays))
-        raise ShapeError(f"the operands of {kernel.name} do not broadcast: {named}") from None
+        raise ShapeError(
+            f"the operands of {kernel.name} do not broadcast: {named}; give shapes that do (x[:, None])"
+        ) from None
 
 
 def lowered_for(kernel: Kernel, types: tuple[DType, ...]) -> Lowered:
@@ -115,7 +121,7 @@ def _is_compiled(kernel: Kernel) -> bool:
     if has_compiler():
         return True
     if backend == "compiled":
-        raise KernelError("backend='compiled' needs the extra `jit`: pip install 'ctxdispatch[jit]'")
+        raise KernelError("backend='compiled' needs the extra `jit`; pip install 'ctxdispatch[jit]'")
     _warn_once()
     return False
 
@@ -161,14 +167,24 @@ def check_out(
 ) -> None:
     """KernelError where a result does not fit into its `out`, which must be an `array`."""
     if len(out) != len(dtypes):
-        raise KernelError(f"{kernel.name} has {len(dtypes)} results, and out has {len(out)} arrays")
+        raise KernelError(
+            f"{kernel.name} has {len(dtypes)} results, and out has {len(out)} arrays; give one per result"
+        )
     for each, shape, dtype in zip(out, shapes, dtypes, strict=True):
         if not isinstance(each, array):
-            raise KernelError(f"out must be a {_path(array)}, not a {_path(type(each))}")
+            raise KernelError(
+                f"out must be a {_path(array)}, not a {_path(type(each))}; give one of that kind"
+            )
         if each.shape != shape:
-            raise KernelError(f"out has shape {each.shape}, the result of {kernel.name} {shape}")
+            raise KernelError(
+                f"out has shape {each.shape}, the result of {kernel.name} {shape}; "
+                "give an array of that shape"
+            )
         if not np.can_cast(dtype, each.dtype, "same_kind"):
-            raise KernelError(f"out has dtype {each.dtype}, the result of {kernel.name} {dtype}")
+            raise KernelError(
+                f"out has dtype {each.dtype}, the result of {kernel.name} {dtype}; "
+                "give an array of that dtype"
+            )
 
 
 def _path(cls: type) -> str:

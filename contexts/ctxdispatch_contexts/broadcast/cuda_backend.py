@@ -70,9 +70,7 @@ def cupy_module() -> Any:
     try:
         import cupy
     except ImportError as error:
-        raise KernelError(
-            f"arrays of a GPU need CuPy ({error}): pip install 'ctxdispatch[cuda]'"
-        ) from error
+        raise KernelError(f"arrays of a GPU need CuPy ({error}); pip install 'ctxdispatch[cuda]'") from error
     if not cupy.cuda.is_available():
         raise KernelError("arrays of a GPU need one, and CuPy finds no CUDA device; check the driver")
     return cupy

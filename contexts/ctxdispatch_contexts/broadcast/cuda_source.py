@@ -109,7 +109,11 @@ class _Function:
         found = template(op.fn.__name__, dtypes, op.result.type)
         if found is None:
             names = ", ".join(d.name for d in dtypes)
-            raise refuse(op, f"{described(op.fn)} of ({names}) cannot be part of a kernel that runs on a GPU")
+            raise refuse(
+                op,
+                f"{described(op.fn)} of ({names}) cannot be part of a kernel that runs "
+                "on a GPU; run it on arrays of NumPy",
+            )
         known = {**fields(dtypes[0]), "T": c_type(op.result.type)}
         words = Names(self.helpers, dtypes[0], known)
         return string.Formatter().vformat(found, [self.operand(a) for a in op.args], words)

@@ -115,7 +115,9 @@ def _check_constants(operands: Sequence[Operand], pos: Position | None) -> None:
     for operand in operands:
         known = isinstance(operand, Const) and operand not in (UNDEF, UNREAD)
         if known and isinstance(operand.value, (str, bytes, type(None))):  # type: ignore[union-attr]
-            raise KernelError(f"a kernel computes with numbers, and {operand.value!r} is none", pos)  # type: ignore[union-attr]
+            raise KernelError(
+                f"a kernel computes with numbers, and {operand.value!r} is none; use a number", pos
+            )  # type: ignore[union-attr]
 
 
 def signature(op: Op, given: tuple[DType, ...], known: Container[Any] = ()) -> tuple[DType, ...]:
@@ -134,7 +136,9 @@ def signature(op: Op, given: tuple[DType, ...], known: Container[Any] = ()) -> t
         raise
     except (TypeError, KeyError):
         names = ", ".join(getattr(t, "__name__", str(t)) for t in given)
-        raise refuse(op, f"{described(fn)} of ({names}) cannot be part of a kernel") from None
+        raise refuse(
+            op, f"{described(fn)} of ({names}) cannot be part of a kernel; convert them, or do it before"
+        ) from None
 
 
 def _widened(type_: DType, operand: Operand, given: tuple[DType, ...], known: Container[Any]) -> DType:
@@ -184,8 +188,10 @@ def _of_ufunc(fn: np.ufunc, given: tuple[DType, ...]) -> tuple[DType, ...]:
         return both, both, BOOL
     if fn in (np.negative, np.positive) and given == (BOOL,):
         return INT64, int
-    if fn in AMBIGUOUS and all(t is BOOL or t == BOOL for t in given if not is_weak(t)) and not any(
-        map(is_weak, given)
+    if (
+        fn in AMBIGUOUS
+        and all(t is BOOL or t == BOOL for t in given if not is_weak(t))
+        and not any(map(is_weak, given))
     ):
         raise TypeError
     resolved = fn.resolve_dtypes((*(map(storage, given) if weak else given), None))

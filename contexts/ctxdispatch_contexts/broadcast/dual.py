@@ -112,7 +112,9 @@ def _moved_by(op: Op) -> Sequence[int]:
         return [i for i, kind in enumerate(row.kinds) if kind != "zero"]
     if is_zero(op.fn):
         return ()
-    raise refuse(op, f"{described(op.fn)} has no derivative in a kernel")
+    raise refuse(
+        op, f"{described(op.fn)} has no derivative in a kernel; call it on the arrays, before or after"
+    )
 
 
 def _row(op: Op) -> Elementwise | None:

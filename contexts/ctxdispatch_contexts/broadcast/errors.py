@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Position, hashable
-from ctxdispatch_contexts.programs.errors import user_position
+from ctxdispatch_contexts.programs.errors import Refused
 
 
-class KernelError(TypeError):
+class KernelError(Refused):
     """A function or an operand that `broadcast` cannot make a kernel of. `position` is where in the user's
     source."""
-
-    def __init__(self, message: str, position: Position | None = None) -> None:
-        where = str(position) if position is not None and position.line else user_position()
-        super().__init__(f"{where}: {message}" if where else message)
-        self.position = where
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.args, self.position)
-
-
-def _again(cls: type[KernelError], args: tuple[str, ...], position: str | None) -> KernelError:
-    """An error as it was."""
-    error = cls.__new__(cls, *args)
-    error.position = position
-    return error
 
 
 class ShapeError(KernelError, ValueError):

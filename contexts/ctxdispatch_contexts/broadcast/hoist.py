@@ -75,7 +75,11 @@ def _needed(ops: Sequence[Op], operands: Sequence[Value]) -> list[Op]:
 def _field_type(op: Op, dtype: np.dtype[Any]) -> T.Type:
     name = op.args[1].value if isinstance(op.args[1], Const) else None
     if name not in (dtype.names or ()):
-        raise refuse(op, f"an element has the fields {', '.join(dtype.names or ())}, and {name!r} is none")
+        raise refuse(
+            op,
+            f"an element has the fields {', '.join(dtype.names or ())}, and {name!r} "
+            "is none; read one of these",
+        )
     return T.Exact(dtype[name].type)
 
 

@@ -47,9 +47,14 @@ class Options:
         for name, allowed in ALLOWED.items():
             given = getattr(self, name)
             if type(given) is not type(allowed[0]) or given not in allowed:
-                raise KernelError(f"{name} is one of {', '.join(map(repr, allowed))}, not {given!r}")
+                raise KernelError(
+                    f"{name} is one of {', '.join(map(repr, allowed))}, not {given!r}; choose one of these"
+                )
         if self.threads is not None and (type(self.threads) is not int or self.threads < 1):
-            raise KernelError(f"threads is a whole number from 1 on, or None, not {self.threads!r}")
+            raise KernelError(
+                f"threads is a whole number from 1 on, or None, not {self.threads!r}; "
+                "leave it out for as many as there are cores"
+            )
 
 
 ALLOWED: dict[str, tuple[Any, ...]] = {

@@ -278,7 +278,9 @@ class _Program:
         made = self._compute(op, args, takes)
         if made is None:
             names = ", ".join(map(str, takes))
-            raise refuse(op, f"{op.fn.__name__} of ({names}) is not there in compiled kernels")
+            raise refuse(
+                op, f"{op.fn.__name__} of ({names}) is not there in compiled kernels; use backend='reference'"
+            )
         return made
 
     def _compute(self, op: Op, args: Sequence[Any], takes: Sequence[np.dtype[Any]]) -> Any:

@@ -1,7 +1,7 @@
 """The loops of kernels: those over range(...) count, those over tuples are unrolled.
 
-    for k in range(a, b): ...        k = a; while k < b: ...; k = k + 1
-    for c in (c0, c1): ...           c = c0: ...; c = c1: ...
+for k in range(a, b): ...        k = a; while k < b: ...; k = k + 1
+for c in (c0, c1): ...           c = c0: ...; c = c1: ...
 """
 
 from __future__ import annotations
@@ -81,7 +81,6 @@ class _Emit:
         at = block.ops.index(self.made)
         block.ops.insert(at, Op(Const(fn), list(args), [result], (), self.made.pos, True))
         return result
-
 
     def is_for_it_alone(self, iterator: Op) -> bool:
         """Nobody else takes items of it, nor does this loop when it is run again."""
@@ -238,7 +237,11 @@ def _bounds(source: Operand, makers: dict[Value, Op]) -> tuple[Operand, Operand,
     start, stop = (Const(0), args[0]) if len(args) == 1 else (args[0], args[1])
     step = args[2] if len(args) > 2 else Const(1)
     if not isinstance(step, Const) or not isinstance(step.value, int) or step.value == 0:
-        raise refuse(making, "the step of a range in a kernel is a whole number that is written out, not 0")
+        raise refuse(
+            making,
+            "the step of a range in a kernel is a whole number that is written "
+            "out, not 0; write range(0, n, 2)",
+        )
     return start, stop, step.value
 
 

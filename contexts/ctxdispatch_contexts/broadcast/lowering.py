@@ -69,7 +69,9 @@ def lower(graph: Graph, types: Sequence[DType]) -> Lowered:
     for i, output in enumerate(result.args):
         type_ = typing.of(output)
         if type_ is None:
-            raise KernelError("a kernel must return numbers on every path", result.pos)
+            raise KernelError(
+                "a kernel must return numbers on every path; return nan where there is none", result.pos
+            )
         dtypes.append(storage(type_))
         result.args[i] = run.fitted(end, output, dtypes[-1])
     _drop_dead(graph, result.args)
@@ -170,4 +172,6 @@ def _constant(value: Any, dtype: np.dtype[Any], pos: Position | None) -> Any:
     try:
         return dtype.type(value)
     except OverflowError as error:
-        raise KernelError(f"{value!r} does not fit into {dtype}", pos) from error
+        raise KernelError(
+            f"{value!r} does not fit into {dtype}; give the arrays a larger dtype", pos
+        ) from error

@@ -154,7 +154,7 @@ def _inline(
     except UnsupportedSyntax as error:
         raise unsupported(error) from error
     except BindError as error:
-        raise refuse(op, f"{described(op.fn)} {error}") from error
+        raise refuse(op, f"{described(op.fn)} {error}; call it with the arguments that it takes") from error
     assume(CodeIs(function, function.__code__))
     if function.__defaults__ or function.__kwdefaults__:
         assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
@@ -210,7 +210,9 @@ def _read_items(op: Op, makers: dict[Value, Op], mapping: dict[Value, Operand]) 
         op.callee, op.args = Const(primitives.build_tuple), list(items[index.value])
         return False
     if not -len(items) <= index.value < len(items):
-        raise refuse(op, f"index {index.value} is out of range for a tuple of {len(items)}")
+        raise refuse(
+            op, f"index {index.value} is out of range for a tuple of {len(items)}; use a smaller index"
+        )
     mapping[op.result] = items[index.value]
     return True
 
@@ -266,11 +268,12 @@ def one_return(graph: Graph) -> bool:
     makers = {r: op for _, op in graph.ops() for r in op.results}
     returns = [b for b in graph.blocks if isinstance(b.terminator, Return)]
     if not returns:
-        raise KernelError("a kernel must return a number")
+        raise KernelError("a kernel must return a number; return nan where there is none")
     given = [_flat(b.terminator.value, makers, b) for b in returns]  # type: ignore[union-attr]
     if len({len(items) for items, _ in given}) != 1 or len({several for _, several in given}) != 1:
         raise KernelError(
-            "a kernel returns one number, or a tuple of numbers of one length, on all of its paths",
+            "a kernel returns one number, or a tuple of numbers of one length, on all of its paths; "
+            "return as many everywhere",
             returns[-1].terminator.pos,  # type: ignore[union-attr]
         )
     end = graph.new_block()
@@ -294,7 +297,7 @@ def result_of(graph: Graph) -> tuple[Block, Op]:
     for block in graph.blocks:
         if isinstance(block.terminator, Return):
             return block, next(op for op in block.ops if block.terminator.value in op.results)
-    raise KernelError("a kernel must return a number")
+    raise KernelError("a kernel must return a number; return nan where there is none")
 
 
 def _flat(value: Operand, makers: dict[Value, Op], block: Block) -> tuple[Sequence[Operand], bool]:
@@ -302,7 +305,9 @@ def _flat(value: Operand, makers: dict[Value, Op], block: Block) -> tuple[Sequen
     if items is None:
         return [value], False
     if any(_items(item, makers) is not None for item in items):
-        raise KernelError("a kernel returns numbers, not tuples within a tuple", block.terminator.pos)  # type: ignore[union-attr]
+        raise KernelError(
+            "a kernel returns numbers, not tuples within a tuple; return one flat tuple", block.terminator.pos
+        )  # type: ignore[union-attr]
     return items, True
 
 
@@ -332,4 +337,3 @@ def check_terminators(graph: Graph) -> None:
 def _passed(block: Block) -> Iterator[Operand]:
     for op in block.ops:
         yield from op.args
-

@@ -8,6 +8,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import place, scatter
 from ctxdispatch_contexts.derivatives.registry import lower, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 # -- insert --------------------------------------------------------------------------------------------------
 
@@ -85,7 +86,7 @@ def joined(self, key):
 
 def directed(text, axis, ndim, start):
     if not text[:1].isdigit() and text[:1] != "-":
-        raise NotImplementedError("no derivative of r_ and c_ where they make a matrix: join arrays instead")
+        raise no_derivative("r_ and c_ where they make a matrix", "join arrays instead")
     words = [int(word) for word in text.split(",")]
     return (*words, *(axis, ndim, start)[len(words) :])
 

@@ -283,7 +283,7 @@ def squared(m):
 # -- copies and constructors ---------------------------------------------------------------------------------
 
 
-@block(np.copy, *of(np.ndarray, "copy", "__copy__"), *of(np.generic, "copy"))
+@block(np.copy, *(f for cls in (np.ndarray, np.generic) for f in of(cls, "copy", "__copy__", "__deepcopy__")))
 def copy(a, *args, **kwargs):
     return a.copy()
 

@@ -14,6 +14,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives.blocks import after, afters, behind
 from ctxdispatch_contexts.derivatives.linear import place
 from ctxdispatch_contexts.derivatives.registry import block, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 REVERSED = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 """The scale of the inverse transform as one of the transform itself."""
@@ -42,7 +43,7 @@ def distinct(s, axes, ndim):
     """`axes_of`, none of them twice: lengths then are those of the argument and of the result."""
     axes = axes_of(s, axes, ndim)
     if len(set([i % ndim for i in axes])) < len(axes):
-        raise NotImplementedError("no derivative of a transform of one axis twice: transform it once more")
+        raise no_derivative("a transform of one axis twice", "transform it once more")
     return axes
 
 

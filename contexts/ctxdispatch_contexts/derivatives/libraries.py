@@ -21,7 +21,7 @@ from ctxdispatch_contexts.derivatives.rows import Row
 
 RULES = {
     "scipy.special": "special_functions", "scipy.linalg": "scipy_linalg",
-    "scipy.signal": "scipy_signal",
+    "scipy.signal": "scipy_signal", "statistics": "python_statistics",
 }  # fmt: skip
 """The modules of rules, by library."""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
 def mT(a):
@@ -173,9 +174,9 @@ def qr(g, y, a, mode="reduced"):
         return qr((None, g), (q, r), a)
     n, m = a.shape[-1], a.shape[-2]
     if mode == "raw" or (mode == "complete" and m > n):
-        raise NotImplementedError(
-            "no derivative of qr with mode='raw', or of the columns that mode='complete' chooses freely: "
-            "ask for mode='reduced'"
+        raise no_derivative(
+            "qr with mode='raw', or of the columns that mode='complete' chooses freely",
+            "ask for mode='reduced'",
         )
     q, r = y
     gq = np.zeros_like(q) if g[0] is None else conj(g[0])
@@ -251,9 +252,8 @@ def determined(g, k, axis):
         return None
     first, others = (g[..., :k], g[..., k:]) if axis == -1 else (g[..., :k, :], g[..., k:, :])
     if np.count_nonzero(others):
-        raise NotImplementedError(
-            "no derivative of the vectors that svd of an oblong matrix chooses freely: ask for "
-            "full_matrices=False"
+        raise no_derivative(
+            "the vectors that svd of an oblong matrix chooses freely", "ask for full_matrices=False"
         )
     return first
 

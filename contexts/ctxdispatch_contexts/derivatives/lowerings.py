@@ -8,6 +8,7 @@ the functions called on the way do, they do at once.
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 import operator
@@ -156,6 +157,11 @@ def concat(a, b, /):
 @lower(math.log)
 def log(x, base=math.e, /):
     return math.log(x) / math.log(base)
+
+
+@lower(cmath.log)
+def complex_log(z, base=math.e, /):
+    return cmath.log(z) / cmath.log(base)
 
 
 @lower(math.prod)

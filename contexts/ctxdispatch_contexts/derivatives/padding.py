@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
+
 LINEAR = ("linear_ramp", "mean", "reflect", "symmetric")
 
 
 def unpadded_by_axes(g, array, pad_width, mode, kwargs):
     if callable(mode):
-        raise NotImplementedError(
-            "no derivative of pad with a function as mode: store into the borders instead"
-        )
+        raise no_derivative("pad with a function as mode", "store into the borders instead")
     widths, stages = pairs(pad_width, array.ndim), [array]
     for axis in range(array.ndim):
         alone = [w if i == axis else (0, 0) for i, w in enumerate(widths)]

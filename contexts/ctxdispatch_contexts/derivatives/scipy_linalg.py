@@ -16,13 +16,12 @@ from ctxdispatch_contexts.derivatives import linalg
 from ctxdispatch_contexts.derivatives.linalg import conj, mH, mT
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
 from ctxdispatch_contexts.derivatives.registry import block, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
 def refuse_overwriting(*overwritten):
     if any(overwritten):
-        raise NotImplementedError(
-            "no derivative of a function that overwrites its arguments: leave overwrite_a, overwrite_b out"
-        )
+        raise no_derivative("a function that overwrites its arguments", "leave overwrite_a, overwrite_b out")
 
 
 def columns(x, b):
@@ -243,7 +242,7 @@ def frechet_block(a, e):
 def sqrtm(g, y, A, *options):
     """x x = a, so x dx + dx x = da (Higham, "Functions of matrices", 2008, section 6.1)."""
     if len(options):
-        raise NotImplementedError("no derivative of sqrtm with disp or blocksize: leave them out")
+        raise no_derivative("sqrtm with disp or blocksize", "leave them out")
     if A.ndim < 2 or A.shape[-1] == 1:
         return (np.reshape(0.5 * g / y, A.shape),)
     return (sl.solve_sylvester(mT(y), mT(y), g),)

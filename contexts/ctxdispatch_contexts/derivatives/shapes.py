@@ -284,8 +284,8 @@ def triu(g, y, m, k=0):
 
 
 @vjp(
-    np.copy, *of(np, "astype"), *of(np.ndarray, "astype", "copy", "__copy__"), *of(np.generic, "astype",
-    "copy"), linear=(0,),
+    np.copy, *of(np, "astype"), *of(np.ndarray, "astype", "copy", "__copy__", "__deepcopy__"),
+    *of(np.generic, "astype", "copy", "__copy__", "__deepcopy__"), linear=(0,),
 )  # fmt: skip
 def copy(g, y, a, *args, **kwargs):
     return (g,)

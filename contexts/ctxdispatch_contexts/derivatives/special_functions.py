@@ -12,17 +12,20 @@ from ctxdispatch_contexts.derivatives.linear import unbroadcast
 from ctxdispatch_contexts.derivatives.namespaces import NUMPY
 from ctxdispatch_contexts.derivatives.reductions import restore
 from ctxdispatch_contexts.derivatives.registry import lower, vjp
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
+
+KEEP_OUT = (
+    "keep that argument out of the derivative with `stop_gradient`, or give the function a rule with "
+    "`custom_rule`"
+)
+
 
 # -- what the rows are written with --------------------------------------------------------------------------
 
 
 def refused(argument, function, what):
     """Instead of a partial derivative that is not known."""
-    raise NotImplementedError(
-        f"the derivative of scipy.special.{function} with respect to its {what} is not known in closed form: "
-        "keep that argument out of the derivative with `stop_gradient`, or give the function a rule with "
-        "`custom_rule`"
-    )
+    raise no_derivative(f"scipy.special.{function} with respect to its {what} in closed form", KEEP_OUT)
 
 
 def erfcx_slope(x, y):
@@ -74,9 +77,7 @@ def polygamma(n, x):
 def zeta(x, q=None, out=None):
     """Of arguments by name."""
     if q is None:
-        raise NotImplementedError(
-            "the derivative of scipy.special.zeta with respect to its exponent is not known in closed form"
-        )
+        raise no_derivative("scipy.special.zeta with respect to its exponent in closed form", KEEP_OUT)
     return special.zeta(np.asarray(x), np.asarray(q))
 
 
@@ -105,7 +106,10 @@ def logsumexp(g, y, a, axis=None, b=None, keepdims=False, return_sign=False):
     """exp(a - y), times b; in which y is the logarithm of the sum, or of its size where it has a sign."""
     if return_sign:
         if a.dtype.kind == "c" and g[1] is not None:
-            raise NotImplementedError("no derivative of the sign that logsumexp returns of complex numbers")
+            raise no_derivative(
+                "the sign that logsumexp returns of complex numbers",
+                "take the sum of exp(a), and divide it by its abs",
+            )
         if g[0] is None:
             return (None, None, None)
         return summands(g[0] / y[1], y[0], a, axis, b, keepdims)

@@ -188,7 +188,8 @@ def generalised(
     a, b = in_loop(ufunc, operands, dtype, sig if signature is None else signature, casting)
     if axes is None and axis is None and keepdims is False:
         return laid_out(ufunc(a, b), (a, b), order)
-    check_axes(ufunc, np.ndim(a), np.ndim(b), axes, axis, keepdims)
+    if ones_along(ufunc, np.ndim(a), np.ndim(b), axes, axis, keepdims) < 0:
+        raise AssertionError  # a product that nobody reads would not be computed, nor refused
     if axis is not None or axes is not None:
         a = core_last(a, axes[0] if axis is None else axis)
         b = core_last(b, axes[1] if axis is None else axis)
@@ -200,11 +201,11 @@ def generalised(
     return laid_out(y, (a, b), order)
 
 
-def check_axes(function, n, m, axes, axis, keepdims):
-    """NumPy's own error where they are not for this ufunc, or for operands of so many dimensions."""
+def ones_along(function, n, m, axes, axis, keepdims):
+    """1; NumPy's own error where they are not for this ufunc, or for operands of so many dimensions."""
     named = {"axes": axes, "axis": axis, "keepdims": keepdims}
     given = {name: value for name, value in named.items() if value is not None and value is not False}
-    function(np.ones((1,) * n), np.ones((1,) * m), **given)
+    return np.min(function(np.ones((1,) * n), np.ones((1,) * m), **given))
 
 
 def core_last(a, axes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import cmath
 import logging
@@ -17,7 +18,7 @@ import numpy as np
 
 _NAMES: dict[Any, str] = {
     builtins: """
-        all any ascii bin bool bytearray bytes callable chr dir format hasattr hash hex id
+        all any ascii bin bool callable chr dir format hasattr hash hex id
         input int isinstance issubclass len oct open ord print range repr round slice str type
     """,
     math: """
@@ -44,16 +45,17 @@ _NAMES: dict[Any, str] = {
     """,
     np.linalg: "matrix_rank",
     np.ndarray: """
-        all any argmax argmin argpartition argsort nonzero round searchsorted tobytes __len__
+        all any argmax argmin argpartition argsort nonzero round searchsorted __len__
         __bool__ __contains__ device dtype flags itemsize nbytes ndim shape size strides
         ctypes
     """,
     np.generic: """
-        all any argmax argmin argsort round tobytes dtype flags itemsize nbytes ndim shape size strides
+        all any argmax argmin argsort round dtype flags itemsize nbytes ndim shape size strides
     """,
+    bisect: "bisect_left bisect_right",
     int: "conjugate real imag numerator denominator bit_length bit_count",
     float: """
-        as_integer_ratio hex is_integer __bool__ __int__ __round__ __floor__ __ceil__ __trunc__ __repr__
+        hex is_integer __bool__ __int__ __round__ __floor__ __ceil__ __trunc__ __repr__
         __format__
     """,
     time: "time time_ns perf_counter perf_counter_ns monotonic process_time sleep strftime",

@@ -30,7 +30,8 @@ def jvp(
         return y, dy
     if not isinstance(y, tuple) or len(y) != 2:
         raise DerivativeError(
-            f"has_aux=True needs a function that returns a pair (value, aux), not a {type(y).__name__}",
+            f"has_aux=True needs a function that returns a pair (value, aux), not a {type(y).__name__}; "
+            "return such a pair, or leave has_aux out",
             user_position(),
         )
     return y[0], dy[0], y[1]
@@ -52,11 +53,14 @@ def _pushed(f: Any, primals: Sequence[Any], tangents: Sequence[Any], alone: bool
 
 def _check_arguments(f: Any, primals: Any, tangents: Any) -> None:
     if not callable(f):
-        raise DerivativeError(f"jvp takes a function, not a {type(f).__name__}", user_position())
+        raise DerivativeError(
+            f"jvp takes a function, not a {type(f).__name__}; write jvp(f, (x,), (dx,))", user_position()
+        )
     for name, given in (("primals", primals), ("tangents", tangents)):
         if not isinstance(given, (tuple, list)):
             raise DerivativeError(
-                f"{name} must be a tuple with one entry per argument, not a {type(given).__name__}",
+                f"{name} must be a tuple with one entry per argument, not a {type(given).__name__}; "
+                "write (x,)",
                 user_position(),
             )
     if len(primals) != len(tangents):

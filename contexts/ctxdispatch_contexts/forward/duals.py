@@ -25,10 +25,11 @@ from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
 from ctxdispatch_contexts.programs.errors import Refusal
+from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
 from ctxdispatch_contexts.programs.primitive import Primitive
-from ctxdispatch_contexts.programs.refusals import refusal_of
+from ctxdispatch_contexts.programs.refusals import looks_at_frame, refusal_of, refusal_of_frame
 
 
 def has_static_rule(op: Op, *, certain: bool = True) -> bool:
@@ -58,11 +59,16 @@ class Duals:
         self.entry_for = context.ad_entries_for(shapes.block)
 
     def op(self, run: Companions, op: Op) -> None:
-        if op in self.refused:
+        if looks_at_frame(op):
+            op.callee, op.syntax = Const(refusal_of_frame(op)), False
+        if op in self.refused or isinstance(op.fn, Refusal):
             self._refuse(run, op)
             return
         if not _concerns(run, op):
             run.emit(op)
+            return
+        if is_hashed(op, lambda operand: run.of(operand) is not None):
+            self._refuse(run, op)
             return
         mirrored = MIRRORED.get(op.fn) if hashable(op.fn) else None
         row = row_for(op)

@@ -29,6 +29,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
+from ctxdispatch_contexts.programs.no_derivative import placed
 from ctxdispatch_contexts.programs.operands import rule_of
 from ctxdispatch_contexts.programs.refusals import no_cotangent, refuse_floats
 from ctxdispatch_contexts.programs.rules import (
@@ -78,7 +79,7 @@ def _term(
 ) -> Operand:  # fmt: skip
     y, arg = op.result, args[at]
     if position >= (arity(rule) or position + 1):
-        refusal = Refusal(DerivativeError, no_cotangent(op, op.args[at]), op.pos)
+        refusal = Refusal(DerivativeError, no_cotangent(op, op.args[at]), op, op.args[at])
         run.call(refuse_floats, op.args[at], Const(refusal))
         return NONE
     types = tuple(map(T.plain, (operand_type(y), *map(operand_type, args))))
@@ -127,9 +128,9 @@ def _entry_of_rule(
 
 
 def _call(run: Companions, graph: Graph, args: Sequence[Operand]) -> Operand:
-    if len(graph.blocks) == 1:
+    if len(graph.blocks) == 1 and isinstance(graph.entry.terminator, Return):
         return splice_into(run.build.block.ops, graph, args, run.build.pos)
-    return run.call(compiled(graph), *args)
+    return run.call(placed(compiled(graph), run.build), *args)
 
 
 _functions: dict[Graph, Any] = {}

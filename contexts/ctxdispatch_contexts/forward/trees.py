@@ -82,6 +82,8 @@ def _number(value: Any, tangent: Any, at: Any, block: bool) -> Any:
             user_position(),
         )
     try:
+        if isinstance(tangent, (str, bytes)):
+            raise TypeError
         return tangent if type(tangent) is type(value) else type(value)(tangent)
     except (TypeError, ValueError):
         raise DerivativeError(

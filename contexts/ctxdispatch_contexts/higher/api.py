@@ -54,7 +54,8 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -
 def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward: bool) -> Callable[..., Any]:
     if not callable(f):
         raise DerivativeError(
-            f"a Jacobian is that of a function, not of a {type(f).__name__}", user_position()
+            f"a Jacobian is that of a function, not of a {type(f).__name__}; write jacobian(f)(x)",
+            user_position(),
         )
     if is_direct(f, context):
         mode = _mode(f.__code__.co_argcount, argnums, has_aux, forward=forward)
@@ -140,13 +141,17 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
     An array of the primal's shape; a tuple of them where several vary.
     """
-    if isinstance(primals, np.ndarray) or isinstance(tangents, np.ndarray) or len(primals) != len(tangents):
+    if not all(isinstance(g, (tuple, list)) for g in (primals, tangents)) or len(primals) != len(tangents):
         raise DerivativeError(
-            "hvp takes a tuple of primals and a tuple of as many tangents, None for data", user_position()
+            "hvp takes a tuple of primals and a tuple of as many tangents, None for data; write "
+            "hvp(f, (x,), (v,))",
+            user_position(),
         )
     moving = tuple([i for i, tangent in enumerate(tangents) if tangent is not None])
     if not moving:
-        raise DerivativeError("hvp needs a tangent that is not None", user_position())
+        raise DerivativeError(
+            "hvp needs a tangent that is not None; give one for an argument of floats", user_position()
+        )
     return tangent_along(_gradient(f, moving), primals, tangents)
 
 

@@ -92,7 +92,7 @@ def check_result(y: Any) -> None:
     if isinstance(y, (str, bytes, int, np.integer, np.bool_, type(None))):
         raise DerivativeError(
             f"a Jacobian is that of a number, an array, or a container of them, and this function returned "
-            f"{y!r:.60}, of type {type(y).__name__}",
+            f"{y!r:.60}, of type {type(y).__name__}; return floats",
             user_position(),
         )
 

@@ -30,7 +30,8 @@ class Interval:
     """All numbers from `lo` to `hi`, bounds included; of arrays element by element.
 
     `Interval(x)` is the point x: a float is the number that it holds, not the decimal it was written as; see
-    `around`. Whole numbers, fractions and long doubles that no float holds are enclosed. Arrays are copied.
+    `around`. Whole numbers, fractions and long doubles that no float holds are enclosed. Arrays are copied,
+    and so is an interval.
     Raises ValueError where a lower bound is above the upper, or a NaN, and TypeError for what is not real.
     """
 
@@ -38,6 +39,8 @@ class Interval:
     __array_priority__ = 1000.0
 
     def __init__(self, lo: Any, hi: Any = None) -> None:
+        if hi is None and isinstance(lo, Interval):
+            lo, hi = lo.lo, lo.hi
         low, high = rounding.enclosed(lo)[0], rounding.enclosed(lo if hi is None else hi)[1]
         if low.shape != high.shape:
             low, high = np.broadcast_arrays(low, high)

@@ -8,6 +8,7 @@ available precision").
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def enclosed(value: Any) -> Bounds:
     exact = np.asarray(value)
     if exact.dtype.kind not in "fiubO":
         raise TypeError(f"{value!r} is no bound of real numbers")
-    near = exact.astype(np.float64)
+    near = _nearest(exact)
     if exact.dtype.kind in "bf" and exact.itemsize <= near.itemsize:
         return near, near
     if exact.dtype.kind in "iu":
@@ -49,6 +50,22 @@ def enclosed(value: Any) -> Bounds:
         exact = exact.astype(object)
     # NumPy compares floats with long doubles exactly, and Python floats with its other numbers.
     return np.where(near > exact, below(near), near), np.where(near < exact, above(near), near)
+
+
+def _nearest(exact: Any) -> Any:
+    """As floats; infinite where they are too large for that."""
+    with np.errstate(over="ignore"):
+        return _floats(exact) if exact.dtype.kind == "O" else exact.astype(np.float64)
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.copysign(math.inf, 1 if number > 0 else -1)
+
+
+_floats = np.vectorize(_float, otypes=[np.float64])
 
 
 def add(a: Any, b: Any) -> Bounds:

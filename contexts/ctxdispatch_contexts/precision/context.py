@@ -18,7 +18,7 @@ from ctxdispatch.dispatch import Context, Editor, overdub, recurse
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.values import Const
 from ctxdispatch_contexts.precision.losses import Losses
-from ctxdispatch_contexts.precision.pair import Pair, both, high_of, lift, low_of, pairs_in, plain
+from ctxdispatch_contexts.precision.pair import Pair, both, lift, pairs_in, plain
 
 __undispatched__ = True
 
@@ -105,23 +105,12 @@ def _in_both(f: Callable[..., Any], name: str) -> None:
         return both(name, f, *args, **kwargs) if pairs_in(args) else recurse(ctx, f, *args, **kwargs)
 
 
-def _array(f: Callable[..., Any]) -> None:
-    """Of lists that hold pairs."""
-
-    @PrecisionContext.rule(f)
-    def rule(ctx: PrecisionContext, items: Any, *args: Any, **kwargs: Any) -> Any:
-        if not pairs_in(items):
-            return recurse(ctx, f, items, *args, **kwargs)
-        low, high = low_of(items, ctx.losses), high_of(items, ctx.losses)
-        return Pair(np.array(low, ctx.losses.low), np.array(high, ctx.losses.high), ctx.losses)
-
-
 for _name, _f in vars(math).items():
     if callable(_f) and not _name.startswith("_") and _f is not math.trunc:
         _in_both(_f, _name)
-for _f in (np.array, np.asarray, np.asanyarray):
-    _array(_f)
-for _f in (np.arange, np.full, np.ascontiguousarray, np.asfortranarray):  # they do not ask their operands
+for _f in (  # they do not ask their operands
+    np.array, np.asarray, np.asanyarray, np.arange, np.full, np.ascontiguousarray, np.asfortranarray,
+):  # fmt: skip
     _in_both(_f, _f.__name__)
 
 
@@ -132,11 +121,13 @@ def _trunc(ctx: PrecisionContext, x: Any) -> Any:
 
 
 @PrecisionContext.rule(float)
-def _float(ctx: PrecisionContext, x: Any = 0.0) -> Any:
-    """A pair is a float already."""
-    return x if isinstance(x, Pair) else float(x)
+def _float(ctx: PrecisionContext, *args: Any) -> Any:
+    """A pair of numbers is a float already."""
+    if len(args) != 1 or not isinstance(args[0], Pair):
+        return float(*args)
+    return args[0] if isinstance(args[0], float) else both("float", float, args[0])
 
 
 @LiteralPrecisionContext.rule(float)
-def _lifted_float(ctx: PrecisionContext, x: Any = 0.0) -> Any:
-    return x if isinstance(x, Pair) else lift(float(x), ctx.losses)
+def _lifted_float(ctx: PrecisionContext, *args: Any) -> Any:
+    return lift(_float(ctx, *args), ctx.losses)

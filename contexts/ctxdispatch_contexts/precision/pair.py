@@ -51,11 +51,6 @@ class Pair:
         """That which the program follows."""
         return self.high if self.losses.follow == "high" else self.low
 
-    shape = property(lambda self: np.shape(self.high))
-    ndim = property(lambda self: np.ndim(self.high))
-    size = property(lambda self: np.size(self.high))
-    dtype = property(lambda self: self.high.dtype)
-
     def __repr__(self) -> str:
         return repr(float(self.value) if self.plain else self.value)
 
@@ -83,21 +78,9 @@ class Pair:
     def __round__(self, digits: int | None = None) -> Any:
         return round(float(self.value)) if digits is None else both("round", round, self, digits)
 
-    def __len__(self) -> int:
-        return len(self.high)
-
-    def __iter__(self) -> Any:
-        return (Pair(low, high, self.losses) for low, high in zip(self.low, self.high))
-
-    def __getitem__(self, key: Any) -> Any:
-        return Pair(self.low[key], self.high[key], self.losses)
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.low[key], self.high[key] = low_of(value, self.losses), high_of(value, self.losses)
-
     def __reduce_ex__(self, protocol: Any) -> Any:
         """In another process it is the float, or the array, that the program follows."""
-        return (np.array if self.ndim else float), (self.value,)
+        return (np.array if isinstance(self, PairOfArrays) else float), (self.value,)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return both(ufunc.__name__, getattr(ufunc, method), *inputs, **kwargs)
@@ -138,6 +121,27 @@ class PairOfArrays(Pair):
     __slots__ = ("low", "high", "losses", "plain")
     error = property(lambda self: relative_error(self.low, self.high))
 
+    shape = property(lambda self: self.high.shape)
+    ndim = property(lambda self: self.high.ndim)
+    size = property(lambda self: self.high.size)
+    dtype = property(lambda self: self.high.dtype)
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    def __iter__(self) -> Any:
+        len(self)  # of no dimension: a TypeError, where it is asked for
+        return (Pair(low, high, self.losses) for low, high in zip(self.low, self.high))
+
+    def __contains__(self, value: Any) -> bool:
+        return both("contains", operator.contains, self, value)  # type: ignore[no-any-return]
+
+    def __getitem__(self, key: Any) -> Any:
+        return Pair(self.low[key], self.high[key], self.losses)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.low[key], self.high[key] = low_of(value, self.losses), high_of(value, self.losses)
+
     def __copy__(self) -> Any:
         return Pair(self.low.copy(), self.high.copy(), self.losses)
 
@@ -153,6 +157,8 @@ class _Methods(NamedTuple):
 
 
 def _attribute(pair: Pair, name: str) -> Any:
+    if pair.plain and not hasattr(float, name):  # `hasattr(x, "shape")` tells numbers from arrays
+        raise AttributeError(f"'float' object has no attribute {name!r}")
     low, high = getattr(pair.low, name), getattr(pair.high, name)
     if not callable(high):
         return _result(name, low, high, pair.losses, pair.error, (pair,), False)
@@ -211,7 +217,7 @@ def pairs_in(value: Any) -> list[Pair]:
 def plain(value: Any) -> Any:
     """`value` with floats, those that the program follows, in the place of pairs."""
     if isinstance(value, Pair):
-        return value.value.item() if value.ndim == 0 else value.value
+        return value.value.item() if np.ndim(value.value) == 0 else value.value
     return _within(value, plain)
 
 
@@ -241,7 +247,8 @@ def both(name: str, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     except (ArithmeticError, ValueError):
         low = np.full(np.shape(high), np.nan, losses.low)[()]
     plain = getattr(f, "__module__", None) in _PYTHON and all(pair.plain for pair in pairs)
-    return _result(name, low, high, losses, before, (*args, *kwargs.values()), plain)
+    result = _result(name, low, high, losses, before, (*args, *kwargs.values()), plain)
+    return next((pair for pair in pairs if pair.high is high and pair.low is low), result)
 
 
 def _write_back(given: Sequence[Any], used: Sequence[Any]) -> None:
@@ -263,6 +270,7 @@ def _result(
         return type(high)(_result(name, a, b, losses, before, operands, plain) for a, b in zip(low, high))
     if is_float(high):
         plain = plain or type(high) is float
+        low = low if np.shape(low) == np.shape(high) else np.full(np.shape(high), np.nan)[()]
         pair = Pair(_rounded(low, losses.low), _rounded(high, losses.high), losses, plain)
         losses.observe(name, pair.error, before, operands)
         return pair
@@ -285,9 +293,10 @@ def _agreed(name: str, low: Any, high: Any, losses: Losses) -> Any:
 
 # -- operators -------------------------------------------------------------------------------------
 
-ARITHMETIC = "add sub mul truediv floordiv mod pow matmul".split()
+ARITHMETIC = "add sub mul truediv floordiv mod divmod pow matmul".split()
 COMPARISONS = "lt le gt ge eq ne".split()
 UNARY = "neg pos abs".split()
+_BUILTINS = {"pow": pow, "divmod": divmod}
 
 
 def _fits(pair: Pair, other: Any) -> bool:
@@ -298,7 +307,7 @@ def _fits(pair: Pair, other: Any) -> bool:
 
 
 def _operators(name: str) -> None:
-    f: Any = pow if name == "pow" else getattr(operator, name)
+    f: Any = _BUILTINS.get(name) or getattr(operator, name)
 
     def forwards(self: Pair, other: Any, *modulus: Any) -> Any:
         return both(name, f, self, other, *modulus) if _fits(self, other) else NotImplemented
@@ -333,6 +342,7 @@ def _unary(name: str) -> None:
 for _name in (*ARITHMETIC, *COMPARISONS):
     _operators(_name)
 for _name in ARITHMETIC:
-    _in_place(_name)
+    if _name != "divmod":
+        _in_place(_name)
 for _name in UNARY:
     _unary(_name)

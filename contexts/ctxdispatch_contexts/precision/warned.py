@@ -30,7 +30,8 @@ def warnings_at_the_line(f: Any, name: str, pairs: Sequence[Any]) -> AbstractCon
         return nullcontext()
     told: Any = {kind: "call" for kind, way in now.items() if way == "warn"}
     if getattr(f, "__module__", None) in ("_operator", "builtins") and name in OF_OPERATORS:
-        name = OF_OPERATORS[name] if any(pair.ndim for pair in pairs) else f"scalar {OF_OPERATORS[name]}"
+        of_arrays = any(np.ndim(pair.high) for pair in pairs)
+        name = OF_OPERATORS[name] if of_arrays else f"scalar {OF_OPERATORS[name]}"
     return np.errstate(call=_warning(name), **told)
 
 

@@ -22,6 +22,7 @@ from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.scalar_types import INPLACE
 from ctxdispatch.passes.types import operand_type
@@ -59,6 +60,8 @@ ZERO_BY_RULE: set[Any] = set()
 def has_zero_derivative(fn: Any) -> bool:
     if not hashable(fn):
         return False
+    if is_undispatched(fn):
+        return True  # it watches
     fn, _ = canonical(fn)  # a method of a literal is the function of its class
     row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed
     return fn in ZERO_BY_RULE or (set(row.kinds) == {"zero"} if row is not None else is_zero(fn))
@@ -98,18 +101,14 @@ def _is_module(value: Any) -> bool:
 NO_PARTS: Mapping[Value, Value] = {}
 
 
-def active_values(
-    graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS
-) -> set[Value]:
+def active_values(graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS) -> set[Value]:
     """The active values when `seeds` (parameters) are what is differentiated with respect to. What is stored
     to a part (a view) is stored to what it is a part of."""
     varied = varied_values(graph, seeds, part_of)
     return varied & useful_values(graph, varied, (), part_of)
 
 
-def varied_values(
-    graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS
-) -> set[Value]:
+def varied_values(graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS) -> set[Value]:
     """What depends on the seeds through operations that have a derivative."""
     varied: set[Value] = {s for s in seeds if carries(s.type)}
     size = -1

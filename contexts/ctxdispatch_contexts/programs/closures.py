@@ -93,5 +93,8 @@ def bind_defaults(
 def contents(cell: CellType) -> Any:
     """What a closure has captured; DerivativeError where that is not bound."""
     if is_empty(cell):
-        raise DerivativeError("a closure with a variable that is not bound yet was called", user_position())
+        raise DerivativeError(
+            "a closure with a variable that is not bound yet was called; assign it before the call",
+            user_position(),
+        )
     return cell.cell_contents

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ctxdispatch.dispatch import Context, overdub, recurse
+from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op, Return, Signature
@@ -186,7 +186,7 @@ def is_spelled_out(cls: Any) -> bool:
     return isinstance(cls, type) and cls in OBJECTS
 
 
-OVERDUBS: dict[type, Callable[..., bool]] = {}
+OVERDUBS: dict[Any, Callable[..., bool]] = {}
 
 
 WITH_FIELDS: set[type] = set()
@@ -207,27 +207,35 @@ def overdub_of(
     return register
 
 
+_of_any: list[Rewrite] = []
+
+
+def overdub_of_any(rewrite: Rewrite) -> Rewrite:
+    """Decorator: the function below rewrites overdub(context, f, *args) of contexts that have no rewriting of
+    their own."""
+    _of_any.append(rewrite)
+    return rewrite
+
+
 @spelled_out(overdub)
 def _overdub(prepared: Any, block: Block, op: Op) -> bool:
-    if op.kwnames or len(op.args) < 2:
+    if len(op.args) < 2:
         return False
     context, f, *args = op.args
+    rewrite = OVERDUBS.get(_class_of(prepared, context))
+    if rewrite is None:
+        return any(own(prepared, block, op) for own in _of_any)
+    known = context.value if isinstance(context, Const) else None
+    return not op.kwnames and rewrite(prepared, block, op, f, args, known)
+
+
+def _class_of(prepared: Any, context: Operand) -> Any:
+    """That of a context which is known, or made without fields that matter."""
     if isinstance(context, Const):
-        rewrite = OVERDUBS.get(type(context.value), _any_context)
-        return rewrite(prepared, block, op, f, args, context.value)
+        return type(context.value)
     made = prepared.maker.get(context)
-    if made is None or not hashable(made.fn) or (made.args and made.fn not in WITH_FIELDS):
-        return False
-    rewrite = OVERDUBS.get(made.fn)
-    return rewrite is not None and rewrite(prepared, block, op, f, args, None)
-
-
-def _any_context(prepared: Any, block: Block, op: Op, f: Operand, args: list[Operand], context: Any) -> bool:
-    """The program of a context that is no derivative: one for all arguments."""
-    if type(context).program is not Context.program or not isinstance(f, Const) or not callable(f.value):
-        return False
-    op.callee, op.args, op.syntax = Const(context.program(f.value, (), {})), list(args), False
-    return True
+    plain = made is not None and hashable(made.fn) and (not made.args or made.fn in WITH_FIELDS)
+    return made.fn if plain else None
 
 
 def is_known(f: Operand, prepared: Any) -> bool:
@@ -327,9 +335,7 @@ def apply_makers(entry_function: Callable[..., Any], chain: Chain, k: int, n: in
     return Made(function, n, count - n)
 
 
-def with_defaults(
-    args: Sequence[Operand], made: Made, defaults: Sequence[Operand]
-) -> list[Operand] | None:
+def with_defaults(args: Sequence[Operand], made: Made, defaults: Sequence[Operand]) -> list[Operand] | None:
     """The arguments, and those that were left out, for which `defaults` are. None where they do not fit."""
     given = len(args) - made.after
     missing = made.n - given

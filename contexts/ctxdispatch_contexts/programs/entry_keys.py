@@ -6,6 +6,7 @@ from types import CodeType
 from typing import Any
 
 from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.ir.sites import CONTEXT
 
 
 class _Hole:
@@ -36,8 +37,13 @@ CodeKey = CodeType | ById
 
 
 def code_key(code: CodeType) -> CodeKey:
-    """Equal for equal code; generated code is itself alone, for its constants need not have hashes."""
-    return ById(code) if is_generated(code) else code
+    """Equal for equal code; what is generated, or was rewritten for a context, is itself alone, for its
+    constants need not have hashes."""
+    return ById(code) if is_generated(code) or is_rewritten(code) else code
+
+
+def is_rewritten(code: CodeType) -> bool:
+    return any(name.startswith(CONTEXT) for name in code.co_freevars)
 
 
 def code_of(key: CodeKey) -> CodeType:

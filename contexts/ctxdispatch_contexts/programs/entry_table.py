@@ -61,7 +61,9 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
     if is_direct(f, context) and (not mode.split or (not kwnames and n == f.__code__.co_argcount)):
         return _direct(f, mode, context)
     if not callable(f):
-        raise DerivativeError(f"{f!r} is not callable", user_position())
+        raise DerivativeError(
+            f"{f!r} is not callable; give a function, or an object with __call__", user_position()
+        )
     behind = None if context.ad_ruled(f) else function_behind(f)
     if behind is not None:
         return _bound(*behind, mode, context, n, kwnames)

@@ -4,22 +4,58 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import ctxdispatch
 import ctxdispatch_contexts
-from ctxdispatch.ir.values import Position
+from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.dispatch.where import position
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Operand, Position, Value
+from ctxdispatch_contexts.programs.written import operands
 
 
-class DerivativeError(TypeError):
+class Refused(TypeError):
+    """Something cannot be done with a user's program. `message` says what, and after a semicolon what to
+    write instead; `position` where: the line of the user's that runs, unless another is given."""
+
+    def __init__(self, message: str, position: Position | str | None = None) -> None:
+        super().__init__(message)
+        if isinstance(position, Position) and not position.line:
+            position = None
+        self.message = message
+        self.place(position or user_position())
+
+    def place(self, position: Position | str | None) -> None:
+        """Say that it is there; in a library's code, where the user called that."""
+        outer = (
+            _around_library() if isinstance(position, Position) and _of_library(position.filename) else None
+        )
+        if outer is not None:
+            what, separator, remedy = self.message.partition("; ")
+            self.message = f"{what} (called in {position}){separator}{remedy}"
+            position = outer
+        self.position = None if position is None else str(position)
+        self.args = (f"{self.position}: {self.message}" if self.position else self.message,)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.message, self.position)
+
+
+def _again(cls: type[Refused], message: str, position: str | None) -> Refused:
+    """One that comes out of another process."""
+    error = cls.__new__(cls)
+    error.message = message
+    error.place(position)
+    return error
+
+
+class DerivativeError(Refused):
     """Something cannot be differentiated. `position` is where in the user's source."""
-
-    def __init__(self, message: str, position: str | None = None) -> None:
-        super().__init__(f"{position}: {message}" if position else message)
-        self.position = position
 
 
 class MissingRuleError(DerivativeError):
@@ -33,24 +69,77 @@ class MutationError(DerivativeError):
 _OWN = ("ctxdispatch.", "ctxdispatch_contexts.", "multipledispatch")
 
 
-_OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, ctxdispatch_contexts))
+_COMMAND = "ctxdispatch.command"
+"""Whose frames are within those of `python -m ctxdispatch`."""
+
+OWN_FILES = tuple(f"{Path(p.__file__).parent}{os.sep}" for p in (ctxdispatch, ctxdispatch_contexts))
 
 
-def user_position() -> str | None:
-    """file:line in function of the innermost frame that runs a user's code, original or generated from it."""
+def user_position() -> Position | None:
+    """Where the innermost frame is that runs a user's code, original or generated from it; printed, it is
+    file:line in function."""
     frame = user_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_qualname}" if frame else None
+    return None if frame is None else position(frame)
 
 
-def user_frame() -> FrameType | None:
-    """The innermost frame that runs a user's code."""
-    frame: FrameType | None = sys._getframe(1)
+def caller_position() -> Position | None:
+    """The same of who called the pullback that runs: what it was called with is his."""
+    frame = user_frame()
+    while frame is not None and _is_pullback(frame.f_code):
+        frame = None if frame.f_back is None else user_frame(frame.f_back)
+    return None if frame is None else position(frame)
+
+
+def _is_pullback(code: CodeType) -> bool:
+    return code.co_qualname.endswith(".pullback") and is_generated(code)
+
+
+def user_frame(start: FrameType | None = None) -> FrameType | None:
+    """The innermost frame, from `start` outwards, that runs a user's code.
+    None where the command line itself asks."""
+    frame = start or sys._getframe(1)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
+        if name == _COMMAND:
+            return None
         if not frame.f_code.co_filename.startswith("<generated") and not name.startswith(_OWN):
             return frame
         frame = frame.f_back
     return None
+
+
+def given(values: Sequence[Any]) -> str:
+    """`text: type` of what the line of the user's that runs works on."""
+    frame = user_frame()
+    if frame is None:
+        return ", ".join(operands(None, values, ()))
+    names = [_variable(frame, value) for value in values]
+    return ", ".join(operands(position(frame), values, names))
+
+
+def _variable(frame: FrameType, value: Any) -> str:
+    """The variable that holds it, or nothing."""
+    held = [name for name, item in frame.f_locals.items() if item is value and name.isidentifier()]
+    return held[0] if held and not isinstance(value, _SHARED) else ""
+
+
+_SHARED = (bool, int, str, type(None))
+"""One object may stand for all that are equal."""
+
+
+_LIBRARIES = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib")})
+
+
+def _of_library(filename: str) -> bool:
+    return filename.startswith(_LIBRARIES)
+
+
+def _around_library() -> Position | None:
+    """Where the innermost code of the user's runs that is no library's."""
+    frame = user_frame()
+    while frame is not None and _of_library(frame.f_code.co_filename):
+        frame = None if frame.f_back is None else user_frame(frame.f_back)
+    return None if frame is None else position(frame)
 
 
 def described(fn: Any) -> str:
@@ -95,18 +184,30 @@ class Refusing(Opaque):
 
 
 class Refusal(Opaque):
-    """Called where the op it stands for would have run."""
+    """Called where `op` would have run, with its operands, or with `only` one of them. `{operands}` in the
+    message stands for what the user wrote for them, and their types."""
 
-    def __init__(self, error: type[DerivativeError], message: str, position: Position | None) -> None:
-        self.error, self.message, self.position = error, message, position
+    def __init__(
+        self, error: type[DerivativeError], message: str, op: Op, only: Operand | None = None
+    ) -> None:
+        self.error, self.message, self.position = error, message, op.pos
+        named = op.pos is not None and bool(op.pos.line)
+        self.names = tuple([a.name if named and isinstance(a, Value) else "" for a in op.args])
+        self.only = None if only is None else op.args.index(only)
         self.__name__ = "refuse"
 
-    def __call__(self, *operands: Any, **keywords: Any) -> Any:
+    def __call__(self, *given: Any, **keywords: Any) -> Any:
         at = self.position
-        message = self.message.format(types=", ".join(type(o).__name__ for o in operands))
-        if at is not None and at.filename.startswith(_OWN_FILES):
-            raise self.error(_AGAIN.format(message.partition(";")[0]), user_position())
-        raise self.error(message, str(at) if at is not None and at.line else user_position())
+        message = self.message.format(operands=self._operands((*given, *keywords.values())))
+        if at is not None and at.filename.startswith(OWN_FILES):
+            raise self.error(_AGAIN.format(message.partition(";")[0]))
+        raise self.error(message, at)
+
+    def _operands(self, given: Sequence[Any]) -> str:
+        if self.only is None:
+            return ", ".join(operands(self.position, given, self.names))
+        among = [*given] * len(self.names)
+        return operands(self.position, among, self.names)[self.only] if given else self.names[self.only]
 
 
 _AGAIN = (

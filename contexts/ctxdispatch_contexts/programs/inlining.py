@@ -30,8 +30,9 @@ from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.no_derivative import stand_at
 from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
-from ctxdispatch_contexts.programs.rules import PACKAGE
+from ctxdispatch_contexts.programs.rules import PACKAGE, RULES
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -74,6 +75,8 @@ def _splice(
     for inlined in blocks:
         for inner in inlined.ops:
             prepared.chain[inner] = chain
+            if callee.filename.startswith(RULES):
+                stand_at(inner, op.pos)
     return rest
 
 

@@ -49,7 +49,7 @@ def is_solver(function: FunctionType) -> bool:
 
 def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
     """The graph of any function of this code."""
-    return _closures.get_or_make((code, ById(namespace)), lambda: lift_code(code, namespace))
+    return _closures.get_or_make((code_key(code), ById(namespace)), lambda: lift_code(code, namespace))
 
 
 def made_at_run_time(callee: Any) -> bool:

@@ -57,7 +57,7 @@ def construct(prepared: Any, block: Block, op: Op) -> bool:
         return True
     if is_made_by_init(cls):
         prepared.assume(AttrIs(cls, "__init__", init))
-        _allocate(prepared.graph, block, op, cls, init)
+        op.callee = Const(new_object(prepared.graph, block, op, cls))
         return True
     return False
 
@@ -69,12 +69,15 @@ def is_neighbour(cls: Any, graph: Graph) -> bool:
     return isinstance(cls, type) and cls.__module__.partition(".")[0] == own
 
 
-def _allocate(graph: Graph, block: Block, op: Op, cls: type, init: FunctionType) -> None:
+def new_object(graph: Graph, block: Block, op: Op, cls: type) -> FunctionType:
+    """Make an object before `op`, the call of its class; what is to be called in its place, which has the
+    object among its arguments now."""
     made = Value(op.result.name or cls.__name__.lower(), T.Exact(cls))
     at = next(i for i, other in enumerate(block.ops) if other is op)
     block.ops.insert(at, Op(Const(object.__new__), [Const(cls)], [made], (), op.pos))
     substitute(graph, {op.result: made})
-    op.callee, op.args, op.results = Const(init), [made, *op.args], [Value()]
+    op.args, op.results = [made, *op.args], [Value()]
+    return class_attribute(cls, "__init__")  # type: ignore[return-value]
 
 
 def open_partial(prepared: Any, block: Block, op: Op) -> bool:

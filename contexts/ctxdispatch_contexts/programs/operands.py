@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 from types import FunctionType
 from typing import Any
@@ -132,8 +133,16 @@ def _rule_of_attribute(op: Op) -> FunctionType | None:
 def applies(op: Op) -> bool:
     """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to
     be."""
+    if op.fn is builtins.sum:  # it adds lists as `+` does
+        return _has_leaves(operand_type(op.args[0]))
     arrays = op.args[:1] if op.fn is getattr else op.args[: array_arguments(op.fn) or 1]
     return all(_array_like(operand_type(a)) for a in arrays)
+
+
+def _has_leaves(items: T.Type) -> bool:
+    if isinstance(items, T.TupleOf):
+        return all(leaf_class(item) is not None for item in items.items)
+    return leaf_class(items.item if isinstance(items, T.ListOf) else items) is not None
 
 
 def _array_like(type_: T.Type) -> bool:

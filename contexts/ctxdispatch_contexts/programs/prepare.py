@@ -20,6 +20,7 @@ from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.watching import is_undispatched, tell_apart
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
@@ -28,7 +29,6 @@ from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import Variable, infer
-from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
@@ -47,6 +47,7 @@ from ctxdispatch_contexts.programs.derived import (
     make_known,
     rewriting_of,
 )
+from ctxdispatch_contexts.programs.dispatched import open_dispatched, searched_type, stays, waits_for_types
 from ctxdispatch_contexts.programs.inlining import (
     call_closure_made,
     call_method_made,
@@ -68,6 +69,7 @@ from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
+from ctxdispatch_contexts.programs.spreading import merge, spread
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
 
 MAX_OPS = 4000
@@ -122,7 +124,7 @@ class Prepared:
         return waiting
 
     def __post_init__(self) -> None:
-        self.returns = Returns(lifted, self.assume, self.untrusted)
+        self.returns = Returns(lifted, self.assume, self.untrusted, functools.partial(searched_type, self))
 
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
@@ -228,6 +230,7 @@ def held_names(graph: Graph) -> set[Any]:
 
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
+    tell_apart(graph)
     inference = infer(
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
         frozen=prepared.frozen,
@@ -290,7 +293,11 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
-    if prepared.keeps(op.fn) or is_spelled_out(op.fn):
+    if prepared.keeps(op.fn) or is_spelled_out(op.fn) or is_undispatched(op.fn):
+        return None
+    if open_dispatched(prepared, block, op):
+        return block
+    if stays(op.fn) or waits_for_types(op):
         return None
     if open_partial(prepared, block, op):
         return block
@@ -298,7 +305,9 @@ def _rewrite(
         return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
         return inline_made(prepared, block, op, made[op.callee])
-    if op.fn is primitives.call_ex and _spread(block, op):
+    if op.fn is primitives.call_ex and spread(block, op):
+        return block
+    if op.fn is primitives.dict_merge and merge(prepared, block, op):
         return block
     if _call_derivative(prepared, block, op):
         return block
@@ -384,32 +393,3 @@ def _captures(cell: Any) -> bool:
         return isinstance(cell.cell_contents, FunctionType)
     except ValueError:
         return False
-
-
-# -- f(*args, **kwargs) --------------------------------------------------------------------------------------
-
-
-def _spread(block: Block, op: Op) -> bool:
-    """call_ex(f, args, kwargs) with a tuple of known length and keywords of known names is a plain call."""
-    f, args, *rest = op.args
-    type_ = operand_type(args)
-    names = _keywords(rest[0], block) if rest else {}
-    if not isinstance(type_, T.TupleOf) or names is None:
-        return False
-    emit = emit_before(block, op)
-    items = [emit(operator.getitem, args, Const(i)) for i in range(len(type_.items))]
-    op.callee, op.args, op.kwnames = f, [*items, *names.values()], tuple(names)
-    op.syntax = False
-    return True
-
-
-def _keywords(operand: Operand, block: Block) -> dict[str, Operand] | None:
-    if isinstance(operand, Const):
-        return {} if not operand.value else None
-    making = next((o for o in block.ops if operand in o.results and o.fn is primitives.build_map), None)
-    if making is None or not all(isinstance(k, Const) for k in making.args[::2]):
-        return None
-    if any(o is not making and operand in o.args and o.fn is not primitives.call_ex for o in block.ops):
-        return None
-    keys = [k.value for k in making.args[::2]]  # type: ignore[union-attr]
-    return dict(zip(keys, making.args[1::2], strict=True))

@@ -1,6 +1,7 @@
 """What is said where an op cannot be differentiated: why, and what to write instead.
 
-`{types}` in a message stands for the types of the operands, which are known when it is raised.
+`{operands}` in a message stands for what the user wrote for the operands, and their types, which are known
+when it is raised.
 """
 
 from __future__ import annotations
@@ -26,14 +27,28 @@ def refusal_of(op: Op, *, in_place: bool = False) -> Refusal:
     """What is called in place of `op`, for which there is no rule, or which must not change what it does
     `in_place`."""
     if in_place or (hashable(op.fn) and op.fn in STORES_IN_PLACE):
-        return Refusal(MutationError, mutation_message(op), op.pos)
-    return Refusal(MissingRuleError, missing_message(op), op.pos)
+        return Refusal(MutationError, mutation_message(op), op)
+    return Refusal(MissingRuleError, missing_message(op), op)
+
+
+def looks_at_frame(op: Op) -> bool:
+    """It reads variables that are not among its operands."""
+    return op.fn in (eval, exec, locals) or (op.fn is vars and not op.args)
+
+
+def refusal_of_frame(op: Op) -> Refusal:
+    return Refusal(MissingRuleError, _frame_message(op), op)
+
+
+def _frame_message(op: Op) -> str:
+    why = "it reads variables by name, out of sight"
+    return f"{op.fn.__name__} has no derivative rule: {why}; write its code out, or {REMEDY}"
 
 
 def refuse_floats(arg: Any, refuse: Refusal) -> None:
     """Indices, shapes and flags have no cotangent; what has floats in it should have one."""
     if _has_floats(arg):
-        refuse()
+        refuse(arg)
 
 
 def _has_floats(arg: Any) -> bool:
@@ -48,8 +63,8 @@ def no_cotangent(op: Op, operand: Operand) -> str:
     at = op.args.index(operand) - len(op.args) + len(op.kwnames)
     which = repr(op.kwnames[at]) if at >= 0 else str(at + len(op.args) - len(op.kwnames))
     return (
-        f"{described(op.fn)} has no derivative with respect to its argument {which}; keep that one out of "
-        "the derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
+        f"{described(op.fn)} has no derivative with respect to its argument {which} ({{operands}}); keep "
+        "that one out of the derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
     )
 
 
@@ -75,7 +90,7 @@ def mutation_message(op: Op) -> str:
             "`stop_gradient(...)` of it"
         )
     return (
-        f"{store_name(op)} changes differentiated data ({{types}}) in place, which is not supported yet; "
+        f"{store_name(op)} changes differentiated data ({{operands}}) in place, which is not supported yet; "
         "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)"
     )
 
@@ -100,13 +115,12 @@ _STORE_NAMES = {
 
 
 def missing_message(op: Op) -> str:
-    types = "{types}"
     if makes_derivatives(op.fn):
         return unknown_message(op.fn)
     if op.fn in (operator.getitem, getattr, iter, primitives.unpack, primitives.unpack_ex):
-        return f"{described(op.fn)} of {types} has no derivative rule; {REMEDY}"
+        return f"{described(op.fn)} of ({{operands}}) has no derivative rule; {REMEDY}"
     name = "this callee" if op.fn is None else described(op.fn)
-    return f"{name} has no derivative rule for ({types}); {REMEDY}"
+    return f"{name} has no derivative rule for ({{operands}}); {REMEDY}"
 
 
 def unknown_message(fn: Any) -> str:

@@ -16,6 +16,7 @@ from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.apart import RECORD
 from ctxdispatch_contexts.programs.derived import entry_of
+from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, RunTime
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lift_code
@@ -35,7 +36,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     fn = op.fn
     if fn is RECORD and not within:
         return False
-    if isinstance(fn, (Refusal, Refusing)) or _finds_at_run_time(fn):
+    if isinstance(fn, (Refusal, Refusing)) or _finds_at_run_time(fn) or is_left_to_engine(fn):
         return True
     if fn is primitives.make_function:
         return not _has_program(op)

@@ -10,6 +10,8 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.dispatch import Context
+from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import hashable
@@ -30,19 +32,22 @@ class Returns:
 
     def __init__(
         self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
-        untrusted: Set[Variable],
+        untrusted: Set[Variable], searched: Callable[[Any, Sequence[T.Type]], T.Type | None],
     ) -> None:  # fmt: skip
-        self.lifted, self.assume, self.untrusted = lifted, assume, untrusted
+        """`searched`: what is known of the results of the engine's functions."""
+        self.lifted, self.assume, self.untrusted, self.searched = lifted, assume, untrusted, searched
         self.known: dict[tuple[FunctionType, tuple[T.Type, ...]], T.Type] = {}
         self.depth = 0
 
     def __call__(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> T.Type | None:
         if isinstance(callee, type):
-            return T.Exact(callee) if is_made_by_init(callee) else None
+            return T.Exact(callee) if is_made_by_init(callee) or _is_context(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
         if type(callee) is not FunctionType or kwnames:
             return None
+        if is_of_engine(callee):
+            return self.searched(callee, types)
         if (callee.__module__ or "").startswith(PACKAGE):
             types = _with_defaults(callee, types)  # nobody gives those of this package other ones
         if len(types) != callee.__code__.co_argcount:
@@ -97,6 +102,10 @@ class Returns:
         for guard in inference.guards:
             self.assume(guard)
         return _number(inference.return_type)
+
+
+def _is_context(cls: type) -> bool:
+    return issubclass(cls, Context) and cls.__new__ is Context.__new__
 
 
 def _with_defaults(callee: FunctionType, types: Sequence[T.Type]) -> Sequence[T.Type]:

@@ -7,6 +7,7 @@ import inspect
 import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -27,13 +28,18 @@ from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.inline import BindError, bind
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.derivatives import lowerings
 from ctxdispatch_contexts.derivatives.lowerings import sum_of
 from ctxdispatch_contexts.derivatives.table import array_arguments, vjp_rule
+from ctxdispatch_contexts.programs.no_derivative import placed, stand_at
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 
 effects.assume_harmless(sum_of)
 
 PACKAGE = "ctxdispatch_contexts.derivatives"
+
+RULES = str(Path(lowerings.__file__).parent)
+"""Where their files are."""
 
 
 def specialised(rule: FunctionType, types: Sequence[T.Type]) -> Graph | None:
@@ -141,7 +147,9 @@ def splice_into(out: list[Op], body: Graph, args: Sequence[Operand], pos: Any) -
         results = [Value(r.name, None if r.type is None else T.plain(r.type)) for r in op.results]
         operands = [mapped.get(a, a) if isinstance(a, Value) else a for a in op.args]
         callee = mapped.get(op.callee, op.callee) if isinstance(op.callee, Value) else op.callee
-        out.append(Op(callee, operands, results, op.kwnames, pos, op.syntax))
+        added = Op(callee, operands, results, op.kwnames, pos, op.syntax)
+        stand_at(added, pos)
+        out.append(added)
         mapped.update(zip(op.results, results, strict=True))
     terminator = body.entry.terminator
     assert isinstance(terminator, Return)
@@ -159,7 +167,7 @@ def call_rule(
             body = specialised(rule, list(map(operand_type, bound)))
             if body is not None:
                 return splice_into(build.block.ops, body, bound, build.pos)
-    return build.call(rule, *args, kwnames=kwnames)
+    return build.call(placed(rule, build), *args, kwnames=kwnames)
 
 
 @lru_cache(maxsize=4096)

@@ -18,15 +18,17 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
-from ctxdispatch_contexts.programs.errors import DerivativeError, Opaque, user_position
+from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
+from ctxdispatch_contexts.programs.no_derivative import no_derivative, stand_at
 from ctxdispatch_contexts.programs.objects import method_of_operator
 from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
 
-STAY = (primitives.store_global, primitives.delete_global)
-"""They are not inlined: inference knows what they do, and would not know it of what they consist of."""
+STAY = (primitives.store_global, primitives.delete_global, no_derivative)
+"""They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
+last one looks at frames.)"""
 
 
 @dataclass
@@ -51,6 +53,9 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
     other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn, op.kwnames)
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
+    if fn is no_derivative and op.pos is not None and not op.pos.filename.startswith(OWN_FILES):
+        stand_at(op, op.pos)
+        return None
     if isinstance(fn, FunctionType):
         entry = entry_of(fn)
         return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)

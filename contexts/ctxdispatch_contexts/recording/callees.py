@@ -94,10 +94,10 @@ _CONVERTS = [f for f in vars(_CONVERTER).values() if type(f) is types.MethodDesc
 """By which NumPy's own Python code takes its arguments for arrays, and gives arrays back."""
 
 _MOVERS = frozenset(map(id, (
-    types.FunctionType, types.CellType, builtins.locals, builtins.__build_class__, primitives.format_value,
-    primitives.build_string, builtins.globals, builtins.vars, builtins.dir, builtins.super, _CONVERTER,
-    *_CONVERTS,
-    *(f for f in vars(_abc).values() if callable(f)), _CONVERTER,
+    types.FunctionType, types.CellType, operator.itemgetter, operator.methodcaller, builtins.locals,
+    builtins.__build_class__, builtins.globals, builtins.vars, builtins.dir, builtins.super,
+    primitives.format_value, primitives.build_string, _CONVERTER, *_CONVERTS,
+    *(f for f in vars(_abc).values() if callable(f)),
 )))  # fmt: skip
 _KEY = type(functools.cmp_to_key(lambda a, b: 0))
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
@@ -133,7 +133,17 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     """This call moves objects."""
     if known.moves:
         return not (known.by_first and args and isinstance(args[0], _NUMERIC))
-    return callee is operator.mod and len(args) > 0 and isinstance(args[0], (str, bytes))
+    if not args:
+        return False
+    return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
+
+
+def _is_of_sets(callee: Any, first: Any) -> bool:
+    return callee in _ON_SETS and isinstance(first, SETS)
+
+
+_ON_SETS = (operator.sub, operator.and_, operator.xor, operator.isub, operator.iand, operator.ixor)
+SETS = (set, frozenset, type({}.keys()), type({}.items()))
 
 
 def holds_bytes(container: Any) -> bool:

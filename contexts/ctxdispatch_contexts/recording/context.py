@@ -18,6 +18,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import math
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -31,9 +32,11 @@ from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import libraries, table
-from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import (
     arrays,
@@ -45,7 +48,15 @@ from ctxdispatch_contexts.recording import (
     stores,
     surgery,
 )
-from ctxdispatch_contexts.recording.callees import Callee, holds_bytes, is_plain, look_at, moves, spelled
+from ctxdispatch_contexts.recording.callees import (
+    SETS,
+    Callee,
+    holds_bytes,
+    is_plain,
+    look_at,
+    moves,
+    spelled,
+)
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
@@ -59,6 +70,7 @@ class Recording(Context):
 
     record: Record
     cached: dict[Any, Any] = field(default_factory=dict)
+    _looks_everywhere: ClassVar[bool] = True
 
     rules_are_shortcuts: ClassVar[bool] = True
     intercepts: ClassVar[Any] = (
@@ -68,6 +80,10 @@ class Recording(Context):
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return operate(self, f, f, args, kwargs)
+
+    def transform(self, graph: Graph) -> Graph:
+        tell_apart(graph)
+        return super().transform(graph)
 
     def array(self, values: Any) -> Any:
         """np.array(values), written down."""
@@ -92,8 +108,8 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     record = ctx.record
     if record.closed:
         return surgery.paused(ctx, f, run, args, kwargs) if record.still else run(*args, **kwargs)
-    if type(f) is functools._lru_cache_wrapper:
-        return following.cached(ctx, f, args, kwargs)
+    if type(f) in following.OBJECTS:
+        return following.OBJECTS[type(f)](ctx, f, args, kwargs)
     callee, bound = rules.canonical(f)
     if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
         callee, bound = f, ()  # the table knows np.add.reduce
@@ -125,8 +141,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
-    if ruled and not known.zero and any(map(_is_gone_through, args)):
-        args = tuple([[*arrays.spread(record, a)] if _is_gone_through(a) else a for a in args])
+    if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
+        args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return stores.constant(record, callee, args, kwargs, run)
     store = stores.find(callee, args, kwargs)
@@ -144,8 +160,15 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     return _ruled(ctx, callee, known, args, kwargs, run)
 
 
-def _is_gone_through(value: Any) -> bool:
-    return is_iterator(value) or type(value) is np.flatiter
+def _is_gone_through(callee: Any, value: Any) -> bool:
+    """The callee looks at the items, and its rule is for sequences."""
+    if is_iterator(value) or type(value) is np.flatiter:
+        return True
+    return callee in _GO_THROUGH and isinstance(value, (*SETS, *_OF_DICTS))
+
+
+_GO_THROUGH = frozenset({builtins.sum, builtins.min, builtins.max, math.prod, math.fsum, math.dist})
+_OF_DICTS = (dict, type({}.values()))
 
 
 _ITEMS = (operator.getitem, operator.setitem)
@@ -228,10 +251,9 @@ def _opaque(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwar
         return run(*args, **kwargs)  # an array of another's memory, an exception; code that is followed
     if arrays.are_objects(callee, known, args, kwargs):
         return arrays.of_objects(ctx.record, callee, known, args, kwargs, run)
-    given = ", ".join(type(a).__name__ for a in (*args, *kwargs.values()))
     raise MissingRuleError(
-        f"{described(callee)} has no derivative rule for ({given}); give it one with `custom_rule`, or keep "
-        "its arguments out of the derivative with `stop_gradient`",
+        f"{described(callee)} has no derivative rule for ({given((*args, *kwargs.values()))}); give it one "
+        "with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`",
         user_position(),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from typing import Any
 
@@ -61,3 +62,27 @@ def evaluated(f: Any, ctx: Any, source: Any, /, *namespaces: Any, **kwargs: Any)
             user_position(),
         )
     return f(source, *namespaces, **kwargs)
+
+
+def items(ctx: Any, getter: Any, args: Args, kwargs: Kwargs) -> Any:
+    """operator.itemgetter(..)(x)"""
+    if len(args) != 1 or kwargs:
+        return getter(*args, **kwargs)
+    read = resolve(ctx, operator.getitem)
+    return _one_or_all([read(args[0], key) for key in getter.__reduce__()[1]])
+
+
+def attributes(ctx: Any, getter: Any, args: Args, kwargs: Kwargs) -> Any:
+    """operator.attrgetter(..)(x)"""
+    if len(args) != 1 or kwargs:
+        return getter(*args, **kwargs)
+    read = resolve(ctx, getattr)
+    return _one_or_all([functools.reduce(read, path.split("."), args[0]) for path in getter.__reduce__()[1]])
+
+
+def _one_or_all(found: list[Any]) -> Any:
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+OBJECTS = {functools._lru_cache_wrapper: cached, operator.itemgetter: items, operator.attrgetter: attributes}
+"""Objects of C that call, or read their argument: by their type."""

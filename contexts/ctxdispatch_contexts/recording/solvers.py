@@ -173,7 +173,10 @@ def carried(ctx: Any, f: Any, x: Any, args: Any) -> Any:
         raise refused("the derivative of a complex root is not known; split it into real and imaginary part")
     _, slope = jvp(lambda at: f(at, *args), (x,), (np.ones_like(x) if np.ndim(x) else type(x)(1.0),))
     if not np.all(slope):
-        raise refused("a root has no derivative where that of the function is zero")
+        raise refused(
+            "a root has no derivative where that of the function is zero; keep it out of "
+            "the derivative with `stop_gradient`"
+        )
     return resolve(ctx, scaled)(x, value, apart(value), slope)
 
 
@@ -204,7 +207,8 @@ def inverted(matrix: Any) -> Any:
         return np.linalg.inv(matrix)
     except np.linalg.LinAlgError:
         raise refused(
-            "a solution has no derivative where the Jacobian (of a minimum: the Hessian) is singular"
+            "a solution has no derivative where the Jacobian (of a minimum: the Hessian) is "
+            "singular; keep it out of the derivative with `stop_gradient`"
         ) from None
 
 
@@ -354,4 +358,3 @@ def odeint(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
             "method 'RK45' or 'DOP853', which is read through"
         )
     return plainly(ctx, f, args, kwargs)
-

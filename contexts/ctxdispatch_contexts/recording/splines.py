@@ -24,7 +24,7 @@ from ctxdispatch_contexts.recording.solvers import (
 )
 
 
-@rule("scipy.interpolate", "PPoly._evaluate")               # before SciPy 1.18
+@rule("scipy.interpolate", "PPoly._evaluate")  # before SciPy 1.18
 @rule("scipy.interpolate._interpolate", "_PPoly._evaluate")
 def evaluate(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(f, args, kwargs)
@@ -70,7 +70,10 @@ def of_basis(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     refuse_if(ctx, {"knots": spline.t}, type(spline), "knots")
     options = (given["extrapolate"] if given["extrapolate"] is not None else spline.extrapolate,)
     if spline.axis or np.iscomplexobj(spline.c):
-        raise refused("B-splines of complex numbers, or along another axis than the first, are not ruled")
+        raise refused(
+            "B-splines of complex numbers, or along another axis than the first, are not "
+            "ruled; split it, or move the axis there"
+        )
     fixed = np.array(x, float)
     basis = f(type(spline)(spline.t, np.eye(len(spline.c)), spline.k), fixed, nu, *options)
     y = resolve(ctx, np.tensordot)(basis, spline.c, 1)

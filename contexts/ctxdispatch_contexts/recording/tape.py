@@ -10,11 +10,13 @@ Invariant: going back, arrays are what they were when an entry was made, and aft
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.programs.errors import user_position
+from ctxdispatch.dispatch.where import position_in
+from ctxdispatch_contexts.programs.errors import Refused, user_frame, user_position
 from ctxdispatch_contexts.recording.inserted import Inserted
 from ctxdispatch_contexts.recording.leaves import is_number, leaves
 from ctxdispatch_contexts.recording.memory import Array, has_shadow
@@ -51,7 +53,7 @@ class Tape(Record):
         y = self.own(callee, y, operands)
         made = self.made(y)
         if made is not None:
-            self.entries.append(Call(made, pullback, operands))
+            self.entries.append(Call(made, pullback, operands, place()))
         return y
 
     def item(self, array: Array, index: Any, out: Any) -> None:
@@ -169,6 +171,7 @@ class Tape(Record):
         for number in self.numbers.values():
             number.derivative = None
         again: list[Again] = []
+        entry: Any = None
         try:
             seed()
             for entry in reversed(self.entries):
@@ -177,9 +180,26 @@ class Tape(Record):
                 else:
                     entry.back(self, again)
             return read()
+        except Refused as error:
+            _place(error, entry)
+            raise
         finally:
             for array, index, after in reversed(again):
                 array[index] = after
+
+
+def place() -> tuple[CodeType, int] | None:
+    """Where the user's program is: enough to find the line, which is hardly ever asked for."""
+    frame = user_frame()
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def _place(error: Refused, entry: Any) -> None:
+    """What is refused on the way back, and not in a user's own pullback, is refused where the entry was
+    made."""
+    at = getattr(entry, "at", None)
+    if at is not None and error.position == str(user_position()):
+        error.place(position_in(*at))
 
 
 def conjugate(cotangent: Any) -> Any:
@@ -200,10 +220,10 @@ def _parts(cotangent: Any, n: int) -> Iterator[Any]:
 class Call:
     """y = f(*args)"""
 
-    __slots__ = ("y", "pullback", "args")
+    __slots__ = ("y", "pullback", "args", "at")
 
-    def __init__(self, y: Any, pullback: Any, args: Any) -> None:
-        self.y, self.pullback, self.args = y, pullback, args
+    def __init__(self, y: Any, pullback: Any, args: Any, at: tuple[CodeType, int] | None) -> None:
+        self.y, self.pullback, self.args, self.at = y, pullback, args, at
 
     def back(self, tape: Tape, again: list[Again]) -> None:
         bar = tape.take(self.y)

@@ -24,9 +24,7 @@ def _mode(
 ) -> ReverseMode:
     single = isinstance(argnums, int)
     wrt = ad.checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), n, "the function")
-    return ReverseMode(
-        wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug
-    )
+    return ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug)
 
 
 @maker(ADContext, _mode)
@@ -59,7 +57,9 @@ def value_and_grad(
 
 def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool, debug: bool) -> Callable[..., Any]:
     if not callable(f):
-        raise DerivativeError(f"grad takes a function, not a {type(f).__name__}", user_position())
+        raise DerivativeError(
+            f"grad takes a function, not a {type(f).__name__}; write grad(f)(x)", user_position()
+        )
     _check_argnums(argnums)
     single = isinstance(argnums, int)
     wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -78,7 +78,8 @@ def _check_argnums(argnums: Any) -> None:
     indices = argnums if isinstance(argnums, Sequence) and not isinstance(argnums, str) else (argnums,)
     if not all(isinstance(i, int) for i in indices):
         raise DerivativeError(
-            f"argnums {argnums!r} must be the index of a positional argument, or a tuple of indices",
+            f"argnums {argnums!r} must be the index of a positional argument, or a tuple of "
+            "indices; write argnums=0 or argnums=(0, 1)",
             user_position(),
         )
 

@@ -24,6 +24,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
+from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.changes import may_rebind
 from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time, makes_derivatives
@@ -37,13 +38,17 @@ from ctxdispatch_contexts.programs.errors import (
     Refusing,
     described,
 )
+from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.refusals import (
     REMEDY,
+    looks_at_frame,
     missing_message,
     mutation_message,
+    refusal_of,
+    refusal_of_frame,
     store_name,
     unknown_message,
 )
@@ -76,13 +81,14 @@ def instrument(
     found = Instrumented()
     for block in shape.graph.blocks:
         for op in list(block.ops):
-            looks = op.fn in _LOOK_AT_FRAME or (op.fn is vars and not op.args)
-            if looks and block in shape.live:
-                op.callee = Const(Refusal(MissingRuleError, _frame_message(op), op.pos))
+            if looks_at_frame(op) and block in shape.live:
+                op.callee = Const(refusal_of_frame(op))
                 continue
             if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
                 op = _unpack_items(block, op, active)
-            if op.fn in _APPENDS and op.args[0] in active:
+            if is_hashed(op, active.__contains__) and (_depends(op, active) or op.fn in STORES):
+                op.callee = Const(refusal_of(op))
+            elif op.fn in _APPENDS and op.args[0] in active:
                 _remember_length(block, op, found)
             elif op in kept and op is not own:
                 _replace(block, op, active, entries, own, found)
@@ -93,14 +99,6 @@ def instrument(
             ):
                 _remember(block, op, found)
     return found
-
-
-_LOOK_AT_FRAME = (eval, exec, locals)
-
-
-def _frame_message(op: Op) -> str:
-    why = "it reads variables by name, out of sight"
-    return f"{op.fn.__name__} has no derivative rule: {why}; write its code out, or {REMEDY}"
 
 
 def _depends(op: Op, active: set[Value]) -> bool:
@@ -183,7 +181,7 @@ def refuse_lost_stores(
             _refuse(op, MutationError, mutation_message(op))
         elif inner and found.changes_callers_array(op):
             op.callee, op.syntax = (
-                Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op.pos))),
+                Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op))),
                 False,
             )
         elif found.kept(op):
@@ -196,7 +194,7 @@ def refuse_stale_stores(
 ) -> None:
     """Refuse stores into what the sweep reads later."""
     for store, reader in stores.stale_stores(graph, objects, primal, reads).items():
-        refusal = Refusal(MutationError, stale_message(store, reader), store.pos)
+        refusal = Refusal(MutationError, stale_message(store, reader), store)
         if may_rebind(store):
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
         else:
@@ -218,8 +216,8 @@ class Unless(Refusing):
 
 def stale_message(store: Op, reader: Op) -> str:
     return (
-        f"{store_name(store)} changes data ({{types}}) in place that the derivative of line {_line(reader)} "
-        "still needs as it was; store into a copy (`x = x.copy()`) made before"
+        f"{store_name(store)} changes data ({{operands}}) in place that the derivative of line "
+        f"{_line(reader)} still needs as it was; store into a copy (`x = x.copy()`) made before"
     )
 
 
@@ -228,7 +226,7 @@ def _line(op: Op) -> Any:
 
 
 def _refuse(op: Op, error: type[DerivativeError], message: str) -> None:
-    op.callee = Const(Refusal(error, message, op.pos))
+    op.callee = Const(Refusal(error, message, op))
     op.syntax = False
 
 
@@ -243,7 +241,7 @@ def _replace(
         _refuse(op, DerivativeError, reason)
         return
     if isinstance(fn, FunctionType) and op is own:
-        op.callee = Const(Misfit(fn, Refusal(MissingRuleError, missing_message(op), op.pos)))
+        op.callee = Const(Misfit(fn, Refusal(MissingRuleError, missing_message(op), op)))
         return
     if op is own or (fn is not None and not _at_run_time(fn) and not _uncertain(op, active)):
         _refuse(op, MissingRuleError, missing_message(op))

@@ -113,12 +113,15 @@ def checked_indices(indices: Iterable[int], n: int, name: str) -> tuple[int, ...
     for i in indices:
         if not isinstance(i, SupportsIndex):
             raise DerivativeError(
-                f"argnums is the index of a positional argument or a sequence of indices, and {i!r} is none",
+                f"argnums is the index of a positional argument or a sequence of indices, and {i!r} "
+                "is none; write argnums=0 or argnums=(0, 1)",
                 user_position(),
             )
         if not n:
             raise DerivativeError(
-                f"{name} has no positional arguments to differentiate with respect to", user_position()
+                f"{name} has no positional arguments to differentiate with respect to; make "
+                "parameters of it positional",
+                user_position(),
             )
         if not -n <= i < n:
             raise DerivativeError(

@@ -32,7 +32,7 @@ def refuse_shared_iterators(graph: Graph, active: set[Value]) -> None:
         here = forest.loop_of.get(home)
         once = len(users) <= 1 and all(_outside(forest.loop_of.get(b), b) is here for b, _ in users)
         if not once:
-            op.callee, op.syntax = Const(Refusal(DerivativeError, MESSAGE, op.pos)), False
+            op.callee, op.syntax = Const(Refusal(DerivativeError, MESSAGE, op)), False
 
 
 MESSAGE = (

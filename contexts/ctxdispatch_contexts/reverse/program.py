@@ -327,8 +327,9 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
 
 
 def bar_is(bar: Operand, type_: T.Type) -> bool:
-    if isinstance(bar, Const):
-        return T.const_type(bar.value) == type_ or (type_ == T.Exact(float) and type(bar.value) is float)
+    if isinstance(bar, Const) or isinstance(bar.type, T.Known):
+        value = bar.value if isinstance(bar, Const) else bar.type.value
+        return T.const_type(value) == type_ or (type_ == T.Exact(float) and type(value) is float)
     return bar.type == type_
 
 

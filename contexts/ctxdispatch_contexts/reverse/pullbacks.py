@@ -100,7 +100,13 @@ class Pullbacks:
         if rule is not None:
             rule(adjoint, op)
         elif not is_zero(adjoint.bar(op.results[0])) and not adjoint.active.isdisjoint(op.operands()):  # type: ignore[arg-type]
-            adjoint.call(Refusal(DerivativeError, f"{described(op.fn)} was not differentiated", op.pos))
+            adjoint.call(
+                Refusal(
+                    DerivativeError,
+                    f"{described(op.fn)} was not differentiated; give it a rule with `custom_rule`",
+                    op,
+                )
+            )
 
     def end_block(self, adjoint: Adjoint, block: Block) -> None:
         """Lazy cotangents do not leave the block they arose in: elsewhere they may meet others in a merge."""

@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.errors import DerivativeError, caller_position, user_position
 
 _REAL = (float, np.floating)
+
+
+def misfit(message: str) -> DerivativeError:
+    """Of a cotangent that does not fit, where the pullback was called with it."""
+    return DerivativeError(message, caller_position())
 
 
 def natively(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,11 +120,9 @@ def _check_object(g: Any, cls: type) -> Any:
     if isinstance(g, cls):
         names = [*getattr(g, "__dict__", ()), *_slots(cls)]
         return SimpleNamespace(**{name: getattr(g, name) for name in names if hasattr(g, name)})
-    raise DerivativeError(
+    raise misfit(
         f"the pullback's argument ybar is a {type(g).__name__}, the function's result a {cls.__name__}; "
-        "give a "
-        "types.SimpleNamespace with the cotangents of its attributes",
-        user_position(),
+        "give a types.SimpleNamespace with the cotangents of its attributes"
     )
 
 
@@ -138,7 +141,7 @@ def _check_entries(g: Any, entries: dict[Any, Any]) -> Any:
         return None
     wrong = [key for key in g if key not in entries] if isinstance(g, dict) else [type(g).__name__]
     if wrong:
-        raise DerivativeError(
+        raise misfit(
             f"the pullback's argument ybar has {wrong[0]!r}, the function's result is a dict with the keys "
             f"{', '.join(map(repr, entries))}; give a dict with cotangents under some of these keys"
         )
@@ -154,7 +157,7 @@ def _check_items(g: Any, cls: type, items: tuple[Any, ...]) -> Any:
             if isinstance(g, (tuple, list))
             else f"a {type(g).__name__}"
         )
-        raise DerivativeError(
+        raise misfit(
             f"the pullback's argument ybar is {given}, the function's result is a {cls.__name__} of length "
             f"{len(items)}; give a {cls.__name__} with one cotangent per item"
         )
@@ -176,12 +179,12 @@ def value_of_pair(y: Any) -> Any:
 def _check_array(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     given = np.asarray(g)
     if given.shape != shape:
-        raise DerivativeError(
+        raise misfit(
             f"the pullback's argument ybar has shape {given.shape}, the function's result has shape {shape}; "
             "give a cotangent of the result's shape"
         )
     if given.dtype.kind not in "biuf" + ("c" if dtype.kind == "c" else ""):
-        raise DerivativeError(
+        raise misfit(
             f"the pullback's argument ybar has dtype {given.dtype}, the function's result has dtype {dtype}; "
             f"convert it with .astype({dtype})"
         )
@@ -192,14 +195,16 @@ def _check_number(g: Any, cls: type) -> Any:
     if type(g) is cls:
         return g
     if isinstance(g, np.ndarray) and g.shape != ():
-        raise DerivativeError(
+        raise misfit(
             f"the pullback's argument ybar has shape {g.shape}, the function's result is a {cls.__name__}; "
             "give a number"
         )
     try:
+        if isinstance(g, (str, bytes)):
+            raise TypeError
         return cls(g)
     except (TypeError, ValueError):
-        raise DerivativeError(
+        raise misfit(
             f"the pullback's argument ybar is a {type(g).__name__}, the function's result is a "
             f"{cls.__name__}; give a number"
         ) from None

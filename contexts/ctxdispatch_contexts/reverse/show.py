@@ -6,15 +6,17 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir.source import to_python
 from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import holes
 from ctxdispatch_contexts.programs.entry_table import direct_source, is_direct
+from ctxdispatch_contexts.programs.errors import DerivativeError, described
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.sources import CallSource
 from ctxdispatch_contexts.reverse.api import Argnums
-from ctxdispatch_contexts.reverse.context import ADContext
+from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
 from ctxdispatch_contexts.reverse.program import ReverseMode
 
 
@@ -28,18 +30,28 @@ class AdjointCode(str):
 def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., AdjointCode]:
     """`code_adjoint(f)(*args)` is the program that `grad(f, argnums)(*args)` runs, as Python text.
 
-    The user's lines stand as comments over what they became. Guards are left out. Raises what `grad` raises.
+    The user's lines stand as comments over what they became. Guards are left out. Raises what `grad` raises,
+    and DerivativeError for what `grad` records as it runs (`try`, `with`, generators).
     """
 
     def show(*args: Any) -> AdjointCode:
         single = isinstance(argnums, int)
-        wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        given = (argnums,) if isinstance(argnums, int) else argnums
+        wrt = checked_indices(given, len(args), described(f))
         mode = ReverseMode(wrt=wrt, split=False, single=single)
         source = direct_source(f) if is_direct(f, ADContext) else CallSource(f, holes(len(args)))  # type: ignore[arg-type]
         entry = Entry(source, mode, ADContext)
         bound = inspect.signature(entry.function, follow_wrapped=False).bind(*args)
         bound.apply_defaults()
-        program = entry.program(tuple(guardable(held_type(a)) for a in bound.args))
-        return AdjointCode(to_python(program.graph))
+        return AdjointCode(to_python(_program(entry, bound.args).graph))
 
     return show
+
+
+def _program(entry: Entry, args: tuple[Any, ...]) -> Any:
+    try:
+        return entry.program(tuple(guardable(held_type(a)) for a in args))
+    except UnsupportedSyntax as error:
+        place = f"{error.filename}:{error.line} in {error.function}"
+        why = f"there is no program to show, because of {error.construct}: a gradient is recorded as it runs"
+        raise DerivativeError(why, place) from error

@@ -75,7 +75,9 @@ def _names(statement: ast.With, where: str) -> tuple[str, ...]:
     """The name after `as`, if there is one."""
     target = statement.items[0].optional_vars
     if target is not None and not isinstance(target, ast.Name):
-        raise DerivativeError("`insert_grad_of(x) as` is followed by one name", where)
+        raise DerivativeError(
+            "`insert_grad_of(x) as` is followed by one name; write `with insert_grad_of(x) as dx:`", where
+        )
     for node in _own_nodes(statement.body):
         if isinstance(node, LEAVES) or (isinstance(node, (ast.Break, ast.Continue)) and not _in_loop(node)):
             kind = type(node).__name__.lower()

@@ -48,7 +48,7 @@ def reverse_structural(adjoint: Adjoint, op: Op) -> None:
 
 def _pass_on(adjoint: Adjoint, op: Op, result: Operand, position: int, arg: Operand) -> None:
     cotangent = entry_of_tuple(adjoint.build, result, position)
-    refusal = Refusal(DerivativeError, no_cotangent(op, arg), op.pos)
+    refusal = Refusal(DerivativeError, no_cotangent(op, arg), op, arg)
     if cotangent is None:
         adjoint.call(refuse_floats, adjoint.recall(arg), Const(refusal))
         return

@@ -1,8 +1,8 @@
 """Rules of the user's for reverse mode, and so, transposed, for forward mode.
 
-    @custom_rule(f)                             calls of f
-    @custom_rule(f, Matrix, float)              those with arguments of these types
-    @custom_rule("scipy.special:zeta")          of what a module has under a name, once it is imported
+@custom_rule(f)                             calls of f
+@custom_rule(f, Matrix, float)              those with arguments of these types
+@custom_rule("scipy.special:zeta")          of what a module has under a name, once it is imported
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def _modules(name: str, where: str | None) -> list[str]:
     parts = name.split(".")
     if colon or len(parts) < 2 or not all(part.isidentifier() for part in parts):
         raise DerivativeError(
-            f"custom_rule({name!r}): a name is written package.module:function or package.module.function",
+            f"custom_rule({name!r}) names no function; write package.module:function or "
+            "package.module.function",
             where,
         )
     return [".".join(parts[:k]) for k in range(len(parts) - 1, 0, -1)]

@@ -92,7 +92,9 @@ def started(
     if mode not in ("global", "local"):
         raise ValueError(f'mode is "global" or "local", not {mode!r}')
     if not callable(f):
-        raise SparsityError(f"the first argument must be a function, not {_kind(f)}")
+        raise SparsityError(
+            f"the first argument must be a function, not {_kind(f)}; write jacobian_sparsity(f, x)"
+        )
     chosen = indices(argnums, len(args))
     n = sum(size_of(args[i], f"argument {i}") for i in chosen)
     run = Executor(n, mode == "local", pairs)
@@ -134,12 +136,12 @@ def size_of(v: Any, what: str) -> int:
         return v.size
     if isinstance(v, (float, np.floating)):
         return 1
-    remedy = ""
+    remedy = "pass it in another argument"
     if isinstance(v, (int, np.integer)) or (isinstance(v, np.ndarray) and v.dtype.kind in "iub"):
-        remedy = "; make it float"
+        remedy = "make it float"
     raise SparsityError(
         f"{what} is {_kind(v)}: inputs are floats, arrays of floats, or tuples, lists and dicts of "
-        f"these{remedy}"
+        f"these; {remedy}"
     )
 
 
@@ -265,7 +267,7 @@ def _outputs(run: Executor, out: Any, name: str) -> Iterator[Any]:
         raise SparsityError(
             f"{name} returns {_kind(out)}: outputs must be numbers, arrays of numbers, or tuples, lists and "
             "dicts "
-            "of these (of complex ones return real and imaginary parts)"
+            "of these (of complex ones return real and imaginary parts); return an array"
         )
 
 

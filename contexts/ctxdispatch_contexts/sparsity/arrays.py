@@ -112,7 +112,8 @@ def mixed(run: Any, f: Any, args: Args) -> Any:
             return run.call(f, plain, {})
     run.on_samples(f, args, {})  # Python's own error, if it is one
     return run.refuse(
-        f"{described(f)} of {', '.join(type(run.sampled(a)).__name__ for a in args)} is not supported"
+        f"{described(f)} of {', '.join(type(run.sampled(a)).__name__ for a in args)} is not "
+        "supported; use arrays of numbers"
     )
 
 
@@ -164,7 +165,9 @@ def with_options(run: Any, f: Any, args: Args, kwargs: Kwargs, compute: Callable
     """f(*args, where=, dtype=, casting=): what is computed, wherever that is."""
     unknown = set(kwargs) - {"dtype", "casting", "order", "subok", "where", "signature", "sig"}
     if unknown or run.touched({k: v for k, v in kwargs.items() if k != "where"}):
-        run.refuse(f"{described(f)} with {', '.join(sorted(unknown or kwargs))} is not supported here")
+        run.refuse(
+            f"{described(f)} with {', '.join(sorted(unknown or kwargs))} is not supported here; leave it out"
+        )
     value = compute([run.lifted(a) for a in args])
     if kwargs.get("dtype") is not None:
         value = run.call(np.asarray, [value], {"dtype": kwargs["dtype"]})

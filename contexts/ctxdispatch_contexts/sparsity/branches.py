@@ -331,7 +331,7 @@ class Joiner:
 def any_of(run: Run, items: Any) -> Any:
     """One of `items`, and it is not known which."""
     if not items:
-        run.refuse("an index into an empty list")
+        run.refuse("an index into an empty list; test its length before")
     joiner, out = Joiner(run, run.journal.clock), items[0]
     for item in items[1:]:
         out = joiner.value(out, item)

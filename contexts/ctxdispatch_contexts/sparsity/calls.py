@@ -21,6 +21,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.protocols import OPERATIONS as PROTOCOLS
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, own_way, special
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.journal import Cursor
@@ -41,6 +42,16 @@ class Bound:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("a method of a tracked value was called in C code")
+
+
+class Handled:
+    """A callee of which is found when it is called what a run does."""
+
+    def run(self, run: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("what a context runs in place of a callee was called in C code")
 
 
 class Rows:
@@ -165,8 +176,12 @@ class Calls(Opaque):
         return self.native(f, args, kwargs)
 
     def general(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if is_undispatched(f):
+            return self.watched(f, args, kwargs)
         if isinstance(f, types.FunctionType):
             return self.python_function(f, args, kwargs)
+        if isinstance(f, Handled):
+            return f.run(self, args, kwargs)
         if isinstance(f, types.MethodType):
             return self.call(f.__func__, [f.__self__, *args], kwargs)
         if isinstance(f, Bound):
@@ -176,7 +191,7 @@ class Calls(Opaque):
         if isinstance(f, (staticmethod, classmethod)):
             return self.call(f.__func__, args, kwargs)
         if isinstance(f, (Tracked, Either)):
-            self.refuse(f.what if isinstance(f, Either) else "a number is called")
+            self.refuse(f.what if isinstance(f, Either) else "a number is called; call a function")
         if isinstance(f, np.ufunc) and f.signature is None:
             return any_ufunc(self, f, args, kwargs)
         inner = _implementation(f)
@@ -190,6 +205,11 @@ class Calls(Opaque):
         if target is not None and not (of_library(type(f), f) and not self.touched(f, args, kwargs)):
             return self.born(target(*args, **kwargs))
         return self.native(f, args, kwargs)
+
+    def watched(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A hook of another context, or what a pass of it has put there: it is told of samples."""
+        plain, named = self.samples(args, kwargs)
+        return f(*plain, **named)
 
     def collected(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A container, of a class derived from Python's: its items are moved, not looked at."""

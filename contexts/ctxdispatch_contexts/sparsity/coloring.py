@@ -207,5 +207,8 @@ def gather(pattern: SparsityPattern, coloring: Coloring) -> Any:
     times = np.bincount(here, minlength=max(m, n) * coloring.number)
     alone = times[here] == 1
     if not (alone | (times[there] == 1)).all():
-        raise SparsityError(f"{coloring} is no {coloring.mode} coloring of this pattern: entries coincide")
+        raise SparsityError(
+            f"{coloring} is no {coloring.mode} coloring of this pattern: entries "
+            "coincide; make one with color(pattern)"
+        )
     return np.where(alone, here, there)

@@ -48,7 +48,7 @@ def sparse_jacobian(
     given = jacobian_sparsity(f, *args, argnums=argnum) if pattern is None else _pattern(pattern)
     if given.shape[1] != args[argnum].size:
         raise SparsityError(
-            f"a pattern of shape {given.shape} for an argument of {args[argnum].size} elements: it must "
+            f"a pattern of shape {given.shape} for an argument of {args[argnum].size} elements; it must "
             "have as "
             "many columns"
         )
@@ -66,19 +66,24 @@ def sparse_hessian(
     n = args[argnum].size
     if given.shape != (n, n):
         raise SparsityError(
-            f"a pattern of shape {given.shape} for the Hessian in an argument of {n} elements"
+            f"a pattern of shape {given.shape} for the Hessian in an argument of {n} elements; it "
+            f"must be {(n, n)}"
         )
     return SparseDerivative(f, args, argnum, given, coloring or color(given, "symmetric"))
 
 
 def _checked(args: Sequence[Any], argnums: int) -> int:
     if not isinstance(argnums, (int, np.integer)):
-        raise SparsityError(f"argnums is one index here, not {argnums!r}: the columns are those of one array")
+        raise SparsityError(
+            f"argnums is one index here, not {argnums!r}; make a sparse derivative for each array"
+        )
     if not -len(args) <= argnums < len(args):
         raise ValueError(f"argnums {argnums} is out of range: there are {len(args)} arguments")
     x = args[argnums]
     if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
-        raise SparsityError(f"argument {argnums} must be an array of floats, not {_kind(x)}")
+        raise SparsityError(
+            f"argument {argnums} must be an array of floats, not {_kind(x)}; pass it np.asarray(x, float)"
+        )
     return int(argnums) % len(args)
 
 
@@ -87,7 +92,10 @@ def _pattern(pattern: Any) -> SparsityPattern:
         return pattern
     if hasattr(pattern, "tocsr"):
         return SparsityPattern.from_scipy(pattern)
-    raise SparsityError(f"a pattern is a SparsityPattern or a SciPy sparse matrix, not {_kind(pattern)}")
+    raise SparsityError(
+        "a pattern is a SparsityPattern or a SciPy sparse matrix, not "
+        f"{_kind(pattern)}; of a dense array make one by SparsityPattern.from_dense"
+    )
 
 
 def _coloring(pattern: SparsityPattern, mode: Mode) -> Coloring:
@@ -113,12 +121,13 @@ class SparseDerivative:
     ) -> None:
         if not isinstance(coloring, Coloring):
             raise SparsityError(
-                f"`coloring` is a Coloring, as `color(pattern)` gives it, not a {type(coloring).__name__}"
+                f"`coloring` is a Coloring, not a {type(coloring).__name__}; make one with color(pattern)"
             )
         vertices = pattern.shape[0 if coloring.mode == "row" else 1]
         if len(coloring.colors) != vertices:
             raise SparsityError(
-                f"a coloring of {len(coloring.colors)} for a pattern of shape {pattern.shape}"
+                f"a coloring of {len(coloring.colors)} for a pattern of shape {pattern.shape}; make "
+                "one with color(pattern)"
             )
         x = args[argnum]
         self.function, self.pattern, self.coloring = f, pattern, coloring
@@ -146,7 +155,7 @@ class SparseDerivative:
         if x.shape != self._shape or x.dtype.kind != "f":
             raise SparsityError(
                 f"an array of {x.dtype} of shape {x.shape}, where the pattern is for floats of shape "
-                f"{self._shape}"
+                f"{self._shape}; pass such an array, or make a sparse derivative for this one"
             )
         if not self.coloring.number or not self.pattern.nnz:
             return self._matrix(np.zeros(self.pattern.nnz, x.dtype))
@@ -275,7 +284,8 @@ def vjps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[
         out = np.zeros((len(seeds), *args[argnum].shape), args[argnum].dtype)
         if seeds.shape[1] != int(np.prod(shape)):
             raise SparsityError(
-                f"{described(f)} returns {np.size(y)} numbers, where the pattern has {seeds.shape[1]} rows"
+                f"{described(f)} returns {np.size(y)} numbers, where the pattern has "
+                f"{seeds.shape[1]} rows; give the pattern of this function"
             )
         for k, seed in enumerate(seeds):
             found = pullback(seed.reshape(shape) if shape else float(seed[0]))[argnum]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ctxdispatch_contexts.programs.errors import Refused
 
-class SparsityError(TypeError):
+
+class SparsityError(Refused):
     """A pattern cannot be had. `position` is where in the user's source."""
-
-    def __init__(self, message: str, position: Any = None) -> None:
-        super().__init__(f"{position}: {message}" if position else message)
-        self.position = position
 
 
 class OpaqueCallWarning(UserWarning):

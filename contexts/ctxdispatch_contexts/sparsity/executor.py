@@ -64,7 +64,7 @@ class Executor(Calls):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.active: dict[types.CodeType, list[int]] = {}
+        self.active: dict[int, list[int]] = {}  # by the id of the code
         self.raised: Exception | None = None
 
     # -- functions -------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ class Executor(Calls):
             if not self.touched(f, args, kwargs, self.outside()):
                 return self.run_natively(f, args, kwargs)
             return self.opaque(f, args, kwargs, f"{error.construct} is not supported")
-        levels = self.active.setdefault(f.__code__, [])
+        levels = self.active.setdefault(id(f.__code__), [])
         if len(set(levels)) > DEPTH:
             return self.opaque(f, args, kwargs, "it calls itself under branches that depend on the inputs")
         frame = Frame(found, self.position is not None and of_library(f))
@@ -194,7 +194,7 @@ class Executor(Calls):
         exc: Any = None if end.exc is None else frame.get(end.exc)
         cause: Any = None if end.cause is None else frame.get(end.cause)
         if isinstance(exc, (Tracked, Either)):
-            self.refuse("what is raised here depends on the inputs")
+            self.refuse("what is raised here depends on the inputs; raise an exception made of plain values")
         try:
             if end.cause is None:
                 raise exc

@@ -44,7 +44,7 @@ class SparsityPattern:
         """The nonzeros of a 2-D array."""
         mask = np.asarray(matrix) != 0
         if mask.ndim != 2:
-            raise SparsityError(f"a pattern has two dimensions, not {mask.ndim}")
+            raise SparsityError(f"a pattern has two dimensions, not {mask.ndim}; reshape the array")
         return cls.from_counts(mask.shape, mask.sum(axis=1), np.nonzero(mask)[1])
 
     @classmethod
@@ -127,7 +127,10 @@ class SparsityPattern:
 
     def _same_shape(self, other: SparsityPattern) -> None:
         if self.shape != other.shape:
-            raise SparsityError(f"patterns of different shapes: {self.shape} and {other.shape}")
+            raise SparsityError(
+                f"patterns of different shapes: {self.shape} and {other.shape}; "
+                "make them of arguments of the same sizes"
+            )
 
     # -- looking ---------------------------------------------------------------------------------------------
 

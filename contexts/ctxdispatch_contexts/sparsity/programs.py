@@ -11,6 +11,7 @@ from typing import Any
 from ctxdispatch.bytecode.lift import lift, lift_generator_expression
 from ctxdispatch.ir.analysis import Loop, liveness, loops, postdominators
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Return
+from ctxdispatch.ir.watching import tell_apart
 
 
 class Program:
@@ -77,25 +78,46 @@ def counted(loop: Loop) -> bool:
     return isinstance(loop.header.terminator, Iterate)
 
 
-_programs: weakref.WeakKeyDictionary[types.CodeType, tuple[Any, Program]] = weakref.WeakKeyDictionary()
+class ByCode:
+    """What is known of code objects, as long as they live. By identity: code that was rewritten may have no
+    hash."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[weakref.ref[types.CodeType], Any]] = {}
+
+    def get(self, code: types.CodeType) -> Any:
+        return self._found.get(id(code), (None, None))[1]
+
+    def put(self, code: types.CodeType, value: Any) -> None:
+        key = id(code)
+        self._found[key] = weakref.ref(code, lambda _: self._found.pop(key, None)), value
+
+
+_programs = ByCode()
 
 
 def program(function: types.FunctionType) -> Program:
     """Of a generator expression, the program that returns the list of its items. Raises UnsupportedSyntax."""
-    code = function.__code__
+    code, namespace = function.__code__, function.__globals__
     found = _programs.get(code)
-    if found is None or found[0] is not function.__globals__:
-        if code.co_name == "<genexpr>":
-            made = Program(lift_generator_expression(code, function.__globals__), eager=True)
-        else:
-            made = Program(lift(function))
-        found = _programs[code] = (function.__globals__, made)
-    return found[1]
+    if found is None or found[0] is not namespace:
+        found = namespace, _program(function)
+        _programs.put(code, found)
+    return found[1]  # type: ignore[no-any-return]
+
+
+def _program(function: types.FunctionType) -> Program:
+    code = function.__code__
+    if code.co_name == "<genexpr>":
+        return Program(lift_generator_expression(code, function.__globals__), eager=True)
+    graph = lift(function)
+    tell_apart(graph)
+    return Program(graph)
 
 
 # -- binding arguments ---------------------------------------------------------------------------------------
 
-_binders: weakref.WeakKeyDictionary[types.CodeType, types.CodeType] = weakref.WeakKeyDictionary()
+_binders = ByCode()
 
 
 def bound(function: types.FunctionType, args: Any, kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -103,9 +125,9 @@ def bound(function: types.FunctionType, args: Any, kwargs: dict[str, Any]) -> tu
     code = function.__code__
     if not kwargs and len(args) == code.co_argcount and not code.co_kwonlyargcount and not code.co_flags & 12:
         return tuple(args)
-    if code not in _binders:
-        _binders[code] = _binder(code)
-    made = types.FunctionType(_binders[code], {}, function.__name__, function.__defaults__)
+    if _binders.get(code) is None:
+        _binders.put(code, _binder(code))
+    made = types.FunctionType(_binders.get(code), {}, function.__name__, function.__defaults__)
     made.__kwdefaults__ = function.__kwdefaults__
     found: tuple[Any, ...] = made(*args, **kwargs)
     return found

@@ -131,7 +131,10 @@ def attribute(run: Any, owner: Any, name: str, descriptor: Any) -> Any:
             run.refuse("`flat` of an array that is not contiguous is not supported; use ravel or reshape(-1)")
         return run.call(np.ndarray.reshape, [owner, -1], {})
     if table.vjp_rule(descriptor) is None and not table.is_zero(descriptor):
-        run.refuse(f"attribute {name!r} of an array that depends on the inputs is not supported")
+        run.refuse(
+            f"attribute {name!r} of an array that depends on the inputs is not supported; "
+            "use a function of NumPy's"
+        )
     return arrays.moved(run, out, [owner], lambda ids: getattr(ids, name))
 
 
@@ -148,7 +151,10 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if not isinstance(args[0], (type, types.ModuleType)):
         run.touch(args[0])
     elif run.touched(args[2]) or len(run.journal.levels) > 1:
-        run.refuse(f"a value that depends on the inputs becomes attribute {args[1]!r} of a class or module")
+        run.refuse(
+            f"a value that depends on the inputs becomes attribute {args[1]!r} of a class or "
+            "module; return it"
+        )
     return f(*args)
 
 

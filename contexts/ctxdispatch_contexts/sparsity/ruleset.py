@@ -15,6 +15,7 @@ from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.derivatives.zeros import ZEROS
 from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.calls import Rule
+from ctxdispatch_contexts.sparsity.dispatched import dispatch_rules
 from ctxdispatch_contexts.sparsity.operands import dense, when_touched
 from ctxdispatch_contexts.sparsity.products import product_rules
 from ctxdispatch_contexts.sparsity.python_rules import silent
@@ -39,7 +40,7 @@ def _rules(loaded: tuple[str, ...]) -> dict[Any, Rule]:
     found[np.where] = arrays.where
     found[np.arange] = when_touched(arrays.zero)
     found.update({**structural_rules(), **product_rules(), **container_rules()})
-    found.update(dict.fromkeys(SILENT, silent))
+    found.update({**dict.fromkeys(SILENT, silent), **dispatch_rules()})
     return found
 
 

@@ -29,15 +29,23 @@ class Tracked:
     sample: Any
 
     def __bool__(self) -> bool:
-        raise SparsityError(f"the truth of a tracked {type(self.sample).__name__} was asked in C code")
+        raise SparsityError(
+            f"the truth of a tracked {type(self.sample).__name__} was asked in C "
+            "code; write the test out in Python"
+        )
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        raise SparsityError("a value that depends on the inputs was compared in C code")
+        raise SparsityError(
+            "a value that depends on the inputs was compared in C code; write the comparison out in Python"
+        )
 
     def __hash__(self) -> int:
-        raise SparsityError("a value that depends on the inputs cannot be a key: its hash is not known")
+        raise SparsityError(
+            "a value that depends on the inputs cannot be a key: its hash is not "
+            "known; use an index or a string"
+        )
 
 
 class Scalar(Tracked):

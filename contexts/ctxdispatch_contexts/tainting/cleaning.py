@@ -7,41 +7,47 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.tainting.labels import PLAIN, Walk, attributes, put
+from ctxdispatch.dispatch.strip import Untagging
+from ctxdispatch_contexts.tainting.labels import PLAIN, Step, Walk, attributes, put
 
 
 class Cleaning(Walk):
     def of(self, value: Any) -> Any:
+        return self.finish(self.step(value))
+
+    def step(self, value: Any) -> Step:
         bare = self.ctx.untag(value)
         self.ctx.unmark(bare)
         clean = next((clean for cls, clean in self.PARTS if isinstance(bare, cls)), None)
+        known = self.again(bare)
         if clean is not None:
-            return bare if self.again(bare) and not isinstance(bare, tuple) else clean(self, bare)
-        if not self.again(bare):
+            return bare if known and not isinstance(bare, tuple) else (yield clean(self, bare))
+        if not known:
             if not isinstance(bare, PLAIN) and type(getattr(bare, "__dict__", None)) is dict:
-                self._dict(bare.__dict__)
+                yield self._dict(bare.__dict__)
             for name, old in attributes(bare).items():
-                put(bare, name, self.of(old))
+                put(bare, name, (yield self.step(old)))
         return bare
 
-    def _list(self, value: Any) -> Any:
+    def _list(self, value: Any) -> Step:
         for k, item in enumerate(value):
-            clean = self.of(item)
+            clean = yield self.step(item)
             if clean is not item:
                 value[k] = clean
         return value
 
-    def _array(self, value: Any) -> Any:
+    def _array(self, value: Any) -> Step:
         if value.dtype == object:
-            self._list(value.reshape(-1) if value.flags.c_contiguous else value.flat)
+            yield self._list(value.reshape(-1) if value.flags.c_contiguous else value.flat)
         return value
 
-    def _tuple(self, value: Any) -> Any:
-        made = [*map(self.of, value)]
+    def _tuple(self, value: Any) -> Step:
+        made = yield self.each(value)
         return value if all(a is b for a, b in zip(made, value)) else tuple.__new__(type(value), made)
 
-    def _dict(self, value: Any) -> Any:
-        items = [(k, v, self.of(k), self.of(v)) for k, v in value.items()]
+    def _dict(self, value: Any) -> Step:
+        keys, values = (yield self.each([*value.keys()])), (yield self.each([*value.values()]))
+        items = [*zip(value.keys(), value.values(), keys, values)]
         renamed = any(k is not clean for k, _, clean, _ in items)
         if renamed:
             value.clear()  # in its order again
@@ -50,8 +56,8 @@ class Cleaning(Walk):
                 value[key] = item
         return value
 
-    def _set(self, value: Any) -> Any:
-        made = [*map(self.of, value)]
+    def _set(self, value: Any) -> Step:
+        made = yield self.each(value)
         if all(a is b for a, b in zip(made, value)):
             return value
         if isinstance(value, frozenset):
@@ -61,6 +67,7 @@ class Cleaning(Walk):
         return value
 
     PARTS: tuple[Any, ...] = (
+        (Untagging, lambda self, value: self.step(value.iterator)),
         (list, _list), (deque, _list), (tuple, _tuple), (dict, _dict), (set, _set), (frozenset, _set),
         (np.ndarray, _array),
     )  # fmt: skip

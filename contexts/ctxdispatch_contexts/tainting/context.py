@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from typing import Any, ClassVar, NamedTuple, Self
 
-from ctxdispatch.dispatch import Tagging, recurse, rules
+from ctxdispatch.dispatch import Tagging, overdub, recurse, rules
 from ctxdispatch.dispatch.rules import canonical, name_of
 from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.names import named
@@ -61,6 +62,7 @@ class TaintContext(Tagging):
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
+        self.__dict__["_naming"] = Naming()
         watched = self.__dict__["_watched"] = _watched(self.sinks, self.sources, self.sanitizers)
         for watch in watched.values():
             if id(watch.function) not in type(self)._rules:
@@ -181,14 +183,32 @@ def _watching(function: Any) -> Callable[..., Any]:
 
     def rule(ctx: TaintContext, *args: Any, **kwargs: Any) -> Any:
         watch = ctx.__dict__["_watched"].get(id(function), Watch(function))
+        if ctx.__dict__["_naming"].active:
+            return _unwatched(ctx, function, args, kwargs)
         if watch.wanted:
             ctx._check(function, watch.wanted, (args, kwargs))
         out = _unwatched(ctx, function, args, kwargs)
         out = ctx.clean(out) if watch.cleans else out
-        name = watch.label(*args, **kwargs) if callable(watch.label) else watch.label
+        name = _named(ctx, watch.label, args, kwargs) if callable(watch.label) else watch.label
         return out if name is None else ctx.label(out, name)
 
     return rule
+
+
+class Naming(threading.local):
+    """Whether this thread is in a function that says a label: nothing is watched for there."""
+
+    active = False
+
+
+def _named(ctx: TaintContext, label: Callable[..., str | None], args: Any, kwargs: Any) -> Any:
+    """The label, of operands in which there may be labels: `str(path)` of a path made of labelled text."""
+    naming = ctx.__dict__["_naming"]
+    naming.active = True
+    try:
+        return ctx.clean(overdub(ctx, label, *args, **kwargs))
+    finally:
+        naming.active = False
 
 
 def _unwatched(ctx: TaintContext, f: Any, args: Any, kwargs: Any) -> Any:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.holding import held_by, is_holder, metadata_of
-from ctxdispatch_contexts.tainting.labels import Labels, Walk, attributes
+from ctxdispatch_contexts.tainting.labels import Labels, Step, Walk, attributes
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.tainting.context import TaintContext
@@ -22,31 +21,36 @@ def labels_of(ctx: TaintContext, value: Any, above: frozenset[str] = frozenset()
 
 class _Reading(Walk):
     def of(self, value: Any, above: frozenset[str]) -> Any:
+        return self.finish(self.step(value, above))
+
+    def step(self, value: Any, above: frozenset[str]) -> Step:
         bare = self.ctx.untag(value)
         labels = Labels(above.union(self.ctx.metadata(value) or (), *self.ctx.marks(bare)))
         read = next((read for cls, read in self.PARTS if isinstance(bare, cls)), None)
         if read is None and is_holder(bare):
             read = _Reading._held
         if read is not None and (isinstance(bare, _ACYCLIC) or not self.again(bare)):
-            return read(self, bare, labels)
+            return (yield read(self, bare, labels))
         own = attributes(bare)
-        return {k: self.of(v, labels) for k, v in own.items()} if own and not self.again(bare) else labels
+        if not own or self.again(bare):
+            return labels
+        return dict(zip(own, (yield self.each(own.values(), labels))))
 
-    def _held(self, value: Any, labels: Labels) -> Any:
+    def _held(self, value: Any, labels: Labels) -> Step:
         """All that is in what has no structure of its own to show."""
         items = value if isinstance(value, set | frozenset) else held_by(value)
         own = metadata_of(value)
-        return Labels(labels.union(*own, *(union(self.of(item, frozenset())) for item in items)))
+        return Labels(labels.union(*own, *map(union, (yield self.each(items, frozenset())))))
 
-    def _sequence(self, value: Any, labels: Labels) -> Any:
+    def _sequence(self, value: Any, labels: Labels) -> Step:
         if not value:
             return labels
-        made = [self.of(item, labels) for item in value]
+        made = yield self.each(value, labels)
         return made if isinstance(value, list | deque) else tuple.__new__(type(value), made)
 
-    def _array(self, value: Any, labels: Labels) -> Any:
+    def _array(self, value: Any, labels: Labels) -> Step:
         if value.dtype == object:
-            each = [self.of(item, labels) for item in value.flat]
+            each = yield self.each(value.flat, labels)
         else:
             shadow = self.ctx.elements(value)
             each = [Labels(labels.union(*boxes)) for boxes in shadow]
@@ -55,10 +59,12 @@ class _Reading(Walk):
             made[index] = found
         return made if value.ndim else made[()]
 
-    def _dict(self, value: Any, labels: Labels) -> Any:
-        if not value:
-            return labels
-        return {self.ctx.untag(k): self.of(v, labels | self.of(k, frozenset())) for k, v in value.items()}
+    def _dict(self, value: Any, labels: Labels) -> Step:
+        found = {}
+        for k, v in value.items():
+            of_key = union((yield self.step(k, frozenset())))
+            found[self.ctx.untag(k)] = yield self.step(v, labels | of_key)
+        return found or labels
 
     PARTS: tuple[Any, ...] = (
         (list, _sequence), (deque, _sequence), (tuple, _sequence), (np.ndarray, _array), (dict, _dict),
@@ -75,8 +81,14 @@ def all_labels(ctx: TaintContext, value: Any) -> Labels:
 
 
 def union(labels: Any) -> Labels:
-    if isinstance(labels, Labels):
-        return labels
-    each: Iterable[Any] = labels.values() if isinstance(labels, dict) else labels
-    parts = each.flat if isinstance(each, np.ndarray) else each
-    return Labels(frozenset().union(*map(union, parts)))
+    found: set[str] = set()
+    left = [labels]
+    while left:
+        each = left.pop()
+        if isinstance(each, Labels):
+            found |= each
+        elif isinstance(each, np.ndarray):
+            left += each.flat
+        else:
+            left += each.values() if isinstance(each, dict) else each
+    return Labels(found)

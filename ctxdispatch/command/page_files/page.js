@@ -50,6 +50,7 @@
     if (!data.source.length) $("source").append(make("p", "note", "the source is not there"));
     $("h-adjoint").hidden = $("adjoint").hidden = !data.adjoint;
     $("adjoint").textContent = data.adjoint;
+    $("adjoint").classList.toggle("why", "adjoint" in data.errors);
   }
 
   function showPass(index) {

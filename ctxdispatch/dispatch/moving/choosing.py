@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import heapq
 from typing import Any
 
 from ctxdispatch.dispatch.moving.through import spread
@@ -12,34 +10,38 @@ from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-r
 
 
 def choose(call: Any, args: Any, kwargs: Any) -> Any:
-    """max, min, sorted, heapq: tags stay, and the choice depends on all items."""
-    first = args[0] if args else ()
-    if len(args) == 1 and is_iterator(call.bare(first)):
-        first = [*call.iter(spread(call, first))]
-        args = (first,)
+    """max, min, sorted: tags stay, and the choice depends on all items."""
+    if len(args) == 1:
+        bare = call.bare(args[0])
+        args = ([*call.iter(spread(call, args[0]))],) if is_iterator(bare) else args
+    given = [spread(call, args[0])] if len(args) == 1 else args
+    out, metadata = _chosen(call, given, args, kwargs)
+    if call.f is sorted:
+        return [call.give(item, metadata) for item in out] if metadata else out
+    return out if out is None else call.give(out, metadata)
+
+
+def arrange(call: Any, args: Any, kwargs: Any) -> Any:
+    """list.sort, heapq, bisect: the same in the receiver, whose items depend on all of them then."""
+    receiver = call.bare(args[0]) if args else None
+    out, metadata = _chosen(call, (receiver, *args[1:]) if args else (), args, kwargs)
+    if metadata and isinstance(receiver, list):
+        for k, item in enumerate(receiver):
+            list.__setitem__(receiver, k, call.give(item, metadata))
+    elif metadata:
+        call.mark(receiver, metadata)
+    return out if out is None else call.give(out, metadata)
+
+
+def _chosen(call: Any, given: Any, args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
+    """What it returns for the operands that it is `given`, and what the tags of `args` hold."""
     strip = Strip(call)
     strip.value([*args])
     named = {k: v if k == "default" else strip.value(v) for k, v in kwargs.items()}
     metadata = strip.metadata
-    receivers = isinstance(call.bare(first), list) and call.f not in (sorted, max, min)
-    given = [spread(call, first)] if len(args) == 1 and not receivers else [call.bare(first), *args[1:]]
-    given = args if len(args) > 1 and not receivers else given
     if metadata and named.get("key") is None and call.f in _BY_KEY:
         named["key"] = strip.value  # the items are compared without tags
-    out = call.checked(call.f, strip, given, named)
-    if not metadata:
-        return out
-    if receivers:
-        _smear(call, call.bare(first), metadata)
-    if type(out) is list and call.f in _MAKES_LISTS:
-        return [call.give(item, metadata) for item in out]
-    return out if out is None else call.give(out, metadata)
-
-
-def _smear(call: Any, items: list[Any], metadata: list[Any]) -> None:
-    for k, item in enumerate(items):
-        list.__setitem__(items, k, call.give(item, metadata))
+    return call.checked(call.f, strip, given, named), metadata
 
 
 _BY_KEY = (sorted, max, min, list.sort)
-_MAKES_LISTS = (builtins.sorted, heapq.nlargest, heapq.nsmallest)

@@ -24,6 +24,11 @@ def as_it_is(call: Any, args: Any, kwargs: Any) -> Any:
     return call.native(*args, **kwargs)
 
 
+def of_receiver(call: Any, args: Any, kwargs: Any) -> Any:
+    """A method of C code that hands on its operands as they are; it wants its instance bare."""
+    return call.native(*map(call.bare, args[:1]), *args[1:], **kwargs)
+
+
 def without_tags(call: Any, args: Any, kwargs: Any) -> Any:
     """The operands without theirs, and none for the result."""
     return call.native(*map(call.bare, args), **{k: call.bare(v) for k, v in kwargs.items()})

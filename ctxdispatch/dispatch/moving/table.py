@@ -18,7 +18,7 @@ import weakref
 from typing import Any
 
 from ctxdispatch.dispatch.instructions import PATTERNS
-from ctxdispatch.dispatch.moving.choosing import choose
+from ctxdispatch.dispatch.moving.choosing import arrange, choose
 from ctxdispatch.dispatch.moving.plain import (
     Row,
     about,
@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.moving.plain import (
     classes,
     enter,
     evaluate,
+    of_receiver,
     resume,
     view,
     warn,
@@ -105,13 +106,14 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     )),
     (spreading(0, 1, live=True), (
         builtins.iter, builtins.enumerate, itertools.cycle, itertools.pairwise, itertools.tee,
+        itertools.islice, itertools.permutations, itertools.combinations,
+        itertools.combinations_with_replacement,
     )),
     (spreading(0, 1, result=True), (builtins.set, builtins.frozenset)),
     (spreading(live=True), (
-        builtins.zip, itertools.chain, itertools.zip_longest, itertools.product, itertools.islice,
-        itertools.permutations, itertools.combinations, itertools.combinations_with_replacement,
-        itertools.compress, itertools.groupby,
+        builtins.zip, itertools.chain, itertools.zip_longest, itertools.product, itertools.compress,
     )),
+    (spreading(0, 1, live=True, rest=moved), (itertools.groupby,)),
     (spreading(1, live=True), (
         builtins.map, builtins.filter, itertools.filterfalse, itertools.takewhile, itertools.dropwhile,
     )),
@@ -139,9 +141,10 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (concatenate, (
         operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior,
     )),
-    (choose, (
-        builtins.max, builtins.min, builtins.sorted, list.sort, heapq.heapify, heapq.heappush, heapq.heappop,
-        heapq.heappushpop, heapq.heapreplace, bisect.insort_left, bisect.insort_right,
+    (choose, (builtins.max, builtins.min, builtins.sorted)),
+    (arrange, (
+        list.sort, heapq.heapify, heapq.heappush, heapq.heappop, heapq.heappushpop, heapq.heapreplace,
+        bisect.insort_left, bisect.insort_right,
     )),
     (contains, (operator.contains, primitives.not_contains, dict.__contains__)),
     (enter, (primitives.enter, primitives.enter_async)),
@@ -153,10 +156,10 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (accumulate, (itertools.accumulate,)),
     (kept, (itertools.repeat,)),
     (as_it_is, (
-        functools.partial, types.SimpleNamespace, contextvars.ContextVar.set, contextvars.ContextVar.get,
-        contextvars.Context.run, _thread.start_new_thread, types.MethodType, builtins.super, staticmethod,
-        classmethod, property, operator.call, operator.itemgetter,
+        functools.partial, types.SimpleNamespace, _thread.start_new_thread, types.MethodType, builtins.super,
+        staticmethod, classmethod, property, operator.call, operator.itemgetter,
     )),
+    (of_receiver, (contextvars.ContextVar.set, contextvars.ContextVar.get, contextvars.Context.run)),
 ]  # fmt: skip
 
 if hasattr(_thread, "start_joinable_thread"):
@@ -164,7 +167,7 @@ if hasattr(_thread, "start_joinable_thread"):
 
 ROWS: dict[int, Row] = {id(f): row for row, functions in _TABLE for f in functions}
 
-_SPREAD = (choose, of_each, to_dict, keywords, accumulate, backwards)
+_SPREAD = (choose, arrange, of_each, to_dict, keywords, accumulate, backwards)
 SPREADING: frozenset[Row] = frozenset(row for row, _ in _TABLE if row in _SPREAD or row.__name__ == "row")
 """Those that go through operands."""
 
@@ -182,6 +185,6 @@ def row_of(callee: Any) -> Row | None:
 
 RULED: list[Any] = [
     *HANDLERS, primitives.build_set, primitives.build_map, primitives.set_add, primitives.map_add,
-    primitives.build_string, builtins.eval, builtins.exec, *PATTERNS.values(),
+    primitives.build_string, builtins.eval, builtins.exec, warnings.warn, *PATTERNS.values(),
 ]  # fmt: skip
 """What does not reach `fallback` with the operands that the program gave."""

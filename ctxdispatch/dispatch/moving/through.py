@@ -10,7 +10,7 @@ from typing import Any
 
 from ctxdispatch.dispatch.moving.plain import Row, opaque
 from ctxdispatch.dispatch.moving.reading import key
-from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.dispatch.reach import HEAPTYPE, special
 from ctxdispatch.dispatch.shadows import is_array
 from ctxdispatch.dispatch.strip import Giving, given, is_iterator, refilled
 from ctxdispatch.dispatch.tags import Tagged
@@ -32,8 +32,8 @@ def spread(call: Any, value: Any, live: bool = False) -> Any:
     giving = Giving(given, call, metadata)
     if live:
         return map(giving, call.iter(bare))
-    if isinstance(bare, dict):
-        return _SpreadMapping(bare, giving)
+    if isinstance(bare, dict) and _is_copied(type(bare)):
+        return _SpreadMapping(_items(call, bare), giving)
     if type(bare) in (list, tuple):
         return type(bare)([giving(item) for item in bare])
     return map(giving, call.iter(bare))
@@ -48,8 +48,8 @@ def _element(array: Any, ctx: Any, index: int) -> Any:
 class _SpreadMapping(dict[Any, Any]):
     """A tagged mapping as C code goes through it."""
 
-    def __init__(self, mapping: dict[Any, Any], given: Callable[[Any], Any]) -> None:
-        super().__init__((given(k), given(v)) for k, v in mapping.items())
+    def __init__(self, items: Iterable[tuple[Any, Any]], given: Callable[[Any], Any]) -> None:
+        super().__init__((given(k), given(v)) for k, v in items)
 
 
 def backwards(call: Any, args: Any, kwargs: Any) -> Any:
@@ -77,7 +77,7 @@ def spreading(
         before = [call.bare(a) if k == 0 else a for k, a in enumerate(args[:first])]
         end = len(args) if last is None else last
         scalars: list[Any] = []
-        through = [_through(call, a, scalars, live) for a in args[first:end]]
+        through = [spread(call, a, live) for a in args[first:end]]
         if result:
             through = [[*t] if is_iterator(t) else t for t in through]
         after = [rest(call, a, scalars) for a in args[end:]]
@@ -91,13 +91,8 @@ def spreading(
     return row
 
 
-def _through(call: Any, value: Any, scalars: list[Any], live: bool = False) -> Any:
-    """A number among the operands says how much is gone through."""
-    bare = call.bare(value)
-    if type(value) is Tagged and not hasattr(type(bare), "__iter__") and not callable(bare):
-        scalars += call.held(value)
-        return bare
-    return spread(call, value, live)
+def _through(call: Any, value: Any, scalars: list[Any]) -> Any:
+    return spread(call, value)
 
 
 def moved(call: Any, value: Any, scalars: list[Any]) -> Any:
@@ -127,10 +122,18 @@ def keywords(call: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _items(call: Any, mapping: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(mapping, dict):
-        return mapping.items()
+    if isinstance(mapping, dict) and _is_copied(type(mapping)):
+        kind = collections.OrderedDict if isinstance(mapping, collections.OrderedDict) else dict
+        return kind.items(mapping)
     get, keys = call.resolved(operator.getitem), call.resolved(mapping.keys)()
     return ((name, get(mapping, name)) for name in call.iter(keys))
+
+
+def _is_copied(cls: type[dict[Any, Any]]) -> bool:
+    """Whether C code takes what is in such a dict, and asks neither its `__iter__` nor its `keys`."""
+    asked = ("__iter__", "keys", "__getitem__")
+    first = asked if issubclass(cls, collections.OrderedDict) else asked[:1]
+    return all(special(cls, name) is None for name in first)
 
 
 def keyed(call: Any, out: Any, receivers: Iterable[Any] = (), given: Iterable[Any] = ()) -> Any:
@@ -187,31 +190,65 @@ def _first(pair: Any) -> Any:
 
 def _pairs(call: Any, value: Any) -> Any:
     bare = call.bare(value)
-    if not isinstance(bare, dict) and hasattr(type(bare), "keys") and call.held(value):
-        return _SpreadMapping(dict(_items(call, bare)), Giving(given, call, call.held(value)))
+    asked = hasattr(type(bare), "keys") and not (isinstance(bare, dict) and _is_copied(type(bare)))
+    if asked and call.held(value):
+        return _SpreadMapping(_items(call, bare), Giving(given, call, call.held(value)))
     if isinstance(bare, dict) or hasattr(type(bare), "keys") or not hasattr(type(bare), "__iter__"):
         return spread(call, value)
-    if type(bare).__flags__ & HEAPTYPE and type(bare) is not Tagged:
+    if type(value).__flags__ & HEAPTYPE and type(value) is not Tagged:
         return value
     return map(functools.partial(spread, call), call.iter(spread(call, value)))
 
 
 def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
-    """`+` and `|` of containers; of everything else opaque."""
+    """`+` and `|` of containers; of everything else, and where a class has an operator of its own, opaque."""
     bare = [*map(call.bare, args)]
-    if len(bare) != 2 or not (isinstance(bare[0], _CONTAINERS) and isinstance(bare[1], (*_CONTAINERS, int))):
-        into = isinstance(bare[0], list) and call.f is operator.iadd
-        if not into:
-            return opaque(call, args, kwargs)
-    if any(type(b) is int for b in bare):
+    if len(bare) != 2 or not _concatenates(call.f, *bare):
+        return opaque(call, args, kwargs)
+    if isinstance(bare[1], int):
         return _repeated(call, args, bare)
     inplace = call.f in _INPLACE and not isinstance(bare[0], tuple | frozenset)
     left = bare[0] if inplace else _alike(bare[0], spread(call, args[0]))
     right = spread(call, args[1])
-    right = _alike(bare[1], right) if isinstance(bare[1], _CONTAINERS) else right
+    right = right if inplace and isinstance(left, list) else _alike(bare[1], right)
     sets = [b for b in (left, right) if isinstance(b, dict | set | frozenset)]
     out = keyed(call, call.native(left, right), [left] if inplace else [], sets)
     return args[0] if inplace and call.bare(out) is bare[0] else out
+
+
+def _concatenates(f: Any, left: Any, right: Any) -> bool:
+    """Whether it is the builtin containers' own operator that runs, and what that goes through is all there
+    is. `list += x` goes through any x; a number, of its own class, says how often."""
+    if not isinstance(left, _CONTAINERS) or not _is_inherited(type(left), _base_of(left), _OWN[f]):
+        return False
+    if type(right) in (int, bool):
+        return f in _REPEATING
+    if isinstance(right, _CONTAINERS) and _is_inherited(type(right), _base_of(right), _OWN[f]):
+        return True
+    return f is operator.iadd and isinstance(left, list) and not hasattr(type(right), "__radd__")
+
+
+def _is_inherited(cls: type, base: type, names: tuple[str, ...]) -> bool:
+    return cls is base or all(
+        getattr(cls, name, None) in (getattr(base, name, None), *_of_library(name)) for name in names
+    )
+
+
+def _of_library(name: str) -> list[Any]:
+    """How the library's own containers do it, in C or Python: as those that they are derived from."""
+    return [getattr(cls, name, None) for cls in (collections.OrderedDict, collections.defaultdict)]
+
+
+_OWN = {
+    getattr(operator, f): tuple(f"__{each}__" for each in (*names, "iter"))
+    for f, names in {
+        "add": ("add", "radd"), "iadd": ("iadd", "add", "radd"), "mul": ("mul", "rmul"),
+        "imul": ("imul", "mul", "rmul"), "or_": ("or", "ror"), "ior": ("ior", "or", "ror"),
+    }.items()
+}  # fmt: skip
+"""The methods that an operator of two containers runs."""
+
+_REPEATING = (operator.mul, operator.imul)
 
 
 def _alike(bare: Any, items: Any) -> Any:
@@ -244,7 +281,9 @@ def kept(call: Any, args: Any, kwargs: Any) -> Any:
 
 def accumulate(call: Any, args: Any, kwargs: Any) -> Any:
     """Without a function the items are added, here as the context adds."""
-    function = args[1] if len(args) > 1 else kwargs.pop("func", None)
+    if len(args) > 2 or not (args or "iterable" in kwargs):
+        return call.native(*args, **kwargs)
     items = args[0] if args else kwargs.pop("iterable")
+    function = args[1] if len(args) == 2 else kwargs.pop("func", None)
     add = call.resolved(operator.add) if function is None else function
     return call.native(spread(call, items, live=True), add, **kwargs)

@@ -71,7 +71,7 @@ def write(call: Any, args: Any, kwargs: Any) -> Any:
     """list.append, setattr, dict.setdefault: what is moved is the last, the others but the first are keys."""
     container, *rest = args
     container = call.bare(container)
-    if not isinstance(container, dict) and len(rest) > 1:
+    if call.f is not dict.setdefault and len(rest) > 1:
         rest, keys = [key(call, k, []) for k in rest[:-1]] + rest[-1:], rest[:-1]
     else:
         keys = rest[:-1] if len(rest) > 1 else []

@@ -22,6 +22,7 @@ from ctxdispatch.dispatch.protocols import (
     getters,
     iteration,
     operators,
+    paths,
 )
 from ctxdispatch.dispatch.protocols.operators import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.reach import Handler
@@ -35,6 +36,7 @@ HANDLERS: dict[Any, Handler] = {
     **iteration.HANDLERS,
     **callbacks.HANDLERS,
     **getters.HANDLERS,
+    **paths.HANDLERS,
 }
 
 OPERATIONS: dict[Any, Handler] = {

@@ -7,6 +7,7 @@ finalizers): what it runs later would run under a context that has nothing to do
 
 from __future__ import annotations
 
+import _json
 import _thread
 import builtins
 import contextvars
@@ -49,6 +50,7 @@ CALLBACKS: dict[Any, Callback] = {
     re.Pattern.subn: Callback(1, "repl"),
     contextvars.Context.run: Callback(1),
     _thread.start_new_thread: Callback(0, "function"),
+    _json.make_encoder: Callback(1, "default"),
 }
 if hasattr(_thread, "start_joinable_thread"):
     CALLBACKS[_thread.start_joinable_thread] = Callback(0, "function")

@@ -30,7 +30,8 @@ def _iter(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any
     if kwargs or not args:
         return engine.native(ctx, f)(*args, **kwargs)
     if len(args) == 2:
-        return engine.native(ctx, f)(engine.handed(ctx, args[0]), args[1])
+        asked = engine.handed(ctx, args[0]) if callable(args[0]) else args[0]
+        return engine.native(ctx, f)(asked, args[1])
     cls = type(args[0]) if len(args) == 1 else object
     if special(cls, "__iter__") is None:
         by_index = lookup(cls, "__iter__") is None and not isinstance(args[0], dict)

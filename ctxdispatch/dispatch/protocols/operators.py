@@ -8,6 +8,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -93,6 +94,10 @@ def _by_eq(cls: type) -> bool:
     return special(cls, "__eq__") is not None and lookup(cls, "__ne__") is object.__ne__
 
 
+_QUALIFIED = re.compile(r"'(\w+\.)+")
+"""How the interpreter names a class of C code: with its module."""
+
+
 def _types(left: Any, right: Any) -> str:
     return f"{type(left).__name__!r} and {type(right).__name__!r}"
 
@@ -114,7 +119,6 @@ def _comparison(name: str, reflected: str) -> _Binary:
 def _inplace(name: str, symbol: str) -> Handler:
     """`__iadd__`, else what the context does for `+`, but for an error that says `+=`."""
     method, plain = f"__i{name}__", operator_function(name)
-    assigned = _arithmetic(name, f"{symbol}=")
 
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 2 or kwargs:
@@ -129,9 +133,10 @@ def _inplace(name: str, symbol: str) -> Handler:
         try:
             return engine.resolve(ctx, plain)(left, right)
         except TypeError as error:
-            if str(error) != HANDLERS[plain].refusal(left, right):
+            if _QUALIFIED.sub("'", str(error)) != HANDLERS[plain].refusal(left, right):
                 raise
-        raise TypeError(assigned.refusal(left, right))
+            text = str(error).replace(f"for {ARITHMETIC[name]}:", f"for {symbol}=:", 1)
+        raise TypeError(text)
 
     return running(run)
 
@@ -149,7 +154,9 @@ HANDLERS: dict[Any, Any] = {
     builtins.divmod: _arithmetic("divmod", "divmod()"),
 }
 HANDLERS |= {
-    **{getattr(operator, "i" + name): _inplace(name, _INPLACE_SYMBOLS.get(name, symbol))
-       for name, symbol in ARITHMETIC.items()},
+    **{
+        getattr(operator, "i" + name): _inplace(name, _INPLACE_SYMBOLS.get(name, symbol))
+        for name, symbol in ARITHMETIC.items()
+    },
     builtins.pow: running(_pow),
 }

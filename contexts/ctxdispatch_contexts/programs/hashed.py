@@ -1,0 +1,58 @@
+"""What goes into hash tables: items of sets, keys of dicts.
+
+A derivative program has no tangent or cotangent for such: it knows items by their places, and these have none
+that lasts. So a program in which what is differentiated goes there is refused, and is recorded, where an
+object is known by its identity wherever it lies.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Operand, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.container_types import item_of
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.activity import carries, has_zero_derivative
+
+SETS = (set, frozenset)
+
+_KEYS: dict[Any, slice] = {
+    primitives.build_map: slice(0, None, 2),
+    primitives.map_add: slice(1, 2),
+    dict.setdefault: slice(1, 2),
+    dict.fromkeys: slice(0, 1),
+    dict.__setitem__: slice(1, 2),
+}
+"""Where the operands are that become keys."""
+
+
+def is_hashed(op: Op, varies: Callable[[Operand], bool]) -> bool:
+    """`op` makes an item of a set, or a key of a dict, of what varies, or reads such an item."""
+    if has_zero_derivative(op.fn):
+        return False
+    if any(map(varies, _keys(op))):
+        return True
+    of_sets = any(T.cls_of(operand_type(v)) in SETS for v in (*op.operands(), *op.results))
+    return of_sets and any(map(varies, op.operands()))
+
+
+def _keys(op: Op) -> Iterable[Operand]:
+    if not hashable(op.fn):
+        return ()
+    if op.fn is operator.setitem and T.cls_of(operand_type(op.args[0])) is dict:
+        return op.args[1:2]
+    if op.fn is builtins.dict and len(op.args) > len(op.kwnames):
+        return op.args[:1] if _has_keys(operand_type(op.args[0])) else ()
+    return op.args[_KEYS[op.fn]] if op.fn in _KEYS else ()
+
+
+def _has_keys(pairs: T.Type) -> bool:
+    """Pairs whose first entry may have a derivative."""
+    pair = item_of(pairs) if isinstance(pairs, (T.IterOf, T.ListOf, T.TupleOf)) else None
+    return isinstance(pair, T.TupleOf) and len(pair.items) == 2 and carries(pair.items[0])

@@ -1,0 +1,62 @@
+"""f(*args, **kwargs) as a plain call, where the arguments are known one by one, and the keywords by name."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.watching import is_undispatched
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.inline import emit_before
+from ctxdispatch.passes.types import operand_type
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.prepare import Prepared
+
+
+def spread(block: Block, op: Op) -> bool:
+    """call_ex(f, args, kwargs) with a tuple of known length and keywords of known names is a plain call."""
+    f, args, *rest = op.args
+    type_ = operand_type(args)
+    names = _keywords(rest[0], block) if rest else {}
+    if not isinstance(type_, T.TupleOf) or names is None:
+        return False
+    emit = emit_before(block, op)
+    items = [emit(operator.getitem, args, Const(i)) for i in range(len(type_.items))]
+    op.callee, op.args, op.kwnames = f, [*items, *names.values()], tuple(names)
+    op.syntax = False
+    return True
+
+
+def merge(prepared: Prepared, block: Block, op: Op) -> bool:
+    """f(k=a, **m) of such keywords: one display."""
+    target, other = op.args[:2]
+    own, given = _keywords(target, block), _keywords(other, block)
+    if own is None or given is None or not own.keys().isdisjoint(given) or not isinstance(target, Value):
+        return False
+    merged = Value(target.name)
+    substitute(prepared.graph, {target: merged})  # only what is merged reads it before
+    op.callee, op.results, op.syntax = Const(primitives.build_map), [merged], True
+    op.args = [operand for name, value in (own | given).items() for operand in (Const(name), value)]
+    return True
+
+
+def _keywords(operand: Operand, block: Block) -> dict[str, Operand] | None:
+    """The keywords in a dict that is made in this block, for calls alone."""
+    if isinstance(operand, Const):
+        return {} if not operand.value else None
+    making = next((o for o in block.ops if operand in o.results and o.fn is primitives.build_map), None)
+    if making is None or not all(isinstance(k, Const) for k in making.args[::2]):
+        return None
+    if not all(_only_unpacks(o, operand) for o in block.ops if operand in o.args):
+        return None
+    keys = [k.value for k in making.args[::2]]  # type: ignore[union-attr]
+    return dict(zip(keys, making.args[1::2], strict=True))
+
+
+def _only_unpacks(op: Op, operand: Operand) -> bool:
+    return op.fn in (primitives.call_ex, primitives.dict_merge) or is_undispatched(op.fn)

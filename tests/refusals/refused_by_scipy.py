@@ -1,0 +1,178 @@
+"""What SciPy solves, where that has no derivative."""
+
+import numpy as np
+import pytest
+
+from tests.refusals.refusal_table import refused
+
+scipy = pytest.importorskip("scipy")
+
+from scipy import integrate, interpolate, linalg, optimize, special, stats  # noqa: E402
+
+ONE = 2.0
+
+
+@refused(
+    "the derivative of a complex root is not known; split it into real and imaginary part", "grad", x=ONE
+)
+def a_complex_root(p):
+    return optimize.newton(lambda z: z * z + p, 1.0j).imag  # here
+
+
+@refused(
+    "a root has no derivative where that of the function is zero; keep it out of the derivative "
+    "with `stop_gradient`",
+    "grad",
+    x=0.0,
+)
+def a_root_without_slope(p):
+    return optimize.root_scalar(lambda z: z**3 - p, x0=0.0, x1=0.0, bracket=[-1.0, 1.0]).root  # here
+
+
+@refused(
+    "a solution has no derivative where the Jacobian (of a minimum: the Hessian) is singular; keep "
+    "it out of the derivative with `stop_gradient`",
+    "grad",
+    x=ONE,
+)
+def a_singular_system(p):
+    return optimize.fsolve(lambda z: np.array([z[0] + z[1] - p, z[0] + z[1] - p]), np.ones(2))[0]  # here
+
+
+@refused(
+    "the derivative of scipy.optimize._minimize.minimize with respect to 'bounds' is not known; "
+    "keep it out of the derivative with `stop_gradient`",
+    "grad",
+    x=ONE,
+)
+def a_bound_that_varies(p):
+    return optimize.minimize(lambda z: z[0] ** 2, [3.0], bounds=[(p, 4.0)]).fun  # here
+
+
+@refused(
+    "the derivative of a minimum with constraints is not known; write them into the objective (a "
+    "substitution of variables, a penalty), or keep what it depends on out of the derivative with "
+    "`stop_gradient`",
+    "grad",
+    x=ONE,
+)
+def a_constraint(p):
+    of = {"type": "eq", "fun": lambda z: z[0] - 1.0}
+    return optimize.minimize(lambda z: (z[0] - p) ** 2, [3.0], constraints=[of]).fun  # here
+
+
+@refused(
+    "the minimum was not found: the gradient is not zero where SciPy stopped, and so it has no "
+    "derivative there; give more iterations or a smaller tolerance",
+    "grad",
+    x=ONE,
+)
+def a_minimum_that_is_not_found(p):
+    found = optimize.minimize(lambda z: ((z - p) ** 4).sum(), [300.0], options={"maxiter": 1})  # here
+    return found.x[0]
+
+
+@refused(
+    "quad with `weight` or `complex_func` has no derivative; write the weight into the integrand, "
+    "or integrate real and imaginary part",
+    "grad",
+    x=ONE,
+)
+def a_weight(p):
+    return integrate.quad(lambda t: t * p, 0.0, 1.0, weight="sin", wvar=2.0)[0]  # here
+
+
+@refused(
+    "the integrand is singular or not smooth: its derivative cannot be integrated on the intervals "
+    "that quad chose for it; substitute the variable so that it is smooth, or give `points`",
+    "grad",
+    x=0.3,
+)
+def an_integrand_with_a_jump(p):
+    return integrate.quad(lambda t: 1.0e3 * p * np.abs(t - p) ** -0.5, 0.0, 1.0)[0]  # here
+
+
+@refused(
+    "scipy.integrate.odeint runs in C and has no derivative; use scipy.integrate.solve_ivp with the "
+    "method 'RK45' or 'DOP853', which is read through",
+    "grad",
+    x=ONE,
+)
+def an_ode_in_c(p):
+    return integrate.odeint(lambda y, t: -p * y, 1.0, [0.0, 1.0])[1, 0]  # here
+
+
+@refused("make_interp_spline has derivatives along the first axis; move the axis there", "grad", x=ONE)
+def a_spline_along_another_axis(p):
+    return interpolate.make_interp_spline([0.0, 1.0], np.ones((2, 2)) * p, k=1, axis=1)(0.5)[0]  # here
+
+
+@refused(
+    "the integral of a piecewise polynomial has no derivative rule; use the difference of its "
+    "antiderivative's values",
+    "grad",
+    x=ONE,
+)
+def the_integral_of_a_spline(p):
+    return interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, p, 1.0]).integrate(0.0, 1.0)  # here
+
+
+@refused(
+    "the density of a singular covariance has no derivative with respect to it; give a positive definite "
+    "one, or keep it out of the derivative with `stop_gradient`", "grad", x=ONE,
+)  # fmt: skip
+def a_singular_covariance(p):
+    of = stats.multivariate_normal
+    return of.logpdf([0.0, 0.0], [0.0, 0.0], np.ones((2, 2)) * p, allow_singular=True)  # here
+
+
+@refused(
+    "there is no derivative of a function that overwrites its arguments in `linalg.inv(a, True)`; "
+    "leave overwrite_a, overwrite_b out",
+    "grad",
+    x=np.eye(2),
+)
+def overwrites(a):
+    return linalg.inv(a, True).sum()  # here
+
+
+@refused(
+    "there is no derivative of scipy.special.jv with respect to its order in closed form in "
+    "`special.jv(v, 1.0)`; keep that argument out of the derivative with `stop_gradient`, or give "
+    "the function a rule with `custom_rule`",
+    "grad",
+    x=ONE,
+)
+def an_order(v):
+    return special.jv(v, 1.0)  # here
+
+
+@refused(
+    "there is no derivative of scipy.special.zeta with respect to its exponent in closed form in "
+    "`special.zeta(v)`; keep that argument out of the derivative with `stop_gradient`, or give the "
+    "function a rule with `custom_rule`",
+    "grad",
+    x=ONE,
+)
+def zeta_of_one(v):
+    return special.zeta(v)  # here
+
+
+@refused(
+    "there is no derivative of the sign that logsumexp returns of complex numbers in "
+    "`special.logsumexp(v + 1j * v, return_sign=True)`; take the sum of exp(a), and divide it by "
+    "its abs",
+    "grad",
+    x=np.array([1.0, 2.0]),
+)
+def sign_of_a_sum(v):
+    return special.logsumexp(v + 1j * v, return_sign=True)[1].real  # here
+
+
+@refused(
+    "there is no derivative of sqrtm with disp or blocksize in `linalg.sqrtm(a, False)`; leave them out",
+    "grad",
+    x=np.eye(2),
+)
+def a_root_of_a_matrix_with_options(a):
+    return linalg.sqrtm(a, False)[0].sum()  # here

@@ -1,0 +1,91 @@
+"""Each refusal says where, what and what to write instead: its whole text, at the user's line, in every mode.
+
+And no refusal is without a program that provokes it: texts are read from the package's sources.
+"""
+
+import pickle
+import re
+
+import pytest
+
+from ctxdispatch_contexts.programs.errors import Refused
+from tests.refusals import refused_by_scipy, refused_calls, refused_programs
+from tests.refusals.refusal_table import MODES, ROWS
+from tests.refusals.refusal_texts import DERIVATIVES, OTHERS, texts
+from tests.refusals.unprovoked import UNPROVOKED
+
+assert refused_by_scipy and refused_calls and refused_programs
+
+CALLED_IN = re.compile(r" \(called in [^)]*\)")
+"""A line of a library that the marked line runs."""
+
+CASES = [(row, mode) for row in ROWS for mode in row.modes]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("row, mode", CASES, ids=[f"{row.name}-{mode}" for row, mode in CASES])
+def test_what_is_said_and_where(row, mode):
+    with pytest.raises(Refused) as caught:
+        MODES[mode](row.program, row.x)
+    error = caught.value
+    assert CALLED_IN.sub("", error.message) == row.text
+    assert error.position.startswith(row.position), (error.position, row.position)
+    assert error.position.removeprefix(row.position) in _names(row)
+    assert str(error) == f"{error.position}: {error.message}"
+
+
+def _names(row):
+    """Of the function that the line is of: parts of it have names of their own."""
+    name = row.where.__code__.co_qualname
+    parts = ("", ".pullback", ".<locals>.<listcomp>", ".<locals>.<genexpr>", ".<locals>.<lambda>")
+    return [name + part for part in parts]
+
+
+@pytest.mark.parametrize("text", texts(DERIVATIVES + OTHERS), ids=str)
+def test_every_text_has_a_remedy(text):
+    """What is wrong; what to write. (One that passes on another's text says so after a colon.)"""
+    what, _, remedy = text.pattern.partition(";\\ ")
+    assert remedy.strip() or what.endswith(":\\ .*?"), f"{text} says nothing of what to write instead"
+
+
+@pytest.mark.parametrize("text", texts(DERIVATIVES), ids=str)
+def test_every_text_is_provoked(text):
+    """Nothing is refused that no row of the table provokes; what none can is listed, with why."""
+    provoked = any(text.fits(row.text) for row in ROWS)
+    excused = any(text.fits(known) for known in UNPROVOKED)
+    assert provoked or excused, f"no row of the table provokes {text}"
+    assert not (provoked and excused), f"{text} is provoked, and need not be excused"
+
+
+def exec_without_source(statements):
+    namespace = {"np": __import__("numpy")}
+    exec(statements, namespace)
+    return namespace["f"]
+
+
+@pytest.mark.parametrize("mode", ["grad", "jvp", "checkpoint"])
+@pytest.mark.parametrize("before", ["", "  try:\n", "  for _ in range(1):\n"], ids=["plain", "try", "loop"])
+def test_without_source_variables_name_the_operands(before, mode):
+    body = "  y = np.sin(x)\n  return np.frombuffer(y).sum()\n"
+    if before:
+        body = before + "".join(f"  {line}\n" for line in body.splitlines())
+    if "try" in before:
+        body += "  finally:\n    pass\n"
+    f = exec_without_source(f"def f(x):\n{body}")
+    if "try" in before and mode == "checkpoint":
+        pytest.skip("the second run of a checkpoint is a program of its own, and has no `try`")
+    with pytest.raises(Refused) as caught:
+        MODES[mode](f, ROWS[0].x)
+    line = 3 if not before else 4
+    assert str(caught.value).startswith(
+        f"<string>:{line} in f: numpy.frombuffer has no derivative rule for (y: "
+    )
+
+
+def test_refusals_go_to_other_processes():
+    with pytest.raises(Refused) as caught:
+        MODES["grad"](ROWS[0].program, ROWS[0].x)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.position) == (
+        type(caught.value), str(caught.value), caught.value.position,
+    )  # fmt: skip
