@@ -203,9 +203,16 @@ def generalised(
 
 def ones_along(function, n, m, axes, axis, keepdims):
     """1; NumPy's own error where they are not for this ufunc, or for operands of so many dimensions."""
-    named = {"axes": axes, "axis": axis, "keepdims": keepdims}
-    given = {name: value for name, value in named.items() if value is not None and value is not False}
-    return np.min(function(np.ones((1,) * n), np.ones((1,) * m), **given))
+    a, b = np.ones((1,) * n), np.ones((1,) * m)
+    if axes is not None and axis is not None:
+        return np.min(function(a, b, axes=axes, axis=axis))
+    if axes is None and axis is None:
+        return np.min(function(a, b, keepdims=keepdims))
+    if keepdims is False:
+        return np.min(function(a, b, axes=axes) if axis is None else function(a, b, axis=axis))
+    if axis is None:
+        return np.min(function(a, b, axes=axes, keepdims=keepdims))
+    return np.min(function(a, b, axis=axis, keepdims=keepdims))
 
 
 def core_last(a, axes):
