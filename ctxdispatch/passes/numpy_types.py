@@ -233,6 +233,16 @@ def _ndim(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     return Known(len(args[0].dims) if isinstance(args[0], ArrayOf) else 0)
 
 
+def _broadcast_to(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """To lengths that are not known: their number is the rank."""
+    found = by_sampling(function, args, kwargs)
+    if found is not Any or len(args) != 2 or kwargs or not numeric(args[0]):
+        return found
+    dims = shapes.dims_of(args[1])
+    dtype = args[0].dtype if isinstance(args[0], ArrayOf) else np.dtype(cls_of(args[0]))
+    return Any if dims is None else ArrayOf(dtype, dims)
+
+
 def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     return by_sampling_data(function, args, kwargs) if set(kwargs) <= {"dtype", "copy"} else Any
 
@@ -298,6 +308,7 @@ RULES: dict[Anything, Rule] = {
     np.ndarray.clip: by_sampling_data,
     np.ndarray.dot: by_sampling_data,
     np.where: _where,
+    np.broadcast_to: _broadcast_to,
     np.ndim: _ndim,
     np.array: _array_of,
     np.asarray: _array_of,

@@ -19,6 +19,8 @@ from ctxdispatch.passes import numpy_types, transfer
 from ctxdispatch.passes.types import Any, ArrayOf, Exact, IterOf, Known, TupleOf, Type, cls_of
 
 _NUMBERS = (bool, int, float, complex)
+_COMPARED = (*_NUMBERS, str, type(None))
+"""Any two of these are equal or not."""
 _TOTAL_SCALAR = {
     *(operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.eq, operator.ne),
     *(operator.iadd, operator.isub, operator.imul),
@@ -49,6 +51,8 @@ def may_raise(function: Anything, args: Sequence[Type]) -> bool:
     if any(map(numpy_types.is_numpy, args)) or function in numpy_types.UFUNCS:
         return _array_may_raise(function, args)
     if function in _TOTAL_ANY:
+        return False
+    if function in (operator.eq, operator.ne) and all(cls_of(a) in _COMPARED for a in args):
         return False
     if function in _ON_CONTAINERS:
         return not all(map(_container, args))

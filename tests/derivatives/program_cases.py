@@ -45,6 +45,10 @@ def of(owner: Any, names: str) -> list[Any]:
     return [getattr(owner, name) for name in names.split() if hasattr(owner, name)]
 
 
+import keyword_cases  # noqa: E402
+
+keyword_cases.register(more)
+
 # -- attributes ----------------------------------------------------------------------------------------------
 
 

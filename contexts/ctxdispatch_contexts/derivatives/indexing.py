@@ -8,7 +8,6 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import place, scatter, scatter_along, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
 @vjp(operator.getitem, np.ndarray.__getitem__, *of(np.generic, "__getitem__"), linear=(0,))
@@ -69,8 +68,13 @@ def unique(
     equal_nan=True, sorted=True,
 ):  # fmt: skip
     """Of the values alone; equal elements: the first has the derivative."""
-    if return_index or return_inverse or return_counts or axis is not None or not sorted:
-        raise no_derivative("unique but for its values", "ask for the indices apart")
+    if return_index or return_inverse or return_counts:
+        g, y = g[0], y[0]
+    if g is None:
+        return (None,)
+    if axis is not None:
+        _, first = np.unique(ar, return_index=True, axis=axis)
+        return take(g, y, ar, first, axis)
     order = np.argsort(ar, axis=None, kind="stable")
     return take(g, y, ar, order[np.searchsorted(np.ravel(ar)[order], y)])
 
@@ -82,11 +86,19 @@ def bincount(g, y, x, weights=None, minlength=0):
 
 @vjp(np.trim_zeros)
 def trim_zeros(g, y, filt, trim="fb", axis=None):
-    if filt.ndim != 1:
-        raise no_derivative("trim_zeros but for vectors", "take the slice by hand")
-    kept = np.flatnonzero(filt)
-    first = kept[0] if "f" in trim.lower() and kept.size else 0
-    return (scatter(g, slice(int(first), int(first) + y.size), filt.shape, y.dtype),)
+    return (scatter(g, trimmed(filt, trim.lower(), axis), filt.shape, y.dtype),)
+
+
+def trimmed(filt, trim, axis):
+    """The index of what trim_zeros leaves: of the box around what is not zero, along those axes."""
+    axes = range(filt.ndim) if axis is None else [i % filt.ndim for i in np.atleast_1d(axis).tolist()]
+    return tuple([box(found, trim) if i in axes else slice(None) for i, found in enumerate(np.nonzero(filt))])
+
+
+def box(found, trim):
+    if found.size == 0:
+        return slice(0, 0)
+    return slice(int(found.min()) if "f" in trim else None, int(found.max()) + 1 if "b" in trim else None)
 
 
 # -- selection -----------------------------------------------------------------------------------------------

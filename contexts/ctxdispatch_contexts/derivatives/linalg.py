@@ -169,19 +169,33 @@ def cholesky(g, y, a, /, *, upper=False):
 
 @vjp(np.linalg.qr)
 def qr(g, y, a, mode="reduced"):
-    """Of a matrix with at least as many rows as columns, of full rank."""
-    if mode != "reduced" or a.shape[-2] < a.shape[-1]:
+    """Of a matrix of full rank; of one with more columns than rows those beyond the square follow from it
+    (Walter and Lehmann, arXiv:1001.1654)."""
+    if mode == "r":
+        q, r = np.linalg.qr(a)
+        return qr((None, g), (q, r), a)
+    n, m = a.shape[-1], a.shape[-2]
+    if mode == "raw" or (mode == "complete" and m > n):
         raise no_derivative(
-            "qr but with mode='reduced' and at least as many rows as columns",
-            "leave mode out, and factorise the leading square part of a matrix with more columns",
+            "qr with mode='raw', or of the columns that mode='complete' chooses freely",
+            "ask for mode='reduced'",
         )
     q, r = y
     gq = np.zeros_like(q) if g[0] is None else conj(g[0])
     gr = np.zeros_like(r) if g[1] is None else conj(g[1])
+    if m >= n:
+        return (conj(of_factors(q, r, gq, gr)),)
+    # a = (x, z) and r = (u, v) with x = q u, v = q^H z
+    z, gv = a[..., m:], gr[..., m:]
+    gx = of_factors(q, r[..., :m], gq + z @ mH(gv), gr[..., :m])
+    return (conj(np.concatenate((gx, q @ gv), -1)),)
+
+
+def of_factors(q, r, gq, gr):
     m = r @ mH(gr) - mH(gq) @ q
     low = np.tril(m, -1)
     full = low + mH(low) + np.eye(m.shape[-1], dtype=m.dtype) * m.real
-    return (conj(mH(np.linalg.solve(r, mH(gq + q @ full)))),)
+    return mH(np.linalg.solve(r, mH(gq + q @ full)))
 
 
 @vjp(np.linalg.eigh)
@@ -211,9 +225,11 @@ def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
     """The derivatives of the vectors are infinite where two singular values coincide."""
     if not compute_uv:
         return singular_values(g, a)
-    if full_matrices and a.shape[-1] != a.shape[-2]:
-        raise no_derivative("svd of an oblong matrix with full_matrices=True", "ask for False")
     u, s, vh = y
+    if full_matrices and a.shape[-1] != a.shape[-2]:
+        k = s.shape[-1]
+        g = (determined(g[0], k, -1), g[1], determined(g[2], k, -2))
+        u, vh = u[..., :k], vh[..., :k, :]
     v, inner = mH(vh), np.zeros_like(vh @ mH(vh))
     gaps, size = inverse_gaps(s * s), s[..., None, :]
     full = np.zeros_like(a)
@@ -230,6 +246,18 @@ def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
         inner = inner + size.swapaxes(-1, -2) * (part + mH(part))
         full = full + (u / size) @ mH(gv - v @ (mH(v) @ gv))
     return (conj(u @ inner @ vh + full),)
+
+
+def determined(g, k, axis):
+    """The cotangents of the first k vectors; the others, of no singular value, are chosen freely."""
+    if g is None:
+        return None
+    first, others = (g[..., :k], g[..., k:]) if axis == -1 else (g[..., :k, :], g[..., k:, :])
+    if np.count_nonzero(others):
+        raise no_derivative(
+            "the vectors that svd of an oblong matrix chooses freely", "ask for full_matrices=False"
+        )
+    return first
 
 
 def gauge(u, gu, s, vh):

@@ -1,11 +1,10 @@
-"""Differences, integrals, grids and outer operations of NumPy, differentiated as Python code."""
+"""Differences, integrals and grids of NumPy, differentiated as Python code."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue
 
@@ -64,16 +63,28 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 @lower(np.interp)
 def interp(x, xp, fp, left=None, right=None, period=None):
     """The chord between the two nearest points; beyond them `left`, `right` or the end's value."""
-    if period is not None:
-        raise no_derivative("interp with period=", "wrap the points and x by hand")
     x, xp = np.asarray(x, np.float64), np.asarray(xp, np.float64)
     fp = np.asarray(fp, np.complex128 if np.iscomplexobj(fp) else np.float64)
+    if period is not None:
+        left = right = None
+        x, xp, fp = wrapped(x, xp, fp, np.abs(period))
     i = np.clip(np.searchsorted(xp, x, "right") - 1, 0, max(len(xp) - 2, 0))
     j = np.minimum(i + 1, len(xp) - 1)
     width = xp[j] - xp[i]
     y = fp[i] + (x - xp[i]) * ((fp[j] - fp[i]) / np.where(width == 0, 1.0, width))
     y = np.where(x < xp[0], fp[0] if left is None else left, y)
     return np.where(x > xp[-1], fp[-1] if right is None else right, y)[()]
+
+
+def wrapped(x, xp, fp, period):
+    """In one period, the points in order, and one more at both ends."""
+    if period == 0:
+        raise ValueError("period must be a non-zero value")
+    x, xp = x % period, xp % period
+    order = np.argsort(xp)
+    xp, fp = xp[order], fp[order]
+    xp = np.concatenate((xp[-1:] - period, xp, xp[0:1] + period))
+    return x, xp, np.concatenate((fp[-1:], fp, fp[0:1]))
 
 
 @lower(np.polyval)
@@ -87,29 +98,36 @@ def polyval(p, x):
 
 @lower(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
-    if edge_order != 1:
-        raise no_derivative(
-            "gradient with edge_order=2",
-            "leave edge_order out, and write the differences at the ends by hand",
-        )
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
     f = np.asarray(f)
     axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    slopes = [slope(f, step, i % f.ndim) for step, i in zip(steps, axes, strict=True)]
+    slopes = [slope(f, step, i % f.ndim, edge_order) for step, i in zip(steps, axes, strict=True)]
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
-def slope(f, step, axis):
-    """Central differences along `axis`, one-sided at the ends; `step` is a number or the coordinates."""
+def slope(f, step, axis, edge_order):
+    """Central differences along `axis`, at the ends one-sided ones; `step` is a number or the coordinates."""
     moved = np.moveaxis(f, axis, -1)
+    if moved.shape[-1] < edge_order + 1:
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements "
+            "are required."
+        )
     if np.ndim(step) == 0:
         chord = (moved[..., 1:] - moved[..., :-1]) / step
-        inner = 0.5 * (chord[..., 1:] + chord[..., :-1])
+        inner, before, after = 0.5 * (chord[..., 1:] + chord[..., :-1]), 0.5, 0.5
     else:
         d = np.diff(np.asarray(step))
         chord = (moved[..., 1:] - moved[..., :-1]) / d
         inner = (d[:-1] * chord[..., 1:] + d[1:] * chord[..., :-1]) / (d[1:] + d[:-1])
-    y = np.moveaxis(np.concatenate((chord[..., :1], inner, chord[..., -1:]), -1), -1, axis)
+        before, after = d[:1] / (d[:1] + d[1:2]), d[-1:] / (d[-1:] + d[-2:-1])
+    first, last = chord[..., :1], chord[..., -1:]
+    if edge_order == 2:  # of the parabola through three points
+        first = first + before * (first - chord[..., 1:2])
+        last = last + after * (last - chord[..., -2:-1])
+    y = np.moveaxis(np.concatenate((first, inner, last), -1), -1, axis)
     return y.astype(f.dtype) if f.dtype.kind in "fc" else y
 
 
@@ -120,7 +138,7 @@ def vander(x, N=None, increasing=False):
     return x[:, None] ** (powers if increasing else powers[::-1])
 
 
-# -- grids and outer operations ------------------------------------------------------------------------------
+# -- grids and products of them ------------------------------------------------------------------------------
 
 
 @lower(np.meshgrid)
@@ -138,49 +156,29 @@ def line_shapes(n, indexing):
 
 @lower(np.geomspace)
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    sign = np.sign(start)
-    low, high = np.log10(sign * start), np.log10(sign * stop)
-    return sign * np.power(10.0, np.linspace(low, high, num, endpoint, axis=axis))
+    start, stop = np.asarray(start), np.asarray(stop)
+    if np.any(start == 0) or np.any(stop == 0):
+        raise ValueError("Geometric sequence cannot include zero")
+    wide = np.result_type(start, stop, float(num), np.zeros((), dtype))
+    start, stop = start.astype(wide), stop.astype(wide)
+    sign = start / np.abs(start) if wide.kind == "c" else np.sign(start)
+    low, high = np.log10(start / sign), np.log10(stop / sign)
+    y = sign * np.power(10.0, np.linspace(low, high, num, endpoint))
+    return np.moveaxis(y, 0, axis).astype(wide if dtype is None else dtype)
 
 
 @lower(np.logspace)
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
-    return np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
+    if np.ndim(base) > 0:
+        n = max(np.ndim(start), np.ndim(stop), np.ndim(base))
+        start, stop, base = lifted(start, n), lifted(stop, n), np.expand_dims(lifted(base, n), axis)
+    y = np.power(base, np.linspace(start, stop, num, endpoint, axis=axis))
+    return y if dtype is None else y.astype(dtype)
 
 
-def raised(a, b):
-    """`a` with the axes of `b` after its own, of length 1."""
-    return np.reshape(a, np.shape(a) + (1,) * np.ndim(b))
-
-
-@lower(np.add.outer)
-def add_outer(a, b):
-    return raised(a, b) + b
-
-
-@lower(np.subtract.outer)
-def subtract_outer(a, b):
-    return raised(a, b) - b
-
-
-@lower(np.divide.outer)
-def divide_outer(a, b):
-    return raised(a, b) / b
-
-
-@lower(np.power.outer)
-def power_outer(a, b):
-    return raised(a, b) ** b
-
-
-@lower(np.maximum.outer)
-def maximum_outer(a, b):
-    return np.maximum(raised(a, b), b)
-
-
-@lower(np.minimum.outer)
-def minimum_outer(a, b):
-    return np.minimum(raised(a, b), b)
+def lifted(a, n):
+    """With axes of length 1 before its own."""
+    return np.reshape(a, (1,) * (n - np.ndim(a)) + np.shape(a))
 
 
 @lower(np.kron)

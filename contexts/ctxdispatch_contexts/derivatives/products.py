@@ -10,7 +10,6 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import place, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 # -- matmul and dot ------------------------------------------------------------------------------------------
 
@@ -209,12 +208,23 @@ def diagonal_index(term, axes, shape):
 def cross(g, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if axis is not None:
         axisa = axisb = axisc = axis
-    if a.shape[axisa] != 3 or b.shape[axisb] != 3:
-        raise no_derivative("cross for vectors of length 2", "append a zero to them")
-    left, right, g = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1), np.moveaxis(g, axisc, -1)
-    ga = unbroadcast(np.cross(right, g), left.shape)
-    gb = unbroadcast(np.cross(g, left), right.shape)
+    left, right = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    n, m = left.shape[-1], right.shape[-1]
+    if n == 2 and m == 2:  # the third component alone
+        g = np.stack((np.zeros_like(g), np.zeros_like(g), g), -1)
+    else:
+        g = np.moveaxis(g, axisc, -1)
+    left, right = spatial(left), spatial(right)
+    ga = unbroadcast(np.cross(right, g), left.shape)[..., :n]
+    gb = unbroadcast(np.cross(g, left), right.shape)[..., :m]
     return (np.moveaxis(ga, -1, axisa), np.moveaxis(gb, -1, axisb))
+
+
+def spatial(vectors):
+    """Those of a plane lie in space, at height 0."""
+    if vectors.shape[-1] == 3:
+        return vectors
+    return np.concatenate((vectors, np.zeros_like(vectors[..., :1])), -1)
 
 
 @vjp(*of(np.linalg, "cross"), arrays=2, multilinear=(0, 1))
@@ -241,7 +251,8 @@ def widened(g, n, m, mode):
 
 @vjp(np.correlate, arrays=2, multilinear=(0, 1))
 def correlate(g, y, a, v, mode="valid"):
-    if a.size < v.size and mode != "full":
-        raise no_derivative("correlate with the shorter sequence first", "exchange the two")
+    if a.size < v.size:  # NumPy exchanges the two, and reverses the result
+        gv, ga = correlate(np.conj(g[::-1]), y, v, a, mode)
+        return (ga, gv)
     ga, gv = convolve(g, y, a, np.conj(v[::-1]), mode)
     return (ga, np.conj(gv[::-1]))

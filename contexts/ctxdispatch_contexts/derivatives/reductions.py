@@ -2,6 +2,7 @@
 
 The cotangent of a reduction gets its axes back (`restore`) and is spread over what was summed, or
 multiplied by what selects or scales: every rule below is one of the two. Ties of max and min share equally.
+`initial`, which goes into each element of the result, has a cotangent too.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ import math
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.linear import scatter_along, spread
+from ctxdispatch_contexts.derivatives.linear import scatter_along, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue  # what NumPy's own Python code passes on for "not given"
 
@@ -34,6 +34,10 @@ def everywhere(where):
     return where is True or where is NoValue
 
 
+def absent(value):
+    return value is None or value is NoValue
+
+
 def count(a, axis, where):
     """How many elements go into one of the result, at least 1; with a mask an array of `a`'s rank."""
     if not everywhere(where):
@@ -52,12 +56,18 @@ def masked(cotangent, where):
     return np.where(where, cotangent, 0.0)
 
 
+def of_initial(g, initial, slope=1.0):
+    """The cotangent of `initial`, which each element of the result varies with by `slope`."""
+    return None if absent(initial) else np.add.reduce(np.asarray(g * slope), axis=None)
+
+
 # -- sums ----------------------------------------------------------------------------------------------------
 
 
 @vjp(np.sum, *of(np.ndarray, "sum"), *of(np.generic, "sum"), linear=(0,), unless="initial out")
 def sum_(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    return (masked(spread(restore(g, a.shape, axis, keepdims), a.shape, y.dtype), where),)
+    cotangent = masked(spread(restore(g, a.shape, axis, keepdims), a.shape, y.dtype), where)
+    return (cotangent, None, None, None, None, of_initial(g, initial))
 
 
 @vjp(np.add.reduce, linear=(0,), unless="initial out")
@@ -67,7 +77,8 @@ def add_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=No
 
 @vjp(np.nansum)
 def nansum(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    return (masked(np.where(np.isnan(a), 0.0, restore(g, a.shape, axis, keepdims)), where),)
+    cotangent = masked(np.where(np.isnan(a), 0.0, restore(g, a.shape, axis, keepdims)), where)
+    return (cotangent, None, None, None, None, of_initial(g, initial))
 
 
 @vjp(np.mean, *of(np.ndarray, "mean"), *of(np.generic, "mean"), linear=(0,), unless="out")
@@ -105,15 +116,16 @@ def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
 # -- variance ------------------------------------------------------------------------------------------------
 
 
-def deviation(a, axis, where):
-    """conj(a - mean(a)), 0 where the mask leaves out."""
-    n = count(a, axis, where)
+def deviation(a, axis, where, mean):
+    """conj(a - mean), 0 where the mask leaves out; of the mean of `a` where none is given."""
     if everywhere(where):
-        d = a - np.add.reduce(a, axis=axis, keepdims=True) / n
+        d = a - (np.add.reduce(a, axis=axis, keepdims=True) / count(a, axis, where) if absent(mean) else mean)
     else:
         # Under the mask only what is selected counts; elsewhere there may be nan.
         d = np.where(where, a, 0.0)
-        d = np.where(where, d - np.add.reduce(d, axis=axis, keepdims=True) / n, 0.0)
+        if absent(mean):
+            mean = np.add.reduce(d, axis=axis, keepdims=True) / count(a, axis, where)
+        d = np.where(where, d - mean, 0.0)
     if a.dtype.kind == "c":
         return np.conj(d)
     return d
@@ -130,10 +142,10 @@ def var(
     g, y, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *,
     where=True, mean=NoValue, correction=NoValue,
 ):  # fmt: skip
-    if mean is not NoValue and mean is not None:
-        raise no_derivative("var or std with mean=", "leave the argument out")
     scale = restore(g, a.shape, axis, keepdims) * (2.0 / freedom(a, axis, where, ddof, correction))
-    return (scale * deviation(a, axis, where),)
+    cotangent = scale * deviation(a, axis, where, mean)
+    of_mean = None if absent(mean) else -unbroadcast(cotangent, np.shape(mean))
+    return (cotangent, None, None, None, None, None, None, of_mean)
 
 
 def nonzero(y):
@@ -183,21 +195,32 @@ def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=T
     chosen = a == restore(y, a.shape, axis, keepdims)
     if not everywhere(where):
         chosen = chosen & where
+    start = None
+    if not absent(initial):
+        found = np.count_nonzero(chosen, axis=axis, keepdims=keepdims is not NoValue and keepdims)
+        start = of_initial(g, initial, found == 0)
     if axis is None:
-        return (chosen.astype(y.dtype) * (g / (int(np.count_nonzero(chosen)) or 1)),)
+        cotangent = chosen.astype(y.dtype) * (g / (int(np.count_nonzero(chosen)) or 1))
+        return (cotangent, None, None, None, start)
     ties = np.add.reduce(chosen, axis=axis, keepdims=True, dtype=y.real.dtype)
-    return (chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0)),)
+    cotangent = chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0))
+    return (cotangent, None, None, None, start)
 
 
 @vjp(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
 def extremum_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
-    return extremum(g, y, a, axis, out, keepdims, initial, where)
+    if absent(initial):
+        return extremum(g, y, a, axis, out, keepdims, initial, where)
+    cotangents = extremum(g, y, a, axis, out, keepdims, initial, where)
+    return (cotangents[0], None, None, None, None, cotangents[4])
 
 
 @vjp(np.logaddexp.reduce)
 def logaddexp_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     top = restore(y, a.shape, axis, keepdims)
-    return (masked(restore(g, a.shape, axis, keepdims) * np.exp(a - top), where),)
+    cotangent = masked(restore(g, a.shape, axis, keepdims) * np.exp(a - top), where)
+    start = None if absent(initial) else of_initial(g, initial, np.exp(initial - y))
+    return (cotangent, None, None, None, None, start)
 
 
 # -- products ------------------------------------------------------------------------------------------------
@@ -206,12 +229,15 @@ def logaddexp_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, init
 @vjp(np.prod, *of(np.ndarray, "prod"), *of(np.generic, "prod"))
 def prod(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
     if not everywhere(where):
-        return (masked(prod(g, y, np.where(where, a, 1), axis, dtype, out, keepdims, initial)[0], where),)
+        found = prod(g, y, np.where(where, a, 1), axis, dtype, out, keepdims, initial)
+        return (masked(found[0], where), None, None, None, None, found[5])
+    start = None
+    if not absent(initial):
+        start = of_initial(g, initial, np.multiply.reduce(a, axis=axis, keepdims=bool(keepdims)))
     if np.count_nonzero(a) == a.size:
-        return (restore(g * y, a.shape, axis, keepdims) / a,)
-    if initial is not None and initial is not NoValue:
-        return (restore(g, a.shape, axis, keepdims) * initial * others(a, axis),)
-    return (restore(g, a.shape, axis, keepdims) * others(a, axis),)
+        return (restore(g * y, a.shape, axis, keepdims) / a, None, None, None, None, start)
+    scale = restore(g, a.shape, axis, keepdims) * (1.0 if absent(initial) else initial)
+    return (scale * others(a, axis), None, None, None, None, start)
 
 
 @vjp(np.multiply.reduce)

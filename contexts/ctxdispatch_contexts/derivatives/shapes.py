@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import scatter, spread, unbroadcast
+from ctxdispatch_contexts.derivatives.padding import unpadded_by_axes
 from ctxdispatch_contexts.derivatives.registry import of, vjp
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
 def shaped(g, y, a):
@@ -216,7 +216,7 @@ def pad(g, y, array, pad_width, mode="constant", **kwargs):
     if mode in ("edge", "reflect", "symmetric", "wrap") and kwargs.get("reflect_type", "even") == "even":
         index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
         return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
-    raise no_derivative(f"pad with mode={mode!r} and {kwargs}", "use mode='constant' or 'edge'")
+    return (unpadded_by_axes(g, array, pad_width, mode, kwargs),)
 
 
 def unpadded(g, shape, pad_width):
@@ -310,7 +310,9 @@ def nested(g, item):
     """`g` as nested lists, as deep as `item` is: the transpose of np.array."""
     if isinstance(item, (list, tuple)):
         return [nested(gi, x) for gi, x in zip(g, item, strict=True)]
-    return g
+    if type(item) is float:
+        return g.real.item()
+    return g.item() if type(item) is complex else g
 
 
 @vjp(np.full, arrays=0, linear=(1,))
@@ -329,14 +331,32 @@ def full_like(g, y, a, fill_value, dtype=None, order="K", subok=True, shape=None
 @vjp(np.linspace, arrays=2, linear=(0, 1), unless="retstep")
 def linspace(g, y, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     if retstep:
-        raise no_derivative("linspace with retstep=True", "compute the step from the points")
+        return with_step(g, start, stop, num, endpoint, axis)
+    return of_line(g, start, stop, num, endpoint, axis)
+
+
+def of_line(g, start, stop, num, endpoint, axis):
     g = np.moveaxis(g, axis, -1)
     t = np.arange(num, dtype=g.dtype) / max(num - bool(endpoint), 1)
     return (unbroadcast_or_sum(g @ (1.0 - t), start), unbroadcast_or_sum(g @ t, stop))
 
 
+def with_step(g, start, stop, num, endpoint, axis):
+    """The step is the difference of the ends, divided by the number of steps; nan where there are none."""
+    points, step = g
+    steps = num - bool(endpoint)
+    if points is None or step is None or steps < 1:
+        if points is not None:
+            return of_line(points, start, stop, num, endpoint, axis)
+        step = step / (steps or np.nan)
+        return (unbroadcast_or_sum(-step, start), unbroadcast_or_sum(step, stop))
+    first, last = of_line(points, start, stop, num, endpoint, axis)
+    step = step / steps
+    return (first + unbroadcast_or_sum(-step, start), last + unbroadcast_or_sum(step, stop))
+
+
 def unbroadcast_or_sum(g, like):
-    return unbroadcast(g, like.shape) if g.ndim else g
+    return unbroadcast(g, like.shape) if np.ndim(g) else g
 
 
 # -- real and imaginary parts --------------------------------------------------------------------------------

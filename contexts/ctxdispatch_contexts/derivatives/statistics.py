@@ -5,20 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower, of
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue
 
 
 @lower(np.clip, np.ndarray.clip, *of(np.generic, "clip"))
-def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
+def clip(
+    a, a_min=None, a_max=None, out=None, *, min=None, max=None, where=True, casting="same_kind", order="K",
+    dtype=None, subok=True, signature=None,
+):  # fmt: skip
     low = a_min if min is None or min is NoValue else min
     high = a_max if max is None or max is NoValue else max
+    if where is True and casting == "same_kind" and order == "K" and dtype is None and signature is None:
+        if low is not None and low is not NoValue:
+            a = np.maximum(a, low)
+        return a if high is None or high is NoValue else np.minimum(a, high)
+    named = {"where": where, "casting": casting, "order": order}
+    if dtype is not None:
+        named = {**named, "dtype": dtype}
+    if signature is not None:
+        named = {**named, "signature": signature}
     if low is not None and low is not NoValue:
-        a = np.maximum(a, low)
-    if high is not None and high is not NoValue:
-        a = np.minimum(a, high)
-    return a
+        a = np.maximum(a, low, **named)
+    return a if high is None or high is NoValue else np.minimum(a, high, **named)
 
 
 @lower(np.ptp, *of(np.ndarray, "ptp"))
@@ -29,34 +38,46 @@ def ptp(a, axis=None, out=None, keepdims=False):
 
 @lower(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
-    """sum(a w) / sum(w); weights of one axis are spread over the others."""
+    """sum(a w) / sum(w); weights of some axes are spread over the others."""
     keep = keepdims is not NoValue and keepdims
     a = np.asarray(a)
     if weights is None:
-        if returned:
-            raise no_derivative("average with returned=True", "sum the weights apart")
-        return np.mean(a, axis=axis, keepdims=keep)
-    w = np.asarray(weights)
-    if w.shape != a.shape:
-        axis %= a.ndim
-        w = np.broadcast_to(w.reshape((1,) * axis + (-1,) + (1,) * (a.ndim - axis - 1)), a.shape)
-    total = np.sum(w, axis=axis, keepdims=keep)
+        mean = np.mean(a, axis=axis, keepdims=keep)
+        return (mean, np.full_like(mean, a.size / np.size(mean))[()]) if returned else mean
+    w = weights_of(a, np.asarray(weights), axis)
+    dtype = np.result_type(a, w, *["f8"] * (a.dtype.kind in "biu"))
+    total = np.sum(w, axis=axis, keepdims=keep, dtype=dtype)
     mean = np.sum(a * w, axis=axis, keepdims=keep) / total
     return (mean, total) if returned else mean
 
 
+def weights_of(a, w, axis):
+    """The weights of all elements, from those along the axes that are averaged over."""
+    if w.shape == a.shape:
+        return w
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = normalized(axis, a.ndim)
+    if w.shape != tuple([a.shape[i] for i in axes]):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    ordered = w.transpose(np.argsort(axes).tolist())
+    return np.broadcast_to(ordered.reshape([n if i in axes else 1 for i, n in enumerate(a.shape)]), a.shape)
+
+
+# -- quantiles -----------------------------------------------------------------------------------------------
+
+
 @lower(np.quantile)
 def quantile(
-    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
-):
-    """Between the two nearest order statistics: a selection in `a`, of slope their gap in `q`."""
-    if method != "linear" or weights is not None:
-        raise no_derivative(
-            "quantile but with method='linear' and without weights", "leave method and weights out"
-        )
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
+    interpolation=None,
+):  # fmt: skip
+    """Between two order statistics, a selection in `a`; its slope in `q` is their gap, or zero."""
     a = np.asarray(a)
+    if weights is not None:
+        return weighted_quantile(a, np.asarray(q), axis, method, keepdims, np.asarray(weights))
     columns, kept = sorted_columns(a, axis)
-    position = rank(q, a) * (columns.shape[0] - 1.0)
+    position = position_of(rank(q, a), columns.shape[0], method if interpolation is None else interpolation)
     low = np.clip(np.floor(position).astype(int), 0, columns.shape[0] - 1)
     high = np.minimum(low + 1, columns.shape[0] - 1)
     t = (position - low).astype(position.dtype).reshape(position.shape + (1,) * (columns.ndim - 1))
@@ -66,6 +87,65 @@ def quantile(
     return y.reshape(position.shape + kept) if keepdims else y[()]
 
 
+def position_of(q, n, method):
+    """Where the quantile `q` of n sorted numbers lies among them (Hyndman and Fan, "Sample quantiles in
+    statistical packages", 1996)."""
+    if method == "linear":
+        return q * (n - 1.0)
+    if method in PLOTTING:
+        alpha, beta = PLOTTING[method]
+        return np.asarray(np.clip(n * q + (alpha + q * (1.0 - alpha - beta)) - 1.0, 0.0, n - 1.0), q.dtype)
+    if method not in STEPS:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {sorted([*PLOTTING, *STEPS])}")
+    return np.asarray(np.clip(STEPS[method](q, n), 0.0, n - 1.0), q.dtype)
+
+
+PLOTTING = {
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+"""Continuous in q: alpha and beta of the plotting positions."""
+
+
+def averaged(q, n):
+    return np.floor(n * q - 1) + np.where(n * q == np.floor(n * q), 0.5, 1.0)
+
+
+def closest(q, n):
+    """The nearest one; between two, the one of odd index."""
+    index = n * q - 1.5
+    low = np.floor(index)
+    return np.where((index == low) & (low % 2 == 1), low, low + 1)
+
+
+STEPS = {
+    "lower": lambda q, n: np.floor((n - 1) * q), "higher": lambda q, n: np.ceil((n - 1) * q),
+    "nearest": lambda q, n: np.rint((n - 1) * q),
+    "midpoint": lambda q, n: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+    "inverted_cdf": lambda q, n: np.ceil(n * q - 1), "averaged_inverted_cdf": averaged,
+    "closest_observation": closest,
+}  # fmt: skip
+"""Piecewise constant in q."""
+
+
+def weighted_quantile(a, q, axis, method, keepdims, weights):
+    """The first number up to which a share `q` of the weights lies."""
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    axes = tuple(range(a.ndim)) if axis is None else normalized(axis, a.ndim)
+    rows, shares = flattened(a, axes), flattened(weights_of(a, weights, axis), axes)
+    order = np.argsort(rows, axis=0, kind="stable")
+    columns = np.take_along_axis(rows, order, 0)
+    share = np.cumsum(np.take_along_axis(shares, order, 0), axis=0)
+    share = share / share[-1]
+    wanted = q.reshape(q.shape + (1,) * columns.ndim)
+    passed = np.logical_or(share < wanted, share == 0.0)
+    index = np.minimum(np.count_nonzero(passed, axis=q.ndim), columns.shape[0] - 1)
+    chosen = np.take_along_axis(columns, index.reshape((-1, *columns.shape[1:])), 0)
+    y = chosen.reshape(q.shape + columns.shape[1:])
+    return y.reshape(q.shape + ones_at(axes, a.shape)) if keepdims else y[()]
+
+
 def rank(q, a):
     """`q` as an array; a number takes the precision of `a`."""
     return np.asarray(q, a.dtype) if isinstance(q, (int, float)) and a.dtype.kind == "f" else np.asarray(q)
@@ -73,10 +153,12 @@ def rank(q, a):
 
 @lower(np.percentile)
 def percentile(
-    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
-):
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
+    interpolation=None,
+):  # fmt: skip
     q = q / 100.0 if isinstance(q, (int, float)) else np.asarray(q) / 100.0
-    return quantile(a, q, axis, out, overwrite_input, method, keepdims, weights=weights)
+    how = method if interpolation is None else interpolation
+    return quantile(a, q, axis, out, overwrite_input, how, keepdims, weights=weights)
 
 
 @lower(np.median)
@@ -110,18 +192,49 @@ def ones_at(axes, shape):
     return tuple([1 if i in axes else n for i, n in enumerate(shape)])
 
 
+# -- covariances ---------------------------------------------------------------------------------------------
+
+
 @lower(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    """X X^H / (n - ddof) of the centred rows."""
-    if fweights is not None or aweights is not None:
-        raise no_derivative("cov with weights", "scale the centred observations by the roots of the weights")
+    """X W X^H / (n - ddof) of the centred rows."""
     x = rows_of(m, rowvar)
     if y is not None:
         x = np.concatenate((x, rows_of(y, rowvar)))
     x = x.astype(np.result_type(x, np.float64) if dtype is None else dtype)
-    x = x - np.mean(x, axis=1, keepdims=True)
-    free = x.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
-    return np.squeeze(x @ np.conj(x.T) / free)
+    free = (0 if bias else 1) if ddof is None else ddof
+    if fweights is None and aweights is None:
+        x = x - np.mean(x, axis=1, keepdims=True)
+        return np.squeeze(x @ np.conj(x.T) / (x.shape[1] - free))
+    w = observations(fweights, aweights, x.shape[1])
+    total = np.sum(w)
+    x = x - np.sum(x * w, axis=1, keepdims=True) / total
+    if aweights is None or free == 0:
+        return np.squeeze(x @ np.conj((x * w).T) / (total - free))
+    lost = free * np.sum(w * np.asarray(aweights, float)) / total
+    return np.squeeze(x @ np.conj((x * w).T) / (total - lost))
+
+
+def observations(fweights, aweights, n):
+    """The weight of each observation: how often it was made, times what it counts; NumPy's errors."""
+    check_weights(fweights, "fweights", n)
+    check_weights(aweights, "aweights", n)
+    if fweights is None or aweights is None:
+        return np.asarray(aweights if fweights is None else fweights, float)
+    return np.asarray(fweights, float) * np.asarray(aweights, float)
+
+
+def check_weights(weights, name, n):
+    if weights is None:
+        return
+    if np.ndim(weights) > 1:
+        raise RuntimeError(f"cannot handle multidimensional {name}")
+    if np.shape(weights) != (n,):
+        raise RuntimeError(f"incompatible numbers of samples and {name}")
+    if np.any(np.less(weights, 0)):
+        raise ValueError(f"{name} cannot be negative")
+    if name == "fweights" and not np.all(np.equal(weights, np.around(weights))):
+        raise TypeError("fweights must be integer")
 
 
 def rows_of(m, rowvar):

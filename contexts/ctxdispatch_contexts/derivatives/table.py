@@ -5,6 +5,7 @@
     linearity(np.dot)        in which arguments a function with a vjp rule is linear, jointly or in each
     block_rule(np.dot, 0)    the function of k tangents at once, of those arguments or of the one given
     lowering(sum)            a Python function of the same meaning, to be differentiated in its stead
+    lowering(np.sin, ("dtype",))       the same of a ufunc called with keywords (`ufuncs.py`)
     is_zero(np.argmax)       the derivative is zero by rule
 
 A callee may be in more than one: an elementwise row counts where the call has as many arguments as the row
@@ -19,15 +20,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from inspect import Parameter, signature
+from inspect import CO_VARKEYWORDS, Parameter, signature
+from types import BuiltinMethodType, FunctionType
 from typing import Any, Literal
+
+import numpy as np
 
 from ctxdispatch_contexts.derivatives import blocks, libraries, registry
 from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY, ROWS, STEEP, Row
+from ctxdispatch_contexts.derivatives.ufuncs import spelled
 
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
-FAMILIES = "linear reductions products shapes stacking indexing sorting linalg scalars fourier bessel".split()
+FAMILIES = (
+    "linear reductions products shapes stacking indexing sorting linalg scalars fourier bessel ufuncs".split()
+)
 BLOCKS = "block_sums block_shapes block_indexing block_products".split()
 LOWERED = "lowerings statistics numerical norms assembling".split()
 
@@ -232,9 +239,39 @@ def attribute_rule(cls: type, name: str) -> Callable[..., Any] | None:
     return vjp_rule(getattr(cls, name, None))
 
 
-def lowering(callee: Any) -> Callable[..., Any] | None:
-    """A Python function that does what `callee` does, with the same parameters, or None."""
-    return _get(_lowerings(), callee)
+def lowering(callee: Any, keywords: tuple[str, ...] = ()) -> Callable[..., Any] | None:
+    """A Python function that does what `callee` does, called with those keywords, or None."""
+    found: Callable[..., Any] | None = _get(_lowerings(), callee)
+    if found is not None and (not is_of_ufunc(callee) or takes(found, keywords)):
+        return found
+    if not is_of_ufunc(callee) or (isinstance(callee, np.ufunc) and not keywords):
+        return None
+    rule = vjp_rule(callee)
+    if rule is not None and takes(rule, keywords):
+        return None
+    return spelled(callee) if _is_differentiable(getattr(callee, "__self__", callee)) else None
+
+
+def _is_differentiable(ufunc: np.ufunc) -> bool:
+    row = elementwise(ufunc)
+    if row is not None:
+        return set(row.kinds) != {"zero"}
+    return vjp_rule(ufunc) is not None or _get(_lowerings(), ufunc) is not None
+
+
+def is_of_ufunc(callee: Any) -> bool:
+    """A ufunc, or a method of one: it takes keywords that its rule may leave to `ufuncs.py`."""
+    method = isinstance(callee, BuiltinMethodType) and isinstance(callee.__self__, np.ufunc)
+    return method or isinstance(callee, np.ufunc)
+
+
+def takes(function: Callable[..., Any], keywords: tuple[str, ...]) -> bool:
+    """Whether a rule or lowering, a Python function, has parameters of these names."""
+    if not keywords or not isinstance(function, FunctionType):
+        return True
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return bool(code.co_flags & CO_VARKEYWORDS) or set(keywords) <= set(names)
 
 
 def is_zero(callee: Any) -> bool:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT, dims_of, dtype_of
-from ctxdispatch.passes.type_rules import Rule, row
-from ctxdispatch_contexts.derivatives import blocks, linear
+from ctxdispatch.passes.type_rules import UNKNOWN, Rule, known, row
+from ctxdispatch_contexts.derivatives import blocks, linear, ufuncs
 from ctxdispatch_contexts.programs.operands import leaf_class
 
 Args = tuple[T.Type, ...]
@@ -86,6 +87,33 @@ def returning(rule: Rule, *functions: Any) -> None:
     row(functions, rule)
 
 
+def as_it_runs(function: Any) -> Rule:
+    """Of arguments that are known: what it returns for them."""
+
+    def rule(args: Args, kwargs: Mapping[str, T.Type]) -> T.Type:
+        values = list(map(known, args))
+        if any(v is UNKNOWN for v in values) or kwargs:
+            return T.Any
+        try:
+            return T.const_type(function(*values))
+        except Exception:  # raised where the program gets there
+            return T.Any
+
+    return rule
+
+
+def broadcast_shape(args: Args, kwargs: Mapping[str, T.Type]) -> T.Type:
+    """Of shapes of known lengths: one as long as the longest."""
+    if kwargs or not all(isinstance(a, T.TupleOf) for a in args):
+        return T.Any
+    return T.TupleOf((T.Exact(int),) * max(len(a.items) for a in args))  # type: ignore[attr-defined]
+
+
+for _function in (ufuncs.loop_dtypes, ufuncs.reduced_axes, ufuncs.leading):
+    returning(as_it_runs(_function), _function)
+    effects.assume_removable(_function)
+returning(broadcast_shape, ufuncs.common_shape)
+effects.assume_harmless(ufuncs.common_shape)
 returning(one_longer, blocks.shape_of)
 returning(sequence_of_arrays, blocks.blocks_in)
 returning(product_of_ints, math.prod)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import transfer
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import CMATH, MATH, NUMPY
 from ctxdispatch_contexts.derivatives.table import (
@@ -20,6 +21,8 @@ from ctxdispatch_contexts.derivatives.table import (
     array_arguments,
     attribute_rule,
     elementwise,
+    is_of_ufunc,
+    takes,
     vjp_rule,
 )
 from ctxdispatch_contexts.programs.activity import may_turn
@@ -75,6 +78,22 @@ def row_for(op: Op) -> Elementwise | None:
     return row if all(leaf_class(operand_type(a)) for a in op.args) else None
 
 
+def make_arrays(block: Block, op: Op) -> bool:
+    """Lists and tuples among the operands of an elementwise operation, as the arrays that NumPy makes of
+    them: of ufuncs in any case, of operators beside an array. True where there were some."""
+    row = elementwise(op.fn)
+    if row is None or len(op.args) - len(op.kwnames) != len(row.params):
+        return False
+    types = [operand_type(a) for a in op.args[: len(row.params)]]
+    lists = [i for i, t in enumerate(types) if T.cls_of(t) in (list, tuple)]
+    if not lists or not (isinstance(op.fn, np.ufunc) or any(T.cls_of(t) is np.ndarray for t in types)):
+        return False
+    emit = emit_before(block, op)
+    for i in lists:
+        op.args[i] = emit(np.asarray, op.args[i])
+    return True
+
+
 def namespace(op: Op) -> dict[str, Any]:
     row = elementwise(op.fn)
     if row is not None and row.library:
@@ -93,9 +112,12 @@ def rule_of(op: Op) -> FunctionType | None:
     if op.fn is getattr:
         return _rule_of_attribute(op)
     try:
-        return vjp_rule(op.fn)  # type: ignore[return-value]
+        rule = vjp_rule(op.fn)
     except TypeError:
         return None
+    if rule is None or (op.kwnames and is_of_ufunc(op.fn) and not takes(rule, op.kwnames)):
+        return None
+    return rule  # type: ignore[return-value]
 
 
 def _rule_of_attribute(op: Op) -> FunctionType | None:

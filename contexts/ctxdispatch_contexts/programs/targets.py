@@ -50,7 +50,7 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         method, op.args = operator_method
         other = lowering(method)
         return Target(other if isinstance(other, FunctionType) else method)
-    other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn)
+    other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn, op.kwnames)
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
     if fn is no_derivative and op.pos is not None and not op.pos.filename.startswith(OWN_FILES):

@@ -269,7 +269,7 @@ def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kw
             y = _recorded(ctx, callee, known, tuple(given), kwargs)
             return y if isinstance(y, np.ndarray) else ctx.record.call(np.asarray, (y,), ())
         args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
-    n = known.arrays
+    n = known.arrays or _array_operands(callee, args)
     if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
         made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
         args = (*made, *args[n:])
@@ -280,6 +280,12 @@ def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kw
         args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
+
+
+def _array_operands(callee: Any, args: Args) -> int:
+    """Beside an array the operands of an operator are arrays."""
+    numpys = any(isinstance(a, np.ndarray) for a in args)
+    return len(args) if numpys and table.elementwise(callee) is not None else 0
 
 
 _ARRAYS = (np.array, np.asarray, np.asanyarray)

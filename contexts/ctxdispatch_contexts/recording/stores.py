@@ -151,37 +151,49 @@ def _into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     named = dict(named)
     out = named.pop("out")
     outs = out if type(out) is tuple else (out,)
-    where = named.pop("where", True)
-    if where is not True and len(outs) == 1 and isinstance(callee, np.ufunc):
-        return _into_some(ctx, callee, given, outs[0], where)
-    if len(outs) != 1 or where is not True:
-        raise MutationError(
-            f"{described(callee)} with several outputs, or with `where`, writes into arrays that are "
-            "differentiated; store its results instead",
-            user_position(),
-        )
-    named.pop("casting", None)
-    if _is_dtype(named.get("dtype"), outs[0].dtype):
-        named.pop("dtype")
+    if isinstance(callee, np.ufunc):
+        outs += (None,) * (callee.nout - len(outs))
+    partly = _computes_partly(callee) and named.get("where", True) is not True
+    if partly or len(outs) > 1:
+        return _into_some(ctx, callee, given, outs, named)
+    if not isinstance(callee, np.ufunc):  # a ufunc casts its operands by that rule too
+        named.pop("casting", None)
     return _update(ctx, callee, outs[0], tuple(given), named, functools.partial(callee, *args, **kwargs))
 
 
-def _is_dtype(given: Any, dtype: Any) -> bool:
-    """`given`, a dtype or a class of such, says what `dtype` is."""
-    if isinstance(given, type) and issubclass(given, np.dtype):
-        return isinstance(dtype, given)
-    return given is not None and np.dtype(given) == dtype
+def _computes_partly(callee: Any) -> bool:
+    """Its `where` says which elements are computed; that of reductions, which of them go in."""
+    outer = getattr(callee, "__name__", "") == "outer"
+    return isinstance(callee, np.ufunc) or callee in (np.clip, np.ndarray.clip) or outer
 
 
-def _into_some(ctx: Any, ufunc: Any, operands: Any, out: Array, where: Any) -> Array:
-    """ufunc(*operands, out=out, where=where). Where nothing is computed, nothing may come of an operand that
-    has no derivative there: a number stands in its place."""
+def _into_some(ctx: Any, callee: Any, operands: Any, outs: Any, named: dict[str, Any]) -> Any:
+    """Results written where the mask is true, or several; into new arrays where `outs` has None."""
     record: Record = ctx.record
-    given = [record.call(np.where, (where, o, 0.5), ()) if record.any_active((o,)) else o for o in operands]
-    with np.errstate(all="ignore"):
-        y = record.call(ufunc, tuple(given), ())
-    _moved(ctx, np.copyto, (out, y), {"where": where, "casting": "unsafe"})
+    where = named.pop("where", True)
+    written = {"casting": named.get("casting", "same_kind"), "where": where}
+    if where is not True:
+        operands = _without_the_others(record, callee, operands, where)
+    with np.errstate(all="ignore" if where is not True else None):
+        ys = record.call(callee, (*operands, *named.values()), tuple(named))
+    made = [
+        y if o is None else _written(ctx, o, y, written)
+        for o, y in zip(outs, ys if type(ys) is tuple else (ys,), strict=True)
+    ]
+    return made[0] if type(ys) is not tuple else tuple(made)
+
+
+def _written(ctx: Any, out: Array, y: Any, how: dict[str, Any]) -> Array:
+    _moved(ctx, np.copyto, (out, y), how)
     return out
+
+
+def _without_the_others(record: Record, callee: Any, operands: Any, where: Any) -> Any:
+    """Where nothing is computed, nothing may come of an operand that has no derivative there: a number stands
+    in its place. (The operands of `outer` and of `clip` have other shapes, or none that matter.)"""
+    if not isinstance(callee, np.ufunc):
+        return operands
+    return [record.call(np.where, (where, o, 0.5), ()) if record.any_active((o,)) else o for o in operands]
 
 
 def _update(

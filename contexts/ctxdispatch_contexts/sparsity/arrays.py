@@ -163,7 +163,7 @@ def stays_mixed(args: Args) -> bool:
 
 def with_options(run: Any, f: Any, args: Args, kwargs: Kwargs, compute: Callable[[Args], Any]) -> Any:
     """f(*args, where=, dtype=, casting=): what is computed, wherever that is."""
-    unknown = set(kwargs) - {"dtype", "casting", "order", "subok", "where"}
+    unknown = set(kwargs) - {"dtype", "casting", "order", "subok", "where", "signature", "sig"}
     if unknown or run.touched({k: v for k, v in kwargs.items() if k != "where"}):
         run.refuse(
             f"{described(f)} with {', '.join(sorted(unknown or kwargs))} is not supported here; leave it out"
