@@ -8,7 +8,7 @@ import operator
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, jvp
+from ctxdispatch import grad, jvp, value_and_grad
 from ctxdispatch_contexts.reverse import DerivativeError
 
 
@@ -138,3 +138,68 @@ def test_callbacks_that_are_known_see_what_they_would(callback):
     SEEN.clear()
     assert jvp(f, (X,), (DX,))[1] == pytest.approx(3 * X**2 @ DX)
     assert callback is print or np.array_equal(SEEN, [X * X])
+
+
+# -- keywords of dicts that change ---------------------------------------------------------------------------
+
+
+def filled_in_a_loop(x):
+    kw = {}
+    for name in ("axis",):
+        kw[name] = 0
+    return np.sum(np.cumsum(x, **kw) ** 2)
+
+
+def filled_by_a_comprehension(x):
+    kw = {name: 0 for name in ("axis",)}  # noqa: C420
+    return np.sum(np.cumsum(x, **kw) ** 2)
+
+
+def two_dicts(x):
+    kw, more = {"axis": 0}, {}
+    for name in ("dtype",):
+        more[name] = float
+    return np.sum(np.cumsum(x, **kw, **more) ** 2)
+
+
+def changed_before(x):
+    kw = {"axis": 1}
+    kw["axis"] = 0
+    return np.sum(np.cumsum(x, **kw) ** 2)
+
+
+def changed_afterwards(x):
+    kw = {"axis": 1}
+    kw.update(axis=0)
+    y = np.cumsum(x, **kw)
+    kw["axis"] = 1
+    return np.sum(y**2)
+
+
+def changed_by_another_name(x):
+    kw = {"axis": 1}
+    held = [kw]
+    held[0]["axis"] = 0
+    return np.sum(np.cumsum(x, **kw) ** 2)
+
+
+def changed_by_the_callee(x):
+    def summed(x, **kw):
+        kw.setdefault("axis", 0)
+        return np.sum(np.cumsum(x, **kw) ** 2)
+
+    return summed(x) + summed(x, axis=1)
+
+
+@pytest.mark.parametrize("f", [
+    filled_in_a_loop, filled_by_a_comprehension, two_dicts, changed_before, changed_afterwards,
+    changed_by_another_name, changed_by_the_callee,
+])  # fmt: skip
+def test_keywords_are_what_the_dict_holds_at_the_call(f):
+    x = np.arange(6.0).reshape(2, 3)
+    units = np.eye(6).reshape(6, 2, 3)
+    slopes = [(f(x + 1e-5 * e) - f(x - 1e-5 * e)) / 2e-5 for e in units]
+    value, gradient = value_and_grad(f)(x)
+    assert value == f(x)
+    np.testing.assert_allclose(gradient.ravel(), slopes, rtol=1e-7)
+    assert jvp(f, (x,), (units[1],)) == pytest.approx((value, slopes[1]))

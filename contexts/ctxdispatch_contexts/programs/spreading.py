@@ -22,7 +22,7 @@ def spread(block: Block, op: Op) -> bool:
     """call_ex(f, args, kwargs) with a tuple of known length and keywords of known names is a plain call."""
     f, args, *rest = op.args
     type_ = operand_type(args)
-    names = _keywords(rest[0], block) if rest else {}
+    names = _keywords(rest[0], block, op) if rest else {}
     if not isinstance(type_, T.TupleOf) or names is None:
         return False
     emit = emit_before(block, op)
@@ -35,7 +35,7 @@ def spread(block: Block, op: Op) -> bool:
 def merge(prepared: Prepared, block: Block, op: Op) -> bool:
     """f(k=a, **m) of such keywords: one display."""
     target, other = op.args[:2]
-    own, given = _keywords(target, block), _keywords(other, block)
+    own, given = _keywords(target, block, op), _keywords(other, block, op)
     if own is None or given is None or not own.keys().isdisjoint(given) or not isinstance(target, Value):
         return False
     merged = Value(target.name)
@@ -45,18 +45,20 @@ def merge(prepared: Prepared, block: Block, op: Op) -> bool:
     return True
 
 
-def _keywords(operand: Operand, block: Block) -> dict[str, Operand] | None:
-    """The keywords in a dict that is made in this block, for calls alone."""
+def _keywords(operand: Operand, block: Block, reader: Op) -> dict[str, Operand] | None:
+    """The keywords in a dict that is made in this block, and that nothing before `reader` changes."""
     if isinstance(operand, Const):
         return {} if not operand.value else None
-    making = next((o for o in block.ops if operand in o.results and o.fn is primitives.build_map), None)
+    before = block.ops[: block.ops.index(reader)]
+    making = next((o for o in before if operand in o.results and o.fn is primitives.build_map), None)
     if making is None or not all(isinstance(k, Const) for k in making.args[::2]):
         return None
-    if not all(_only_unpacks(o, operand) for o in block.ops if operand in o.args):
+    if not all(_only_reads(o, operand) for o in before if operand in o.operands()):
         return None
     keys = [k.value for k in making.args[::2]]  # type: ignore[union-attr]
     return dict(zip(keys, making.args[1::2], strict=True))
 
 
-def _only_unpacks(op: Op, operand: Operand) -> bool:
-    return op.fn in (primitives.call_ex, primitives.dict_merge) or is_undispatched(op.fn)
+def _only_reads(op: Op, operand: Operand) -> bool:
+    merges = op.fn is primitives.dict_merge and operand is not op.args[0]
+    return merges or op.fn is primitives.call_ex or is_undispatched(op.fn)
