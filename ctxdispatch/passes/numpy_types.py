@@ -265,9 +265,10 @@ SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax n
     count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d atleast_2d atleast_3d
     matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like copy ravel diagonal diag
     trace triu tril diff ascontiguousarray asfortranarray nan_to_num real imag angle conj broadcast_to
-    iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile repeat eye identity"""
+    iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile repeat eye identity
+    einsum tensordot"""
 
-DATA = """dot vdot inner outer tensordot einsum kron concatenate stack vstack hstack column_stack dstack clip
+DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack dstack clip
     full_like round around interp searchsorted isclose allclose array_equal cross polyval append shape size
     where matmul"""
 """Sampled, and integers among their positional arguments are data."""

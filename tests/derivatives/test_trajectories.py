@@ -178,6 +178,17 @@ def test_second_derivatives():
     np.testing.assert_allclose(grad(grad(end))(0.7), expected, rtol=1e-7)
 
 
+def test_second_derivatives_with_respect_to_an_array_that_it_starts_from():
+    def end(y0):
+        return odeint(lambda y, t: -y * y, y0, [0.0, 1.0], **TIGHT)[1].sum()
+
+    # y = y0 / (1 + y0)
+    y0, d = np.array([0.5, 2.0]), np.array([0.3, -0.8])
+    expected = -2.0 * d / (1 + y0) ** 3
+    np.testing.assert_allclose(hessian(end)(y0) @ d, expected, rtol=1e-6)
+    np.testing.assert_allclose(jvp(grad(end), (y0,), (d,))[1], expected, rtol=1e-6)
+
+
 def test_a_pullback_may_be_called_again():
     y, pullback = vjp(lambda a: odeint(prey, [1.0, 2.0], TIMES, args=(a, 0.4), **TIGHT), 0.8)
     seed = np.cos(np.arange(y.size)).reshape(y.shape)

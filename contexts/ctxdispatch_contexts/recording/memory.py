@@ -136,8 +136,7 @@ class Memory:
 
     def copies(self) -> list[tuple[Array, bytes]]:
         """What can be written into of the memory that is known, and what is there now."""
-        owners = [block.owner for block in self._blocks.values()]
-        return [(a, a.tobytes()) for a in owners if a.flags.writeable and a.dtype != object]
+        return _copies([block.owner for block in self._blocks.values()])
 
     def clear(self) -> None:
         for block in self._blocks.values():
@@ -203,3 +202,17 @@ def _elements(block: Block, array: Array) -> tuple[Array, Array]:
         places += steps.reshape(-1, *[1] * (array.ndim - axis - 1))
     flat = np.ndarray((n,), array.dtype, block._bytes, first)
     return flat, places
+
+
+def changed(kept: list[tuple[Array, bytes]]) -> bool:
+    """Whether any of what `Memory.copies` found holds something else by now."""
+    return any(array.tobytes() != before for array, before in kept)
+
+
+def _copies(owners: list[Array]) -> list[tuple[Array, bytes]]:
+    return [(a, a.tobytes()) for a in owners if a.flags.writeable and a.dtype != object]
+
+
+# What a run looks at for itself depends on nothing in the run around it.
+changed.__overdub__ = lambda ctx, kept: changed(kept)  # type: ignore[attr-defined]
+_copies.__overdub__ = lambda ctx, owners: _copies(owners)  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.recording import constraints
 from ctxdispatch_contexts.recording.leaves import is_number
+from ctxdispatch_contexts.recording.memory import changed
 from ctxdispatch_contexts.recording.numerics import gauss, integral, newton_step, scaled, with_value
 
 Rule = Callable[..., Any]
@@ -78,7 +79,7 @@ def plainly(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     """f(*args, **kwargs), which is not written down; refused where it stores into arrays of the run."""
     kept = ctx.record.memory.copies()
     out = f(*args, **kwargs)
-    if any(array.tobytes() != before for array, before in kept):
+    if changed(kept):
         raise refused(
             f"what {f.__module__}.{f.__name__} calls stores into an array that is differentiated; have it "
             "make an array of its own"
