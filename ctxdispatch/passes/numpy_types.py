@@ -110,29 +110,34 @@ class Unsampled(Exception):
 
 def by_sampling(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     """Integers that are not known may be axes or lengths: no sample stands for them."""
-    return _sampled_once(function, args, kwargs, data=False)
+    return _sampled_once(function, args, kwargs, data=0)
 
 
 def by_sampling_data(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
-    """For functions whose positional integers are data."""
-    return _sampled_once(function, args, kwargs, data=True)
+    """For functions whose positional integers are data, those of the first arguments or all."""
+    data = DATA_ARGUMENTS.get(getattr(function, "__name__", ""), len(args))
+    return _sampled_once(function, args, kwargs, data=data)
 
 
-def _sampled_once(function: Anything, args: Args, kwargs: Mapping[str, Type], *, data: bool) -> Type:
-    """What is known of the user's objects is not kept."""
+DATA_ARGUMENTS = {"concatenate": 1, "stack": 1, "append": 2, "cross": 2}
+"""How many arguments are data, where axes follow them."""
+
+
+def _sampled_once(function: Anything, args: Args, kwargs: Mapping[str, Type], *, data: int) -> Type:
+    """`data`: how many arguments are. What is known of the user's objects is not kept."""
     known = [t.value for t in (*args, *kwargs.values()) if isinstance(t, Known)]
     return _sampled(function, args, tuple(kwargs.items()), data) if all(map(is_leaf, known)) else Any
 
 
 @lru_cache(maxsize=4096)
-def _sampled(function: Anything, args: Args, kwargs: tuple[tuple[str, Type], ...], data: bool) -> Type:
+def _sampled(function: Anything, args: Args, kwargs: tuple[tuple[str, Type], ...], data: int) -> Type:
     if {"out", "where", "initial"} & {name for name, _ in kwargs}:
         return Any
     unsure = sum(map(_unsure, (*args, *(t for _, t in kwargs))))
     found: Type = Never
     for lengths in _lengths(unsure):
         try:
-            values = [_sample(a, lengths, data) for a in args]
+            values = [_sample(a, lengths, i < data) for i, a in enumerate(args)]
             named = {name: _sample(a, lengths, False) for name, a in kwargs}
         except Unsampled:
             return Any

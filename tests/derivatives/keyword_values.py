@@ -140,6 +140,9 @@ VALUES = {
     "y": [_like_first], "fweights": [_of_observations], "aweights": [_of_observations], "w": [_of_first_axis],
     "full": [False], "cov": [False], "side": ["right"], "sorter": [_order], "allow_singular": [False],
     "disp": [None], "blocksize": [64], "ind": [1], "optional": [None],
+    "Dfun": [None], "col_deriv": [False], "full_output": [False], "tfirst": [False], "printmessg": [False],
+    "ixpr": [False], "tcrit": [np.array([0.5])], "ml": [None], "mu": [None], "h0": [0.01], "hmax": [0.5],
+    "hmin": [1e-9], "mxstep": [5000], "mxhnil": [1], "mxordn": [12], "mxords": [5],
 }  # fmt: skip
 
 

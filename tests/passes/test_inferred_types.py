@@ -306,6 +306,24 @@ def test_scalars(graph, function, a, b):
     assert covers(inferred, result), f"{a!r}, {b!r} -> {inferred}, but got {result!r}"
 
 
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x, k: np.einsum(x, [0, 1], x, [2, 1]),
+        lambda x, k: np.tensordot(x, x, k),
+        lambda x, k: np.concatenate((x, x), k),
+        lambda x, k: np.stack((x, x), k),
+        lambda x, k: np.append(x, x, k),
+    ],
+)
+@pytest.mark.parametrize("k", [0, 1])
+def test_integers_that_are_axes_are_no_data(program, k):
+    """Their values matter: none is taken for them."""
+    x = np.ones((1, 3) if k == 0 else (1, 1))
+    result, inferred = program(x, k), infer(lift(program), [type_of(x), type_of(k)]).return_type
+    assert covers(inferred, result), f"{inferred}, but got {result.shape}"
+
+
 def floats(*dims):
     return ArrayOf(np.dtype(float), dims)
 

@@ -170,6 +170,20 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return y.reshape(kept) if keepdims else y[()]
 
 
+@lower(np.nanmedian)
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=NoValue):
+    """nan comes last, so that those that count are the first of each sorted column."""
+    a = np.asarray(a)
+    keep = keepdims is not NoValue and keepdims
+    if not a.size:
+        return np.nanmean(a, axis=axis, keepdims=keep)
+    columns, kept = sorted_columns(a, axis)
+    n = np.sum(~np.isnan(columns), axis=0)
+    middle = np.stack(((n - 1) // 2, n // 2))
+    y = np.mean(np.take_along_axis(columns, middle, 0), axis=0)
+    return y.reshape(kept) if keep else y
+
+
 def sorted_columns(a, axis):
     """`a` sorted along `axis`, which comes first; and the shape that keepdims keeps."""
     if axis is None:
