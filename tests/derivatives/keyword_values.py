@@ -142,6 +142,7 @@ VALUES = {
     "disp": [None], "blocksize": [64], "ind": [1], "optional": [None],
     "Dfun": [None], "col_deriv": [False], "full_output": [False], "tfirst": [False], "printmessg": [False],
     "ixpr": [False], "tcrit": [np.array([0.5])], "ml": [None], "mu": [None], "h0": [0.01], "hmax": [0.5],
+    "mean": [0.3], "axisa": [0, -1], "axisb": [0, -1], "axisc": [0, -1],
     "hmin": [1e-9], "mxstep": [5000], "mxhnil": [1], "mxordn": [12], "mxords": [5],
 }  # fmt: skip
 
