@@ -86,6 +86,20 @@ def test_the_loop_runs_in_the_dtype_that_is_asked_for():
     np.testing.assert_array_equal(wide, np.cos(X.astype(np.float32).astype(float)).astype(np.float32))
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("f", [np.var, np.std, np.nanvar, np.nanstd])
+@pytest.mark.parametrize("options", [{}, {"where": MASK}])
+def test_deviations_of_complex_numbers_in_a_real_dtype_are_from_the_mean_of_the_real_parts(f, options):
+    z, d = X + 1j * W, np.array([0.2 + 0.1j, -0.4j, 0.5])
+
+    def spread(z):
+        return f(z, dtype=np.float64, **options)
+
+    expected = slope(spread, z, d, 1e-6)
+    assert np.sum(grad(spread)(z) * d).real == pytest.approx(expected, rel=1e-6)
+    assert jvp(spread, (z,), (d,))[1] == pytest.approx(expected, rel=1e-6)
+
+
 def test_a_dtype_that_operands_have_costs_nothing():
     def plain(x):
         return np.sin(x)

@@ -116,19 +116,27 @@ def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
 # -- variance ------------------------------------------------------------------------------------------------
 
 
-def deviation(a, axis, where, mean):
+def deviation(a, axis, where, mean, dtype):
     """conj(a - mean), 0 where the mask leaves out; of the mean of `a` where none is given."""
     if everywhere(where):
-        d = a - (np.add.reduce(a, axis=axis, keepdims=True) / count(a, axis, where) if absent(mean) else mean)
+        d = a - (center(a, axis, count(a, axis, where), dtype) if absent(mean) else mean)
     else:
         # Under the mask only what is selected counts; elsewhere there may be nan.
         d = np.where(where, a, 0.0)
         if absent(mean):
-            mean = np.add.reduce(d, axis=axis, keepdims=True) / count(a, axis, where)
+            mean = center(d, axis, count(a, axis, where), dtype)
         d = np.where(where, d - mean, 0.0)
     if a.dtype.kind == "c":
         return np.conj(d)
     return d
+
+
+def center(a, axis, n, dtype):
+    """The mean. In a real dtype NumPy adds up the real parts alone of complex numbers."""
+    mean = np.add.reduce(a, axis=axis, keepdims=True) / n
+    if a.dtype.kind == "c" and dtype is not None and np.dtype(dtype).kind != "c":
+        return mean.real
+    return mean
 
 
 def freedom(a, axis, where, ddof, correction):
@@ -143,7 +151,7 @@ def var(
     where=True, mean=NoValue, correction=NoValue,
 ):  # fmt: skip
     scale = restore(g, a.shape, axis, keepdims) * (2.0 / freedom(a, axis, where, ddof, correction))
-    cotangent = scale * deviation(a, axis, where, mean)
+    cotangent = scale * deviation(a, axis, where, mean, dtype)
     of_mean = None if absent(mean) else -unbroadcast(cotangent, np.shape(mean))
     return (cotangent, None, None, None, None, None, None, of_mean)
 
