@@ -289,7 +289,25 @@ def axes_of_one_dropped(x):
     return np.sum(m * m * x)
 
 
-@pytest.mark.parametrize("f", [a_number_in_an_array, axes_of_one_dropped])
+def rows_of_nothing_varied(x):
+    z = 0.0
+    for row in np.ones((3, 4)):
+        row += x
+        z = z + np.sum(row * row)
+    return z
+
+
+def rows_that_are_read_as_the_array(x):
+    m = np.ones((3, 4))
+    for row in m:
+        row[0] = x[0] * x[1]
+    return np.sum(m * x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [a_number_in_an_array, axes_of_one_dropped, rows_of_nothing_varied, rows_that_are_read_as_the_array],
+)
 def test_every_order_of_modes(f):
     slope = differences(f, X)
     assert grad(f)(X) == pytest.approx(slope, rel=1e-6, abs=1e-8)
