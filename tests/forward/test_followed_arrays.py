@@ -317,6 +317,22 @@ def test_every_order_of_modes(f):
     assert grad(lambda x: grad(f)(x) @ ALONG)(X) == pytest.approx(curved, rel=1e-6, abs=1e-8)
 
 
+def positions_that_change(x):
+    i = np.array([1, 2])
+    y = x * 1.0
+    y[i] *= x[0]
+    np.add.at(y, i, y[i] * x[i])
+    z = y[i] * y[i]
+    i[0] = 3
+    return np.sum(z) + np.sum(y[i] * x[i])
+
+
+def test_positions_are_those_of_the_store():
+    slope = differences(positions_that_change, X)
+    assert grad(positions_that_change)(X) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    assert jvp(positions_that_change, (X,), (ALONG,))[1] == pytest.approx(slope @ ALONG, rel=1e-6)
+
+
 # -- at random -----------------------------------------------------------------------------------------------
 
 

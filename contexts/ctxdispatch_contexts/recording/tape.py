@@ -63,7 +63,7 @@ class Tape(Record):
         super().release()
 
     def item(self, array: Array, index: Any, out: Any) -> None:
-        self.entries.append(Item(out, array, index))
+        self.entries.append(Item(out, array, lasting(index)))
 
     def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
         self.entries.append((y, x, partial, a))
@@ -88,13 +88,13 @@ class Tape(Record):
 
     def before(self, array: Array, index: Any) -> Kept:
         self.memory.note(array)
-        return Kept(array, index)
+        return Kept(array, lasting(index))
 
     def unchanged(self, kept: Kept) -> None:
         self.entries.append(kept)
 
     def store(self, array: Array, index: Any, value: Any, kept: Kept) -> None:
-        self.entries.append(Store(array, index, value, kept))
+        self.entries.append(Store(array, lasting(index), value, kept))
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
         return call_any(self.context, f, tuple(operands), kwnames)[1]
@@ -107,7 +107,7 @@ class Tape(Record):
         self.entries.append(Moved(array, values, sources, kept))
 
     def add_at(self, array: Array, index: Any, value: Any, sign: int, kept: Kept) -> None:
-        self.entries.append(Added(array, index, value, sign, kept))
+        self.entries.append(Added(array, lasting(index), value, sign, kept))
 
     def block(self, x: Any, function: Any, given: Sequence[Any]) -> None:
         self.entries.append(Inserted(x, function, given, user_position()))
@@ -435,6 +435,13 @@ class Moved:
             n += np.size(value)
             if tape.is_active(value):
                 tape.add(value, fitted(conjugate(part), value))
+
+
+def lasting(index: Any) -> Any:
+    """`index` as it is now: arrays and lists of positions may change before the sweep."""
+    if type(index) in (tuple, list):
+        return type(index)(map(lasting, index))
+    return np.array(index) if isinstance(index, np.ndarray) else index
 
 
 def fitted(bar: Any, value: Any) -> Any:
