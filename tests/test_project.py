@@ -167,6 +167,37 @@ def test_extras_that_readme_and_ci_name_exist():
     assert {"jit", "sparse", "cuda", "test", "bench", "all"} <= set(extras)
 
 
+# The sizes of files and functions
+
+PACKAGES = ROOT / "ctxdispatch", ROOT / "contexts" / "ctxdispatch_contexts"
+SOURCES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION = 400, 40
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def long_functions(path):
+    functions = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, FUNCTIONS))
+    lengths = {f"{path.name}: {n.name}": n.end_lineno - n.lineno + 1 for n in functions}
+    return {name: lines for name, lines in lengths.items() if lines > LONGEST_FUNCTION}
+
+
+def test_no_file_is_long():
+    lines = {path.relative_to(ROOT).as_posix(): len(path.read_text().splitlines()) for path in SOURCES}
+    assert len(lines) > 300
+    assert {name: n for name, n in lines.items() if n > LONGEST_FILE} == {}
+
+
+def test_no_function_is_long():
+    assert {name: n for path in SOURCES for name, n in long_functions(path).items()} == {}
+
+
+def test_a_long_function_is_found_wherever_it_is(tmp_path):
+    path = tmp_path / "long.py"
+    body = "        x = 1\n"
+    path.write_text(f"class A:\n    async def f():\n{body * 40}    def g():\n{body * 39}")
+    assert long_functions(path) == {"long.py: f": 41}
+
+
 # The wheel
 
 
@@ -187,9 +218,7 @@ def test_wheel_holds_both_packages_typed(wheel):
 
 
 def test_wheel_holds_every_module(wheel):
-    packages = ROOT / "ctxdispatch", ROOT / "contexts" / "ctxdispatch_contexts"
-    sources = [path for package in packages for path in package.rglob("*.py")]
-    expected = {p.relative_to(ROOT).as_posix().removeprefix("contexts/") for p in sources}
+    expected = {p.relative_to(ROOT).as_posix().removeprefix("contexts/") for p in SOURCES}
     assert expected <= set(wheel.namelist())
 
 

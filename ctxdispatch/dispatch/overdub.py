@@ -16,13 +16,13 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.dispatch import cache, memory, protocols, reach, rules
+from ctxdispatch.dispatch import memory, protocols, reach, rules
 from ctxdispatch.dispatch.checks import no_context
+from ctxdispatch.dispatch.compiling import code_for, is_machinery
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.hidden import warn_of_hidden_rules
 from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
@@ -296,12 +296,6 @@ def _machine(ctx: Context, f: types.FunctionType) -> Target:
     return f if under is None else functools.partial(under, ENGINE, ctx)
 
 
-class Rewritten(NamedTuple):
-    code: types.CodeType
-    places: int
-    """How many of its places remember something."""
-
-
 def _cells(
     ctx: Context, f: types.FunctionType, code: types.CodeType, places: int
 ) -> tuple[types.CellType, ...]:
@@ -317,44 +311,6 @@ def another(ctx: Context, f: types.FunctionType) -> Target | None:
     if copies is None or copies.namespace is not f.__globals__ or id(f) in rules.table(type(ctx)):
         return None
     return copies.of(f) if reach.own_way(f) is None else None
-
-
-def code_for(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSyntax | None:
-    """The rewritten code of `f` for the class of `ctx`; None: run it as it is; or why it cannot be had."""
-    cls = type(ctx)
-    owners = (cls, f.__code__)
-    return cache.get_or_compile(id(f.__globals__), owners, lambda: _compile(ctx, f), cls._version)
-
-
-def _compile(ctx: Context, f: types.FunctionType) -> Rewritten | UnsupportedSyntax | None:
-    from ctxdispatch.bytecode.program import emit_program, lift_program
-    from ctxdispatch.passes.snapshots import BEGIN, snapshot
-
-    if is_machinery(type(ctx), f) or not plan(type(ctx)).active:
-        return None
-    warn_of_hidden_rules(type(ctx), f)
-    try:
-        graph = lift_program(f)
-    except UnsupportedSyntax as error:
-        return error.with_traceback(None)  # kept: it must not hold this frame, and through it the function
-    snapshot(BEGIN, graph)
-    result = ctx.transform(graph)
-    if result is None:
-        raise TypeError(f"{type(ctx).__name__}.transform returned None: `return super().transform(graph)`")
-    snapshot(type(ctx).__name__, result)
-    if result is graph and not plan(type(ctx)).transforms:
-        return None
-    return Rewritten(emit_program(result, f.__globals__), result.frame.sites if result.frame else 0)
-
-
-def is_machinery(cls: type[Context], f: types.FunctionType) -> bool:
-    """The engine's own functions, those that say themselves what a context does with them, and those of
-    modules that no context is to look into: these have a global `__undispatched__`. (A context that would
-    give another result for it looks there too.)"""
-    namespace = f.__globals__
-    if reach.own_way(f) is not None or ("__undispatched__" in namespace and not cls._looks_everywhere):
-        return True
-    return namespace.get("__name__", "").startswith("ctxdispatch.")  # type: ignore[no-any-return]
 
 
 _warned: dict[int, types.CodeType] = {}

@@ -24,6 +24,7 @@ from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
+from ctxdispatch.passes.lengths import named, plain, with_own_lengths
 from ctxdispatch.passes.lists import Lists
 from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT
 from ctxdispatch.passes.types import (
@@ -39,11 +40,8 @@ from ctxdispatch.passes.types import (
     TupleOf,
     Type,
     join,
-    named,
     operand_type,
-    plain,
     widen,
-    with_own_lengths,
 )
 
 CallType = Callable[[Anything, Sequence[Type], tuple[str, ...]], "Type | None"]

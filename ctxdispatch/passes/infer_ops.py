@@ -16,6 +16,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects, python_types, resolve
+from ctxdispatch.passes.lengths import plain, with_own_lengths, without_own_lengths
 from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
@@ -25,9 +26,6 @@ from ctxdispatch.passes.types import (
     TupleOf,
     Type,
     join,
-    plain,
-    with_own_lengths,
-    without_own_lengths,
 )
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import (
     Any,
     Bound,
@@ -28,7 +29,6 @@ from ctxdispatch.passes.types import (
     TupleOf,
     Type,
     cls_of,
-    plain,
     widen,
 )
 

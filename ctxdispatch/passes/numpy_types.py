@@ -21,6 +21,7 @@ import numpy as np
 
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes import numpy_shapes as shapes
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import (
     LITERALS,
     Any,
@@ -33,7 +34,6 @@ from ctxdispatch.passes.types import (
     Type,
     cls_of,
     join,
-    plain,
     type_of,
 )
 

@@ -13,6 +13,7 @@ from typing import Any as Anything
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import numpy_types
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.python_types import (
     BINARY,
@@ -24,7 +25,7 @@ from ctxdispatch.passes.python_types import (
     functions,
     known,
 )
-from ctxdispatch.passes.types import Any, Exact, Never, OneOf, Type, const_type, is_literal, join, plain
+from ctxdispatch.passes.types import Any, Exact, Never, OneOf, Type, const_type, is_literal, join
 
 Args = tuple[Type, ...]
 

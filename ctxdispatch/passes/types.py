@@ -75,7 +75,8 @@ class Length:
     """A dimension of unknown length of which it is known whose it is: that of `source` (a value of the
     program, and an axis), `less` so many, or 0. Two that are equal are of one length, whatever that is.
 
-    Such types hold within one run of inference and what is done with its graph: `plain` says the rest.
+    Such types hold within one run of inference and what is done with its graph: `lengths.plain` says the
+    rest.
     """
 
     source: Anything
@@ -274,52 +275,6 @@ def _join_dims(a: Dim, b: Dim) -> Dim:
     return a if a == b else flag(a) if flag(a) is flag(b) else None
 
 
-def plain(type_: Type) -> Type:
-    """Without whose lengths they are: what holds of the values anywhere."""
-    if isinstance(type_, ArrayOf):
-        known = not any(isinstance(d, Length) for d in type_.dims)
-        return type_ if known else ArrayOf(type_.dtype, tuple(map(flag, type_.dims)))
-    if isinstance(type_, TupleOf):
-        return TupleOf(tuple(map(plain, type_.items)))
-    if isinstance(type_, (ListOf, IterOf)):
-        return (
-            type(type_)(plain(type_.item))
-            if isinstance(type_, ListOf)
-            else IterOf(plain(type_.item), type_.plain)
-        )
-    if isinstance(type_, Bound):
-        return Bound(plain(type_.self), type_.function)
-    if isinstance(type_, Held):
-        fields = tuple((name, plain(t)) for name, t in type_.fields)
-        return Held(type_.cls, fields, None if type_.item is None else plain(type_.item))
-    return type_
-
-
-def named(type_: Type, value: Anything) -> Type:
-    """The type of `value`: unknown lengths are its own."""
-    if not isinstance(type_, ArrayOf) or None not in type_.dims:
-        return type_
-    return ArrayOf(
-        type_.dtype, tuple(Length((value, i)) if d is None else d for i, d in enumerate(type_.dims))
-    )
-
-
-def with_own_lengths(type_: ArrayOf, value: Anything) -> ArrayOf:
-    """For who takes slices of `value`: each length that may be cut is named."""
-    named = (
-        d if d is True or isinstance(d, Length) else Length((value, i)) for i, d in enumerate(type_.dims)
-    )
-    return ArrayOf(type_.dtype, tuple(named))
-
-
-def without_own_lengths(type_: Type, value: Anything, known: ArrayOf) -> Type:
-    """A length of `value` that was not cut is what was known of it."""
-    if not isinstance(type_, ArrayOf):
-        return type_
-    whole = {Length((value, i)): d for i, d in enumerate(known.dims)}
-    return ArrayOf(type_.dtype, tuple(whole.get(d, d) if isinstance(d, Length) else d for d in type_.dims))
-
-
 def _join_tuples(a: TupleOf, b: TupleOf) -> Type | None:
     return TupleOf(tuple(map(join, a.items, b.items))) if len(a.items) == len(b.items) else None
 
@@ -348,22 +303,6 @@ _JOINS: dict[type[Type], Anything] = {
 def leq(a: Type, b: Type) -> bool:
     """Every value of type `a` is of type `b`."""
     return join(a, b) == b
-
-
-def covers(type_: Type, value: Anything) -> bool:
-    """`value` is of type `type_`. What an iterator will give cannot be seen."""
-    if type_ is Any or isinstance(type_, Known):
-        return type_ is Any or type_ == Known(value)
-    if isinstance(type_, (Exact, OneOf)):
-        return type(value) is type_.cls if isinstance(type_, Exact) else type(value) in type_.classes
-    if isinstance(type_, TupleOf):
-        same = type(value) is tuple and len(value) == len(type_.items)
-        return same and all(map(covers, type_.items, value))
-    if isinstance(type_, ListOf):
-        return type(value) is list and all(covers(type_.item, item) for item in value)
-    if isinstance(type_, Bound):
-        return covers(type_.self, getattr(value, "__self__", None))
-    return isinstance(type_, IterOf) or (isinstance(type_, ArrayOf) and leq(type_of(value), plain(type_)))
 
 
 # -- types of values -----------------------------------------------------------------------------------------

@@ -57,6 +57,11 @@ def _(draw):
     return (array(draw, shape_of(draw), complex_=True),), {}
 
 
+@more(np.ndarray.__deepcopy__)
+def _(draw):
+    return (array(draw, shape_of(draw), complex_=True), {}), {}
+
+
 @more(*of(np.ndarray, "mT"), *of(np, "matrix_transpose"), *of(np.linalg, "matrix_transpose"))
 def _(draw):
     return (array(draw, shape_of(draw, 2, 3)),), {}
@@ -90,7 +95,12 @@ def _(draw):
     return (np.array([0, 1, 1]), [array(draw, (3,)), array(draw, (3,))]), {}
 
 
-@more(*of(np.generic, "ravel flatten squeeze transpose T copy real imag conj conjugate item tolist"),
+@more(*of(np.generic, "__deepcopy__"))
+def _(draw):
+    return (np.float64(number(draw)), {}), {}
+
+
+@more(*of(np.generic, "ravel flatten squeeze transpose T copy __copy__ real imag conj conjugate item tolist"),
       *of(np.generic, "sum mean max min prod cumsum cumprod"))  # fmt: skip
 def _(draw):
     value = number(draw, 0.2, 2)

@@ -16,7 +16,8 @@ from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
-from ctxdispatch.passes.types import covers, type_of
+from ctxdispatch.passes.types import type_of
+from tests.passes.covering import covers
 
 
 def load_cases():

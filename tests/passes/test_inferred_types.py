@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from ctxdispatch.bytecode.lift import lift
 from ctxdispatch.passes.infer import infer
-from ctxdispatch.passes.types import Any, ArrayOf, covers, type_of
+from ctxdispatch.passes.types import Any, ArrayOf, type_of
+from tests.passes.covering import covers
 
 UNARY = [
     lambda x: -x,

@@ -18,6 +18,7 @@ from ctxdispatch.passes.held import held_type
 from ctxdispatch.passes.shares import SHORT
 from ctxdispatch_contexts.programs import entry
 from ctxdispatch_contexts.programs.guarding import add_guards, asking, guardable
+from tests.passes.covering import covers
 
 Point = collections.namedtuple("Point", "x y")
 
@@ -45,7 +46,7 @@ def fits(type_, value):
         return value is type_.value
     if isinstance(type_, T.ArrayOf):
         return _array_fits(type_, value)
-    return type(value) is type_.cls if isinstance(type_, T.Exact) else T.covers(type_, value)
+    return type(value) is type_.cls if isinstance(type_, T.Exact) else covers(type_, value)
 
 
 def _array_fits(type_, value):

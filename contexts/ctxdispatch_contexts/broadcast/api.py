@@ -54,18 +54,22 @@ def broadcast(
     if any(map(has_objects, arrays)):
         return over_items(f, *arrays)
     operands = [operand(a, f, i) if isinstance(a, (list, tuple)) else a for i, a in enumerate(arrays)]
-    how = (len(operands), partials, fastmath, backend, threads, out is not None)
-    if type(f) is not FunctionType:
-        function = _entry_function(f, *how)
-    else:
-        types = (type(partials), type(fastmath), type(backend), type(threads))  # 1 == True, and is no option
-        try:
-            function = for_code(f, (broadcast, how, types), lambda: _entry_function(f, *how))
-        except TypeError as error:
-            if not isinstance(error, KernelError):
-                Options(partials, fastmath, backend, threads)  # one that cannot be hashed is refused
-            raise
+    function = _entry(f, len(operands), (partials, fastmath, backend, threads), out is not None)
     return function(*operands) if out is None else function(*operands, out)
+
+
+def _entry(f: Callable[..., Any], n: int, options: tuple[Any, ...], out: bool) -> Callable[..., Any]:
+    """What runs f of n operands: of functions with one code and the same options it is made once."""
+    how = (n, *options, out)
+    if type(f) is not FunctionType:
+        return _entry_function(f, *how)
+    types = tuple(map(type, options))  # 1 == True, and is no option
+    try:
+        return for_code(f, (broadcast, how, types), lambda: _entry_function(f, *how))
+    except TypeError as error:
+        if not isinstance(error, KernelError):
+            Options(*options)  # one that cannot be hashed is refused
+        raise
 
 
 broadcast.__written_out__ = elementwise  # type: ignore[attr-defined]

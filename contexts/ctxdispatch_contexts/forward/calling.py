@@ -22,9 +22,9 @@ from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.outputs import takes_out
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.forward.containers import FUNCTION_PARTS, content
 from ctxdispatch_contexts.forward.places import tangent_at, value_at
 from ctxdispatch_contexts.forward.program import ForwardMode
+from ctxdispatch_contexts.forward.reading import FUNCTION_PARTS, content
 from ctxdispatch_contexts.forward.unfold import Unfolded, refuse_defaults, unfold
 from ctxdispatch_contexts.programs.closures import closure_entry, generated_entry
 from ctxdispatch_contexts.programs.entry_keys import HOLE, holes

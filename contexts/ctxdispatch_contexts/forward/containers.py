@@ -1,4 +1,4 @@
-"""Tangents of what builds, reads and changes containers, objects and cells: the same, done to their tangents.
+"""Tangents of what builds and changes containers, objects and cells: the same, done to their tangents.
 
     xs = [x, 2]; xs.append(y); xs[0]       dxs = [dx, None]; dxs.append(dy); dxs[0]
 
@@ -15,8 +15,7 @@ import builtins
 import functools
 import itertools
 import operator
-from collections.abc import Callable
-from types import FunctionType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -26,47 +25,28 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.forward.reading import READ, Table, always, names_function_part
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes, put_result, tangent_or_none
 from ctxdispatch_contexts.forward.walking import WALKED
-from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving, assume_reading
+from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
-    attribute_key,
-    indexable,
     is_sequence,
-    plain_attribute_of,
     sequence_and_int,
 )
-from ctxdispatch_contexts.programs.operands import infer_op
-
-Handler = Callable[[Shapes, Companions, Op], None]
-
-
-def tangent_or_none(run: Companions, operand: Operand) -> Operand:
-    found = run.of(operand)
-    return NONE if found is None else found
 
 
 def _mirrored(shapes: Shapes, run: Companions, op: Op) -> None:
     """The very same, of the tangents."""
     args = [tangent_or_none(run, a) for a in op.args]
-    _result(shapes, run, op, op.fn, args)
-
-
-def _result(shapes: Shapes, run: Companions, op: Op, fn: Any, args: list[Operand]) -> None:
-    if not op.results:
-        run.build.op(fn, args, [], syntax=op.syntax)
-        return
-    value = run.call(fn, *args, syntax=op.syntax, name="d" + op.result.name)
-    value.type = infer_op(run.build.block.ops[-1])
-    run.put(op.result, shapes.definite(run, value, op.result))
+    put_result(shapes, run, op, op.fn, args)
 
 
 def _converted(shapes: Shapes, run: Companions, op: Op) -> None:
     """list -> tuple, a copy: None stays None."""
     tangent = tangent_or_none(run, op.args[0])
     if _is_there(tangent):
-        _result(shapes, run, op, op.fn, [tangent])
+        put_result(shapes, run, op, op.fn, [tangent])
     else:
         run.put(op.result, run.call(unless_none, Const(op.fn), tangent))
 
@@ -102,7 +82,7 @@ def added(tangents: Any, n: int) -> list[Any]:
 def _updated(shapes: Shapes, run: Companions, op: Op) -> None:
     target, source = (tangent_or_none(run, a) for a in op.args[:2])
     fn = primitives.dict_update  # keys that occur twice are the value's error
-    _result(
+    put_result(
         shapes, run, Op(Const(fn), [], op.results, (), op.pos, True), fn, [target, run.call(or_empty, source)]
     )
 
@@ -119,9 +99,9 @@ def _concatenated(shapes: Shapes, run: Companions, op: Op) -> None:
         run.put(op.result, da)
         return
     if _is_there(da) and _is_there(db):
-        _result(shapes, run, op, op.fn, [da, db])
+        put_result(shapes, run, op, op.fn, [da, db])
     else:
-        _result(shapes, run, op, concatenated, [Const(op.fn), a, da, b, db])
+        put_result(shapes, run, op, concatenated, [Const(op.fn), a, da, b, db])
 
 
 def concatenated(fn: Any, a: Any, da: Any, b: Any, db: Any) -> Any:
@@ -141,7 +121,7 @@ def _repeated(shapes: Shapes, run: Companions, op: Op) -> None:
         ]
         run.put(op.result, run.call(unless_none, Const(op.fn), *args))
     else:
-        _result(shapes, run, op, op.fn, args)
+        put_result(shapes, run, op, op.fn, args)
 
 
 def _passed(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -152,94 +132,19 @@ def _passed(shapes: Shapes, run: Companions, op: Op) -> None:
 
 def _map(shapes: Shapes, run: Companions, op: Op) -> None:
     args = [a if i % 2 == 0 else tangent_or_none(run, a) for i, a in enumerate(op.args)]
-    _result(shapes, run, op, op.fn, args)
+    put_result(shapes, run, op, op.fn, args)
 
 
 def _keyed(shapes: Shapes, run: Companions, op: Op) -> None:
     """target, key, value: the key as it is."""
     target, *keys, value = op.args
-    _result(shapes, run, op, op.fn, [tangent_or_none(run, target), *keys, tangent_or_none(run, value)])
+    put_result(shapes, run, op, op.fn, [tangent_or_none(run, target), *keys, tangent_or_none(run, value)])
 
 
 def _changed(shapes: Shapes, run: Companions, op: Op) -> None:
     """target.method(places): the places as they are."""
     target, *places = op.args
-    _result(shapes, run, op, op.fn, [tangent_or_none(run, target), *places])
-
-
-# -- reading -------------------------------------------------------------------------------------------------
-
-
-def _index(shapes: Shapes, run: Companions, op: Op) -> None:
-    container, key = op.args
-    tangent = tangent_or_none(run, container)
-    fields = operand_type(tangent)
-    if isinstance(fields, T.TupleOf) and isinstance(key, Const):
-        _result(shapes, run, op, operator.getitem, [tangent, key])
-    else:
-        run.put(op.result, shapes.definite(run, run.call(entry, tangent, key), op.result))
-
-
-def entry(tangent: Any, key: Any) -> Any:
-    if tangent is None:
-        return None
-    return tangent.get(key) if isinstance(tangent, dict) else tangent[key]
-
-
-def _get(shapes: Shapes, run: Companions, op: Op) -> None:
-    """dict.get(mapping, key, default)"""
-    mapping, key, *default = op.args
-    args = [tangent_or_none(run, mapping), mapping, key, *(tangent_or_none(run, d) for d in default)]
-    run.put(op.result, shapes.definite(run, run.call(entry_or_default, *args), op.result))
-
-
-def entry_or_default(tangent: Any, mapping: Any, key: Any, default: Any = None) -> Any:
-    if key not in mapping:
-        return default
-    return None if tangent is None else tangent.get(key)
-
-
-def _pop_key(shapes: Shapes, run: Companions, op: Op) -> None:
-    mapping, key, *default = op.args
-    args = [tangent_or_none(run, mapping), key, *(tangent_or_none(run, d) for d in default)]
-    run.put(op.result, shapes.definite(run, run.call(pop_entry, *args), op.result))
-
-
-def pop_entry(tangent: Any, key: Any, default: Any = None) -> Any:
-    return default if tangent is None else tangent.pop(key, default)
-
-
-def _attribute(shapes: Shapes, run: Companions, op: Op) -> None:
-    target, name, *default = op.args
-    if default:
-        args = [tangent_or_none(run, target), target, name, tangent_or_none(run, default[0])]
-        run.put(op.result, shapes.definite(run, run.call(attribute_or_default, *args), op.result))
-        return
-    tangent, key = tangent_or_none(run, target), attribute_key(op)
-    if isinstance(key.value, int):
-        found = run.call(entry, tangent, key)
-    else:
-        found = run.call(getattr, tangent, part_of(T.cls_of(operand_type(target)), name), NONE)
-    run.put(op.result, shapes.definite(run, found, op.result))
-
-
-FUNCTION_PARTS = {"__defaults__": "defaults", "__kwdefaults__": "kwdefaults", "__closure__": "cells"}
-"""What tangents of functions call them."""
-
-
-def _names_function_part(op: Op) -> bool:
-    return isinstance(op.args[1], Const) and op.args[1].value in FUNCTION_PARTS
-
-
-def part_of(cls: type | None, name: Operand) -> Operand:
-    """What the tangent of an object calls its attribute."""
-    if cls is FunctionType and isinstance(name, Const):
-        return Const(FUNCTION_PARTS.get(name.value, name.value))
-    return name
-
-
-def attribute_or_default(tangent: Any, target: Any, name: str, default: Any) -> Any:
-    return getattr(tangent, name, None) if hasattr(target, name) else default
+    put_result(shapes, run, op, op.fn, [tangent_or_none(run, target), *places])
 
 
 def _namespace(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -250,15 +155,6 @@ def _namespace(shapes: Shapes, run: Companions, op: Op) -> None:
 
 def _is_namespace(op: Op) -> bool:
     return len(op.args) == len(op.kwnames)
-
-
-def _reads_plainly(op: Op) -> bool:
-    """Also with a default."""
-    return (
-        plain_attribute_of(Op(op.callee, op.args[:2], op.results))
-        if len(op.args) == 3
-        else plain_attribute_of(op)
-    )
 
 
 def _new_object(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -295,17 +191,6 @@ def partial_tangent(func: Any, args: Any, keywords: Any) -> Any:
     return SimpleNamespace(func=func, args=args, keywords=keywords)
 
 
-def _cell_get(shapes: Shapes, run: Companions, op: Op) -> None:
-    cell = run.of(op.args[0])
-    found = run.call(content, cell) if cell is not None else NONE
-    run.put(op.result, shapes.definite(run, found, op.result))
-
-
-def content(cell: Any) -> Any:
-    """What a tangent cell holds: nothing, where the value's cell was not tracked."""
-    return None if cell is None else cell.cell_contents
-
-
 def _cell_set(shapes: Shapes, run: Companions, op: Op) -> None:
     cell = run.of(op.args[0])
     if cell is not None:
@@ -338,11 +223,6 @@ def dict_of(source: Any, tangent: Any, made: Any, entries: dict[Any, Any] | None
 # -- the table -----------------------------------------------------------------------------------------------
 
 
-def _is_container(op: Op) -> bool:
-    cls = T.cls_of(operand_type(op.args[0]))
-    return cls is not None and issubclass(cls, (list, tuple, dict)) and indexable(op)
-
-
 def _is_list(op: Op) -> bool:
     return T.cls_of(operand_type(op.args[0])) is list
 
@@ -351,11 +231,7 @@ def _is_mapping(op: Op) -> bool:
     return T.cls_of(operand_type(op.args[0])) in (list, dict)
 
 
-def always(op: Op) -> bool:
-    return True
-
-
-MIRRORED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
+MIRRORED: Table = {
     primitives.build_tuple: (_mirrored, always),
     primitives.build_list: (_mirrored, always),
     primitives.build_map: (_map, always),
@@ -367,7 +243,6 @@ MIRRORED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     primitives.dict_merge: (_updated, always),
     primitives.check_bound: (_passed, always),
     primitives.make_cell: (_mirrored, always),
-    primitives.cell_get: (_cell_get, always),
     primitives.cell_set: (_cell_set, always),
     primitives.make_function: (_function, always),
     functools.partial: (_partial, always),
@@ -378,39 +253,31 @@ MIRRORED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     list.copy: (_converted, _is_list),
     list.reverse: (_mirrored, _is_list),
     dict.copy: (_converted, always),
-    dict.get: (_get, always),
-    dict.pop: (_pop_key, always),
     builtins.dict: (_dict, always),
-    operator.getitem: (_index, _is_container),
     operator.setitem: (_keyed, _is_mapping),
     operator.delitem: (_changed, _is_mapping),
     operator.add: (_concatenated, all_sequences),
     operator.iadd: (_concatenated, all_sequences),
     operator.mul: (_repeated, sequence_and_int),
-    builtins.getattr: (_attribute, _reads_plainly),
     SimpleNamespace: (_namespace, _is_namespace),
-    builtins.setattr: (_keyed, lambda op: not _names_function_part(op)),
+    builtins.setattr: (_keyed, lambda op: not names_function_part(op)),
     object.__setattr__: (_keyed, always),
     object.__new__: (_new_object, always),
     tuple.__new__: (_new_tuple, always),
+    **READ,
     **WALKED,
 }
 """handler, and which ops of the callee are its: what it does not accept is differentiated at run time."""
 
 assume_copying(added, concatenated, dict_of)
 assume_giving(or_empty)
-assume_reading(entry, content)
 
 effects.assume_removable(
-    attribute_or_default,
     function_tangent,
     partial_tangent,
     unless_none,
     concatenated,
     added,
     or_empty,
-    entry,
-    entry_or_default,
-    content,
     dict_of,
 )

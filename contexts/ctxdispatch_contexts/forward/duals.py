@@ -1,7 +1,7 @@
 """The algebra of duals: what each kind of op does to tangents. In the order in which they are asked:
 
 stores into arrays        the same, done to the tangents: `arrays.py`
-containers and cells      the same, done to the tangents: `containers.py`, `walking.py`
+containers and cells      the same, done to the tangents: `containers.py`, `reading.py`, `walking.py`
 elementwise operations    partials times tangents: `elementwise.py`
 structural rules          `structural.py`
 everything else           was replaced before by a call that returns (y, dy): `calls.py`

@@ -14,6 +14,7 @@ from ctxdispatch_contexts.forward import (
     containers,
     duals,
     elementwise,
+    reading,
     releasing,
     structural,
     tangents,
@@ -29,11 +30,11 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     structural.fill: (0,),
     releasing.apart: (0,),
     duals.all_of: (0,),
-    containers.entry: (0,),
-    containers.entry_or_default: (0, 3),
-    containers.pop_entry: (0, 2),
-    containers.attribute_or_default: (0, 3),
-    containers.content: (0,),
+    reading.entry: (0,),
+    reading.entry_or_default: (0, 3),
+    reading.pop_entry: (0, 2),
+    reading.attribute_or_default: (0, 3),
+    reading.content: (0,),
     containers.dict_of: (1, 3),
     containers.concatenated: (2, 4),
     containers.unless_none: (1,),
@@ -50,7 +51,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     walking.next_or: (1, 4),
 }
 
-_SHAPELESS = (containers.__name__, walking.__name__)
+_SHAPELESS = (containers.__name__, reading.__name__, walking.__name__)
 """Their functions look at no shape: a block goes through them like a single tangent."""
 
 for _function, _positions in POSITIONS.items():

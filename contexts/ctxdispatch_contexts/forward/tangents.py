@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
@@ -103,6 +104,21 @@ def numeric(type_: T.Type | None) -> bool:
     if isinstance(type_, T.Known):
         return isinstance(type_.value, (float, complex))
     return operands.numeric(type_)
+
+
+def tangent_or_none(run: Companions, operand: Operand) -> Operand:
+    found = run.of(operand)
+    return NONE if found is None else found
+
+
+def put_result(shapes: Shapes, run: Companions, op: Op, fn: Any, args: list[Operand]) -> None:
+    """fn(*args) is the tangent of what the op gives."""
+    if not op.results:
+        run.build.op(fn, args, [], syntax=op.syntax)
+        return
+    value = run.call(fn, *args, syntax=op.syntax, name="d" + op.result.name)
+    value.type = operands.infer_op(run.build.block.ops[-1])
+    run.put(op.result, shapes.definite(run, value, op.result))
 
 
 def same_shape(now: T.ArrayOf, want: T.ArrayOf) -> bool:

@@ -25,6 +25,7 @@ from ctxdispatch.ir.values import Const, Operand
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.companion import Companions
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
@@ -82,8 +83,8 @@ def _term(
         refusal = Refusal(DerivativeError, no_cotangent(op, op.args[at]), op, op.args[at])
         run.call(refuse_floats, op.args[at], Const(refusal))
         return NONE
-    types = tuple(map(T.plain, (operand_type(y), *map(operand_type, args))))
-    graph = transpose(rule, types, op.kwnames, position, T.widen(T.plain(operand_type(arg))))
+    types = tuple(map(plain, (operand_type(y), *map(operand_type, args))))
+    graph = transpose(rule, types, op.kwnames, position, T.widen(plain(operand_type(arg))))
     if isinstance(graph.entry.terminator, Return) and _is_none(graph.entry.terminator.value):
         return NONE
     if shapes.block:
@@ -145,7 +146,7 @@ def compiled(graph: Graph) -> Any:
 
 def _push(shapes: Shapes, run: Companions, graph: Graph, args: list[Operand], tangent: Operand) -> Operand:
     """The transpose is linear in v: its tangent along a block of v is its value for each of them."""
-    types = tuple(map(T.plain, (*map(operand_type, args), operand_type(tangent), T.Exact(int))))
+    types = tuple(map(plain, (*map(operand_type, args), operand_type(tangent), T.Exact(int))))
     pushed = _block_form(graph, types, run.algebra)
     return item_of(run.build, _call(run, pushed, [*args, tangent, shapes.count]), 1)
 

@@ -17,6 +17,7 @@ from ctxdispatch_contexts.forward import (
     containers,
     duals,
     elementwise,
+    reading,
     releasing,
     structural,
     tangents,
@@ -63,26 +64,26 @@ def or_empty_vjp(g, y, tangents):
     return (None if tangents is None else g,)
 
 
-@vjp(containers.entry, arrays=0)
+@vjp(reading.entry, arrays=0)
 def entry_vjp(g, y, tangent, key):
     return (None if tangent is None else one_entry(g, key, tangent), None)
 
 
-@vjp(containers.entry_or_default, arrays=0)
+@vjp(reading.entry_or_default, arrays=0)
 def entry_or_default_vjp(g, y, tangent, mapping, key, default=None):
     if key not in mapping:
         return (None, None, None, None if default is None else g)
     return (one_entry(g, key, tangent) if tangent is not None and key in tangent else None, None, None, None)
 
 
-@vjp(containers.attribute_or_default, arrays=0)
+@vjp(reading.attribute_or_default, arrays=0)
 def attribute_or_default_vjp(g, y, tangent, target, name, default):
     if not hasattr(target, name):
         return (None, None, None, None if default is None else g)
     return (one_entry(g, name, tangent) if hasattr(tangent, name) else None, None, None, None)
 
 
-@vjp(containers.content, arrays=0)
+@vjp(reading.content, arrays=0)
 def content_vjp(g, y, cell):
     """The cotangent of a cell is that of what it holds."""
     return (None if cell is None else g,)

@@ -14,13 +14,12 @@ from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import Context, memory, protocols, reach, rules
+from ctxdispatch.dispatch.compiling import code_for, is_machinery
 from ctxdispatch.dispatch.nested import UNDER
 from ctxdispatch.dispatch.overdub import (
     OF_FRAME,
-    code_for,
     fallback,
     inherits_fallback,
-    is_machinery,
     resolve,
     twin,
 )

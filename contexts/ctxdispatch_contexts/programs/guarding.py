@@ -18,6 +18,7 @@ from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.programs.sources import NAMESPACE
 from ctxdispatch_contexts.programs.type_tests import Tests, check_type
@@ -97,7 +98,7 @@ def guardable(type_: T.Type) -> T.Type:
         case T.Known(value):
             return type_ if value is None or _by_identity(value) else T.Exact(type(value))
         case T.ArrayOf():
-            return T.plain(type_)
+            return plain(type_)
         case T.Exact():
             return type_
     return T.Any

@@ -27,6 +27,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
 from ctxdispatch.passes.inline import BindError, bind
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import lowerings
 from ctxdispatch_contexts.derivatives.lowerings import sum_of
@@ -49,7 +50,7 @@ def specialised(rule: FunctionType, types: Sequence[T.Type]) -> Graph | None:
 
 def _lasting(type_: T.Type) -> T.Type:
     """Of the user's own objects the class alone: graphs of rules are kept."""
-    type_ = T.plain(type_)
+    type_ = plain(type_)
     mine = isinstance(type_, T.Known) and not is_leaf(type_.value)
     return T.Exact(type(type_.value)) if mine else type_  # type: ignore[attr-defined]
 
@@ -144,7 +145,7 @@ def splice_into(out: list[Op], body: Graph, args: Sequence[Operand], pos: Any) -
     """Append a copy of the one block of `body` to `out`; what it returns."""
     mapped: dict[Value, Operand] = dict(zip(body.params, args, strict=True))
     for op in body.entry.ops:
-        results = [Value(r.name, None if r.type is None else T.plain(r.type)) for r in op.results]
+        results = [Value(r.name, None if r.type is None else plain(r.type)) for r in op.results]
         operands = [mapped.get(a, a) if isinstance(a, Value) else a for a in op.args]
         callee = mapped.get(op.callee, op.callee) if isinstance(op.callee, Value) else op.callee
         added = Op(callee, operands, results, op.kwnames, pos, op.syntax)

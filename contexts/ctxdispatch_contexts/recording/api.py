@@ -16,9 +16,10 @@ from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.recording.context import recording
+from ctxdispatch_contexts.recording.entries import Kept
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.record import Record
-from ctxdispatch_contexts.recording.tape import Kept, Tape
+from ctxdispatch_contexts.recording.tape import Tape
 from ctxdispatch_contexts.recording.trees import Arguments, Tree, tree_of
 from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of, value_of_pair
 

@@ -13,10 +13,11 @@ from ctxdispatch_contexts.derivatives.table import is_of_contexts
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import described, user_position
 from ctxdispatch_contexts.recording.api import run
+from ctxdispatch_contexts.recording.entries import Call
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.record import Number
-from ctxdispatch_contexts.recording.tape import Call, Tape
+from ctxdispatch_contexts.recording.tape import Tape
 
 STEPS = (1e-6, 2.5e-7)
 """Differences that do not agree (at a kink, in single precision) say nothing."""

@@ -36,13 +36,11 @@ from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
-from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import libraries, table
-from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
-from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import (
     arrays,
     buffers,
+    by_rule,
     distributions,
     following,
     memory,
@@ -62,7 +60,6 @@ from ctxdispatch_contexts.recording.callees import (
     of_slot,
     spelled,
 )
-from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
@@ -92,7 +89,7 @@ class Recording(Context):
 
     def array(self, values: Any) -> Any:
         """np.array(values), written down."""
-        return _recorded(self, np.array, look_at(np.array), (values,), {})
+        return by_rule.recorded(self, np.array, look_at(np.array), (values,), {})
 
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable)"""
@@ -183,8 +180,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if isinstance(out, np.ndarray) and record.is_active(out):
             return out
     if not ruled:
-        return _opaque(ctx, callee, known, args, kwargs, run)
-    return _ruled(ctx, callee, known, args, kwargs, run)
+        return by_rule.opaque(ctx, callee, known, args, kwargs, run)
+    return by_rule.computed(ctx, callee, known, args, kwargs, run)
 
 
 def _is_gone_through(callee: Any, value: Any) -> bool:
@@ -231,86 +228,6 @@ def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
 
 
 _NUMBERS = {"__float__": float, "__complex__": complex}
-
-
-# -- what has a derivative -----------------------------------------------------------------------------------
-
-
-def _ruled(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
-    record = ctx.record
-    if callee is operator.getitem and isinstance(args[0], np.ndarray):
-        return arrays.read(record, *args)
-    if callee is getattr:
-        return arrays.attribute(record, *args[:2], run, *args[2:])
-    if arrays.are_objects(callee, known, args, kwargs):
-        return arrays.of_objects(record, callee, known, args, kwargs, run)
-    if callee in arrays.ONE_BY_ONE and len(args) > 1:
-        return tuple([resolve(ctx, f)(*given) for f, *given in arrays.one_by_one(callee, args)])
-    return _recorded(ctx, callee, known, args, kwargs)
-
-
-def _refuse_masked(callee: Any, args: Args) -> None:
-    """NumPy's functions leave masks to the methods of a MaskedArray, their rules do not know them."""
-    masked = any(isinstance(a, np.ma.MaskedArray) for a in args)
-    if masked and getattr(callee, "__module__", None) == "numpy" and not isinstance(callee, np.ufunc):
-        raise MissingRuleError(
-            f"{described(callee)} has no derivative rule for masked arrays; use the method of the array "
-            "(`a.sum()`), or `np.ma`'s function",
-            user_position(),
-        )
-
-
-def _recorded(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> Any:
-    _refuse_masked(callee, args)
-    if outputs.takes_out(callee):
-        given, named = outputs.out_by_name(callee, args, kwargs)
-        if named.get("out") is Ellipsis:  # an array, of no dimension too
-            kwargs = {k: v for k, v in named.items() if k != "out"}
-            y = _recorded(ctx, callee, known, tuple(given), kwargs)
-            return y if isinstance(y, np.ndarray) else ctx.record.call(np.asarray, (y,), ())
-        args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
-    n = known.arrays or _array_operands(callee, args)
-    if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
-        made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
-        args = (*made, *args[n:])
-    kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
-    if outputs.ignores_out(callee):
-        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
-    if ctx.record.buffers:
-        args = buffers.viewed(ctx.record, args)
-    operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
-    return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
-
-
-def _array_operands(callee: Any, args: Args) -> int:
-    """Beside an array the operands of an operator are arrays."""
-    numpys = any(isinstance(a, np.ndarray) for a in args)
-    return len(args) if numpys and table.elementwise(callee) is not None else 0
-
-
-_ARRAYS = (np.array, np.asarray, np.asanyarray)
-
-
-def _array(ctx: Recording, values: Any) -> Any:
-    return ctx.array(values) if ctx.record.any_active(values) else np.asarray(values)
-
-
-def _opaque(ctx: Recording, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
-    """C code without a rule. Some of NumPy's has Python code behind it."""
-    if known.code is not None:
-        return resolve(ctx, known.code)(*args, **kwargs)
-    if callee is getattr:
-        return arrays.attribute(ctx.record, *args[:2], run, *args[2:])
-    made = isinstance(callee, type) and (callee is np.ndarray or issubclass(callee, BaseException))
-    if made or (run is not callee and isinstance(callee, types.FunctionType)):
-        return run(*args, **kwargs)  # an array of another's memory, an exception; code that is followed
-    if arrays.are_objects(callee, known, args, kwargs):
-        return arrays.of_objects(ctx.record, callee, known, args, kwargs, run)
-    raise MissingRuleError(
-        f"{described(callee)} has no derivative rule for ({given((*args, *kwargs.values()))}); give it one "
-        "with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`",
-        user_position(),
-    )
 
 
 # -- rules ---------------------------------------------------------------------------------------------------

@@ -1,18 +1,17 @@
-"""Blocks of the user's on the way back: `with insert_grad_of(x) as dx:`, as an entry of the tape."""
+"""Blocks of the user's on the way back: `with insert_grad_of(x) as dx:`, as an entry of the bars."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import DerivativeError
+from ctxdispatch_contexts.recording.bars import Bars
+from ctxdispatch_contexts.recording.entries import Again
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.reverse.cotangents import project
-
-if TYPE_CHECKING:
-    from ctxdispatch_contexts.recording.tape import Again, Tape
 
 
 class Inserted:
@@ -23,9 +22,9 @@ class Inserted:
     def __init__(self, x: Any, function: Any, given: Sequence[Any], where: str | None) -> None:
         self.x, self.function, self.given, self.where = x, function, given, where
 
-    def back(self, tape: Tape, again: list[Again]) -> None:
-        bar = _in_full(tape.take(self.x), self.x)
-        tape.add(self.x, self._checked(self.function(bar, *self.given), self.x))
+    def back(self, bars: Bars, again: list[Again]) -> None:
+        bar = _in_full(bars.take(self.x), self.x)
+        bars.add(self.x, self._checked(self.function(bar, *self.given), self.x))
 
     def _checked(self, bar: Any, value: Any) -> Any:
         if isinstance(value, (tuple, list, dict)):

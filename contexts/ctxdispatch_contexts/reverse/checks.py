@@ -44,23 +44,26 @@ def check_grads(
             "there is nothing to check: no float and no array of floats in args; check a function of "
             "numbers, arrays, or tuples, lists, dicts and objects of them"
         )
-    single = _is_single(args)
-    eps = eps or (1e-2 if single else 1e-6)
-    atol = (2e-2 if single else 1e-5) if atol is None else atol
-    rtol = (2e-2 if single else 1e-5) if rtol is None else rtol
     if rules:
         from ctxdispatch_contexts.recording.checking import check_rules
 
         check_rules(f, copy.deepcopy(args), ADContext)
+    step, tolerance = (1e-2, 2e-2) if _is_single(args) else (1e-6, 1e-5)
+    found, expected = _both_ways(f, args, eps or step)
+    atol, rtol = (tolerance if given is None else given for given in (atol, rtol))
+    if not abs(found - expected) <= atol + rtol * abs(expected):
+        raise AssertionError(f"reverse mode gives {found:.12g}, central differences give {expected:.12g}")
+
+
+def _both_ways(f: Callable[..., Any], args: tuple[Any, ...], eps: float) -> tuple[Any, Any]:
+    """The derivative along a random direction, by reverse mode and by central differences."""
     rng = np.random.default_rng(0)
     v = _random_like(args, rng)
     above, below = f(*_step(args, v, eps)), f(*_step(args, v, -eps))  # before `f` may change what is in args
     y, pullback = vjp(f, *args)
     w = _random_like(y, rng)
     expected = (_inner(w, above) - _inner(w, below)) / (2 * eps)
-    found = _inner(pullback(_as_result(w, y)), v)
-    if not abs(found - expected) <= atol + rtol * abs(expected):
-        raise AssertionError(f"reverse mode gives {found:.12g}, central differences give {expected:.12g}")
+    return _inner(pullback(_as_result(w, y)), v), expected
 
 
 def _is_single(tree: Any) -> bool:

@@ -4,7 +4,7 @@
     split   the primal returns (y, pullback); the pullback is the sweep, its residuals bound to it
 
 Both come of one graph. The split is a cut at the op `cut` that stands for the seed: what is live across it
-are the residuals.
+are the residuals (`splitting.py`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.analysis import liveness
-from ctxdispatch.ir.builder import Builder
-from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Return, positional
-from ctxdispatch.ir.rewrite import definitions, split_block
+from ctxdispatch.ir.graph import Graph, Op, Return
+from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
@@ -39,7 +35,7 @@ from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
 from ctxdispatch_contexts.programs.sizes import has_compiler
-from ctxdispatch_contexts.reverse import fitting, keeping, releasing
+from ctxdispatch_contexts.reverse import fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 from ctxdispatch_contexts.reverse.calls import Entries, instrument, refuse_lost_stores, refuse_stale_stores
@@ -52,12 +48,12 @@ from ctxdispatch_contexts.reverse.peephole import improve
 from ctxdispatch_contexts.reverse.pullbacks import Pullbacks, only_reads
 from ctxdispatch_contexts.reverse.seeds import (
     check_cotangent,
-    no_more,
     scalar_seed,
     signature_of,
     value_of_pair,
 )
 from ctxdispatch_contexts.reverse.shadows import Shadows
+from ctxdispatch_contexts.reverse.splitting import cut, split
 from ctxdispatch_contexts.reverse.stores import LostStores
 from ctxdispatch_contexts.reverse.structure import Shape, normalise
 from ctxdispatch_contexts.reverse.tidy import tidy
@@ -167,7 +163,7 @@ def differentiate(
     skip_last(graph)
     snapshot("skip last", graph)
     if mode.split and adjoint is not None:
-        split(graph, mode)
+        split(graph, mode.checked)
         snapshot("split", graph)
     used = tuple(only_used(t, names) for t in types)
     return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes, grows)
@@ -276,11 +272,6 @@ def _split_seed(adjoint: Adjoint, y: Operand, mode: ReverseMode) -> Operand:
     return adjoint.call(check_cotangent, g, described, type=y_type if numeric(y_type) else T.Any)
 
 
-def cut(y: Any) -> Any:
-    """Stands where the primal ends and the sweep begins; `split` replaces it."""
-    raise AssertionError("a program was not split")
-
-
 def _joint_seed(adjoint: Adjoint, y: Operand, mode: ReverseMode) -> Operand:
     if not mode.has_aux:
         return _scalar_seed(adjoint, y)
@@ -364,76 +355,3 @@ def bar_is(bar: Operand, type_: T.Type) -> bool:
         value = bar.value if isinstance(bar, Const) else bar.type.value
         return T.const_type(value) == type_ or (type_ == T.Exact(float) and type(value) is float)
     return bar.type == type_
-
-
-# -- the split -----------------------------------------------------------------------------------------------
-
-
-def split(graph: Graph, mode: ReverseMode) -> None:
-    """Cut at the op `cut`: the graph keeps the primal and returns (y, pullback)."""
-    block, index = next((b, i) for b in graph.blocks for i, op in enumerate(b.ops) if op.fn is cut)
-    op = block.ops[index]
-    live = liveness(graph).live_across(block, index)
-    residuals = [v for v in _defined_in_order(graph) if v in live]
-    rest = split_block(graph, block, index + 1)
-    block.ops.pop()
-    sweep = _sweep(graph, rest, residuals, op.result, mode.checked)
-    build = Builder(graph)
-    build.block, build.pos = block, op.pos
-    y, kept = op.args[0], _kept(build, [Const(...), *residuals] if mode.checked else residuals)
-    if mode.checked and residuals and not (isinstance(y, Const) or T.number_classes(y.type or T.Any)):
-        both = build.call(keeping.apart, y, kept)
-        y, kept = (build.call(operator.getitem, both, Const(i), syntax=True) for i in (0, 1))
-    pullback = _make_pullback(build, sweep, kept)
-    build.ret(build.call(primitives.build_tuple, y, pullback, syntax=True))
-    swept = _reachable(rest)
-    graph.blocks = [b for b in graph.blocks if b not in swept]
-
-
-def _kept(build: Builder, residuals: Sequence[Operand]) -> Operand:
-    return build.call(primitives.build_tuple, *residuals, syntax=True) if residuals else Const(None)
-
-
-def _make_pullback(build: Builder, sweep: Graph, kept: Operand) -> Value:
-    """The pullback is a function whose defaults are the residuals: Python calls it without going through C,
-    so that recursion is as deep as the program's own."""
-    pool = Pool()
-    code = buffers.emit(sweep, pool)
-    none = Const(None)
-    args = [Const(sweep.namespace), Const(code), kept, none, none, Const((pool.cell,))]
-    return build.call(primitives.make_function, *args, syntax=True, name="pullback")
-
-
-def _sweep(graph: Graph, rest: Block, residuals: list[Value], g: Value, checked: bool) -> Graph:
-    """(ybar, *residuals). What the caller gives after `ybar` would take the place of residuals: `checked`, a
-    parameter between them is looked at."""
-    more = [Value("more")] if checked else []
-    names = ["ybar", *(v.name for v in more), *(f"r{i}" for i in range(len(residuals)))]
-    sweep = Graph(
-        graph.name + ".pullback", positional(len(names), tuple(names)), namespace=graph.namespace,
-        filename=graph.filename, line=graph.line,
-    )  # fmt: skip
-    sweep.entry.params = [g, *more, *residuals]
-    sweep.entry.ops = [Op(Const(no_more), [v], [Value()], (), None, False) for v in more]
-    sweep.entry.terminator = Jump(Edge(rest))
-    sweep.blocks += [b for b in graph.blocks if b in _reachable(rest)]
-    return sweep
-
-
-def _reachable(block: Block) -> set[Block]:
-    seen, work = {block}, [block]
-    while work:
-        for successor in work.pop().successors():
-            if successor not in seen:
-                seen.add(successor)
-                work.append(successor)
-    return seen
-
-
-def _defined_in_order(graph: Graph) -> list[Value]:
-    out: list[Value] = list(graph.cells)
-    for block in graph.blocks:
-        out += block.params
-        for op in block.ops:
-            out += op.results
-    return out

@@ -52,8 +52,12 @@ def _methods(cls: type, names: str) -> Iterable[Any]:
 
 
 def container_rules() -> dict[Any, Rule]:
+    return {**_function_rules(), **_method_rules()}
+
+
+def _function_rules() -> dict[Any, Rule]:
     p = primitives
-    found: dict[Any, Rule] = {
+    return {
         **dict.fromkeys((p.load_global, p.cell_get, p.import_name, p.import_from, builtins.super), plain),
         **dict.fromkeys((builtins.property, builtins.callable, builtins.id, object.__getattribute__), plain),
         **dict.fromkeys((builtins.staticmethod, builtins.classmethod, types.MethodType), plain),
@@ -89,6 +93,11 @@ def container_rules() -> dict[Any, Rule]:
         builtins.len: of_container_or_array, builtins.iter: iter_, builtins.next: next_, p.call_ex: call_ex,
         copy.copy: copied, copy.deepcopy: deeply_copied,
     }  # fmt: skip
+
+
+def _method_rules() -> dict[Any, Rule]:
+    """Of the methods of containers."""
+    found: dict[Any, Rule] = {}
     for cls in (list, dict, set, collections.deque):
         changes = (
             "append appendleft extend extendleft insert pop popleft popitem remove clear sort reverse rotate"

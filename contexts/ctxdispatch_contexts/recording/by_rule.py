@@ -1,0 +1,107 @@
+"""Operations on what is differentiated that have a derivative, or should have one.
+
+    computed    the table, or a user's rule, has it
+    recorded    the call is written down, as the rules know it: without `out`, lists that stand for arrays are
+                arrays, what is only permission (`overwrite_a`) is left out
+    opaque      C code without a rule: through the Python code behind it, where there is some; else refused
+
+`context.py` has seen to it that nothing is stored.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.context import Args, Kwargs
+from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.passes import outputs
+from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
+from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.recording import arrays, buffers
+from ctxdispatch_contexts.recording.callees import Callee
+from ctxdispatch_contexts.recording.leaves import snapshot
+
+Run = Callable[..., Any]
+
+
+def computed(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
+    record = ctx.record
+    if callee is operator.getitem and isinstance(args[0], np.ndarray):
+        return arrays.read(record, *args)
+    if callee is getattr:
+        return arrays.attribute(record, *args[:2], run, *args[2:])
+    if arrays.are_objects(callee, known, args, kwargs):
+        return arrays.of_objects(record, callee, known, args, kwargs, run)
+    if callee in arrays.ONE_BY_ONE and len(args) > 1:
+        return tuple([resolve(ctx, f)(*given) for f, *given in arrays.one_by_one(callee, args)])
+    return recorded(ctx, callee, known, args, kwargs)
+
+
+def _refuse_masked(callee: Any, args: Args) -> None:
+    """NumPy's functions leave masks to the methods of a MaskedArray, their rules do not know them."""
+    masked = any(isinstance(a, np.ma.MaskedArray) for a in args)
+    if masked and getattr(callee, "__module__", None) == "numpy" and not isinstance(callee, np.ufunc):
+        raise MissingRuleError(
+            f"{described(callee)} has no derivative rule for masked arrays; use the method of the array "
+            "(`a.sum()`), or `np.ma`'s function",
+            user_position(),
+        )
+
+
+def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> Any:
+    _refuse_masked(callee, args)
+    if outputs.takes_out(callee):
+        given, named = outputs.out_by_name(callee, args, kwargs)
+        if named.get("out") is Ellipsis:  # an array, of no dimension too
+            kwargs = {k: v for k, v in named.items() if k != "out"}
+            y = recorded(ctx, callee, known, tuple(given), kwargs)
+            return y if isinstance(y, np.ndarray) else ctx.record.call(np.asarray, (y,), ())
+        args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
+    n = known.arrays or _array_operands(callee, args)
+    if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
+        made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
+        args = (*made, *args[n:])
+    kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
+    if outputs.ignores_out(callee):
+        kwargs = {k: v for k, v in kwargs.items() if k != "out"}
+    if ctx.record.buffers:
+        args = buffers.viewed(ctx.record, args)
+    operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
+    return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
+
+
+def _array_operands(callee: Any, args: Args) -> int:
+    """Beside an array the operands of an operator are arrays."""
+    numpys = any(isinstance(a, np.ndarray) for a in args)
+    return len(args) if numpys and table.elementwise(callee) is not None else 0
+
+
+_ARRAYS = (np.array, np.asarray, np.asanyarray)
+
+
+def _array(ctx: Any, values: Any) -> Any:
+    return ctx.array(values) if ctx.record.any_active(values) else np.asarray(values)
+
+
+def opaque(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
+    """C code without a rule. Some of NumPy's has Python code behind it."""
+    if known.code is not None:
+        return resolve(ctx, known.code)(*args, **kwargs)
+    if callee is getattr:
+        return arrays.attribute(ctx.record, *args[:2], run, *args[2:])
+    made = isinstance(callee, type) and (callee is np.ndarray or issubclass(callee, BaseException))
+    if made or (run is not callee and isinstance(callee, types.FunctionType)):
+        return run(*args, **kwargs)  # an array of another's memory, an exception; code that is followed
+    if arrays.are_objects(callee, known, args, kwargs):
+        return arrays.of_objects(ctx.record, callee, known, args, kwargs, run)
+    raise MissingRuleError(
+        f"{described(callee)} has no derivative rule for ({given((*args, *kwargs.values()))}); give it one "
+        "with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`",
+        user_position(),
+    )
