@@ -4,7 +4,8 @@ numbers.
 
     python -m tests.behaviours.mutating_programs --minutes 30 --seed 1
 
-runs them (with `--stores` those of `storing_programs.py`) until the time is up, and says which has a wrong
+runs them (with `--stores` those of `storing_programs.py`, with `--followed` those of them that are mostly
+compiled) until the time is up, and says which has a wrong
 derivative: value, gradient, tangent and what is left behind are compared with the plain call and with
 central differences. With `--hypothesis`, Hypothesis draws what they are written by, and a wrong one is
 shown as short as it can be made.
@@ -19,6 +20,7 @@ import random
 import sys
 import time
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -227,8 +229,16 @@ class Writer:
         return HEADER + "\n".join(self.lines) + "\nf = outer()\n"
 
 
-def written(chance: random.Random, stores: bool = False) -> str:
-    return (storing_programs.Writer if stores else Writer)(chance).program()
+WRITERS: dict[str, Callable[[random.Random], Writer | storing_programs.Writer]] = {
+    "things": Writer,
+    "stores": storing_programs.Writer,
+    "followed": storing_programs.Followed,
+}
+FURTHER = ("stores", "followed")  # whose derivatives of second order are examined too
+
+
+def written(chance: random.Random, kind: str = "things") -> str:
+    return WRITERS[kind](chance).program()
 
 
 def compiled(source: str, name: str):
@@ -248,9 +258,10 @@ def differences(f, x, step):
     return np.array(columns)
 
 
-def examine(seed: int, stores: bool = False) -> str:
+def examine(seed: int, kind: str = "things") -> str:
     """How the program of a seed does."""
-    return judged(written(random.Random(seed), stores), point(seed), stores, f"<program {seed}>")
+    source = written(random.Random(seed), kind)
+    return judged(source, point(seed), kind in FURTHER, f"<program {seed}>")
 
 
 def judged(source: str, x: np.ndarray, further: bool = False, file: str = "<program>") -> str:
@@ -326,7 +337,7 @@ def _examine_further(f, x, gradient, along):
     return "right"
 
 
-def run(minutes: float, seed: int, stores: bool) -> bool:
+def run(minutes: float, seed: int, kind: str) -> bool:
     """Whether none of the programs from a seed on was wrong."""
     from tqdm import tqdm
 
@@ -334,20 +345,20 @@ def run(minutes: float, seed: int, stores: bool) -> bool:
     first, end = seed, time.monotonic() + 60 * minutes
     with tqdm(total=math.ceil(60 * minutes), unit="s", disable=not sys.stderr.isatty()) as bar:
         while (left := end - time.monotonic()) > 0:
-            outcome = examine(seed, stores)
-            kind = outcome.partition(":")[0]
-            tally[kind] = tally.get(kind, 0) + 1
-            if kind == "WRONG":
-                print(f"seed {seed}: {outcome}\n{written(random.Random(seed), stores)}")
+            outcome = examine(seed, kind)
+            verdict = outcome.partition(":")[0]
+            tally[verdict] = tally.get(verdict, 0) + 1
+            if verdict == "WRONG":
+                print(f"seed {seed}: {outcome}\n{written(random.Random(seed), kind)}")
             seed += 1
             bar.n = math.ceil(60 * minutes - left)
             bar.set_postfix(tally)
-    print(f"{seed - first} programs:", ", ".join(f"{n} {kind}" for kind, n in sorted(tally.items())))
+    print(f"{seed - first} programs:", ", ".join(f"{n} {verdict}" for verdict, n in sorted(tally.items())))
     return "WRONG" not in tally
 
 
 def hypothesis_writes(
-    examples: int, stores: bool, further: bool = False, until: float = math.inf, **profile
+    examples: int, kind: str, further: bool = False, until: float = math.inf, **profile
 ) -> dict[str, int]:
     """How so many programs did that Hypothesis wrote, none after a `time.monotonic`. A wrong one is an
     AssertionError with the shortest that is."""
@@ -361,12 +372,12 @@ def hypothesis_writes(
     def one(chance, at):
         if time.monotonic() > until:
             return
-        source = written(chance, stores)
+        source = written(chance, kind)
         note(source)
         outcome = judged(source, point(at), further)
-        kind = outcome.partition(":")[0]
-        tally[kind] = tally.get(kind, 0) + 1
-        assert kind != "WRONG", f"{outcome}\n{source}"
+        verdict = outcome.partition(":")[0]
+        tally[verdict] = tally.get(verdict, 0) + 1
+        assert verdict != "WRONG", f"{outcome}\n{source}"
 
     one()
     return tally
@@ -378,18 +389,20 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--show", action="store_true", help="print the program of the seed, and how it does")
-    parser.add_argument("--stores", action="store_true", help="programs of arrays that are stored to")
+    parser.set_defaults(kind="things")
+    for kind in FURTHER:
+        parser.add_argument(f"--{kind}", action="store_const", const=kind, dest="kind", help="these programs")
     parser.add_argument("--hypothesis", action="store_true", help="Hypothesis writes them")
     options = parser.parse_args()
     if options.show:
-        print(written(random.Random(options.seed), options.stores))
-        print(examine(options.seed, options.stores))
+        print(written(random.Random(options.seed), options.kind))
+        print(examine(options.seed, options.kind))
     elif options.hypothesis:
         until = time.monotonic() + 60 * options.minutes
         examples = math.ceil(1000 * options.minutes)
-        print(hypothesis_writes(examples, options.stores, options.stores, until, database=None))
+        print(hypothesis_writes(examples, options.kind, options.kind in FURTHER, until, database=None))
     else:
-        sys.exit(not run(options.minutes, options.seed, options.stores))
+        sys.exit(not run(options.minutes, options.seed, options.kind))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Random programs of arrays that they make themselves and store to: elements, slices, rows, masks, in-place
 operators, views of views, second names, swapped buffers, in loops and branches. Each is a function of an
-array of three numbers. `mutating_programs.py` runs them, with `--stores`.
+array of three numbers. `mutating_programs.py` runs them, with `--stores`, and those of `Followed`, with
+`--followed`.
 """
 
 from __future__ import annotations

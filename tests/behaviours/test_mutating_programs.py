@@ -16,13 +16,13 @@ def test_random_programs_that_change_things(block):
 @pytest.mark.parametrize("block", range(4))
 def test_random_programs_that_store_to_arrays(block):
     seeds = range(5 * block, 5 * block + 5)
-    outcomes = {seed: mutating_programs.examine(seed, stores=True) for seed in seeds}
+    outcomes = {seed: mutating_programs.examine(seed, "stores") for seed in seeds}
     wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}
     assert not wrong
     assert "right" in outcomes.values(), outcomes
 
 
-@pytest.mark.parametrize("stores", [False, True], ids=["things", "arrays"])
-def test_programs_that_hypothesis_writes(stores):
-    tally = mutating_programs.hypothesis_writes(12, stores)
+@pytest.mark.parametrize("kind", mutating_programs.WRITERS)
+def test_programs_that_hypothesis_writes(kind):
+    tally = mutating_programs.hypothesis_writes(12, kind)
     assert tally["right"] >= 6, tally

@@ -269,6 +269,70 @@ def test_blocks_are_stored_where_single_tangents_are(f):
     assert jacfwd(f)(X) == pytest.approx(np.stack(single, -1), rel=1e-14)
 
 
+# -- both modes twice ----------------------------------------------------------------------------------------
+
+
+def a_number_in_an_array(x):
+    """An array of no axes; its sine is called one tangent at a time."""
+    y = np.array(x[0])
+    y *= x[1]
+    y[()] += 3.0
+    r = y * x
+    return np.sum(np.sin(r * 0.7) * r)
+
+
+def axes_of_one_dropped(x):
+    m = np.ones((2, 4))
+    m[1, :] = x.reshape(1, 4)
+    m[0] = (x[0] * x[1]).reshape(1, 1)
+    m.T[0] = x[None, None, :2]  # by another name: recorded
+    return np.sum(m * m * x)
+
+
+def rows_of_nothing_varied(x):
+    z = 0.0
+    for row in np.ones((3, 4)):
+        row += x
+        z = z + np.sum(row * row)
+    return z
+
+
+def rows_that_are_read_as_the_array(x):
+    m = np.ones((3, 4))
+    for row in m:
+        row[0] = x[0] * x[1]
+    return np.sum(m * x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [a_number_in_an_array, axes_of_one_dropped, rows_of_nothing_varied, rows_that_are_read_as_the_array],
+)
+def test_every_order_of_modes(f):
+    slope = differences(f, X)
+    assert grad(f)(X) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    curved = differences(grad(f), X) @ ALONG
+    assert jacfwd(lambda x: jvp(f, (x,), (ALONG,))[1])(X) == pytest.approx(curved, rel=1e-6, abs=1e-8)
+    assert hessian(f)(X) @ ALONG == pytest.approx(curved, rel=1e-6, abs=1e-8)
+    assert grad(lambda x: grad(f)(x) @ ALONG)(X) == pytest.approx(curved, rel=1e-6, abs=1e-8)
+
+
+def positions_that_change(x):
+    i = np.array([1, 2])
+    y = x * 1.0
+    y[i] *= x[0]
+    np.add.at(y, i, y[i] * x[i])
+    z = y[i] * y[i]
+    i[0] = 3
+    return np.sum(z) + np.sum(y[i] * x[i])
+
+
+def test_positions_are_those_of_the_store():
+    slope = differences(positions_that_change, X)
+    assert grad(positions_that_change)(X) == pytest.approx(slope, rel=1e-6, abs=1e-8)
+    assert jvp(positions_that_change, (X,), (ALONG,))[1] == pytest.approx(slope @ ALONG, rel=1e-6)
+
+
 # -- at random -----------------------------------------------------------------------------------------------
 
 

@@ -36,3 +36,31 @@ def test_bad_tangents():
         push(X, np.ones(3))
     with pytest.raises(DerivativeError, match="2 primals and 1 tangents"):
         push(X)
+
+
+def test_arguments_that_change():
+    """The linear function runs the program again: where its argument was, or not at all."""
+
+    def changes(x):
+        x[0] *= x[1]
+        return x * x
+
+    y, push = linearize(changes, X.copy())
+    np.testing.assert_array_equal(y, changes(X.copy()))
+    with pytest.raises(DerivativeError, match="argument 0 of linearize has changed since.*; give a copy"):
+        push(np.ones(2))
+    _, push = linearize(lambda x: changes(x.copy()), X)
+    for _ in range(2):
+        np.testing.assert_allclose(push(np.ones(2)), jvp(changes, (X.copy(),), (np.ones(2),))[1])
+    x = np.array([np.nan, 1.0])
+    _, push = linearize(np.sin, x)
+    assert push(np.ones(2))[1] == np.cos(1.0)
+    x[1] = 2.0
+    with pytest.raises(DerivativeError, match="argument 0"):
+        push(np.ones(2))
+
+
+def test_nested_in_a_derivative():
+    """Arrays in, and along, what is differentiated."""
+    gradient = grad(lambda x: np.sum(linearize(lambda v: v**3, x)[1](np.ones(2))))(X)
+    np.testing.assert_allclose(gradient, 6 * X)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.entries import forward_function
 from ctxdispatch_contexts.forward.program import ForwardMode
@@ -92,11 +94,27 @@ def pushforward(
 def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(f(*primals), the linear function tangents -> derivative of f along them).
 
-    The linear function may be called again and again.
+    The linear function may be called again and again: each call runs `f` again. It raises DerivativeError
+    where an array that was given has changed since, by `f` itself or by anybody.
     """
+    given = [np.copy(p) if isinstance(p, np.ndarray) else p for p in primals]
     y = f(*primals)
 
     def f_jvp(*tangents: Any) -> Any:
+        for i, (before, now) in enumerate(zip(given, primals, strict=True)):
+            if isinstance(now, np.ndarray) and not _are_equal(before, now):
+                raise DerivativeError(CHANGED.format(i), user_position())
         return jvp(f, primals, tangents)[1]
 
     return y, f_jvp
+
+
+def _are_equal(before: Any, now: Any) -> bool:
+    """nan is nan."""
+    return bool(np.all((before == now) | ((before != before) & (now != now))))
+
+
+CHANGED = (
+    "argument {} of linearize has changed since, so the derivative where it was is not to be had; give a "
+    "copy that nobody changes, and where the function itself does, linearize(lambda x: f(x.copy()), x)"
+)

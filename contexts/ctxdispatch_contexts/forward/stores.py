@@ -14,7 +14,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Graph, Op, Return
+from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
@@ -67,7 +67,7 @@ class Stores:
             roots = self._follow()
         roots += self._out_of_sight()
         useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)), self.part_of)
-        self.active = self.varied & useful
+        self.active = (self.varied & useful) - _items_alone(graph, self.varied)
         if any_:
             self._follow_arrays(tested)
         self.active -= set(graph.params) - set(seeds) - set(self.given)
@@ -203,6 +203,12 @@ class Stores:
             for place, user in self.lost.uses[operand]
             if user is not store
         )
+
+
+def _items_alone(graph: Graph, varied: set[Value]) -> set[Value]:
+    """Items that are stored to, of iterators that do not vary themselves: nothing to take a tangent from."""
+    loops = [b.terminator for b in graph.blocks if isinstance(b.terminator, Iterate)]
+    return {loop.body.target.params[0] for loop in loops if loop.iterator not in varied}
 
 
 READ_ONCE = frozenset({

@@ -54,7 +54,7 @@ class Placed(Opaque):
 
     def __init__(self, rule: Callable[..., Any], position: Position) -> None:
         self.rule, self.position = rule, position
-        self.__name__ = rule.__name__
+        self.__name__ = getattr(rule, "func", rule).__name__  # block forms are partials
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:

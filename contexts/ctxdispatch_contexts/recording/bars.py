@@ -89,12 +89,21 @@ def _parts(cotangent: Any, n: int) -> Iterator[Any]:
     return (entries.get(i) for i in range(n))
 
 
+def lasting(index: Any) -> Any:
+    """`index` as it is now: arrays and lists of positions may change before the sweep."""
+    if type(index) in (tuple, list):
+        return type(index)(map(lasting, index))
+    return np.array(index) if isinstance(index, np.ndarray) else index
+
+
 def fitted(bar: Any, value: Any) -> Any:
-    """The cotangent of `value`, of which `bar` is the one of what it was broadcast and cast to."""
+    """The cotangent of `value`, of which `bar` is the one of what it was broadcast and cast to. A store drops
+    leading axes of one."""
     shape = np.shape(value)
     bar = np.asarray(bar)
     extra = bar.ndim - len(shape)
-    axes = (*range(extra), *(extra + i for i, n in enumerate(shape) if n == 1 and bar.shape[extra + i] != 1))
+    same = enumerate(shape[max(-extra, 0) :], max(extra, 0))
+    axes = (*range(extra), *(at for at, n in same if n == 1 and bar.shape[at] != 1))
     bar = bar.sum(axis=axes, keepdims=True).reshape(shape) if axes else bar.reshape(shape)
     if np.iscomplexobj(bar) and not np.iscomplexobj(value):
         bar = bar.real

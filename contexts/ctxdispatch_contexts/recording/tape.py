@@ -17,7 +17,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.where import position_in
 from ctxdispatch_contexts.programs.errors import Refused, user_frame, user_position
-from ctxdispatch_contexts.recording.bars import Bars
+from ctxdispatch_contexts.recording.bars import Bars, lasting
 from ctxdispatch_contexts.recording.entries import (
     Added,
     Again,
@@ -72,7 +72,7 @@ class Tape(Bars):
         super().release()
 
     def item(self, array: Array, index: Any, out: Any) -> None:
-        self.entries.append(Item(out, array, index))
+        self.entries.append(Item(out, array, lasting(index)))
 
     def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
         self.entries.append((y, x, partial, a))
@@ -97,13 +97,13 @@ class Tape(Bars):
 
     def before(self, array: Array, index: Any) -> Kept:
         self.memory.note(array)
-        return Kept(array, index)
+        return Kept(array, lasting(index))
 
     def unchanged(self, kept: Kept) -> None:
         self.entries.append(kept)
 
     def store(self, array: Array, index: Any, value: Any, kept: Kept) -> None:
-        self.entries.append(Store(array, index, value, kept))
+        self.entries.append(Store(array, lasting(index), value, kept))
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
         return call_any(self.context, f, tuple(operands), kwnames)[1]
@@ -116,7 +116,7 @@ class Tape(Bars):
         self.entries.append(Moved(array, values, sources, kept))
 
     def add_at(self, array: Array, index: Any, value: Any, sign: int, kept: Kept) -> None:
-        self.entries.append(Added(array, index, value, sign, kept))
+        self.entries.append(Added(array, lasting(index), value, sign, kept))
 
     def block(self, x: Any, function: Any, given: Sequence[Any]) -> None:
         self.entries.append(Inserted(x, function, given, user_position()))
