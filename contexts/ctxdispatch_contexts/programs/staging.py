@@ -66,13 +66,22 @@ class Online:
 
 class Staged:
     """Calls of an entry's function whose last arguments, `static`, are given once and never change.
-    `finish(online)` makes of the rest what is called, (*args, *kept)."""
+    `finish(online)` makes of the rest what is called, (*args, *kept). Where there is no program, and for
+    calls whose arguments share memory where it takes for granted that they do not, the run is recorded:
+    `finish_recorded(run)` makes what is called then, of (*args) -> what the program would return."""
 
     def __init__(
-        self, entry: Entry, static: tuple[Any, ...], args: tuple[Any, ...], finish: Callable[[Online], Any]
-    ) -> None:
+        self, entry: Entry, static: tuple[Any, ...], args: tuple[Any, ...], finish: Callable[[Online], Any],
+        finish_recorded: Callable[[Any], Any],
+    ) -> None:  # fmt: skip
         self.entry, self.static, self.finish = entry, static, finish
+        self._recorded = finish_recorded(self._record)
         self._prepare(args)
+
+    def _record(self, *args: Any) -> Any:
+        run = self.entry.mode.recorded(self.entry.source.call, self.entry.context)
+        assert run is not None
+        return run(*args, *self.static)
 
     def _prepare(self, args: tuple[Any, ...]) -> None:
         operands = (*args, *self.static)
@@ -85,6 +94,7 @@ class Staged:
         def function(graph: Graph) -> Any:
             return make_function(graph, space, cells, Pool())
 
+        self._apart = _always if program.apart is None else function(program.apart)
         self._kept = function(setup)(*self.static)
         self._online = self.finish(Online(online, args, self._kept, made, cells, function))
 
@@ -100,7 +110,11 @@ class Staged:
     def __call__(self, *args: Any) -> Any:
         if not (self._holds() and self.entry.types_of((*args, *self.static)) == self._types):
             self._prepare(args)
-        return self._online(*args, *self._kept)
+        return self._online(*args, *self._kept) if self._apart(*args) else self._recorded(*args)
+
+
+def _always(*args: Any) -> bool:
+    return True
 
 
 def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
