@@ -34,5 +34,6 @@ class BlockDerivative:
             )  # fmt: skip
             entry = entry_of(function)
             assert entry is not None
-            staged = self._staged[len(args)] = Staged(entry, (self.seeds, len(self.seeds)), args, *self.finish)
+            static = self.seeds, len(self.seeds)
+            staged = self._staged[len(args)] = Staged(entry, static, args, *self.finish)
         return staged(*args)

@@ -120,6 +120,7 @@ def _ask(entry: Block, stored: Sequence[Value], strangers: Strangers) -> Value:
     """Append the test to a block whose first parameters are those that the strangers were found for."""
     twin: dict[Operand, Operand] = dict(zip(strangers.params, entry.params))
     others = [twin.get(a, a) for a in strangers.arrays if a not in stored]
+    others += filter(_is_array, entry.params[len(strangers.params) :])  # tangents
     for load in strangers.loads.values():
         loaded = Value(load.result.name, load.result.type)
         entry.ops.append(Op(load.callee, list(load.args), [loaded], (), load.pos, load.syntax))

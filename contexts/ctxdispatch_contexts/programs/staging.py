@@ -31,7 +31,7 @@ from ctxdispatch.passes.types import ArrayOf, operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.aliases import runs_python
 from ctxdispatch_contexts.programs.changes import changed, changes_argument, out_of
-from ctxdispatch_contexts.programs.entry import Entry
+from ctxdispatch_contexts.programs.entry import NO_PROGRAM, Entry
 from ctxdispatch_contexts.programs.guarding import asking
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -87,6 +87,9 @@ class Staged:
         operands = (*args, *self.static)
         self._types = self.entry.types_of(operands)
         program = self._program()
+        if program is None:
+            self._holds, self._apart = _always, _never
+            return
         self._holds = asking(program.guards)
         setup, online, made = split(clone(program.graph), len(self.static))
         space, cells = self.entry.namespace, self.entry.source.cells
@@ -98,7 +101,17 @@ class Staged:
         self._kept = function(setup)(*self.static)
         self._online = self.finish(Online(online, args, self._kept, made, cells, function))
 
-    def _program(self) -> Program:
+    def _program(self) -> Program | None:
+        """None where the run has to be recorded."""
+        from ctxdispatch_contexts.programs.refusing import refuses
+
+        try:
+            program = self._derivative()
+        except NO_PROGRAM:
+            return None
+        return None if refuses(program.graph) else program
+
+    def _derivative(self) -> Program:
         """Variables are constants of it where nothing can change them while it runs."""
         program = self.entry.derivative(self._types)
         graph = program.graph
@@ -117,6 +130,10 @@ def _always(*args: Any) -> bool:
     return True
 
 
+def _never(*args: Any) -> bool:
+    return False
+
+
 def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
     """(setup, online, made) of a graph whose last n parameters are static; `graph` becomes the second.
     `made`: which of the values kept are made of these parameters, not of constants alone."""
@@ -126,7 +143,7 @@ def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
     made: set[Value] = set(given)
     once: list[Op] = []
     again: list[Op] = []
-    stores = _may_change(graph, {*given, *_made_of_constants(graph)})
+    stores = may_change(graph, {*given, *_made_of_constants(graph)})
     for op in entry.ops:
         if is_static(op, static) and not (stores and effects.makes_mutable(op)):
             static.update(op.results)
@@ -148,7 +165,7 @@ def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
     return setup, graph, tuple([v in made for v in kept])
 
 
-def _may_change(graph: Graph, arrays: set[Value]) -> bool:
+def may_change(graph: Graph, arrays: set[Value]) -> bool:
     """Some op that is not known to change nothing gets what was made of `arrays`, or a view of that."""
     reached: set[Value] = set(arrays)
     for _, op in graph.ops():
