@@ -100,7 +100,11 @@ def test_with_respect_to_what_is_stored_to():
 
 def shared():
     long = np.linspace(0.1, 0.7, 7)
-    return {"the same": (long[:6],) * 2, "shifted": (long[1:], long[:-1]), "reversed": (long[5::-1], long[:6])}
+    return {
+        "the same": (long[:6],) * 2,
+        "shifted": (long[1:], long[:-1]),
+        "reversed": (long[5::-1], long[:6]),
+    }
 
 
 @names

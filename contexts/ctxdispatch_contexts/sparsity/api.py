@@ -39,6 +39,8 @@ def jacobian_sparsity(
     integers, flags, text and objects are taken as they are, as is all that `f` reads from elsewhere.
     mode="local": for these arguments, and those around them for which no branch goes the other way.
 
+    Arguments may be stored to (and hold afterwards what they held before), unless they share memory.
+
     That of a gradient, `grad(f)`, is found as `hessian_sparsity` of `f` is.
 
     No entry is missing; some may be superfluous. What cannot be followed is refused (SparsityError, with the

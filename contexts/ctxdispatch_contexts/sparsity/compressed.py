@@ -40,6 +40,10 @@ def sparse_jacobian(
     lacks entries is refused at the first call, by the product with a random vector.
     mode="forward": columns by jvps; "reverse": rows by vjps; "auto": whichever takes fewer passes.
 
+    `f` may store into its arguments, f(du, u) with argnums=1 for one, and leaves them as one call does; where
+    they share memory then, it is refused (DerivativeError), or right. What is returned counts, not what is
+    stored.
+
     SciPy takes it as it is: `least_squares(jac=)`, `solve_ivp(jac=)` with argnums=1, `NonlinearConstraint`;
     its `pattern.scipy()` is a `jac_sparsity`.
     """
