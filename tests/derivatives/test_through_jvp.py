@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from program_cases import CONVERSIONS, MORE, VARY
 from test_through_vjp import SETTINGS, by_name, named, program_of
 
-from ctxdispatch import overdub
 from ctxdispatch_contexts.derivatives import table
-from ctxdispatch_contexts.forward import Dual, DualContext, jvp
+from ctxdispatch_contexts.forward import jvp
 
 WITH_DERIVATIVE = [*CASES, *MORE]
 
@@ -81,39 +80,6 @@ def tangent_leaves(d, y):
     return [leaf for part, item in zip(parts, y, strict=True) for leaf in tangent_leaves(part, item)]
 
 
-def check_block(f, args, active=None, k=3):
-    rng = np.random.default_rng(0)
-    for i, x in enumerate(args):
-        if not leaves(x) or (active is not None and i not in active):
-            continue
-        singles = [tangent_like(x, rng) for _ in range(k)]
-        block = replace(x, iter([np.stack(each) for each in zip(*map(leaves, singles), strict=True)]))
-        block = drop_constants(block, x)
-        dual = overdub(DualContext(), f, *args[:i], Dual(x, block), *args[i + 1 :])
-        rows = [overdub(DualContext(), f, *args[:i], Dual(x, d), *args[i + 1 :]) for d in singles]
-        for j, row in enumerate(rows):
-            for whole, one in zip(
-                tangent_leaves(dual.partials, dual.value),
-                tangent_leaves(row.partials, row.value),
-                strict=True,
-            ):
-                if np.ndim(whole) == 0:
-                    assert np.all(whole == 0) and not np.any(one)
-                    continue
-                assert whole.shape == (k, *np.shape(one)) or not np.any(one)
-                np.testing.assert_allclose(whole[j], one, rtol=1e-9, atol=1e-11)
-
-
-def drop_constants(block, x):
-    """None in the place of what has no tangent."""
-    if is_leaf(x):
-        return block
-    if isinstance(x, (list, tuple)) and leaves(x):
-        parts = [drop_constants(b, v) for b, v in zip(block, x, strict=True)]
-        return parts if isinstance(x, list) else tuple(parts)
-    return None
-
-
 @named(WITH_DERIVATIVE)
 @SETTINGS
 @given(data=st.data())
@@ -122,16 +88,6 @@ def test_value_and_tangents(case, data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(f, args, case.options.get("active"), h=step(case))
-
-
-@named(WITH_DERIVATIVE)
-@settings(SETTINGS, max_examples=2)
-@given(data=st.data())
-def test_a_block_of_tangents(case, data):
-    f, args = program_of(case, data)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_block(f, args, case.options.get("active"))
 
 
 @named([case for case in WITH_DERIVATIVE if by_name(case)])
