@@ -50,18 +50,6 @@ def a_bound_that_varies(p):
 
 
 @refused(
-    "the derivative of a minimum with constraints is not known; write them into the objective (a "
-    "substitution of variables, a penalty), or keep what it depends on out of the derivative with "
-    "`stop_gradient`",
-    "grad",
-    x=ONE,
-)
-def a_constraint(p):
-    of = {"type": "eq", "fun": lambda z: z[0] - 1.0}
-    return optimize.minimize(lambda z: (z[0] - p) ** 2, [3.0], constraints=[of]).fun  # here
-
-
-@refused(
     "the minimum was not found: the gradient is not zero where SciPy stopped, and so it has no "
     "derivative there; give more iterations or a smaller tolerance",
     "grad",
@@ -90,16 +78,6 @@ def a_weight(p):
 )
 def an_integrand_with_a_jump(p):
     return integrate.quad(lambda t: 1.0e3 * p * np.abs(t - p) ** -0.5, 0.0, 1.0)[0]  # here
-
-
-@refused(
-    "scipy.integrate.odeint runs in C and has no derivative; use scipy.integrate.solve_ivp with the "
-    "method 'RK45' or 'DOP853', which is read through",
-    "grad",
-    x=ONE,
-)
-def an_ode_in_c(p):
-    return integrate.odeint(lambda y, t: -p * y, 1.0, [0.0, 1.0])[1, 0]  # here
 
 
 @refused("make_interp_spline has derivatives along the first axis; move the axis there", "grad", x=ONE)
