@@ -176,6 +176,33 @@ def one_axis_twice(x):
     return np.fft.fftn(np.outer(x, x), axes=(0, 0)).real.sum()  # here
 
 
+@refused(
+    "there is no derivative of qr with mode='raw', or of the columns that mode='complete' chooses freely in "
+    "`np.linalg.qr(np.outer(x, x), mode='raw')`; ask for mode='reduced'",
+    *BOTH,
+)
+def qr_raw(x):
+    return np.linalg.qr(np.outer(x, x), mode="raw")[0].sum()  # here
+
+
+@refused(
+    "there is no derivative of the vectors that svd of an oblong matrix chooses freely in "
+    "`np.linalg.svd(np.outer(x, np.ones(3)))`; ask for full_matrices=False",
+    *BOTH,
+)
+def vectors_of_no_singular_value(x):
+    return np.linalg.svd(np.outer(x, np.ones(3)))[2].sum()  # here
+
+
+@refused(
+    "there is no derivative of pad with a function as mode in `np.pad(x, 1, lambda row, *rest: None)`; store "
+    "into the borders instead",
+    *BOTH,
+)
+def pad_by_a_function(x):
+    return np.pad(x, 1, lambda row, *rest: None).sum()  # here
+
+
 # -- more of NumPy's, and of Python's ------------------------------------------------------------------------
 
 
