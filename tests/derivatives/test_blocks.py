@@ -26,7 +26,7 @@ from ctxdispatch_contexts.derivatives import linear, registry, shapes, table
 DIRECTIONS = (3, 1, 0)
 ONE_BY_ONE = {
     np.convolve, np.correlate, np.block, np.bincount, np.choose, np.ndarray.choose, np.select, np.longdouble,
-    np.clongdouble, np.insert, *registry.of(math, "sumprod"),
+    np.clongdouble, np.insert, np.add.reduceat, *registry.of(math, "sumprod"),
 }  # fmt: skip
 
 
@@ -93,8 +93,8 @@ def assert_block(callee, i, args, kwargs, at, k):
 def test_blocks(case, data):
     args, kwargs = data.draw(case.arguments)
     entry = table.linearity(case.callee)
-    if voided(entry, kwargs):
-        return
+    if voided(entry, kwargs) or not table.takes(table.vjp_rule(case.callee), tuple(kwargs)):
+        return  # or a ufunc's keywords are spelled out, and this is not called with them
     args = as_arrays(case.callee, prepared(entry, args))
     at = positions(entry, args)
     for k in DIRECTIONS:

@@ -196,6 +196,14 @@ def test_arguments_that_share_memory_are_recorded(recorded):
     assert len(recorded) == 1
 
 
+def test_a_tangent_that_shares_memory_with_what_is_stored_to(recorded):
+    """It is what it was when the call began."""
+    both = X.copy()
+    found = jvp(added, (both, X.copy()), (None, both))[1]
+    np.testing.assert_allclose(found, jvp(added, (X.copy(), X.copy()), (None, X.copy()))[1], rtol=1e-14)
+    assert len(recorded) == 1
+
+
 def into(out, x):
     out[0] = x[0]
     out[1:] = np.sin(x[1:]) * x[0]

@@ -233,5 +233,7 @@ def test_what_the_function_reads_changes(monkeypatch, request):
 
 
 def test_a_coloring_that_is_none():
-    with pytest.raises(SparsityError, match="as `color\\(pattern\\)` gives it, not a int"):
+    with pytest.raises(
+        SparsityError, match=r"`coloring` is a Coloring, not a int; make one with color\(pattern\)"
+    ):
         sparse_jacobian(chain, X, coloring=3)

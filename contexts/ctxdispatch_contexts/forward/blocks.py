@@ -15,12 +15,14 @@ from ctxdispatch_contexts.programs.staging import Online, Staged
 class BlockDerivative:
     """(*args) -> the tangents (k, *shape of the result) along `seeds` (k, *shape of argument `argnum`), which
     must not change: what depends on them alone is computed once. The tangents may share memory with what is
-    kept: they are to be read. `finish`: see `Staged`."""
+    kept: they are to be read. `finish`, `finish_recorded`: see `Staged`."""
 
     def __init__(
-        self, f: Any, argnum: int, seeds: Any, finish: Callable[[Online], Any] = attrgetter("run")
-    ) -> None:
-        self.function, self.argnum, self.seeds, self.finish = f, argnum, seeds, finish
+        self, f: Any, argnum: int, seeds: Any, finish: Callable[[Online], Any] = attrgetter("run"),
+        finish_recorded: Callable[[Any], Any] = lambda run: run,
+    ) -> None:  # fmt: skip
+        self.function, self.argnum, self.seeds = f, argnum, seeds
+        self.finish = finish, finish_recorded
         self._staged: dict[int, Staged] = {}
 
     def __call__(self, *args: Any) -> Any:
@@ -28,9 +30,10 @@ class BlockDerivative:
         if staged is None:
             function = forward_function(
                 DualContext, self.function, len(args), (), (self.argnum,), True,
-                inner=True, alone=True, frozen=True,
+                inner=True, alone=True, frozen=True, asking=True,
             )  # fmt: skip
             entry = entry_of(function)
             assert entry is not None
-            staged = self._staged[len(args)] = Staged(entry, (self.seeds, len(self.seeds)), args, self.finish)
+            static = self.seeds, len(self.seeds)
+            staged = self._staged[len(args)] = Staged(entry, static, args, *self.finish)
         return staged(*args)

@@ -29,7 +29,7 @@ from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, zeros_block
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.apart import test_apart
+from ctxdispatch_contexts.programs.apart import asks_apart, test_apart
 from ctxdispatch_contexts.programs.arguments import unfit
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import remedy_for
@@ -44,7 +44,8 @@ class ForwardMode(Mode):
     """`wrt`: indices of the parameters that have tangents. `block`: tangents have one axis more, the first,
     along which there are several. `inner`: the caller is a program, which changes nothing. `alone`: the
     result's tangent is returned, and nothing computed for the result's sake. `frozen`: the numbers that
-    variables hold are constants."""
+    variables hold are constants. `asking`: the caller asks `Program.apart` at each call, and records the run
+    where it says no."""
 
     wrt: tuple[int, ...]
     block: bool = False
@@ -53,6 +54,7 @@ class ForwardMode(Mode):
     leading: int = 0
     alone: bool = False
     frozen: bool = False
+    asking: bool = False
 
     def after(self, k: int, n: int) -> ForwardMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
@@ -69,7 +71,7 @@ class ForwardMode(Mode):
                 check_types(names[i], types[i], tangent, self.block)
 
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
-        if self.stub or self.inner or self.frozen:
+        if self.stub or (self.inner and not self.asking):
             return None
         from ctxdispatch_contexts.recording.api import pushed
 
@@ -87,13 +89,14 @@ class ForwardMode(Mode):
         graph = prepared.graph
         names = held_names(graph)
         primal = {op for _, op in graph.ops()}
-        push(graph, self, types, context, own)
+        test = push(graph, self, types, context, own)
         snapshot("push tangents", graph)
         for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted):
             prepared.assume(guard)
         loosen(graph, primal)
         used = (*(only_used(t, names) for t in own_types), *types[n:])
-        return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes)
+        guards = list(prepared.guards.values())
+        return Program(graph, used, guards, prepared.untrusted, prepared.changes, apart=test)
 
 
 BEFORE_PUSH: list[Callable[[Graph, Sequence[Value]], None]] = []
@@ -106,8 +109,10 @@ def before_push(rewrite: Callable[..., None]) -> Callable[..., None]:
     return rewrite
 
 
-def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any, own: Op | None) -> None:
-    """Give the prepared graph tangents, in place."""
+def push(
+    graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any, own: Op | None
+) -> Graph | None:
+    """Give the prepared graph tangents, in place. The test that its caller has to make."""
     params = list(graph.params)
     for rewrite in BEFORE_PUSH:
         rewrite(graph, params)
@@ -119,7 +124,7 @@ def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any,
     }
     varying = list(seeds)
     tested = not (mode.inner or mode.stub)
-    stores = Stores(graph, varying, has_form, inner=not tested, tested=tested and not mode.frozen)
+    stores = Stores(graph, varying, has_form, inner=not tested, tested=tested or mode.asking)
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
     run = Companions(graph, stores.active | set(varying), duals)
@@ -130,9 +135,13 @@ def push(graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any,
     names = mode.parameters(graph.signature.names)
     graph.signature = positional(len(names), names)
     graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
-    if stores.given:
-        assert stores.strangers is not None
-        test_apart(graph, stores.given, stores.strangers)
+    if not stores.given:
+        return None
+    assert stores.strangers is not None
+    if mode.asking:
+        return asks_apart(graph, stores.given, stores.strangers)
+    test_apart(graph, stores.given, stores.strangers)
+    return None
 
 
 def _of_their_own(shapes: Shapes, given: list[Value], seeds: dict[Value, Operand]) -> list[Op]:

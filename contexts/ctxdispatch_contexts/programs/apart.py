@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Op, Return
+from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Op, Return, positional
+from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -94,23 +95,40 @@ def test_apart(graph: Graph, stored: Sequence[Value], strangers: Strangers) -> N
     """Put the test before the graph, in place: each of the parameters `stored` lies apart from the others and
     from the strangers."""
     body, entry, otherwise = graph.entry, Block("entry"), Block("recorded")
-    places = [strangers.params.index(p) for p in stored]
     fresh = [Value(p.name, p.type) for p in body.params]
-    twin: dict[Operand, Operand] = dict(zip(strangers.params, fresh))
-    entry.params = fresh
-    others = [twin.get(a, a) for a in strangers.arrays if a not in stored]
-    for load in strangers.loads.values():
-        loaded = Value(load.result.name, load.result.type)
-        entry.ops.append(Op(load.callee, list(load.args), [loaded], (), load.pos, load.syntax))
-        others.append(loaded)
-    test, result = Value(type=T.Exact(bool)), Value()
-    operands = [Const(len(places)), *(fresh[i] for i in places), *others]
-    entry.ops.append(Op(Const(apart), operands, [test]))
+    entry.params, result = fresh, Value()
+    test = _ask(entry, stored, strangers)
     entry.terminator = Branch(test, Edge(body, list(fresh)), Edge(otherwise))
     otherwise.ops = [Op(Const(RECORD), list(fresh), [result])]
     otherwise.terminator = Return(result)
     graph.blocks[:0] = [entry]
     graph.blocks.append(otherwise)
+
+
+def asks_apart(graph: Graph, stored: Sequence[Value], strangers: Strangers) -> Graph:
+    """The same test as a graph of its own, of the parameters that the strangers were found for."""
+    params = [Value(p.name, p.type) for p in strangers.params]
+    signature = positional(len(params), tuple(f"{p.name}.{i}" for i, p in enumerate(params)))
+    test = Graph("apart", signature, cellnames=graph.cellnames, namespace=graph.namespace)
+    test.entry.params = params
+    test.entry.terminator = Return(_ask(test.entry, stored, strangers))
+    substitute(test, dict(zip(graph.cells, test.cells)))
+    return test
+
+
+def _ask(entry: Block, stored: Sequence[Value], strangers: Strangers) -> Value:
+    """Append the test to a block whose first parameters are those that the strangers were found for."""
+    twin: dict[Operand, Operand] = dict(zip(strangers.params, entry.params))
+    others = [twin.get(a, a) for a in strangers.arrays if a not in stored]
+    others += filter(_is_array, entry.params[len(strangers.params) :])  # tangents
+    for load in strangers.loads.values():
+        loaded = Value(load.result.name, load.result.type)
+        entry.ops.append(Op(load.callee, list(load.args), [loaded], (), load.pos, load.syntax))
+        others.append(loaded)
+    test = Value(type=T.Exact(bool))
+    operands = [Const(len(stored)), *(twin[p] for p in stored), *others]
+    entry.ops.append(Op(Const(apart), operands, [test]))
+    return test
 
 
 def apart(count: int, *arrays: Any) -> bool:
@@ -154,4 +172,4 @@ def record_with(graph: Graph, run: Callable[..., Any]) -> None:
             op.callee = Const(run)
 
 
-__all__ = ["RECORD", "Strangers", "apart", "record_with", "records", "test_apart"]
+__all__ = ["RECORD", "Strangers", "apart", "asks_apart", "record_with", "records", "test_apart"]

@@ -60,6 +60,9 @@ MAX_FUNCTIONS = 4
 
 _live: weakref.WeakSet[Entry]
 
+NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
+"""Where one of them is raised, the run may still be recorded."""
+
 
 class Specialised:
     """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
@@ -276,7 +279,7 @@ class Entry:
                 return Recorder(types, run)
         try:
             program = self.program(types)
-        except (UnsupportedSyntax, MutationError, MissingRuleError):
+        except NO_PROGRAM:
             if run is None:
                 raise
             return Recorder(types, run)

@@ -24,7 +24,8 @@ class Program:
     """The optimised graph, and what it takes for granted: its argument types, as far as they matter, and the
     rest. `untrusted`: the variables of which it takes nothing for granted. `foreign`: something may change
     while it runs: it calls code out of sight, or stores into what is not its own. `grows`: for large arrays
-    there is a better one."""
+    there is a better one. `apart`: (*arguments) -> whether they lie apart as the program takes for granted,
+    which its caller has to ask."""
 
     graph: Graph
     types: tuple[T.Type, ...]
@@ -32,6 +33,7 @@ class Program:
     untrusted: Set[Variable] = frozenset()
     foreign: bool = False
     grows: bool = False
+    apart: Graph | None = None
 
     @property
     def result(self) -> T.Type:

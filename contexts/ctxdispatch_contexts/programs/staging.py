@@ -31,7 +31,7 @@ from ctxdispatch.passes.types import ArrayOf, operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.aliases import runs_python
 from ctxdispatch_contexts.programs.changes import changed, changes_argument, out_of
-from ctxdispatch_contexts.programs.entry import Entry
+from ctxdispatch_contexts.programs.entry import NO_PROGRAM, Entry
 from ctxdispatch_contexts.programs.guarding import asking
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -66,18 +66,30 @@ class Online:
 
 class Staged:
     """Calls of an entry's function whose last arguments, `static`, are given once and never change.
-    `finish(online)` makes of the rest what is called, (*args, *kept)."""
+    `finish(online)` makes of the rest what is called, (*args, *kept). Where there is no program, and for
+    calls whose arguments share memory where it takes for granted that they do not, the run is recorded:
+    `finish_recorded(run)` makes what is called then, of (*args) -> what the program would return."""
 
     def __init__(
-        self, entry: Entry, static: tuple[Any, ...], args: tuple[Any, ...], finish: Callable[[Online], Any]
-    ) -> None:
+        self, entry: Entry, static: tuple[Any, ...], args: tuple[Any, ...], finish: Callable[[Online], Any],
+        finish_recorded: Callable[[Any], Any],
+    ) -> None:  # fmt: skip
         self.entry, self.static, self.finish = entry, static, finish
+        self._recorded = finish_recorded(self._record)
         self._prepare(args)
+
+    def _record(self, *args: Any) -> Any:
+        run = self.entry.mode.recorded(self.entry.source.call, self.entry.context)
+        assert run is not None
+        return run(*args, *self.static)
 
     def _prepare(self, args: tuple[Any, ...]) -> None:
         operands = (*args, *self.static)
         self._types = self.entry.types_of(operands)
         program = self._program()
+        if program is None:
+            self._holds, self._apart = _always, _never
+            return
         self._holds = asking(program.guards)
         setup, online, made = split(clone(program.graph), len(self.static))
         space, cells = self.entry.namespace, self.entry.source.cells
@@ -85,10 +97,21 @@ class Staged:
         def function(graph: Graph) -> Any:
             return make_function(graph, space, cells, Pool())
 
+        self._apart = _always if program.apart is None else function(program.apart)
         self._kept = function(setup)(*self.static)
         self._online = self.finish(Online(online, args, self._kept, made, cells, function))
 
-    def _program(self) -> Program:
+    def _program(self) -> Program | None:
+        """None where the run has to be recorded."""
+        from ctxdispatch_contexts.programs.refusing import refuses
+
+        try:
+            program = self._derivative()
+        except NO_PROGRAM:
+            return None
+        return None if refuses(program.graph) else program
+
+    def _derivative(self) -> Program:
         """Variables are constants of it where nothing can change them while it runs."""
         program = self.entry.derivative(self._types)
         graph = program.graph
@@ -100,7 +123,15 @@ class Staged:
     def __call__(self, *args: Any) -> Any:
         if not (self._holds() and self.entry.types_of((*args, *self.static)) == self._types):
             self._prepare(args)
-        return self._online(*args, *self._kept)
+        return self._online(*args, *self._kept) if self._apart(*args) else self._recorded(*args)
+
+
+def _always(*args: Any) -> bool:
+    return True
+
+
+def _never(*args: Any) -> bool:
+    return False
 
 
 def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
@@ -112,7 +143,7 @@ def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
     made: set[Value] = set(given)
     once: list[Op] = []
     again: list[Op] = []
-    stores = _may_change(graph, {*given, *_made_of_constants(graph)})
+    stores = may_change(graph, {*given, *_made_of_constants(graph)})
     for op in entry.ops:
         if is_static(op, static) and not (stores and effects.makes_mutable(op)):
             static.update(op.results)
@@ -134,7 +165,7 @@ def split(graph: Graph, n: int) -> tuple[Graph, Graph, tuple[bool, ...]]:
     return setup, graph, tuple([v in made for v in kept])
 
 
-def _may_change(graph: Graph, arrays: set[Value]) -> bool:
+def may_change(graph: Graph, arrays: set[Value]) -> bool:
     """Some op that is not known to change nothing gets what was made of `arrays`, or a view of that."""
     reached: set[Value] = set(arrays)
     for _, op in graph.ops():

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.apart import apart
 from ctxdispatch_contexts.programs.derived import Gradient, gradient
 from ctxdispatch_contexts.programs.errors import user_position
 from ctxdispatch_contexts.sparsity.errors import SparsityError, described
@@ -37,6 +38,8 @@ def jacobian_sparsity(
     both sides, loops run to a fixpoint. Floats and float arrays among the other arguments are unknown too;
     integers, flags, text and objects are taken as they are, as is all that `f` reads from elsewhere.
     mode="local": for these arguments, and those around them for which no branch goes the other way.
+
+    Arguments may be stored to (and hold afterwards what they held before), unless they share memory.
 
     That of a gradient, `grad(f)`, is found as `hessian_sparsity` of `f` is.
 
@@ -100,7 +103,7 @@ def started(
     n = sum(size_of(args[i], f"argument {i}") for i in chosen)
     run = Executor(n, mode == "local", pairs)
     run.journal.open()
-    places = _Places(run)
+    places = _Places(run, list(_arrays(args)))
     inputs: list[Any] = [None] * len(args)
     for i in chosen:
         inputs[i] = places.inputs(args[i])
@@ -147,11 +150,22 @@ def size_of(v: Any, what: str) -> int:
     )
 
 
-class _Places:
-    """Numbers the inputs."""
+def _arrays(v: Any) -> Iterator[Any]:
+    if isinstance(v, np.ndarray):
+        yield v
+    elif isinstance(v, (dict, list, tuple)):
+        for x in v.values() if isinstance(v, dict) else v:
+            yield from _arrays(x)
 
-    def __init__(self, run: Executor) -> None:
+
+class _Places:
+    """Numbers the inputs. The run sees copies of the arrays: one that shares memory with another must not be
+    stored to."""
+
+    def __init__(self, run: Executor, arrays: list[Any]) -> None:
         self.run, self.next = run, 1
+        ordered = [[a, *arrays[:i], *arrays[i + 1 :]] for i, a in enumerate(arrays)]
+        self.shared = {id(each[0]) for each in ordered if not apart(1, *each)}
 
     def inputs(self, v: Any) -> Any:
         if isinstance(v, dict):
@@ -173,12 +187,22 @@ class _Places:
             return _like(v, [self.others(x) for x in v])
         if isinstance(v, np.ndarray):
             unknown = v.dtype.kind in "fc" and not self.run.local
-            return self._array(v, ()) if unknown else np.array(v, order="K")
+            return self._array(v, ()) if unknown else self._known(v)
         return Scalar(v, 0) if inexact(v) and not self.run.local else v
 
     def _array(self, v: Any, terms: Any) -> Any:
         sample = np.array(v, order="C")
-        return Array(sample, Memory(sample, terms))
+        memory = Memory(sample, terms)
+        memory.frozen = SHARED if id(v) in self.shared else None
+        return Array(sample, memory)
+
+    def _known(self, v: Any) -> Any:
+        copy = np.array(v, order="K")
+        copy.flags.writeable = id(v) not in self.shared
+        return copy
+
+
+SHARED = "two arguments share memory, and one is changed in place; give one of them as a copy (`x.copy()`)"
 
 
 def _like(v: Any, items: list[Any]) -> Any:

@@ -40,6 +40,10 @@ def sparse_jacobian(
     lacks entries is refused at the first call, by the product with a random vector.
     mode="forward": columns by jvps; "reverse": rows by vjps; "auto": whichever takes fewer passes.
 
+    `f` may store into its arguments, f(du, u) with argnums=1 for one, and leaves them as one call does; where
+    they share memory then, it is refused (DerivativeError), or right. What is returned counts, not what is
+    stored.
+
     SciPy takes it as it is: `least_squares(jac=)`, `solve_ivp(jac=)` with argnums=1, `NonlinearConstraint`;
     its `pattern.scipy()` is a `jac_sparsity`.
     """
@@ -163,9 +167,11 @@ class SparseDerivative:
             return self._matrix(np.zeros(self.pattern.nnz, x.dtype))
         if x is not args[self._argnum]:
             args = (*args[: self._argnum], x, *args[self._argnum + 1 :])
+        before = list(map(_frozen, args)) if self._unpack.stores else []
         found = self._matrix(self._entries(x)(args))
         if self._unpack.unverified or self._unpack.depends_on_state:
             self._unpack.unverified = False
+            _rewind(args, before)
             check_pattern(self.function, self.coloring.mode, args, self._argnum, found)
         return found
 
@@ -213,6 +219,13 @@ def _frozen(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
+def _rewind(args: Sequence[Any], before: Sequence[Any]) -> None:
+    """Give arrays back what was in them, for what may have stored to them to run once more."""
+    for a, b in zip(args, before):
+        if isinstance(a, np.ndarray) and a.flags.writeable:
+            a[...] = b
+
+
 def _same_value(a: Any, b: Any) -> bool:
     if a is b:
         return True
@@ -225,13 +238,16 @@ def _same_value(a: Any, b: Any) -> bool:
 
 
 class Unpack:
-    """The entries of a derivative out of its compressed block, (number of seeds, ...)."""
+    """The entries of a derivative out of its compressed block, (number of seeds, ...). `unverified`: the
+    pattern is checked after the call, `depends_on_state`: after each; `stores`: the arguments may be changed
+    by it."""
 
     def __init__(self, f: Any, pattern: SparsityPattern, coloring: Coloring) -> None:
         self.function, self.pattern, self.number = f, pattern, coloring.number
         self.height = pattern.shape[1 if coloring.mode == "row" else 0]
         self.places = gather(pattern, coloring)
         self.unverified, self.depends_on_state = True, coloring.mode == "row"
+        self.stores = True
 
     def __call__(self, block: Any) -> Any:
         if block.size != self.number * self.height:
@@ -246,20 +262,30 @@ class Unpack:
 def jvps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[Any]], Any]:
     """All tangents at once, where the program allows it at their nonzeros alone."""
     from ctxdispatch_contexts.forward import BlockDerivative
-    from ctxdispatch_contexts.programs.staging import has_effects
+    from ctxdispatch_contexts.programs.staging import has_effects, may_change
     from ctxdispatch_contexts.sparsity.nonzeros import ShapesChanged, at_nonzeros
+
+    def unpacked(dy: Any, args: Sequence[Any]) -> Any:
+        if isinstance(dy, np.ndarray):
+            return unpack(dy)
+        y = f(*args)
+        return unpack(np.zeros((len(seeds), *np.shape(_array(f, y, y))), seeds.dtype))
+
+    def finish_recorded(run: Any) -> Callable[..., Any]:
+        def recorded(*args: Any) -> Any:
+            unpack.unverified = unpack.stores = True  # what it reads and changes is known to no program
+            return unpacked(run(*args), args)
+
+        return recorded
 
     def finish(online: Any) -> Callable[..., Any]:
         again = not has_effects(online.graph)  # else something would change again
         unpack.unverified, unpack.depends_on_state = again, again and online.reads_state
         n, shapes = len(online.args), tuple(map(np.shape, online.args))
+        unpack.stores = may_change(online.graph, set(online.graph.entry.params[:n]))
 
         def densely(*operands: Any) -> Any:
-            dy = online.run(*operands)
-            if isinstance(dy, np.ndarray):
-                return unpack(dy)
-            y = f(*operands[:n])
-            return unpack(np.zeros((len(seeds), *np.shape(_array(f, y, y))), seeds.dtype))
+            return unpacked(online.run(*operands), operands[:n])
 
         def sparsely(*operands: Any) -> Any:
             if tuple(map(np.shape, operands[:n])) != shapes:
@@ -272,7 +298,7 @@ def jvps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[
         entries = at_nonzeros(online, unpack.number * unpack.height, unpack.places)
         return densely if entries is None else sparsely
 
-    push = BlockDerivative(f, argnum, seeds, finish)
+    push = BlockDerivative(f, argnum, seeds, finish, finish_recorded)
     return lambda args: push(*args)
 
 
