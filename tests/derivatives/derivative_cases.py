@@ -1164,7 +1164,7 @@ def _(draw):
     return (array(draw, shape_of(draw, 0, 2)), 0.1), {}
 
 
-@each(np.median, np.ptp)
+@each(np.median, np.ptp, np.nanmedian)
 def _(draw):
     shape = shape_of(draw, 1, 3)
     return (array(draw, shape),), {"axis": axis_of(draw, len(shape), tuples=True), "keepdims": flag(draw)}

@@ -9,6 +9,7 @@ What varies is a parameter, what users spell as a literal is one.
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import cmath
 import copy
@@ -29,7 +30,7 @@ import ctxdispatch
 from ctxdispatch_contexts.derivatives import linear, shapes, special
 
 MODULES = {
-    "np": np, "np.linalg": np.linalg, "math": math, "cmath": cmath, "operator": operator,
+    "np": np, "np.linalg": np.linalg, "math": math, "cmath": cmath, "bisect": bisect, "operator": operator,
     "functools": functools, "special": special, "linear": linear, "shapes": shapes, "time": time,
     "warnings": warnings, "logging": logging,
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import statistics
 
 import numpy as np
 from derivative_cases import array, axis_of, case, each, flag, number, shape_of
@@ -163,3 +164,28 @@ def _(draw):
 def _(draw):
     items = (array(draw, (2, 3)), array(draw, (1, 3), complex_=True))
     return (np.r_, draw(st.sampled_from([items, items[:1], ("-2", *items)]))), {}
+
+
+# -- statistics ----------------------------------------------------------------------------------------------
+
+
+def numbers(draw, n):
+    return [k + number(draw, 0.5, 1.2) for k in range(n)]  # apart: standard deviations have a corner at zero
+
+
+@each(
+    statistics.mean, statistics.harmonic_mean, statistics.variance, statistics.pvariance, statistics.stdev,
+    statistics.pstdev,
+)  # fmt: skip
+def _(draw):
+    return (numbers(draw, draw(st.sampled_from([2, 4]))),), {}
+
+
+@each(statistics.fmean, statistics.harmonic_mean, label="weights")
+def _(draw):
+    return (numbers(draw, 3), numbers(draw, 3)), {}
+
+
+@each(statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev, label="about")
+def _(draw):
+    return (numbers(draw, 3), number(draw, 0.1, 3.0)), {}

@@ -8,6 +8,7 @@ aliases; and a call of everything whose derivative is zero by rule.
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import cmath
 import logging
@@ -237,7 +238,7 @@ CONVERSIONS = [
 
 SPACE = {
     "np": np, "math": math, "operator": operator, "time": time, "warnings": warnings, "logging": logging,
-    "builtins": builtins, "cmath": cmath,
+    "builtins": builtins, "cmath": cmath, "bisect": bisect,
     **{c.__name__: c for c in (float, int, str, tuple, list, dict, set, frozenset)},
 }  # fmt: skip
 
@@ -312,20 +313,20 @@ CALLS = {
     },
     "np.linalg": {"np.linalg.{}(a)": "matrix_rank"},
     "np.ndarray": {
-        "a.{}()": "all any argmax argmin argsort nonzero round tobytes __len__",
+        "a.{}()": "all any argmax argmin argsort nonzero round __len__",
         "v[:1].{}()": "__bool__",
         "v.{}(1)": "argpartition",
         "v.{}(x)": "searchsorted __contains__",
         "a.{}": "device dtype flags itemsize nbytes ndim shape size strides ctypes",
     },
     "np.generic": {
-        "np.sum(a).{}()": "all any argmax argmin argsort round tobytes",
+        "np.sum(a).{}()": "all any argmax argmin argsort round",
         "np.sum(a).{}": "dtype flags itemsize nbytes ndim shape size strides",
     },
     "int": {"m.{}()": "conjugate bit_length bit_count", "m.{}": "real imag numerator denominator"},
     "float": {
         "x.{}()": """
-            as_integer_ratio hex is_integer __bool__ __int__ __round__ __floor__ __ceil__ __trunc__
+            hex is_integer __bool__ __int__ __round__ __floor__ __ceil__ __trunc__
             __repr__""",
         "x.{}('.2f')": "__format__",
     },
@@ -368,6 +369,7 @@ CALLS = {
     "dict": {"{{'k': x}}.{}()": "__len__", "{{'k': x}}.{}('k')": "__contains__"},
     "set": {"{{x, 2.0}}.{}()": "__len__", "{{x, 2.0}}.{}(2.0)": "__contains__"},
     "frozenset": {"t.{}()": "__len__", "t.{}(2.0)": "__contains__"},
+    "bisect": {"bisect.{}([0.0, 1.0, 2.0], x)": "bisect_left bisect_right"},
 }
 REDUCED = """
     logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal bitwise_and

@@ -23,6 +23,7 @@ from derivative_cases import (
     shape_of,
 )
 from hypothesis import strategies as st
+from scipy.stats import _stats_pythran
 
 from ctxdispatch_contexts.derivatives import scipy_linalg
 
@@ -292,3 +293,12 @@ def _(draw):
 @case(signal.fftconvolve, label="empty")
 def _(draw):
     return (array(draw, (3,)), np.zeros(0)), {}
+
+
+# -- normal variables ----------------------------------------------------------------------------------------
+
+if hasattr(_stats_pythran, "_bvnu"):
+
+    @case(_stats_pythran._bvnu)
+    def _(draw):
+        return (number(draw), number(draw), number(draw, -0.8, 0.8)), {}

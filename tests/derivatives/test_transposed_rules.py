@@ -27,7 +27,9 @@ from ctxdispatch_contexts.derivatives import table
 STEP = 2e-4
 KINKS = "row hypot: math number"  # as near to the origin as a step
 LISTS = "numpy.einsum[subscripts as lists]"  # spelled as strings in a loop; it is linear by mark
-TRANSPOSED = [case for case in [*CASES, *MORE] if case.callee in VJP and case.name not in (KINKS, LISTS)]
+NUMBERS = "scipy.stats._stats_pythran._bvnu"  # takes no array without dimensions
+LEFT_OUT = (KINKS, LISTS, NUMBERS)
+TRANSPOSED = [case for case in [*CASES, *MORE] if case.callee in VJP and case.name not in LEFT_OUT]
 
 
 def arguments_of(case, data):
@@ -93,6 +95,8 @@ def step(x, d, t):
 @given(data=st.data())
 def test_the_transpose_of_a_rule_is_the_derivative(case, data):
     args, kwargs, through = arguments_of(case, data)
+    if not table.takes(table.vjp_rule(case.callee), tuple(kwargs)):
+        return  # a ufunc's keywords are spelled out, and its rule is not called with them
     tangents = tangents_of(args, case.options.get("active"), through)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -30,6 +30,8 @@ def cast(build: ir.IRBuilder, value: Any, now: np.dtype[Any], to: np.dtype[Any])
     if to.kind == "f":
         return _to_float(build, value, now, to, target)
     if now.kind == "f":
+        if now.itemsize == 2:  # exact, and processors that compute in float16 make other numbers of nan
+            value = build.fpext(value, ir.FloatType())
         name = f"llvm.fpto{'s' if to.kind == 'i' else 'u'}i.sat"
         name = f"{name}.{mangled(target)}.{mangled(value.type)}"
         return build.call(declared(build.module, name, target, [value.type]), [value])

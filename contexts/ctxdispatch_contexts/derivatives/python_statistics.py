@@ -14,7 +14,7 @@ import statistics
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.registry import lower, vjp
+from ctxdispatch_contexts.derivatives.registry import block, lower, vjp
 
 
 def filled(g, data):
@@ -38,6 +38,13 @@ def mean(g, y, data):
     return (filled(g / len(data), data),)
 
 
+@block(statistics.mean)
+def mean_block(data):
+    if isinstance(data, np.ndarray):
+        return np.add.reduce(data, axis=1) / data.shape[1]
+    return sum(data) / len(data)
+
+
 @vjp(statistics.fmean, arrays=0)
 def fmean(g, y, data, weights=None):
     if weights is None:
@@ -50,9 +57,16 @@ def fmean(g, y, data, weights=None):
 def harmonic_mean(g, y, data, weights=None):
     if weights is None:
         return (inverse_squares(g * y * y / len(data), data),)
-    total = sum(weights)
-    by_data = [g * y * y / total * w / (x * x) for w, x in zip(weights, data)]
-    return (by_data, [g * y / total * (1.0 - y / x) for x in data])
+    g = g * y / sum(weights)
+    return (weighted_squares(g * y, data, weights), missed(g, y, data))
+
+
+def weighted_squares(g, data, weights):
+    return [g * w / (x * x) for w, x in zip(weights, data)]
+
+
+def missed(g, y, data):
+    return [g * (1.0 - y / x) for x in data]
 
 
 def inverse_squares(g, data):
