@@ -129,7 +129,7 @@ def _says(function: ast.FunctionDef) -> bool:
 
 
 SAYING = frozenset(
-    "no_cotangent mutation_message missing_message unknown_message stale_message unfit "
+    "no_cotangent mutation_message missing_message unknown_message stale_message unfit unfit_kind "
     "_frame_message _unsupported "
     "_not_scalar".split()
 )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.refusals.refusal_table import refused
+from tests.refusals.refusal_table import BOTH, refused
 
 scipy = pytest.importorskip("scipy")
 
@@ -50,18 +50,6 @@ def a_bound_that_varies(p):
 
 
 @refused(
-    "the derivative of a minimum with constraints is not known; write them into the objective (a "
-    "substitution of variables, a penalty), or keep what it depends on out of the derivative with "
-    "`stop_gradient`",
-    "grad",
-    x=ONE,
-)
-def a_constraint(p):
-    of = {"type": "eq", "fun": lambda z: z[0] - 1.0}
-    return optimize.minimize(lambda z: (z[0] - p) ** 2, [3.0], constraints=[of]).fun  # here
-
-
-@refused(
     "the minimum was not found: the gradient is not zero where SciPy stopped, and so it has no "
     "derivative there; give more iterations or a smaller tolerance",
     "grad",
@@ -70,6 +58,30 @@ def a_constraint(p):
 def a_minimum_that_is_not_found(p):
     found = optimize.minimize(lambda z: ((z - p) ** 4).sum(), [300.0], options={"maxiter": 1})  # here
     return found.x[0]
+
+
+@refused(
+    "the minimum was not found: the conditions of Karush, Kuhn and Tucker do not hold where SciPy "
+    "stopped, and so it has no derivative there; give more iterations or a smaller tolerance",
+    "grad",
+    x=ONE,
+)
+def a_minimum_on_a_line_that_is_not_found(p):
+    line = {"type": "eq", "fun": lambda z: z[0] + z[1] - 1.0}
+    once = {"constraints": line, "options": {"maxiter": 1}}
+    return optimize.minimize(lambda z: ((z - p) ** 4).sum(), [3.0, -2.0], **once).x[0]  # here
+
+
+@refused(
+    "a constraint is met with equality at the minimum and its multiplier is zero: on one side of it "
+    "the minimum moves in another way, and it has no derivative; leave the constraint out, or make "
+    "it an equality",
+    "grad",
+    x=1.0,
+)
+def a_multiplier_of_zero(p):
+    below = {"type": "ineq", "fun": lambda z: 1.0 - z[0]}
+    return optimize.minimize(lambda z: (z[0] - p) ** 2, [0.5], constraints=below).x[0]  # here
 
 
 @refused(
@@ -93,13 +105,55 @@ def an_integrand_with_a_jump(p):
 
 
 @refused(
-    "scipy.integrate.odeint runs in C and has no derivative; use scipy.integrate.solve_ivp with the "
-    "method 'RK45' or 'DOP853', which is read through",
+    "a solution that was not found has no derivative: Excess work done on this call (perhaps wrong Dfun "
+    "type).",
     "grad",
     x=ONE,
 )
-def an_ode_in_c(p):
-    return integrate.odeint(lambda y, t: -p * y, 1.0, [0.0, 1.0])[1, 0]  # here
+def a_solution_that_is_not_found(p):
+    return integrate.odeint(lambda y, t: -p * y, [1.0], [0.0, 3.0], mxstep=2)[1, 0]  # here
+
+
+@refused(
+    "the solution cannot be followed closely enough for its derivative: Excess work done on this call "
+    "(perhaps wrong Dfun type).",
+    "grad",
+    x=ONE,
+)
+def a_solution_through_a_pole(p):
+    pole = lambda y, t: p / (abs(t - 0.5) + 1e-30)  # noqa: E731
+    return integrate.odeint(pole, [1.0], [0.0, 1.0], rtol=1e-2, atol=1e-2)[1, 0]  # here
+
+
+@refused(
+    "the derivative of the solution cannot be followed: the function is not smooth along it; give the "
+    "times at which it jumps (`tcrit`), or solve from one to the next",
+    "grad",
+    x=ONE,
+)
+def a_solution_with_a_jump(p):
+    return integrate.odeint(lambda y, t: p * (t > 0.3712), [1.0], [0.0, 3.0])[1, 0]  # here
+
+
+@refused(
+    "the derivative of a complex solution is not known; split it into real and imaginary part",
+    "grad",
+    x=ONE,
+)
+def a_complex_solution(p):
+    circle = lambda t, y: 1j * p * y  # noqa: E731
+    return abs(integrate.solve_ivp(circle, (0.0, 1.0), [1.0 + 1.0j], method="BDF").y[0, -1])  # here
+
+
+@refused(
+    "scipy.integrate.solve_ivp with the method 'BDF' has derivatives of values alone, not with 'events'; "
+    "use the method 'RK45'",
+    *BOTH,
+    x=1.0,
+)
+def events_on_a_solution(p):
+    stiff = {"method": "BDF", "events": lambda t, y: y[0] - 0.5}
+    return integrate.solve_ivp(lambda t, y: -p * y, (0.0, 1.0), [1.0], **stiff).y[0, -1]  # here
 
 
 @refused("make_interp_spline has derivatives along the first axis; move the axis there", "grad", x=ONE)

@@ -8,10 +8,6 @@ def reads_memory(v):
     return np.frombuffer(w).sum()  # here
 
 
-def takes_a_quantile(v):
-    w = v * 2.0
-    return np.quantile(w, 0.3, method="lower")  # here
-
-
-def counts(v):
-    return np.unique(v * 2.0, return_counts=True)[0].sum()  # here
+def factorizes(v):
+    w = np.stack([v, v * v], 1)[[0, 1, 0]]
+    return np.linalg.qr(w, mode="complete")[0].sum()  # here

@@ -134,17 +134,6 @@ def over_foreign_memory(x):
 
 
 @refused(
-    "numpy.modf with several outputs, or with `where`, writes into arrays that are differentiated; "
-    "store its results instead",
-    "jvp",
-)
-def two_outputs(x):
-    a, b = np.empty(2), np.empty(2)
-    np.modf(x, out=(a, b))  # here
-    return a.sum()
-
-
-@refused(
     "np.multiply.at on an array whose elements share memory, or with its own elements as values, "
     "has no derivative; give it a copy",
     *BOTH,
@@ -164,132 +153,18 @@ refused(
 )(a_generator_is_returned)
 
 
-# -- iterators, closures, globals ----------------------------------------------------------------------------
-
-
 # -- rules that are not for these arguments ------------------------------------------------------------------
 
-W = "in `"
-
 
 @refused(
-    "there is no derivative of unique but for its values in `np.unique(v * 2.0, "
-    "return_counts=True)`; ask for the indices apart",
+    "there is no derivative of qr with mode='raw', or of the columns that mode='complete' chooses freely in "
+    "`np.linalg.qr(w, mode='complete')`; ask for mode='reduced'",
     *REVERSE,
     "checkpoint",
-    where=refused_elsewhere.counts,
+    where=refused_elsewhere.factorizes,
 )
-def unique_with_counts_in_another_file(x):
-    return refused_elsewhere.counts(x) * 2.0
-
-
-@refused(
-    "there is no derivative of quantile but with method='linear' and without weights in "
-    "`np.quantile(w, 0.3, method='lower')`; leave method and weights out",
-    *BOTH,
-    "checkpoint",
-    where=refused_elsewhere.takes_a_quantile,
-)
-def a_quantile_in_another_file(x):
-    return refused_elsewhere.takes_a_quantile(x) * 2.0
-
-
-@refused(
-    "there is no derivative of quantile but with method='linear' and without weights in "
-    "`np.quantile(x, 0.3, method='lower')`; leave method and weights out",
-    *BOTH,
-    "vjp",
-    "jacrev",
-    "jacfwd",
-    "checkpoint",
-    "overdub",
-)
-def quantile_lower(x):
-    return np.quantile(x, 0.3, method="lower")  # here
-
-
-@refused(
-    "there is no derivative of unique but for its values in `np.unique(x, return_index=True)`; ask "
-    "for the indices apart",
-    *REVERSE,
-)
-def unique_with_indices(x):
-    return np.unique(x, return_index=True)[0].sum()  # here
-
-
-@refused(
-    "there is no derivative of unique but for its values in `np.unique(x, return_index=True)`; ask "
-    "for the indices apart",
-    *REVERSE,
-)
-def unique_recorded(x):
-    try:
-        return np.unique(x, return_index=True)[0].sum()  # here
-    finally:
-        pass
-
-
-@refused(
-    "there is no derivative of cross for vectors of length 2 in `np.cross(x, x[::-1] * 2.0)`; "
-    "append a zero to them",
-    *REVERSE,
-)
-def cross_of_two(x):
-    return np.cross(x, x[::-1] * 2.0).sum()  # here
-
-
-@refused(
-    "there is no derivative of var or std with mean= in `np.var(x, mean=x.mean(keepdims=True))`; "
-    "leave the argument out",
-    *BOTH,
-)
-def variance_about(x):
-    return np.var(x, mean=x.mean(keepdims=True))  # here
-
-
-@refused(
-    "there is no derivative of correlate with the shorter sequence first in `np.correlate(x, "
-    "np.ones(3), 'same')`; exchange the two",
-    *REVERSE,
-)
-def correlate_short_first(x):
-    return np.correlate(x, np.ones(3), "same").sum()  # here
-
-
-@refused(
-    "there is no derivative of average with returned=True in `np.average(x, returned=True)`; sum "
-    "the weights apart",
-    *BOTH,
-)
-def average_returned(x):
-    return np.average(x, returned=True)[0]  # here
-
-
-@refused(
-    "there is no derivative of cov with weights in `np.cov(np.outer(x, x), aweights=[1.0, 2.0])`; "
-    "scale the centred observations by the roots of the weights",
-    *BOTH,
-)
-def weighted_covariance(x):
-    return np.cov(np.outer(x, x), aweights=[1.0, 2.0]).sum()  # here
-
-
-@refused(
-    "there is no derivative of pad with mode='linear_ramp' and {} in `np.pad(x, 1, "
-    "mode='linear_ramp')`; use mode='constant' or 'edge'",
-    *REVERSE,
-)
-def pad_ramp(x):
-    return np.pad(x, 1, mode="linear_ramp").sum()  # here
-
-
-@refused(
-    "there is no derivative of linspace with retstep=True in `np.linspace(x[0], x[1], 5, "
-    "retstep=True)`; compute the step from the points",
-    *REVERSE,
-)
-def linspace_step(x):
-    return np.linspace(x[0], x[1], 5, retstep=True)[0].sum()  # here
+def a_factorization_in_another_file(x):
+    return refused_elsewhere.factorizes(x) * 2.0
 
 
 @refused(
@@ -302,49 +177,30 @@ def one_axis_twice(x):
 
 
 @refused(
-    "there is no derivative of trim_zeros but for vectors in `np.trim_zeros(np.outer(x, x))`; take "
-    "the slice by hand",
-    "hessian",
-)
-def trims_a_matrix(x):
-    return np.trim_zeros(np.outer(x, x)).sum()  # here
-
-
-@refused(
-    "there is no derivative of qr but with mode='reduced' and at least as many rows as columns in "
-    "`np.linalg.qr(np.outer(x, np.ones(3)), mode='complete')`; leave mode out, and factorise the "
-    "leading square part of a matrix with more columns",
-    *REVERSE,
-)
-def qr_complete(x):
-    return np.linalg.qr(np.outer(x, np.ones(3)), mode="complete")[0].sum()  # here
-
-
-@refused(
-    "there is no derivative of svd of an oblong matrix with full_matrices=True in "
-    "`np.linalg.svd(np.outer(x, np.ones(3)))`; ask for False",
-    *REVERSE,
-)
-def svd_full(x):
-    return np.linalg.svd(np.outer(x, np.ones(3)))[0].sum()  # here
-
-
-@refused(
-    "there is no derivative of interp with period= in `np.interp(x, [0.0, 1.0], [1.0, 2.0], "
-    "period=3.0)`; wrap the points and x by hand",
+    "there is no derivative of qr with mode='raw', or of the columns that mode='complete' chooses freely in "
+    "`np.linalg.qr(np.outer(x, x), mode='raw')`; ask for mode='reduced'",
     *BOTH,
 )
-def periodic(x):
-    return np.interp(x, [0.0, 1.0], [1.0, 2.0], period=3.0).sum()  # here
+def qr_raw(x):
+    return np.linalg.qr(np.outer(x, x), mode="raw")[0].sum()  # here
 
 
 @refused(
-    "there is no derivative of gradient with edge_order=2 in `np.gradient(np.append(x, 3.0), "
-    "edge_order=2)`; leave edge_order out, and write the differences at the ends by hand",
+    "there is no derivative of the vectors that svd of an oblong matrix chooses freely in "
+    "`np.linalg.svd(np.outer(x, np.ones(3)))`; ask for full_matrices=False",
     *BOTH,
 )
-def edges_of_second_order(x):
-    return np.gradient(np.append(x, 3.0), edge_order=2).sum()  # here
+def vectors_of_no_singular_value(x):
+    return np.linalg.svd(np.outer(x, np.ones(3)))[2].sum()  # here
+
+
+@refused(
+    "there is no derivative of pad with a function as mode in `np.pad(x, 1, lambda row, *rest: None)`; store "
+    "into the borders instead",
+    *BOTH,
+)
+def pad_by_a_function(x):
+    return np.pad(x, 1, lambda row, *rest: None).sum()  # here
 
 
 # -- more of NumPy's, and of Python's ------------------------------------------------------------------------

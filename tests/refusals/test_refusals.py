@@ -9,12 +9,18 @@ import re
 import pytest
 
 from ctxdispatch_contexts.programs.errors import Refused
-from tests.refusals import refused_by_scipy, refused_calls, refused_programs
+from tests.refusals import (
+    refused_by_scipy,
+    refused_calls,
+    refused_kinds,
+    refused_programs,
+    refused_rules,
+)
 from tests.refusals.refusal_table import MODES, ROWS
 from tests.refusals.refusal_texts import DERIVATIVES, OTHERS, texts
 from tests.refusals.unprovoked import UNPROVOKED
 
-assert refused_by_scipy and refused_calls and refused_programs
+assert refused_by_scipy and refused_calls and refused_kinds and refused_programs and refused_rules
 
 CALLED_IN = re.compile(r" \(called in [^)]*\)")
 """A line of a library that the marked line runs."""

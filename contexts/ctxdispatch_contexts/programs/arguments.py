@@ -35,7 +35,7 @@ def check_memory(names: Sequence[str], types: Sequence[T.Type]) -> None:
     for i, type_ in enumerate(types):
         if issubclass(T.cls_of(type_) or object, MEMORY):
             name = names[i - len(types)] if len(names) >= len(types) else names[-1]
-            raise DerivativeError(f"argument {name!r} (number {i}) {unfit(type_)}", user_position())
+            raise DerivativeError(f"argument {name!r} (number {i}) {unfit_kind(type_)}", user_position())
 
 
 def unfit(type_: T.Type) -> str:
@@ -47,6 +47,11 @@ def unfit(type_: T.Type) -> str:
         )
     if isinstance(type_, T.ArrayOf):
         return f"is an array of dtype {type_.dtype}, which has no derivative; pass it `.astype(float)`"
+    return unfit_kind(type_)
+
+
+def unfit_kind(type_: T.Type) -> str:
+    """The same of what is no array of NumPy's own class."""
     cls = T.cls_of(type_)
     remedy = remedy_for(cls) or "pass a float (or an array of floats), or leave it out of argnums"
     return f"is of type {cls.__name__ if cls else type_}, which has no derivative; {remedy}"

@@ -56,7 +56,6 @@ def slope(equation: Equation, t: Any, y: Any) -> Any:
 def odeint(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     given = arguments(f, args, kwargs)
     y, said = plainly(ctx, f, (), {**given, "full_output": True})
-    _check_compiled(ctx, given["func"], (given["y0"], given["t"], given["args"]))
     breaks = () if given["tcrit"] is None else tuple(np.ravel(given["tcrit"]).tolist())
     equation = Equation(given["func"], given["tfirst"], tupled(given["args"]), breaks)
     times = given["t"]
@@ -68,11 +67,6 @@ def odeint(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
 
 def first_item(times: Any) -> Any:
     return np.asarray(times)[0]
-
-
-def _check_compiled(ctx: Any, function: Any, values: Any) -> None:
-    if not callable(function) and depends(ctx, values):
-        raise refused("a compiled function has no derivative here; give a function of Python's")
 
 
 _IMPLICIT = ("Radau", "BDF", "LSODA")

@@ -1,0 +1,117 @@
+"""Kinds of values that have no derivatives, or fewer than arrays: records, array.arrays, masks, classes."""
+
+import array
+
+import numpy as np
+
+from ctxdispatch import grad, jvp, vjp
+from tests.refusals.refusal_table import BOTH, refused
+
+RECORDS = np.array([(1.0, 2.0)], np.dtype([("u", float), ("v", float)]))
+
+
+def of_one(a):  # here
+    return 1.0
+
+
+def of_two(a, b):  # here
+    return a * 1.0
+
+
+# -- arguments -----------------------------------------------------------------------------------------------
+
+
+@refused(
+    "argument 'a' (argnums 0) is an array of records of dtype [('u', '<f8'), ('v', '<f8')], which has no "
+    "derivative; pass its fields as arrays (`x['name']`)",
+    where=of_one,
+)
+def records():
+    grad(of_one)(RECORDS)
+
+
+tangents_of_records = lambda x: jvp(of_one, (RECORDS,), (RECORDS,))[1] + x  # noqa: E731  # here
+refused(
+    "argument 'a' is an array of records of dtype [('u', '<f8'), ('v', '<f8')], which has no derivative; "
+    "pass its fields as arrays (`x['name']`)",
+    "grad",
+    x=1.0,
+)(tangents_of_records)
+
+
+@refused(
+    "argument 'b' (number 1) is of type memoryview, which has no derivative; pass the array that it shows "
+    "(`np.asarray(x)`)",
+    where=of_two,
+)
+def memory_among_the_arguments():
+    vjp(of_two, 1.0, memoryview(np.ones(2)))
+
+
+# -- array.arrays --------------------------------------------------------------------------------------------
+
+
+@refused(
+    "array.array.tobytes has no derivative rule for an array.array; make it an array "
+    "(`np.asarray(a)`), or use a list",
+    *BOTH,
+)
+def bytes_of_an_array_array(x):
+    a = array.array("d", [x[0]])
+    return a.tobytes()  # here
+
+
+@refused(
+    "array.array.append of an array.array that depends on what is differentiated changes how "
+    "long it is; use a list",
+    *BOTH,
+)
+def a_longer_array_array(x):
+    a = array.array("d", [x[0]])
+    a.append(x[1])  # here
+    return a[1]
+
+
+@refused("add of array.arrays makes another one out of sight; use lists, or arrays (`np.concatenate`)", *BOTH)
+def joined_array_arrays(x):
+    return (array.array("d", [x[0]]) + array.array("d", [x[1]]))[1]  # here
+
+
+# -- classes of arrays ---------------------------------------------------------------------------------------
+
+
+@refused(
+    "numpy.sum has no derivative rule for masked arrays; use the method of the array "
+    "(`a.sum()`), or `np.ma`'s function",
+    *BOTH,
+)
+def a_sum_of_a_masked_array(x):
+    return np.sum(np.ma.array(x * 2.0, mask=[False, True]))  # here
+
+
+class Counting(np.ndarray):
+    def __iadd__(self, other):
+        return np.ndarray.__iadd__(self, other)  # here
+
+
+@refused(
+    "np.ndarray's iadd, called by the class Counting, has no derivative rule; use "
+    "arrays of NumPy's own class (`np.asarray(x)`)",
+    *BOTH,
+    where=Counting.__iadd__,
+)
+def what_a_class_of_arrays_calls(x):
+    y = (x * 2.0).view(Counting)
+    y += 1.0
+    return y.sum()
+
+
+@refused(
+    "ndarray.resize moves an array whose elements depend on what is differentiated to other "
+    "memory; use np.pad, np.concatenate or np.reshape, which make another array",
+    *BOTH,
+)
+def an_array_that_moves(x):
+    y = x * 1.0
+    y.resize(3, refcheck=False)  # here
+    return y.sum()
