@@ -3,6 +3,7 @@
     np.copyto(x, v)             x[...] = v
     x.fill(v)                   x[...] = v
     y = np.add(a, b, out=x)     t = np.add(a, b);  x[...] = t;  y is x
+    y = np.add(a, b, out=(x,))  y = np.add(a, b, out=x)
 
 Of ufuncs with one result, and where it is known that numbers are stored into an array of floats that has all
 their axes: the other functions of NumPy that take `out` want its very shape, which `x[...] = t` does not.
@@ -20,10 +21,12 @@ from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.following import is_of_floats, is_real
 from ctxdispatch_contexts.programs.operands import infer_op
+from ctxdispatch_contexts.programs.refusals import refusal_of
 
 
 def spell_out_stores(graph: Graph) -> bool:
@@ -32,6 +35,7 @@ def spell_out_stores(graph: Graph) -> bool:
     changed = False
     for block in graph.blocks:
         for op in list(block.ops):
+            changed |= _has_outs_in_a_tuple(op) and _out_by_itself(block, op)
             if hashable(op.fn) and op.fn in _SPELLED:
                 changed |= _SPELLED[op.fn](op)
             elif isinstance(op.fn, np.ufunc):
@@ -39,6 +43,28 @@ def spell_out_stores(graph: Graph) -> bool:
     if same:
         substitute(graph, same)
     return changed or bool(same)
+
+
+def _has_outs_in_a_tuple(op: Op) -> bool:
+    """Or several of them, one by one."""
+    out = out_of(op) if hashable(op.fn) else None
+    several = isinstance(op.fn, np.ufunc) and op.fn.nout > 1
+    if several and out is None:  # the first may be None
+        return len(op.args) - len(op.kwnames) > op.fn.nin
+    return out is not None and (several or T.cls_of(operand_type(out)) is tuple)
+
+
+def _out_by_itself(block: Block, op: Op) -> bool:
+    """One is taken out of its tuple. Several are no operand that analyses follow: the program is refused, and
+    so recorded."""
+    out = out_of(op)
+    type_ = None if out is None else operand_type(out)
+    if isinstance(type_, T.TupleOf) and len(type_.items) == 1 and out is not None:
+        item = emit_before(block, op)(operator.getitem, out, Const(0))
+        op.args = [item if a is out else a for a in op.args]
+    else:
+        op.callee = Const(refusal_of(op, in_place=True))
+    return True
 
 
 def _copied(op: Op) -> bool:

@@ -11,6 +11,7 @@ one `take`, one matrix around it; or, where `nonzeros.py` knows how, the entries
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -259,17 +260,21 @@ class Unpack:
         return block.reshape(-1).take(self.places)
 
 
+def _unpacked(f: Any, seeds: Any, unpack: Unpack, dy: Any, args: Sequence[Any]) -> Any:
+    """The entries in a block of tangents; None is zeros."""
+    if isinstance(dy, np.ndarray):
+        return unpack(dy)
+    y = f(*args)
+    return unpack(np.zeros((len(seeds), *np.shape(_array(f, y, y))), seeds.dtype))
+
+
 def jvps(f: Any, argnum: int, seeds: Any, unpack: Unpack) -> Callable[[Sequence[Any]], Any]:
     """All tangents at once, where the program allows it at their nonzeros alone."""
     from ctxdispatch_contexts.forward import BlockDerivative
     from ctxdispatch_contexts.programs.staging import has_effects, may_change
     from ctxdispatch_contexts.sparsity.nonzeros import ShapesChanged, at_nonzeros
 
-    def unpacked(dy: Any, args: Sequence[Any]) -> Any:
-        if isinstance(dy, np.ndarray):
-            return unpack(dy)
-        y = f(*args)
-        return unpack(np.zeros((len(seeds), *np.shape(_array(f, y, y))), seeds.dtype))
+    unpacked = partial(_unpacked, f, seeds, unpack)
 
     def finish_recorded(run: Any) -> Callable[..., Any]:
         def recorded(*args: Any) -> Any:
