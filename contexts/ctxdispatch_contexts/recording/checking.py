@@ -15,6 +15,7 @@ from ctxdispatch_contexts.programs.errors import described, user_position
 from ctxdispatch_contexts.recording.api import run
 from ctxdispatch_contexts.recording.entries import Call
 from ctxdispatch_contexts.recording.leaves import is_number
+from ctxdispatch_contexts.recording.memory import differ
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.record import Number
 from ctxdispatch_contexts.recording.tape import Tape
@@ -169,7 +170,7 @@ _copied.__overdub__ = lambda ctx, values: _copied(values)  # type: ignore[attr-d
 
 def _same(use: Use, what: str, where: str | None) -> None:
     for value, before in zip(use.operands, use.before, strict=True):
-        if type(value) is np.ndarray and value.dtype != object and value.tobytes() != before.tobytes():
+        if type(value) is np.ndarray and value.dtype != object and differ(value, before):
             raise _wrong(use, what, where)
 
 

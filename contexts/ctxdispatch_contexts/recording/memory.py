@@ -204,6 +204,11 @@ def _elements(block: Block, array: Array) -> tuple[Array, Array]:
     return flat, places
 
 
+def differ(array: Array, other: Array) -> bool:
+    """In some bit."""
+    return array.tobytes() != other.tobytes()
+
+
 def changed(kept: list[tuple[Array, bytes]]) -> bool:
     """Whether any of what `Memory.copies` found holds something else by now."""
     return any(array.tobytes() != before for array, before in kept)
@@ -214,5 +219,6 @@ def _copies(owners: list[Array]) -> list[tuple[Array, bytes]]:
 
 
 # What a run looks at for itself depends on nothing in the run around it.
+differ.__overdub__ = lambda ctx, array, other: differ(array, other)  # type: ignore[attr-defined]
 changed.__overdub__ = lambda ctx, kept: changed(kept)  # type: ignore[attr-defined]
 _copies.__overdub__ = lambda ctx, owners: _copies(owners)  # type: ignore[attr-defined]

@@ -20,7 +20,7 @@ from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
-from ctxdispatch_contexts.recording.memory import Array, overlaps
+from ctxdispatch_contexts.recording.memory import Array, differ, overlaps
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.stopping import no_grad
 
@@ -54,7 +54,7 @@ def constant(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[st
         return run(*args, **kwargs)
     finally:
         for array, before, each in kept:
-            if array.tobytes() != before.tobytes():
+            if differ(array, before):
                 record.unchanged(each)
 
 
