@@ -54,7 +54,7 @@ class OnDevice:
 
 def test_without_cupy_the_error_says_what_to_install(monkeypatch):
     for _ in _installed(monkeypatch, None):  # which makes the import fail
-        with pytest.raises(KernelError, match=r"need CuPy .*: pip install 'ctxdispatch\[cuda\]'"):
+        with pytest.raises(KernelError, match=r"need CuPy .*; pip install 'ctxdispatch\[cuda\]'"):
             KERNEL(OnDevice(np.ones(3)), 1.0, 2)
 
 
