@@ -126,7 +126,10 @@ class LostStores:
     def any(graph: Graph) -> bool:
         """Whether there is anything to look for."""
         return any(
-            changed(op) is not None or op.fn is primitives.store_global or runs_python(op)
+            changed(op) is not None
+            or op.fn is primitives.store_global
+            or runs_python(spread(op))
+            or may_change_spread(op)
             for _, op in graph.ops()
         )
 
