@@ -312,6 +312,9 @@ def test_rule_that_mends_a_refusal():
         return x.copy(), lambda ybar: (ybar, None)
 
     np.testing.assert_array_equal(g(np.ones(2)), [2.0, 2.0])
+    ADContext.unrule(np.ndarray.getfield)
+    with pytest.raises(TypeError, match="getfield.*custom_rule"):
+        g(np.ones(2))
 
 
 def uses_field(x):
