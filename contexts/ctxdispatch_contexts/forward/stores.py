@@ -30,6 +30,7 @@ from ctxdispatch_contexts.programs.aliases import (
     Sites,
     is_outside,
     keeps_nothing,
+    runs_python,
 )
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, may_change_spread, may_rebind, spread
@@ -139,7 +140,7 @@ class Stores:
     def _out_of_sight(self) -> list[Operand]:
         """Results of calls whose callees only run time knows: they may be called for what they change, which
         is found out when their derivatives are called."""
-        unknown = (op for _, op in self.graph.ops() if spread(op).fn is None or may_change_spread(op))
+        unknown = (op for _, op in self.graph.ops() if spread(op).fn is None or _may_change_spread(op))
         return [r for op in unknown if self._gives(op) for r in op.results]
 
     def _unseen_items(self) -> list[Value]:
@@ -254,6 +255,10 @@ def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], boo
         if op.fn in (primitives.build_list, primitives.make_cell) and op.results
     }
     return any(not has_form(op) or _target(op) not in fresh or _target(op) in shared for op in stores)
+
+
+def _may_change_spread(op: Op) -> bool:
+    return op.fn is primitives.call_ex and (runs_python(spread(op)) or may_change_spread(op))
 
 
 def _given_to(graph: Graph, varied: set[Value]) -> set[Value]:
