@@ -30,10 +30,9 @@ from ctxdispatch_contexts.programs.aliases import (
     Sites,
     is_outside,
     keeps_nothing,
-    runs_python,
 )
 from ctxdispatch_contexts.programs.apart import Strangers
-from ctxdispatch_contexts.programs.changes import changed, may_change_spread, may_rebind, spread
+from ctxdispatch_contexts.programs.changes import changed, may_change_unseen, may_rebind, spread
 from ctxdispatch_contexts.programs.followed import name_updates, parts
 from ctxdispatch_contexts.programs.following import find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
@@ -258,7 +257,7 @@ def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], boo
 
 
 def _may_change_spread(op: Op) -> bool:
-    return op.fn is primitives.call_ex and (runs_python(spread(op)) or may_change_spread(op))
+    return op.fn is primitives.call_ex and may_change_unseen(op)
 
 
 def _given_to(graph: Graph, varied: set[Value]) -> set[Value]:

@@ -87,6 +87,11 @@ def may_change_spread(op: Op) -> bool:
     return hashable(fn) and (fn in MUTATORS or fn in INPLACE or fn in STORES or outputs.takes_out(fn))
 
 
+def may_change_unseen(op: Op) -> bool:
+    """It runs Python code, or spreads its operands over what changes one: `changed` does not tell which."""
+    return runs_python(spread(op)) or may_change_spread(op)
+
+
 def sets_name(op: Op) -> bool:
     """It sets or deletes an attribute of a class, module or function, or of what may be one."""
     if op.fn not in (setattr, delattr, object.__setattr__, type.__setattr__):
@@ -139,6 +144,6 @@ def changes_data(op: Op) -> bool:
 
 
 __all__ = [
-    "MUTATORS", "assume_changing", "changed", "changes_argument", "changes_data", "may_change_spread",
+    "MUTATORS", "assume_changing", "changed", "changes_argument", "changes_data", "may_change_unseen",
     "may_rebind", "out_of", "spread",
 ]  # fmt: skip

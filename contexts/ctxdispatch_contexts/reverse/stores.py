@@ -30,10 +30,9 @@ from ctxdispatch_contexts.programs.changes import (
     MUTATORS,
     changed,
     changes_data,
-    may_change_spread,
+    may_change_unseen,
     may_rebind,
     sets_name,
-    spread,
 )
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.order import Order, uses
@@ -128,8 +127,7 @@ class LostStores:
         return any(
             changed(op) is not None
             or op.fn is primitives.store_global
-            or runs_python(spread(op))
-            or may_change_spread(op)
+            or may_change_unseen(op)
             for _, op in graph.ops()
         )
 
@@ -249,7 +247,7 @@ class LostStores:
     def kept(self, op: Op) -> bool:
         """`op` calls code out of sight with differentiated data and with what the result is computed from: it
         may put the one into the other."""
-        if op.fn is primitives.load_global or not (runs_python(spread(op)) or may_change_spread(op)):
+        if op.fn is primitives.load_global or not may_change_unseen(op):
             return False
         if not any(isinstance(a, Value) and a in self.varied for a in op.operands()):
             return False
