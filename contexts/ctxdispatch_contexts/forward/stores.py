@@ -10,13 +10,12 @@ not the op's own result is read.
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Mapping
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
+from ctxdispatch.ir.graph import Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
-from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.arrays import Arrays, has_store
@@ -25,7 +24,6 @@ from ctxdispatch_contexts.forward.structural import is_helper, is_structural
 from ctxdispatch_contexts.programs.activity import NO_PARTS, carries, useful_values, varied_values
 from ctxdispatch_contexts.programs.aliases import (
     GLOBAL,
-    NAMESPACES,
     NOTHING,
     Sites,
     is_outside,
@@ -36,9 +34,7 @@ from ctxdispatch_contexts.programs.changes import changed, may_change_unseen, ma
 from ctxdispatch_contexts.programs.followed import name_updates, parts
 from ctxdispatch_contexts.programs.following import find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
-from ctxdispatch_contexts.programs.operands import INPLACE, row_for
-from ctxdispatch_contexts.programs.prepare import OURS
-from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
+from ctxdispatch_contexts.programs.operands import row_for
 from ctxdispatch_contexts.reverse.stores import LostStores
 
 
@@ -58,21 +54,15 @@ class Stores:
         self.part_of: Mapping[Value, Value] = NO_PARTS
         self.varied = varied_values(graph, seeds)
         join_methods(graph, self.varied | _given_to(graph, self.varied))
-        roots: list[Operand] = []
         self.stores = [op for _, op in graph.ops() if changed(op) is not None]
-        any_ = _any_to_look_at(graph, self.stores, has_form)
-        if any_:
-            self._name_arrays()
-            self.lost = LostStores(graph, self.varied, inner=inner)
-            roots = self._follow()
-        roots += self._out_of_sight()
+        self._name_arrays()
+        self.lost = LostStores(graph, self.varied, inner=inner)
+        roots = [*self._follow(), *self._out_of_sight()]
         useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)), self.part_of)
         self.active = (self.varied & useful) - _items_alone(graph, self.varied)
-        if any_:
-            self._follow_arrays(tested)
+        self._follow_arrays(tested)
         self.active -= set(graph.params) - set(seeds) - set(self.given)
-        if any_:
-            self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
+        self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
 
     def _name_arrays(self) -> None:
         """What is stored to a part is stored to what it is a part of."""
@@ -209,51 +199,6 @@ def _items_alone(graph: Graph, varied: set[Value]) -> set[Value]:
     """Items that are stored to, of iterators that do not vary themselves: nothing to take a tangent from."""
     loops = [b.terminator for b in graph.blocks if isinstance(b.terminator, Iterate)]
     return {loop.body.target.params[0] for loop in loops if loop.iterator not in varied}
-
-
-READ_ONCE = frozenset({
-    reversed, iter, len, zip, enumerate, operator.getitem, tuple, list, bool, primitives.cell_get,
-    primitives.list_to_tuple, primitives.unpack,
-})  # fmt: skip
-"""They give items of a list, or what a cell holds; the list itself has no other name then."""
-
-
-FINDS = (None, primitives.load_global, primitives.cell_get, getattr, operator.getitem, *NAMESPACES)
-"""They give what may have been there before."""
-
-CALLS = SOURCES["__name__"]
-"""The module that the programs of single calls are said to stand in."""
-
-
-def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], bool]) -> bool:
-    """Whether something may be changed by another name than that by which it is read. (The lists that sweeps
-    keep have one name: to look at them all takes long.)"""
-    space = str((graph.namespace or {}).get("__name__", ""))
-    if any(op.fn is primitives.store_global for _, op in graph.ops()):
-        return True
-    if space == CALLS:
-        there = {*graph.params, *(r for _, op in graph.ops() if op.fn in FINDS for r in op.results)}
-        return any(isinstance(_target(op), Const) or _target(op) in there for op in stores)
-    if space.startswith(OURS):
-        return False  # the rules of this package have one name for what they change
-    if any(op.fn in INPLACE for op in stores if hashable(op.fn)):
-        return True  # what it changes has no tangent yet, if only what is added varies
-    shared = {
-        a
-        for block in graph.blocks
-        for op in block.ops
-        for i, a in enumerate(op.operands())
-        if not (op.fn in READ_ONCE if hashable(op.fn) else False)
-        and not (changed(op) is a and op.args.count(a) == 1)
-    }
-    shared |= {a for block in graph.blocks for edge in block.edges() for a in edge.args}
-    shared |= {block.terminator.value for block in graph.blocks if isinstance(block.terminator, Return)}
-    fresh = {
-        op.result
-        for _, op in graph.ops()
-        if op.fn in (primitives.build_list, primitives.make_cell) and op.results
-    }
-    return any(not has_form(op) or _target(op) not in fresh or _target(op) in shared for op in stores)
 
 
 def _may_change_spread(op: Op) -> bool:

@@ -19,15 +19,12 @@ from ctxdispatch_contexts.programs.order import Order
 
 
 class Overwritten:
-    """Where an op's operands and results have changed by the end of the program. `objects`: None where
-    nothing is stored to."""
+    """Where an op's operands and results have changed by the end of the program."""
 
-    def __init__(self, graph: Graph, objects: Objects | None) -> None:
+    def __init__(self, graph: Graph, objects: Objects) -> None:
         self._objects = objects
         self._stores: list[tuple[Op, frozenset[object]]] = []
         self._found: dict[tuple[Value, Op], bool] = {}
-        if objects is None:
-            return
         for _, op in graph.ops():
             target = changed(op)
             if target is not None and changes_data(op):
@@ -45,7 +42,6 @@ class Overwritten:
         return self._found[value, reader]
 
     def _is_stored_to(self, value: Value, reader: Op) -> bool:
-        assert self._objects is not None
         here = self._order.place.get(reader)
         mine = self._objects.loose(self._objects.of(value))
         if here is None:

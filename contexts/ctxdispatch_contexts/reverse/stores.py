@@ -101,35 +101,37 @@ def _may_carry(value: Value) -> bool:
 
 
 class LostStores:
-    """Finds stores of differentiated data that the sweep would not see."""
+    """Finds stores of differentiated data that the sweep would not see. What the analysis knows of the graph
+    as it is now it finds out when a store is first asked about: before the graph is rewritten."""
 
     def __init__(
         self, graph: Graph, varied: set[Value], *, inner: bool, active: Set[Value] = frozenset()
     ) -> None:
         self.graph, self.varied, self.active, self.inner = graph, varied, active, inner
         self.objects = Objects(graph)
-        self.order = Order(graph)
-        self.needed = Needed(graph, self.objects, all_outside=inner)
         self._before: dict[tuple[Op, Any], bool] = {}
-        self.uses: dict[Operand, list[tuple[tuple[Block, int], Any]]] = {}
-        for operand, place, user in uses(graph):
+
+    @functools.cached_property
+    def order(self) -> Order:
+        return Order(self.graph)
+
+    @functools.cached_property
+    def needed(self) -> Needed:
+        return Needed(self.graph, self.objects, all_outside=self.inner)
+
+    @functools.cached_property
+    def uses(self) -> dict[Operand, list[tuple[tuple[Block, int], Any]]]:
+        """Where what may be an object is used for the result's sake, or stored to."""
+        found: dict[Operand, list[tuple[tuple[Block, int], Any]]] = {}
+        for operand, place, user in uses(self.graph):
             if self.objects.of(operand) and self._is_needed(user):
-                self.uses.setdefault(operand, []).append((place, user))
+                found.setdefault(operand, []).append((place, user))
+        return found
 
     def _is_needed(self, user: Any) -> bool:
         if isinstance(user, Op):
             return not self.needed.values.isdisjoint(user.results) or changed(user) is not None
         return user is None or user in self.needed.values
-
-    @staticmethod
-    def any(graph: Graph) -> bool:
-        """Whether there is anything to look for."""
-        return any(
-            changed(op) is not None
-            or op.fn is primitives.store_global
-            or may_change_unseen(op)
-            for _, op in graph.ops()
-        )
 
     def lost(self, op: Op) -> bool:
         """Whether `op` stores differentiated data where the sweep does not find it again."""
