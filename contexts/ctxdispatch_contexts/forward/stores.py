@@ -10,13 +10,17 @@ not the op's own result is read.
 from __future__ import annotations
 
 import functools
+import operator
+from collections import Counter
 from collections.abc import Callable, Mapping
+from types import FunctionType, MethodType
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.arrays import Arrays, has_store
 from ctxdispatch_contexts.forward.dual import Dual
@@ -28,13 +32,15 @@ from ctxdispatch_contexts.programs.aliases import (
     Sites,
     is_outside,
     keeps_nothing,
+    runs_python,
 )
 from ctxdispatch_contexts.programs.apart import Strangers
-from ctxdispatch_contexts.programs.changes import changed, may_change_unseen, may_rebind, spread
+from ctxdispatch_contexts.programs.changes import changed, may_change_unseen, may_rebind
 from ctxdispatch_contexts.programs.followed import name_updates, parts
 from ctxdispatch_contexts.programs.following import find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import row_for
+from ctxdispatch_contexts.programs.stand_ins import stands_in
 from ctxdispatch_contexts.reverse.stores import LostStores
 
 
@@ -54,10 +60,11 @@ class Stores:
         self.part_of: Mapping[Value, Value] = NO_PARTS
         self.varied = varied_values(graph, seeds)
         join_methods(graph, self.varied | _given_to(graph, self.varied))
+        self.uses = Counter(a for _, op in graph.ops() for a in op.args)
         self.stores = [op for _, op in graph.ops() if changed(op) is not None]
         self._name_arrays()
         self.lost = LostStores(graph, self.varied, inner=inner)
-        roots = [*self._follow(), *self._out_of_sight()]
+        roots = [*self._follow(), *self._out_of_sight(), *self._taken()]
         useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)), self.part_of)
         self.active = (self.varied & useful) - _items_alone(graph, self.varied)
         self._follow_arrays(tested)
@@ -127,10 +134,22 @@ class Stores:
         return sites & frozenset(self.lost.needed.sites)
 
     def _out_of_sight(self) -> list[Operand]:
-        """Results of calls whose callees only run time knows: they may be called for what they change, which
-        is found out when their derivatives are called."""
-        unknown = (op for _, op in self.graph.ops() if spread(op).fn is None or _may_change_spread(op))
-        return [r for op in unknown if self._gives(op) for r in op.results]
+        """Results of calls of code out of sight: they may be called for what they change, which is found out
+        when their derivatives are called."""
+        unseen = (op for _, op in self.graph.ops() if may_change_unseen(op))
+        return [r for op in unseen if self._gives(op) for r in op.results]
+
+    def _taken(self) -> list[Operand]:
+        """What is taken from iterators that vary: their tangents move on with them."""
+        loops = (b.terminator for b in self.graph.blocks if isinstance(b.terminator, Iterate))
+        items = [loop.body.target.params[0] for loop in loops if loop.iterator in self.varied]
+        takers = (op for _, op in self.graph.ops() if self._takes(op))
+        return [*items, *(r for op in takers for r in op.results)]
+
+    def _takes(self, op: Op) -> bool:
+        """It takes something from an iterator that varies."""
+        likely = op.fn in GIVE_ITEMS if hashable(op.fn) else False
+        return any(a in self.varied and (likely or _is_iterator(a)) for a in op.args)
 
     def _unseen_items(self) -> list[Value]:
         """Of containers that are empty as far as inference sees."""
@@ -153,6 +172,12 @@ class Stores:
             return False
         if op.fn is primitives.store_global or isinstance(target, Const):
             return self.lost.lost(op)
+        if op.fn in TAKES_ITEMS:
+            return any(a in self.active and _may_be_iterator(a) for a in op.args)
+        if op.fn is zip and any(a in self.active and _is_iterator(a) and self.uses[a] > 1 for a in op.args):
+            return True  # how many items it takes depends on all operands, some of which have no tangents
+        if runs_python(op) and _is_of_c(op):
+            return not self.active.isdisjoint(op.operands())  # type: ignore[arg-type]
         if target is None or not self._concerns(op, target):
             return False
         if may_rebind(op) and not self.active.isdisjoint(op.results):
@@ -195,14 +220,36 @@ class Stores:
         )
 
 
+TAKES_ITEMS = (operator.contains, any, all)
+"""From an iterator, though their results have no tangent."""
+
+
+GIVE_ITEMS = (next, list, tuple, primitives.unpack, primitives.unpack_ex, list.extend, primitives.list_extend)
+"""Of what they are given, which may be an iterator."""
+
+
+def _may_be_iterator(operand: Operand) -> bool:
+    return T.cls_of(operand_type(operand)) is None or _is_iterator(operand)
+
+
+def _is_iterator(operand: Operand) -> bool:
+    type_ = operand_type(operand)
+    return isinstance(type_, T.IterOf) or hasattr(T.cls_of(type_), "__next__")
+
+
+def _is_of_c(op: Op) -> bool:
+    """What it calls has no Python code, and no rule that is found at run time."""
+    fn = op.fn
+    if fn is None or isinstance(fn, (FunctionType, MethodType)) or stands_in(op):
+        return False
+    owner, names = (fn, ("__init__", "__new__")) if isinstance(fn, type) else (type(fn), ("__call__",))
+    return not any(isinstance(class_attribute(owner, n), (FunctionType, staticmethod)) for n in names)
+
+
 def _items_alone(graph: Graph, varied: set[Value]) -> set[Value]:
     """Items that are stored to, of iterators that do not vary themselves: nothing to take a tangent from."""
     loops = [b.terminator for b in graph.blocks if isinstance(b.terminator, Iterate)]
     return {loop.body.target.params[0] for loop in loops if loop.iterator not in varied}
-
-
-def _may_change_spread(op: Op) -> bool:
-    return op.fn is primitives.call_ex and may_change_unseen(op)
 
 
 def _given_to(graph: Graph, varied: set[Value]) -> set[Value]:

@@ -15,7 +15,7 @@ from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
-from ctxdispatch_contexts.programs.aliases import runs_python
+from ctxdispatch_contexts.programs.aliases import NOTHING, Objects, Sites, runs_python
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.stand_ins import call_behind
@@ -89,7 +89,22 @@ def may_change_spread(op: Op) -> bool:
 
 def may_change_unseen(op: Op) -> bool:
     """It runs Python code, or spreads its operands over what changes one: `changed` does not tell which."""
+    return isinstance(spread(op).fn, Method) or _runs_unseen(op)
+
+
+def _runs_unseen(op: Op) -> bool:
+    """The same but for methods of objects of unknown class: those are differentiated as calls, and run time
+    refuses the ones that change what they are given."""
     return runs_python(spread(op)) or may_change_spread(op)
+
+
+def data_changed(objects: Objects, op: Op, *, unseen: bool) -> Sites:
+    """The objects of which `op` changes what a sweep may have to read as it was, or (`unseen`) may change it
+    out of sight."""
+    if unseen and _runs_unseen(op):
+        return objects.loose(NOTHING.union(*map(objects.reach, op.operands())))
+    target = changed(op)
+    return objects.loose(objects.of(target)) if target is not None and changes_data(op) else NOTHING
 
 
 def sets_name(op: Op) -> bool:
@@ -144,6 +159,7 @@ def changes_data(op: Op) -> bool:
 
 
 __all__ = [
-    "MUTATORS", "assume_changing", "changed", "changes_argument", "changes_data", "may_change_unseen",
+    "MUTATORS", "assume_changing", "changed", "changes_argument", "changes_data", "data_changed",
+    "may_change_unseen",
     "may_rebind", "out_of", "spread",
 ]  # fmt: skip

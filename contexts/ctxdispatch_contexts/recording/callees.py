@@ -111,7 +111,7 @@ _COMPUTE = (float, complex, int, bool, bytes, bytearray, memoryview)
 
 _ON_NUMBERS = frozenset({
     operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior, operator.getitem,
-    operator.setitem, operator.delitem, builtins.getattr,
+    operator.setitem, operator.delitem, builtins.getattr, builtins.setattr, builtins.next,
 })  # fmt: skip
 
 

@@ -190,11 +190,10 @@ def _adjoint(
     pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords)
     overwritten = Overwritten(graph, looked.objects)
     adjoint = Adjoint(shape, active, pullbacks, Shadows(followed), overwritten)
-    primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
-        refuse_stale_stores(graph, looked.objects, primal, adjoint.reads)
+        refuse_stale_stores(graph, looked.objects, overwritten.stores, adjoint.reads)
     _close_sweep(adjoint, wrt, mode, shape, y)
     if strangers is not None and followed.given:
         test_apart(graph, followed.given, strangers)

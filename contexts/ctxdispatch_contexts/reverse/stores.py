@@ -289,12 +289,9 @@ def _may_find(owner: T.Type, holder: T.Type) -> bool:
 
 
 def stale_stores(
-    graph: Graph, objects: Objects, primal: Sequence[Block], reads: list[tuple[Operand, Op]]
+    graph: Graph, objects: Objects, stores: Sequence[tuple[Op, Sites]], reads: list[tuple[Operand, Op]]
 ) -> dict[Op, Op]:
-    """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when
-    `reader` read it."""
-    ops = [op for block in primal for op in block.ops]
-    stores = [(op, target) for op in ops if (target := changed(op)) is not None and changes_data(op)]
+    """store -> reader: the store changes what the sweep needs as it was when `reader` read it."""
     if not stores or not reads:
         return {}
     order = Order(graph)
@@ -303,8 +300,8 @@ def stale_stores(
         for site in objects.loose(_data(objects, value)) if reader in order.place else ():
             readers.setdefault(site, set()).add(reader)
     found: dict[Op, Op] = {}
-    for store, target in stores:
-        for site in objects.loose(objects.of(target)):
+    for store, sites in stores:
+        for site in sites:
             for reader in readers.get(site, ()):
                 if store not in found and order.after(order.place[reader], order.place[store], site):
                     found[store] = reader
