@@ -118,7 +118,8 @@ class Breakpoints:
         """`where`: a function, method or class; a name pattern; "file:line", or (file, line); a line of
         `file`. A string may go on with ` from CALLER` and `, CONDITION`.
 
-        ValueError: the line has no code, or the condition no syntax; TypeError: the function no Python code.
+        ValueError: there is no such file, the line has no code, or the condition no syntax; TypeError: the
+        function has no Python code.
         """
         if isinstance(where, str):
             where, named, expression = parse(where)
@@ -224,8 +225,11 @@ def _place(where: Any, file: str | None) -> tuple[str | None, int | None, CodeTy
     if isinstance(where, tuple):
         name, line = where
         found = find_source(name)
-        if found is not None:
-            check_line(found, line)
+        if found is None:
+            raise ValueError(
+                f"there is no file {name!r}; give its path, from here or from a folder of `sys.path`"
+            )
+        check_line(found, line)
         return name, line, None
     return None, None, _function(where)
 

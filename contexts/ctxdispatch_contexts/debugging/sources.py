@@ -6,6 +6,7 @@ import dis
 import inspect
 import linecache
 import os
+import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -77,7 +78,7 @@ def find_source(given: str) -> str | None:
     """The file that `given` means, as far as that can be known before anything of it has run."""
     if os.path.exists(given) or linecache.getlines(given):
         return given
-    import sys
-
     known = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return next((file for file in known if file and same_file(given, file)), None)
+    loaded = next((file for file in known if file and same_file(given, file)), None)
+    not_yet = (os.path.join(folder, given) for folder in sys.path)
+    return loaded or next(filter(os.path.isfile, not_yet), None)
