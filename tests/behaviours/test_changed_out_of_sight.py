@@ -145,6 +145,14 @@ def in_its_own_place(x):
     return (a * a).sum()
 
 
+def in_its_own_place_after_it_was_read(x):
+    a = np.array([1.0, 2.0])
+    y = (x * a).sum()
+    a[0] = np.nan
+    np.nan_to_num(a, copy=False)
+    return y
+
+
 # -- other names ---------------------------------------------------------------------------------------------
 
 
@@ -225,7 +233,8 @@ def zipped_with_fewer(x):
 PROGRAMS = [
     out_of_a_spread_call, arguments_of_a_spread_call, method_of_a_spread_call, chosen_at_run_time,
     chosen_and_dropped, heap, in_order, accumulated, context_variable, called_by_numpy, real_and_imag,
-    real_of_a_real_array, flat, items_of_flat, enumerated, in_its_own_place, starred, starred_alone,
+    real_of_a_real_array, flat, items_of_flat, enumerated, in_its_own_place,
+    in_its_own_place_after_it_was_read, starred, starred_alone,
     default_of_get, default_of_pop, default_of_getattr, default_of_next, own_dict, taken_and_dropped,
     listed_and_dropped, loop_that_breaks, looked_for, zipped_with_fewer,
 ]  # fmt: skip

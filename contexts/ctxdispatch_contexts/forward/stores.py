@@ -35,9 +35,9 @@ from ctxdispatch_contexts.programs.aliases import (
     runs_python,
 )
 from ctxdispatch_contexts.programs.apart import Strangers
-from ctxdispatch_contexts.programs.changes import changed, may_change_unseen, may_rebind
+from ctxdispatch_contexts.programs.changes import changed, changed_objects, may_change_unseen, may_rebind
 from ctxdispatch_contexts.programs.followed import name_updates, parts
-from ctxdispatch_contexts.programs.following import find_followed
+from ctxdispatch_contexts.programs.following import Stored, find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import row_for
 from ctxdispatch_contexts.programs.stand_ins import stands_in
@@ -61,7 +61,7 @@ class Stores:
         self.varied = varied_values(graph, seeds)
         join_methods(graph, self.varied | _given_to(graph, self.varied))
         self.uses = Counter(a for _, op in graph.ops() for a in op.args)
-        self.stores = [op for _, op in graph.ops() if changed(op) is not None]
+        self.stores = [op for _, op in graph.ops() if changed(op)]
         self._name_arrays()
         self.lost = LostStores(graph, self.varied, inner=inner)
         roots = [*self._follow(), *self._out_of_sight(), *self._taken()]
@@ -103,7 +103,9 @@ class Stores:
         graph, objects, order = self.graph, self.lost.objects, self.lost.order
         self.strangers = Strangers(graph, objects) if tested else None
         found = find_followed(
-            graph, objects, order, self.active, self.part_of, self.strangers, self._only_reads, has_store
+            Stored(
+                graph, objects, order, self.active, self.part_of, self.strangers, self._only_reads, has_store
+            )
         )
         if found.stores:
             self.arrays = Arrays(graph, found, objects, order)
@@ -128,7 +130,7 @@ class Stores:
 
     def _ours(self, op: Op) -> Sites:
         """What is made here, or given with a tangent, and read for the result's sake."""
-        sites = self.lost.objects.of(_target(op))
+        sites = changed_objects(self.lost.objects, op)
         if any(is_outside(s) and s not in self.seeds for s in sites):
             return NOTHING
         return sites & frozenset(self.lost.needed.sites)
@@ -167,18 +169,24 @@ class Stores:
         return not sites.isdisjoint(self.lost.objects.reach(value))
 
     def _is_refused(self, op: Op) -> bool:
-        target = changed(op)
         if self.arrays is not None and op in self.arrays.followed.stores:
             return False
-        if op.fn is primitives.store_global or isinstance(target, Const):
+        if op.fn is primitives.store_global or any(isinstance(t, Const) for t in changed(op)):
             return self.lost.lost(op)
+        return self._is_out_of_step(op) or any(self._is_refused_in(op, t) for t in changed(op))
+
+    def _is_out_of_step(self, op: Op) -> bool:
+        """It takes from an iterator, or keeps in C code, what varies, and its counterpart would not."""
         if op.fn in TAKES_ITEMS:
             return any(a in self.active and _may_be_iterator(a) for a in op.args)
         if op.fn is zip and any(a in self.active and _is_iterator(a) and self.uses[a] > 1 for a in op.args):
             return True  # how many items it takes depends on all operands, some of which have no tangents
         if runs_python(op) and _is_of_c(op):
             return not self.active.isdisjoint(op.operands())  # type: ignore[arg-type]
-        if target is None or not self._concerns(op, target):
+        return False
+
+    def _is_refused_in(self, op: Op, target: Operand) -> bool:
+        if not self._concerns(op):
             return False
         if may_rebind(op) and not self.active.isdisjoint(op.results):
             return False  # it is differentiated as a call
@@ -187,11 +195,11 @@ class Stores:
         stored = any(a in self.varied for a in op.args[1:])
         return stored and not self._is_followed(op, target)
 
-    def _concerns(self, op: Op, target: Operand) -> bool:
-        """Something that varies is put into the target, or may be in it."""
+    def _concerns(self, op: Op) -> bool:
+        """Something that varies is put into what it changes, or may be in it."""
         if self._gives(op):
             return True
-        sites = self._loosely(self.lost.objects.of(target))
+        sites = self._loosely(changed_objects(self.lost.objects, op))
         return any(not sites.isdisjoint(self._loosely(self.lost.objects.of(v))) for v in self.active)
 
     def _loosely(self, sites: Sites) -> Sites:
@@ -214,7 +222,7 @@ class Stores:
             return False
         order, here = self.lost.order, self.lost.order.place[store]
         return any(
-            not (isinstance(user, Op) and changed(user) is operand) and order.after(here, place)
+            not (isinstance(user, Op) and operand in changed(user)) and order.after(here, place)
             for place, user in self.lost.uses[operand]
             if user is not store
         )
@@ -259,9 +267,3 @@ def _given_to(graph: Graph, varied: set[Value]) -> set[Value]:
         for _, op in graph.ops()
         if isinstance(op.callee, Value) and not varied.isdisjoint(op.args)  # type: ignore[arg-type]
     }
-
-
-def _target(op: Op) -> Operand:
-    target = changed(op)
-    assert target is not None
-    return target

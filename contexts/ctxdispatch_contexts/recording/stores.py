@@ -267,9 +267,8 @@ def _overwritten(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     array, *rest = args
     named = {**kwargs, **dict(zip(("copy", "nan", "posinf", "neginf"), rest))}
     copy = named.pop("copy")
-    if copy:
-        return ctx.record.call(callee, (array, *named.values()), tuple(named))
-    return _update(ctx, callee, array, (array,), named, functools.partial(callee, array, copy=False, **named))
+    y = resolve(ctx, callee)(array, **named)
+    return y if copy else _written(ctx, array, y, {})
 
 
 def _at(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:

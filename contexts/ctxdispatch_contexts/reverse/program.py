@@ -28,7 +28,7 @@ from ctxdispatch_contexts.programs.activity import active_values, carries, varie
 from ctxdispatch_contexts.programs.apart import Strangers, test_apart
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
-from ctxdispatch_contexts.programs.following import find_followed, stores_numbers
+from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import numeric
@@ -209,7 +209,7 @@ def _followed(
 ) -> Followed:
     reads = functools.partial(only_reads, active=active)
     found = find_followed(
-        shape.graph, looked.objects, looked.order, active, part_of, strangers, reads, stores_numbers
+        Stored(shape.graph, looked.objects, looked.order, active, part_of, strangers, reads, stores_numbers)
     )
     if found.stores:
         found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))

@@ -29,6 +29,7 @@ from ctxdispatch_contexts.programs.assigned import reads_changing_global
 from ctxdispatch_contexts.programs.changes import (
     MUTATORS,
     changed,
+    changed_objects,
     changes_data,
     may_change_unseen,
     may_rebind,
@@ -76,9 +77,10 @@ class Needed:
                     self._need(operand)
 
     def _stores(self, op: Op) -> bool:
-        target = changed(op)
-        if target is not None:
-            return any(self.any(self.objects.of(a)) for a in (op.args if stands_in(op) else [target]))
+        if changed(op) and stands_in(op):
+            return any(self.any(self.objects.of(a)) for a in op.args)
+        if changed(op):
+            return self.any(changed_objects(self.objects, op))
         return runs_python(op) and any(
             not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands()
         )
@@ -130,23 +132,26 @@ class LostStores:
 
     def _is_needed(self, user: Any) -> bool:
         if isinstance(user, Op):
-            return not self.needed.values.isdisjoint(user.results) or changed(user) is not None
+            return not self.needed.values.isdisjoint(user.results) or bool(changed(user))
         return user is None or user in self.needed.values
 
     def lost(self, op: Op) -> bool:
         """Whether `op` stores differentiated data where the sweep does not find it again."""
         if op.fn is primitives.store_global:
             return op.args[2] in self.varied and (self.inner or self._name_is_read(op))
-        target = changed(op)
-        if target is None or not any(a in self.varied for a in op.args):
+        targets = changed(op)
+        if not targets or not any(a in self.varied for a in op.args):
             return False
         if may_rebind(op) and not self.active.isdisjoint(op.results):
             return False  # it is differentiated as a call
+        return any(self._is_lost_in(op, target) for target in targets)
+
+    def _is_lost_in(self, op: Op, target: Operand) -> bool:
         if isinstance(target, Const) and not isinstance(target.value, (type, ModuleType, FunctionType)):
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
             return self.inner or self._name_is_read(op)
-        sites = self.objects.loose(self.objects.of(target))
+        sites = self.objects.loose(changed_objects(self.objects, op))
         if stands_in(op):  # it changes tangents too
             sites = sites.union(*[self.objects.loose(self.objects.of(a)) for a in op.args])
         if not self.inner and self.put_under_name(op, target) and self._name_is_read(op):
@@ -227,9 +232,9 @@ class LostStores:
         """The ops that put objects into others, or have code out of sight keep them, and which objects."""
         found = []
         for _, op in self.graph.ops():
-            target = op.args[0] if op.fn is primitives.cell_set else changed(op)
-            if target is not None or runs_python(op):
-                given = [self.objects.reach(a) for a in op.operands() if a is not target]
+            targets = op.args[:1] if op.fn is primitives.cell_set else changed(op)
+            if targets or runs_python(op):
+                given = [self.objects.reach(a) for a in op.operands() if a not in targets]
                 found.append((op, self.objects.loose(frozenset().union(*given))))
         return found
 
@@ -239,12 +244,11 @@ class LostStores:
 
     def changes_callers_array(self, op: Op) -> bool:
         """The caller may have remembered it."""
-        target = changed(op)
-        if target is None or op.fn in STORES or not changes_data(op):
+        if op.fn in STORES or not changed(op) or not changes_data(op):
             return False
-        if not any(map(is_outside, self.objects.of(target))):
+        if not any(map(is_outside, changed_objects(self.objects, op))):
             return False
-        return carries(operand_type(target))
+        return any(carries(operand_type(target)) for target in changed(op))
 
     def kept(self, op: Op) -> bool:
         """`op` calls code out of sight with differentiated data and with what the result is computed from: it
