@@ -174,7 +174,7 @@ _LAYOUT = {"shape": "a.reshape(..)", "dtype": "a.view(..)", "strides": "a.copy()
 
 
 def _in_place(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
-    array, *rest = args
+    array, *rest = [resolve(ctx, np.asarray)(a) if isinstance(a, (list, tuple)) else a for a in args]
     return _update(ctx, INPLACE[callee], array, (array, *rest), {}, functools.partial(callee, *args))
 
 
