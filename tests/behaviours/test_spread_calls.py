@@ -1,6 +1,9 @@
 """`f(*args, **kwargs)` of operands that only run time knows: what f changes is seen, also where f is NumPy's,
 a method, or chosen at run time. Right in both modes, and again where derivatives of it are taken."""
 
+import itertools
+import operator
+
 import numpy as np
 import pytest
 
@@ -107,6 +110,7 @@ def product(a, b, c):
 
 @pytest.mark.parametrize("f", [
     lambda x: product(*x), lambda x: product(*(x * x)), lambda x: np.hypot(*x[:2]) * x[2],
+    lambda x: sum(itertools.starmap(operator.mul, [x[:2], x[1:] * x[0]])),
     lambda x: (lambda *given, last: given[0] * last * last)(*x[:2], last=x[2]),
 ])  # fmt: skip
 def test_what_an_array_is_spread_over_has_second_derivatives(f):

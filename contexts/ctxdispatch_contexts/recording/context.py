@@ -250,6 +250,13 @@ def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any,
     return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
 
 
+@Recording.rule(itertools.starmap)
+def _starmap(ctx: Recording, function: Any, items: Any, /) -> Any:
+    """It spreads each of the items in C."""
+    each = map(functools.partial(arrays.spread, ctx.record), items)
+    return beyond_rules(ctx, itertools.starmap)(function, each)
+
+
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
 
 
