@@ -22,7 +22,7 @@ from typing import Any
 
 from ctxdispatch_contexts.debugging.events import Place
 from ctxdispatch_contexts.debugging.frames import caller_of, module_of, variables
-from ctxdispatch_contexts.debugging.sources import check_line, find_source, same_file
+from ctxdispatch_contexts.debugging.sources import check_line, find_source, is_of_no_file, same_file
 
 Condition = str | Callable[[dict[str, Any]], Any] | None
 
@@ -225,11 +225,12 @@ def _place(where: Any, file: str | None) -> tuple[str | None, int | None, CodeTy
     if isinstance(where, tuple):
         name, line = where
         found = find_source(name)
-        if found is None:
+        if found is None and not is_of_no_file(name):
             raise ValueError(
                 f"there is no file {name!r}; give its path, from here or from a folder of `sys.path`"
             )
-        check_line(found, line)
+        if found is not None:
+            check_line(found, line)
         return name, line, None
     return None, None, _function(where)
 

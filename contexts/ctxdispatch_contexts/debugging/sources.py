@@ -74,6 +74,11 @@ def same_file(given: str, actual: str) -> bool:
     return actual.replace(os.sep, "/").endswith("/" + given.replace(os.sep, "/").lstrip("./"))
 
 
+def is_of_no_file(given: str) -> bool:
+    """It may mean code that was compiled from a string, of which only the lines are known."""
+    return any(same_file(given, file) for file in list(linecache.cache))
+
+
 def find_source(given: str) -> str | None:
     """The file that `given` means, as far as that can be known before anything of it has run."""
     if os.path.exists(given) or linecache.getlines(given):
