@@ -218,6 +218,7 @@ def _within(f: Any) -> Any:
 
 
 def _place(where: Any, file: str | None) -> tuple[str | None, int | None, CodeType | str | None]:
+    runs = isinstance(where, int)  # where the program is there is a file, or was
     if isinstance(where, int):
         if file is None:
             raise ValueError(f"line {where} of which file? say file:line")
@@ -225,7 +226,7 @@ def _place(where: Any, file: str | None) -> tuple[str | None, int | None, CodeTy
     if isinstance(where, tuple):
         name, line = where
         found = find_source(name)
-        if found is None and not is_of_no_file(name):
+        if found is None and not runs and not is_of_no_file(name):
             raise ValueError(
                 f"there is no file {name!r}; give its path, from here or from a folder of `sys.path`"
             )
