@@ -42,6 +42,9 @@ _UFUNC_METHODS = {
     "reduceat": Out(4),
     "outer": Out(None),
 }
+LAYOUT = ("shape", "dtype", "strides")
+"""Attributes of arrays that say what its memory is read as; they can be set."""
+
 _ANY_OR_ALL = Out(3, ("keepdims",))
 """Of the methods `any` and `all`: a dtype stands before `out`, which NumPy does not tell."""
 
@@ -63,6 +66,12 @@ def out_at(function: Anything) -> int | None:
         return int(function.nin)
     out = _out_of(function)
     return None if out is None else out.at
+
+
+def may_overwrite(function: Anything, positional: int, kwnames: Sequence[str]) -> bool:
+    """A call with so many positional arguments, and these keywords, may write its result into its first
+    argument: np.nan_to_num(a, copy=False)."""
+    return function is np.nan_to_num and (positional > 1 or "copy" in kwnames)
 
 
 def takes_out(function: Anything) -> bool:

@@ -159,6 +159,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if args and isinstance(args[0], np.flatiter) and callee in _ITEMS:
         array, index = args[0].base, arrays.place(args[0], args[1])
         return operate(ctx, callee, callee, (array, index, *args[2:]), {})
+    if args and isinstance(args[0], np.flatiter) and callee is next:
+        return _next_of_flat(ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if functions and not ruled and not isinstance(callee, types.FunctionType):
@@ -182,6 +184,13 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if not ruled:
         return by_rule.opaque(ctx, callee, known, args, kwargs, run)
     return by_rule.computed(ctx, callee, known, args, kwargs, run)
+
+
+def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
+    """next(array.flat): an item of the array."""
+    array, at, is_left = items.base, items.coords, items.index < items.base.size
+    item = next(items, *default)
+    return operate(ctx, operator.getitem, operator.getitem, (array, at), {}) if is_left else item
 
 
 def _is_gone_through(callee: Any, value: Any) -> bool:
@@ -239,6 +248,13 @@ def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any,
     function = kwargs.pop("func", function)
     add = resolve(ctx, operator.add if function is None else function)
     return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
+
+
+@Recording.rule(itertools.starmap)
+def _starmap(ctx: Recording, function: Any, items: Any, /) -> Any:
+    """It spreads each of the items in C."""
+    each = map(functools.partial(arrays.spread, ctx.record), items)
+    return beyond_rules(ctx, itertools.starmap)(function, each)
 
 
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
