@@ -169,6 +169,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
         args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
+    if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
+        args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return stores.constant(record, callee, args, kwargs, run)
     store = stores.find(callee, args, kwargs)
