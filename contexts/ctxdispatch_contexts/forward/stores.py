@@ -33,6 +33,7 @@ from ctxdispatch_contexts.programs.aliases import (
 )
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, may_change_unseen, may_rebind, spread
+from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.programs.followed import name_updates, parts
 from ctxdispatch_contexts.programs.following import find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
@@ -231,10 +232,10 @@ def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], boo
     space = str((graph.namespace or {}).get("__name__", ""))
     if any(op.fn is primitives.store_global for _, op in graph.ops()):
         return True
-    if space == CALLS:
+    if space == CALLS and not any(map(_is_of_users, stores)):
         there = {*graph.params, *(r for _, op in graph.ops() if op.fn in FINDS for r in op.results)}
         return any(isinstance(_target(op), Const) or _target(op) in there for op in stores)
-    if space.startswith(OURS):
+    if space.startswith(OURS) and space != CALLS:
         return False  # the rules of this package have one name for what they change
     if any(op.fn in INPLACE for op in stores if hashable(op.fn)):
         return True  # what it changes has no tangent yet, if only what is added varies
@@ -254,6 +255,11 @@ def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], boo
         if op.fn in (primitives.build_list, primitives.make_cell) and op.results
     }
     return any(not has_form(op) or _target(op) not in fresh or _target(op) in shared for op in stores)
+
+
+def _is_of_users(op: Op) -> bool:
+    """It stands in code of theirs, which the call has become: there, things have other names too."""
+    return op.pos is not None and not op.pos.filename.startswith(OWN_FILES)
 
 
 def _may_change_spread(op: Op) -> bool:
