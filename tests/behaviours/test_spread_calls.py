@@ -119,3 +119,74 @@ def test_what_an_array_is_spread_over_has_second_derivatives(f):
     np.testing.assert_allclose(found, bends, rtol=1e-6, atol=1e-6)
     swept = grad(lambda x: (grad(f)(x) * W).sum())(X)
     np.testing.assert_allclose(swept, np.array(bends) @ W, rtol=1e-6, atol=1e-4)
+
+
+# -- functions that take any number of arguments -------------------------------------------------------------
+
+
+def into_an_array(a):
+    out = np.ones(3)
+    np.cumsum(a, out=out)
+    return W * out * a
+
+
+def method_into_an_array(a):
+    out = np.ones(3)
+    a.cumsum(0, None, out)
+    return W * out * a
+
+
+def put_into_an_array(a):
+    out = np.ones(3)
+    np.put(out, [0, 2], a[:2])
+    return W * out * a
+
+
+def item_method(a):
+    out = np.ones(3)
+    np.ndarray.__setitem__(out, 1, a[0])
+    return W * out * a
+
+
+def some_elements(a):
+    out = np.ones(3)
+    np.sin(a, out=out, where=[True, False, True])
+    return W * out * a
+
+
+def by_a_loop(a):
+    kept = []
+    for items in [kept]:
+        items.append(a * a)
+    return W * kept[0]
+
+
+def by_a_branch(a):
+    kept, other = [], []
+    items = kept if a[0] > 0 else other
+    items.append(a * a)
+    return W * kept[0]
+
+
+def by_another_name(a):
+    kept = [a]
+    items = kept
+    items += [a * a]
+    return W * kept[1]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [into_an_array, method_into_an_array, put_into_an_array, item_method, some_elements, by_a_loop,
+     by_a_branch, by_another_name],
+)  # fmt: skip
+def test_what_the_function_behind_changes_is_seen(f):
+    """The program of `loss` is one call, which becomes the user's code."""
+
+    def loss(*args):
+        return np.sum(f(*args))
+
+    d = np.array([0.3, -1.1, 0.7])
+    slope = (loss(X + 1e-6 * d) - loss(X - 1e-6 * d)) / 2e-6
+    assert grad(loss)(X) @ d == pytest.approx(slope, rel=1e-6)
+    assert jvp(loss, (X,), (d,))[1] == pytest.approx(slope, rel=1e-6)

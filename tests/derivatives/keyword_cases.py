@@ -75,6 +75,11 @@ def of_ufuncs(more):
         options = some(draw, sig=["dd->d", (None, None, float), "DD->D"])
         return (array(draw, (3,)), array(draw, (2, 1))), options
 
+    @more(np.sign, label="complex")
+    def _(draw):
+        options = some(draw, order=["C"], subok=[False]) if flag(draw) else {}
+        return (array(draw, shape_of(draw, smallest=0)) + 1j * array(draw, (), 0.3, 2),), options
+
     @more(np.modf, np.frexp, label="keywords")
     def _(draw):
         return (array(draw, (3,), 0.55, 0.95),), some(draw, order=["C"], dtype=[None], subok=[True])

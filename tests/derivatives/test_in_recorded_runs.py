@@ -56,7 +56,33 @@ def partitioned(v):
     return out
 
 
+def into(f, n, *args, **kwargs):
+    """The result, what is written, and with it what was there before."""
+
+    def run(v):
+        out = np.ones(n) * v[0]
+        y = f(with_nan(v), *args, out=out[1:], **kwargs)
+        return out * y[0], y
+
+    return run
+
+
+def number_and_array(v):
+    """np.dot returns a number, as no other function does that is given an array for it."""
+    out = np.empty(())
+    return np.dot(v, v * v[0], out=out) * v, out
+
+
 FUNCTIONS = {
+    "nancumsum, out": into(np.nancumsum, 5),
+    "nancumprod, out": into(np.nancumprod, 5),
+    "nanmedian, out": into(np.nanmedian, 2, axis=0, keepdims=True),
+    "nanpercentile, out": into(np.nanpercentile, 3, [20.0, 70.0]),
+    "nanquantile, out": into(np.nanquantile, 3, [0.2, 0.7], method="hazen"),
+    "nanquantile, weights": into(
+        np.nanquantile, 3, [0.2, 0.7], axis=0, weights=np.arange(1.0, 5.0), method="inverted_cdf"
+    ),
+    "dot, out": number_and_array,
     "nancumsum": lambda v: np.nancumsum(with_nan(v)),
     "nancumprod": lambda v: np.nancumprod(with_nan(v)),
     "nanmedian": lambda v: np.nanmedian(with_nan(v)),

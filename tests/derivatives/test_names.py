@@ -22,7 +22,7 @@ SAMPLE = """
     numpy.cumsum numpy.einsum numpy.fft.irfft numpy.linalg.eigh scipy.special.gammainc scipy.stats.norm.pdf
     numpy.c_ numpy.put numpy.floor numpy.full_like numpy.identity numpy.ndarray.sort numpy.ndarray.mT
     numpy.ndarray.__setitem__[mixed] numpy.power.at in_place.pow operator.matmul math.hypot math.comb
-    cmath.rect numpy.nanmedian
+    cmath.rect numpy.nanmedian numpy.nancumprod numpy.sign
 """
 
 

@@ -72,6 +72,7 @@ CASES = [
     (lambda x: np.where(x > 0, x, x[::-1])[1:3], ".x.x.", "..x.."),
     (lambda x: np.convolve(x[:3], [1.0, 0.0, 2.0], "valid"), "x.x.."),
     (lambda x: np.floor(x) + np.sign(x) + np.argmax(x), ".....", ".....", ".....", ".....", "....."),
+    (lambda x: np.sign(x[:2] + 1j).real + np.sign(x[2:4]), "x....", ".x..."),
     (lambda x: x[np.argsort(x)][:1], "xxxxx"),
     (lambda x: np.sort(x[:2]), "xx...", "xx..."),
     (lambda x: max(x[0], x[1]), "xx..."),

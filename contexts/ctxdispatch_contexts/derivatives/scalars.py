@@ -158,6 +158,16 @@ def within(g, like):
 # -- polar coordinates ---------------------------------------------------------------------------------------
 
 
+@vjp(np.sign)
+def sign(g, y, z):
+    """z / |z| of complex numbers, zero at zero: |y| is 1, so dy = i y Im(conj(y) dz) / |z|. Real ones have a
+    row."""
+    if z.dtype.kind != "c":
+        return (np.zeros_like(z),)
+    size = np.abs(z)
+    return (1j * np.imag(g * y) * np.conj(y) / np.where(size == 0, 1.0, size).astype(size.dtype),)
+
+
 @vjp(cmath.phase, arrays=0)
 def phase(g, y, z):
     return (-1j * g / z,)

@@ -254,7 +254,7 @@ def lowering(callee: Any, keywords: tuple[str, ...] = ()) -> Callable[..., Any] 
 
 def _is_differentiable(ufunc: np.ufunc) -> bool:
     row = elementwise(ufunc)
-    if row is not None:
+    if row is not None and row.holomorphic:
         return set(row.kinds) != {"zero"}
     return vjp_rule(ufunc) is not None or _get(_lowerings(), ufunc) is not None
 

@@ -141,9 +141,7 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
 
 
 def set_item(otherwise: Otherwise) -> Callable[..., Any]:
-    def rule(
-        ctx: Any, container: Any = ABSENT, index: Any = ABSENT, value: Any = ABSENT, *more: Any
-    ) -> Any:
+    def rule(ctx: Any, container: Any = ABSENT, index: Any = ABSENT, value: Any = ABSENT, *more: Any) -> Any:
         if value is ABSENT or more:
             return otherwise(ctx, *_given(container, index, value, *more))
         cls = type(container)

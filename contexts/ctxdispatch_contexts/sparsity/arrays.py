@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,19 @@ def elementwise(row: Elementwise) -> Any:
             return mixed(run, f, args)
         out = run.on_samples(f, args, {})
         return united(run, row, out, args, active)
+
+    return rule
+
+
+def zero_of_real(row: Elementwise) -> Any:
+    """The rule of a callee whose derivative is zero for real arguments, and of whose row nothing holds for
+    complex ones (np.sign: z / |z|)."""
+    n = len(row.params)
+    turned = elementwise(replace(row, kinds=("nonlinear",) * n, varies=(frozenset(row.params),) * n))
+
+    def rule(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+        turns = any(np.iscomplexobj(run.sampled(a)) for a in args)
+        return (turned if turns else zero)(run, f, args, kwargs)
 
     return rule
 

@@ -36,6 +36,8 @@ def _rules(loaded: tuple[str, ...]) -> dict[Any, Rule]:
             by_table[kind][callee] = KINDS[kind]
     found = {**by_table["zero"], **by_table["vjp"], **by_table["lowering"]}
     found.update({f: elementwise(f, found.get(f)) for f in by_table["elementwise"] if not table.is_zero(f)})
+    rows = [(f, table.elementwise(f)) for f in by_table["elementwise"] if table.is_zero(f)]
+    found.update({f: arrays.zero_of_real(row) for f, row in rows if row and not row.holomorphic})
     found.update(dict.fromkeys(INPLACE, arrays.inplace))
     found[np.where] = arrays.where
     found[np.arange] = when_touched(arrays.zero)
