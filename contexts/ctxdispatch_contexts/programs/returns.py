@@ -36,9 +36,9 @@ class Returns:
         self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
         untrusted: Set[Variable], searched: Callable[[Any, Sequence[T.Type]], T.Type | None],
     ) -> None:  # fmt: skip
-        """`searched`: what is known of the results of the engine's functions. `outermost`: for each call under
-        way, the depth of the outermost one that it has asked for meanwhile; `provisional`: the same of those
-        that are done, or under way, and not final before that one is."""
+        """`searched`: what is known of the results of the engine's functions. `outermost`: for each call
+        under way, the depth of the outermost one that it has asked for meanwhile; `provisional`: the same of
+        those that are done, or under way, and not final before that one is."""
         self.lifted, self.assume, self.untrusted, self.searched = lifted, assume, untrusted, searched
         self.known: dict[Call, T.Type] = {}
         self.outermost: list[int] = []
@@ -113,7 +113,7 @@ class Returns:
         return False
 
     def _settle(self, depth: int, outermost: int) -> None:
-        """The call at `depth` is done. It is final, and what rests on it, unless it rests on one further out."""
+        """The call at `depth` is done: final, and what rests on it, unless it rests on one further out."""
         self._rest_on(outermost if outermost < depth else MAX_DEPTH)
         for key in [k for k, on in self.provisional.items() if on >= depth]:
             if outermost < depth:
