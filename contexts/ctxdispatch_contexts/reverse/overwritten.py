@@ -8,13 +8,16 @@ A copy costs no more than the op that has read all of it. Copies that the sweep 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.aliases import Objects
-from ctxdispatch_contexts.programs.changes import data_changed
+from ctxdispatch_contexts.programs.changes import data_changed, spread
+from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.programs.order import Order
 from ctxdispatch_contexts.programs.prepare import OURS
 from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
@@ -27,8 +30,8 @@ class Overwritten:
     def __init__(self, graph: Graph, objects: Objects) -> None:
         self._objects = objects
         self._found: dict[tuple[Value, Op], bool] = {}
-        unseen = not _is_rule(graph)
-        changes = ((op, data_changed(objects, op, unseen=unseen)) for _, op in graph.ops())
+        is_of_rule = _rule_ops(graph)
+        changes = ((op, data_changed(objects, op, unseen=not is_of_rule(op))) for _, op in graph.ops())
         self.stores = [(op, sites) for op, sites in changes if sites]
         self._order = Order(graph)
 
@@ -54,10 +57,18 @@ class Overwritten:
         return False
 
 
-def _is_rule(graph: Graph) -> bool:
-    """A rule of this package, which calls methods of arrays and nothing that changes them out of sight."""
+def _rule_ops(graph: Graph) -> Callable[[Op], bool]:
+    """Whether an op is a rule's of this package, which calls methods of arrays and nothing that changes them
+    out of sight. The program of a single call is what the call became: a rule, or code of the users."""
     space = str((graph.namespace or {}).get("__name__", ""))
-    return space.startswith(OURS) and space != SOURCES["__name__"]
+    if space == SOURCES["__name__"]:
+        return _is_of_no_user
+    return lambda op: space.startswith(OURS)
+
+
+def _is_of_no_user(op: Op) -> bool:
+    called = spread(op) is not op
+    return not called and (op.pos is None or op.pos.filename.startswith(OWN_FILES))
 
 
 def insert_copy(block: Block, reader: Op, value: Value) -> Value:
