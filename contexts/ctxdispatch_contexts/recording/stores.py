@@ -19,6 +19,8 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.recording import arrays
+from ctxdispatch_contexts.recording.callees import look_at
 from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
 from ctxdispatch_contexts.recording.memory import Array, differ, overlaps
 from ctxdispatch_contexts.recording.record import Record
@@ -49,10 +51,10 @@ def _hashable(value: Any) -> bool:
 
 def constant(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
     """A call that nothing active comes into: it may change arrays that are read once more."""
-    arrays = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
+    given = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
     if callee is setattr and record.memory.find(args[0]):
         _refuse_layout(args[1])
-    seen = [a for a in arrays if record.memory.find(a) and a.flags.num & _WRITEABLE]
+    seen = [a for a in given if record.memory.find(a) and a.flags.num & _WRITEABLE]
     kept = [(a, a.copy(), record.before(a, ...)) for a in seen]
     try:
         return run(*args, **kwargs)
@@ -179,6 +181,9 @@ def _in_place(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    known = look_at(callee)
+    if known.code is not None and not (known.known or ctx.record.context.ad_ruled(callee)):
+        return resolve(ctx, known.code)(*args, **kwargs)  # it says itself what it writes
     given, named = outputs.out_by_name(callee, args, kwargs)
     named = dict(named)
     out = named.pop("out")
@@ -252,7 +257,8 @@ def _update(
         record.update(array, found, every, kept)
     else:
         record.store(array, ..., 0.0, kept)
-    return out
+    number = isinstance(out, np.generic) and record.is_active(array)  # that is how np.dot returns it
+    return arrays.read(record, array, ()) if number else out
 
 
 def _apart(record: Record, operand: Any, array: Array) -> Any:
