@@ -205,6 +205,11 @@ def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
     return iteration.splat(ENGINE, ctx, f, args if own is None else own(ctx, args))
 
 
+def gathered(args: Any, f: Any, ctx: Context, /) -> tuple[Any, ...]:
+    """What f(*args) goes through where hooks are told of it: they get a tuple."""
+    return args if type(args) is tuple else tuple(splatted(args, f, ctx))
+
+
 def callback(ctx: Context, f: Any, /) -> Target:
     """What C code gets in place of `f`."""
     hooks_itself = type(f) is functools.partial and f.func is dispatch  # of a context further in

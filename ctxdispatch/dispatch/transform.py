@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
     dispatch,
+    gathered,
     hooking,
     resolve,
     seen,
@@ -99,6 +100,7 @@ class Rewriter:
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
         self.around = Around(self.plan, self.ctx, self.framed)
         self.sites = Sites(graph, plan, self.ctx, self.framed and not self.static)
+        self.star = _star(graph)
         self._early: dict[Op, list[Op]] = {}  # what comes right after an op
         self._gone: set[Op] = set()
         self._inserted: list[Op] = []
@@ -247,7 +249,8 @@ class Rewriter:
             return self._hooked_call(op, here)
         return self._call_itself(op, here)
 
-    def _call_itself(self, op: Op, here: dict[Value, Op]) -> list[Op]:
+    def _call_itself(self, op: Op, here: dict[Value, Op], told: Value | None = None) -> list[Op]:
+        """`told`: what is to be the callee as hooks are told of it, where that is a method of an object."""
         callee = _callee(op)
         if by_type := self.sites.call(op, self._global_name(callee)):
             return by_type
@@ -257,7 +260,7 @@ class Rewriter:
         if self.static and not self.plan.rules_on_calls:
             resolved = [Op(Const(ITSELF), [Const(None), callee], [target], pos=op.pos)]
         elif made is not None and method:
-            resolved = self.sites.method(made, method, target)
+            resolved = self.sites.method(made, method, [target] if told is None else [target, told])
         else:
             resolved = self.sites.resolve(callee, made, target, op.pos)
         if op.fn is primitives.call_ex:
@@ -279,8 +282,6 @@ class Rewriter:
         """The attribute that `op` calls and nothing else reads, where the code can look for it itself."""
         if made is None or not self.sites.remembers or op.fn is primitives.call_ex or self.intercepts(made):
             return ""
-        if self.plan.prehook is not None or self.plan.posthook is not None:
-            return ""
         if self._also_read(made.results[0], op):
             return ""
         name = made.args[-1] if made.syntax and made.fn is builtins.getattr else None
@@ -294,8 +295,7 @@ class Rewriter:
     def _splatted(self, op: Op) -> tuple[Operand, list[Op]]:
         """What f(*items) is called with, and what makes that."""
         callee, items, *_ = op.args
-        made = self._definition(items)
-        if self.static or (made is not None and made.fn in TUPLES):
+        if self.static or self._is_tuple(items):
             return items, []
         through = Value("through")
         return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
@@ -316,22 +316,39 @@ class Rewriter:
         shown = self._definition(_callee(op))
         of_engine = shown is not None and (type(shown.fn) is Site or shown.fn in (resolve, select))
         if op.fn is not primitives.call_ex:
-            return self.around.call(op, self._call_itself(op, {}), of_engine)
+            if self._method(op, here.get(op.callee)):  # type: ignore[arg-type]
+                return self._hooked_method(op, here)
+            return self.around.call(op, self._call_itself(op, {}), of_engine=of_engine)
         callee, _, *keywords = op.args
         args, checked = self._tuple(op)
         call = Op(op.callee, [callee, args, *keywords], op.results, op.kwnames, op.pos, op.syntax)
         return [*checked, *self.around.call_ex(call, self._call_itself(call, here), of_engine)]
 
+    def _hooked_method(self, op: Op, here: dict[Value, Op]) -> list[Op]:
+        """It is found where its attribute is read; what hooks are told of it, if they ask, is made there."""
+        if not self.plan.hooks_read.callee:
+            return self.around.call(op, self._call_itself(op, here), Const(None))
+        told = Value("told")
+        gone = Op(Const(frames.drop), [told], [], pos=op.pos, syntax=True)
+        return [*self.around.call(op, self._call_itself(op, here, told), told), gone]
+
     def _tuple(self, op: Op) -> tuple[Operand, list[Op]]:
         """The arguments of f(*items) as a tuple, and what makes it of them."""
         callee, items, *_ = op.args
-        made = self._definition(items)
-        if made is not None and made.fn in TUPLES:
+        if self._is_tuple(items):
             return items, []
-        checked, args = Value(), Value("args")
-        through = Op(Const(splatted), [items, callee, self.ctx], [checked], pos=op.pos)
-        self.definitions[args] = Op(Const(tuple), [checked], [args], pos=op.pos)
-        return args, [through, self.definitions[args]]
+        args = Value("args")
+        self.definitions[args] = Op(Const(gathered), [items, callee, self.ctx], [args], pos=op.pos)
+        return args, [self.definitions[args]]
+
+    def _is_tuple(self, items: Operand) -> bool:
+        """Whether it is a tuple whatever the program is called with."""
+        made = self._definition(items)
+        if made is None:
+            return items is self.star
+        if id(made.fn) not in frames.LOADS:
+            return made.fn in TUPLES
+        return isinstance(made.args[0], Const) and made.args[0].value == self.star
 
     def _unpack(self, op: Op) -> Iterable[Op]:
         """The engine returns one value, a tuple: unpack that."""
@@ -342,16 +359,30 @@ class Rewriter:
         return [*self._operate(one), _unpacked(op, items)]
 
 
+def _star(graph: Graph) -> Operand | str | None:
+    """The parameter `*args`: its variable where nothing assigns to that, the value itself in SSA form."""
+    signature, frame = graph.signature, graph.frame
+    if not signature.varargs:
+        return None
+    at = signature.argcount + signature.kwonly
+    name = signature.names[at]
+    if frame is None:
+        return graph.params[at]
+    stores = (op.args[0] for _, op in graph.ops() if id(op.fn) in frames.ASSIGNS)
+    assigned = any(isinstance(to, Const) and to.value == name for to in stores)
+    return None if assigned or name in frame.cells else name
+
+
 MACHINERY = (resolve, select, seen, reassigned, visible)
 """What contexts further out do not see: it finds what is run, and runs nothing."""
 
-STUBS = (*MACHINERY, dispatch, hooking, stepping, splatted)
+STUBS = (*MACHINERY, dispatch, hooking, stepping, splatted, gathered)
 """The functions by which rewritten code reaches the engine."""
 
 ITSELF = {}.get  # type: ignore[var-annotated]
 """`ITSELF(None, f)` is f: no frame, and nothing of `f` is looked at."""
 
-TUPLES = (primitives.build_tuple, primitives.list_to_tuple)
+TUPLES = (primitives.build_tuple, primitives.list_to_tuple, gathered)
 """What makes f(*items) no call of `__iter__`."""
 
 NO_BUILTIN = Const(frames.load_builtin)
