@@ -37,6 +37,7 @@ from ctxdispatch.dispatch.overdub import (
 from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.dispatch.remembering import Sites
+from ctxdispatch.dispatch.starred import Starred
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
@@ -72,7 +73,7 @@ def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -
         spell_out(twin, plan(cls).syntax)
     rewriter = Rewriter(twin, plan(cls), None)
     read = context_read(twin)
-    rewriter.ctx = rewriter.sites.ctx = rewriter.around.ctx = read.result
+    rewriter.read(read.result)
     rewriter.blocks(twin)
     rewriter.sites.add_to(twin)
     twin.entry.ops.insert(0, read)
@@ -100,10 +101,14 @@ class Rewriter:
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
         self.around = Around(self.plan, self.ctx, self.framed)
         self.sites = Sites(graph, plan, self.ctx, self.framed and not self.static)
-        self.star = _star(graph)
+        self.starred = Starred(graph, self.definitions, self.ctx, self.static)
         self._early: dict[Op, list[Op]] = {}  # what comes right after an op
         self._gone: set[Op] = set()
         self._inserted: list[Op] = []
+
+    def read(self, ctx: Operand) -> None:
+        """The context is what the operand `ctx` is at run time."""
+        self.ctx = self.sites.ctx = self.around.ctx = self.starred.ctx = ctx
 
     # -- which -------------------------------------------------------------------------------------
 
@@ -264,7 +269,7 @@ class Rewriter:
         else:
             resolved = self.sites.resolve(callee, made, target, op.pos)
         if op.fn is primitives.call_ex:
-            items, through = self._splatted(op)
+            items, through = self.starred.through(op)
             args = [target, items, *op.args[2:]]
             call = Op(op.callee, args, op.results, op.kwnames, op.pos, syntax=True)
         else:
@@ -292,14 +297,6 @@ class Rewriter:
         readers = (each for each in self._inserted if callee in each.args)
         return any(each is not op for each in readers)
 
-    def _splatted(self, op: Op) -> tuple[Operand, list[Op]]:
-        """What f(*items) is called with, and what makes that."""
-        callee, items, *_ = op.args
-        if self.static or self._is_tuple(items):
-            return items, []
-        through = Value("through")
-        return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
-
     def _hooked(self, callee: Operand) -> bool:
         callee = self._known(callee)
         if isinstance(callee, Const) and is_of_engine(callee.value):
@@ -320,7 +317,7 @@ class Rewriter:
                 return self._hooked_method(op, here)
             return self.around.call(op, self._call_itself(op, {}), of_engine=of_engine)
         callee, _, *keywords = op.args
-        args, checked = self._tuple(op)
+        args, checked = self.starred.as_tuple(op)
         call = Op(op.callee, [callee, args, *keywords], op.results, op.kwnames, op.pos, op.syntax)
         return [*checked, *self.around.call_ex(call, self._call_itself(call, here), of_engine)]
 
@@ -332,24 +329,6 @@ class Rewriter:
         gone = Op(Const(frames.drop), [told], [], pos=op.pos, syntax=True)
         return [*self.around.call(op, self._call_itself(op, here, told), told), gone]
 
-    def _tuple(self, op: Op) -> tuple[Operand, list[Op]]:
-        """The arguments of f(*items) as a tuple, and what makes it of them."""
-        callee, items, *_ = op.args
-        if self._is_tuple(items):
-            return items, []
-        args = Value("args")
-        self.definitions[args] = Op(Const(gathered), [items, callee, self.ctx], [args], pos=op.pos)
-        return args, [self.definitions[args]]
-
-    def _is_tuple(self, items: Operand) -> bool:
-        """Whether it is a tuple whatever the program is called with."""
-        made = self._definition(items)
-        if made is None:
-            return items is self.star
-        if id(made.fn) not in frames.LOADS:
-            return made.fn in TUPLES
-        return isinstance(made.args[0], Const) and made.args[0].value == self.star
-
     def _unpack(self, op: Op) -> Iterable[Op]:
         """The engine returns one value, a tuple: unpack that."""
         if self.static and op.fn not in self.plan.ruled and op.fn not in self.plan.hooked_syntax:
@@ -357,20 +336,6 @@ class Rewriter:
         items = Value("items")
         one = Op(op.callee, op.args, [items], pos=op.pos, syntax=True)
         return [*self._operate(one), _unpacked(op, items)]
-
-
-def _star(graph: Graph) -> Operand | str | None:
-    """The parameter `*args`: its variable where nothing assigns to that, the value itself in SSA form."""
-    signature, frame = graph.signature, graph.frame
-    if not signature.varargs:
-        return None
-    at = signature.argcount + signature.kwonly
-    name = signature.names[at]
-    if frame is None:
-        return graph.params[at]
-    stores = (op.args[0] for _, op in graph.ops() if id(op.fn) in frames.ASSIGNS)
-    assigned = any(isinstance(to, Const) and to.value == name for to in stores)
-    return None if assigned or name in frame.cells else name
 
 
 MACHINERY = (resolve, select, seen, reassigned, visible)
@@ -381,9 +346,6 @@ STUBS = (*MACHINERY, dispatch, hooking, stepping, splatted, gathered)
 
 ITSELF = {}.get  # type: ignore[var-annotated]
 """`ITSELF(None, f)` is f: no frame, and nothing of `f` is looked at."""
-
-TUPLES = (primitives.build_tuple, primitives.list_to_tuple, gathered)
-"""What makes f(*items) no call of `__iter__`."""
 
 NO_BUILTIN = Const(frames.load_builtin)
 """No name means it: so what is called is called."""
