@@ -259,6 +259,8 @@ def _is_pure(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
         return plain(args[0]) or isinstance(args[0], TupleOf)
     if op.kwnames and not _NOT_PLAIN.isdisjoint(op.kwnames):
         return False
+    if changes_uncopied(op):
+        return False
     return pure(function, args) and _result_known(op, function) and not _writes_into(op, function, len(args))
 
 
@@ -270,6 +272,15 @@ def _writes_into(op: Op, function: Anything, n: int) -> bool:
     """np.add(a, b, out)"""
     at = outputs.out_at(function) if n > 1 else None
     return at is not None and n - len(op.kwnames) > at
+
+
+def changes_uncopied(op: Op) -> bool:
+    """np.nan_to_num(a, copy=False), or a flag that is not known."""
+    if not hashable(op.fn) or op.fn not in outputs.CHANGE_UNLESS_COPIED:
+        return False
+    n = len(op.args) - len(op.kwnames)
+    _, named = outputs.copy_by_name(op.fn, op.args[:n], dict(zip(op.kwnames, op.args[n:])))
+    return "copy" in named and operand_type(named["copy"]) != Known(True)
 
 
 def _result_known(op: Op, function: Anything) -> bool:

@@ -13,6 +13,7 @@ from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.effects import changes_uncopied
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.aliases import runs_python
@@ -67,7 +68,7 @@ def changed(op: Op) -> Operand | None:
         return out
     if fn in INPLACE:
         return None if _rebinds(op) else op.args[0]
-    if fn in STORES or fn in MUTATORS:
+    if fn in STORES or fn in MUTATORS or changes_uncopied(op):
         return op.args[0]
     if isinstance(fn, Method):
         return op.args[0] if fn.name in NAMES else None

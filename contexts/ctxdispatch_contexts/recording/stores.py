@@ -40,6 +40,9 @@ def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler 
         return _at
     if not args or not isinstance(args[0], np.ndarray):
         return None
+    if _hashable(callee) and callee in outputs.CHANGE_UNLESS_COPIED:
+        _, named = outputs.copy_by_name(callee, args, kwargs)
+        return None if named.get("copy", True) else _by_own_code
     return _HANDLERS.get(callee) if _hashable(callee) else None
 
 
@@ -148,10 +151,15 @@ def _in_place(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     return _update(ctx, INPLACE[callee], array, (array, *rest), {}, functools.partial(callee, *args))
 
 
+def _by_own_code(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    """A function of NumPy's of which the Python code says what it writes."""
+    return resolve(ctx, look_at(callee).code)(*args, **kwargs)
+
+
 def _into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     known = look_at(callee)
     if known.code is not None and not (known.known or ctx.record.context.ad_ruled(callee)):
-        return resolve(ctx, known.code)(*args, **kwargs)  # it says itself what it writes
+        return _by_own_code(ctx, callee, args, kwargs)
     given, named = outputs.out_by_name(callee, args, kwargs)
     named = dict(named)
     out = named.pop("out")
