@@ -70,6 +70,17 @@ class Dialect:
     """Pairs of slot instructions that are one."""
 
 
+@dataclass(frozen=True)
+class FrameLocals:
+    """What one CPython version's `frame.f_locals` of a function's frame can do."""
+
+    writable: bool
+    """PEP 667: it writes through."""
+    mixes_cells: bool = False
+    """Where a variable is in a cell in one comprehension of a function and in none in another, its value is
+    taken for a cell when `f_locals` is asked for it, and the process ends with a segmentation fault."""
+
+
 def call_by_names(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
     """Since 3.13: the names lie on the stack."""
     return (("LOAD_CONST", names), ("CALL_KW", count)) if names else (("CALL", count),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from ctxdispatch.bytecode.dialect import Dialect
+from ctxdispatch.bytecode.dialect import Dialect, FrameLocals
 from ctxdispatch.bytecode.machine import Handler
 
 VERSIONS = {(3, 11): "v311", (3, 12): "v312", (3, 13): "v313", (3, 14): "v314"}
@@ -22,3 +22,4 @@ LIFT: dict[str, Handler] = table.LIFT
 FRAME: dict[str, Handler] = table.FRAME
 """What the frame form lifts in another way."""
 EMIT: Dialect = table.EMIT
+LOCALS: FrameLocals = table.LOCALS

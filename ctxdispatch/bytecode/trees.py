@@ -26,6 +26,11 @@ Work = tuple[Push | None, Pos]
 """None: the op before is a statement."""
 
 
+LOOKED_THROUGH = 50
+"""With more than so much that waits to be written nobody looks whether it is a certain value: the time for
+large expressions would grow with the square of their size."""
+
+
 class Trees:
     """The state of writing one block. `_out` is what has been written, last instruction first."""
 
@@ -137,12 +142,14 @@ class Trees:
             self._load(value, pos)
 
     def _waited_for(self, value: Value) -> bool:
+        if len(self._work) > LOOKED_THROUGH:
+            return True
         return any(v is value or (isinstance(v, Callee) and v.operand is value) for v, _ in self._work)
 
     def _may_wait(self, at: int) -> bool:
         """Whether what is made at `at` may lie on the stack while the ops after it run: nothing that is
         pushed below it comes from them."""
-        if len(self._work) > 50:
+        if len(self._work) > LOOKED_THROUGH:
             return False
         for item, _ in self._work:
             value = item.operand if isinstance(item, Callee) else item

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from ctxdispatch.bytecode import callops, displayops, frameops, stackops
-from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
+from ctxdispatch.bytecode.dialect import Dialect, FrameLocals, Symbolic, format_value, no_parts
 from ctxdispatch.bytecode.machine import Handler
 from ctxdispatch.ir import primitives
 
@@ -45,12 +45,15 @@ FRAME: dict[str, Handler] = {
 
 # -- EMIT ------------------------------------------------------------------------------------------
 
+
 def _call(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
     call: tuple[Symbolic, ...] = (("PRECALL", count), ("CALL", count))
     return (("KW_NAMES", names), *call) if names else call
 
 
 TESTS = ("TRUE", "FALSE", "NONE", "NOT_NONE")
+
+LOCALS = FrameLocals(writable=False)
 
 EMIT = Dialect(
     null_first=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from ctxdispatch.bytecode import callops, displayops, frameops, stackops
-from ctxdispatch.bytecode.dialect import Dialect, Symbolic, format_value, no_parts
+from ctxdispatch.bytecode.dialect import Dialect, FrameLocals, Symbolic, format_value, no_parts
 from ctxdispatch.bytecode.machine import ITEM, ITERATOR, Handler
 from ctxdispatch.ir import primitives
 
@@ -49,9 +49,12 @@ FRAME: dict[str, Handler] = {
 
 # -- EMIT ------------------------------------------------------------------------------------------
 
+
 def _call(count: int, names: tuple[str, ...]) -> tuple[Symbolic, ...]:
     return (("KW_NAMES", names), ("CALL", count)) if names else (("CALL", count),)
 
+
+LOCALS = FrameLocals(writable=False)
 
 EMIT = Dialect(
     null_first=True,

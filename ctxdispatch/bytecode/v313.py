@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from ctxdispatch.bytecode import callops, displayops, frameops, stackops
-from ctxdispatch.bytecode.dialect import Dialect, call_by_names, convert_and_format, parts_after
+from ctxdispatch.bytecode.dialect import Dialect, FrameLocals, call_by_names, convert_and_format, parts_after
 from ctxdispatch.bytecode.machine import ITEM, ITERATOR, Handler
 from ctxdispatch.ir import primitives
 
@@ -60,6 +60,8 @@ FRAME: dict[str, Handler] = {
 }
 
 # -- EMIT ------------------------------------------------------------------------------------------
+
+LOCALS = FrameLocals(writable=True, mixes_cells=True)
 
 EMIT = Dialect(
     null_first=False,

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from ctxdispatch.bytecode import callops, displayops, frameops, stackops
-from ctxdispatch.bytecode.dialect import Dialect, call_by_names, convert_and_format, parts_after
+from ctxdispatch.bytecode.dialect import Dialect, FrameLocals, call_by_names, convert_and_format, parts_after
 from ctxdispatch.bytecode.machine import ITEM, ITERATOR, NULL, Handler, Machine
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.frames import Instruction, Place
@@ -166,6 +166,8 @@ FRAME: dict[str, Handler] = {
 }
 
 # -- EMIT ------------------------------------------------------------------------------------------
+
+LOCALS = FrameLocals(writable=True)
 
 EMIT = Dialect(
     null_first=False,

@@ -84,7 +84,11 @@ def _stepping_under(engine: Engine, outer: Any, iterable: Any, iterator: Any, ct
 
 
 def _splatted_under(engine: Engine, outer: Any, args: Any, f: Any, ctx: Context, /) -> Any:
-    return iteration.splat(reach.composed(engine, outer, ENGINE), ctx, f, args)
+    if type(args) is tuple:
+        return args
+    own = getattr(type(ctx), "_splat", None)
+    items = args if own is None else engine.resolve(outer, own)(ctx, args)
+    return iteration.splat(reach.composed(engine, outer, ENGINE), ctx, f, items)
 
 
 UNDER: dict[Any, Any] = {

@@ -95,7 +95,7 @@ _BINDS: dict[type, Callable[[Any], tuple[Any, tuple[Any, ...]]]] = {
 
 
 class RuleSet:
-    """`default` is the rule for any types. `closed`: the base classes' rules are not asked."""
+    """`default` is the rule for any types. `closed`: the rules of its class's bases are not asked."""
 
     def __init__(self, callee: Any) -> None:
         self.callee = callee  # also keeps the id, under which the set is found, from being reused
@@ -287,12 +287,14 @@ def table(cls: Registered) -> dict[int, tuple[RuleSet, ...]]:
 
 
 def _along_mro(cls: Registered) -> dict[int, tuple[RuleSet, ...]]:
-    found: dict[int, tuple[RuleSet, ...]] = {}
+    found: dict[int, tuple[tuple[type, RuleSet], ...]] = {}
     for base in reversed(cls.__mro__):
         for key, own in base.__dict__.get("_rules", {}).items():
-            inherited = () if own.closed else found.get(key, ())
-            found[key] = inherited if own.empty else (own, *inherited)
-    return {key: sets for key, sets in found.items() if sets}
+            inherited = found.get(key, ())
+            if own.closed:  # to the rules of its own bases, not to those that others of `cls` have
+                inherited = tuple([each for each in inherited if each[0] not in base.__mro__])
+            found[key] = inherited if own.empty else ((base, own), *inherited)
+    return {key: tuple([own for _, own in sets]) for key, sets in found.items() if sets}
 
 
 def sets(cls: Registered, callee: Any) -> tuple[RuleSet, ...]:

@@ -41,6 +41,7 @@ class Shapes:
     def __init__(self, makers: dict[Value, Op]) -> None:
         self.makers = makers
         self._same: dict[Operand, Operand] = {}
+        self._roots: dict[Operand, Operand] = {}
 
     def see(self, op: Op) -> None:
         pair = self.pair(op)
@@ -58,17 +59,24 @@ class Shapes:
         return (self.root(a), self.root(b)) if _must_agree(operand_type(a), operand_type(b)) else None
 
     def root(self, operand: Operand) -> Operand:
-        while isinstance(operand, Value):
-            op = self.makers.get(operand)
-            source = None if op is None else _same_shape(op)
-            if source is None:
-                return operand
+        passed = []
+        while operand not in self._roots and (source := self._source(operand)) is not None:
+            passed.append(operand)
             operand = source
-        return operand
+        root = self._roots.get(operand, operand)
+        self._roots.update(dict.fromkeys(passed, root))
+        return root
+
+    def _source(self, operand: Operand) -> Operand | None:
+        op = self.makers.get(operand) if isinstance(operand, Value) else None
+        return None if op is None else _same_shape(op)
 
     def _find(self, operand: Operand) -> Operand:
+        passed = []
         while operand in self._same:
+            passed.append(operand)
             operand = self._same[operand]
+        self._same.update(dict.fromkeys(passed[:-1], operand))
         return operand
 
 
@@ -105,8 +113,11 @@ def unnoticed(
     for block, op in live:
         if block in always:
             shapes.see(op)
+    within: dict[Block, Shapes] = {}
     for block, op, pair in dead:
-        here = shapes if block in always else _with(shapes, [o for b, o in live if b is block])
+        if block not in always and block not in within:
+            within[block] = _with(shapes, [o for b, o in live if b is block])
+        here = within.get(block, shapes)
         if not here.same(*pair):
             found.append((op, pair))
             here.see(op)

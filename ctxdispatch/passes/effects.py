@@ -259,9 +259,18 @@ def _is_pure(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
         return plain(args[0]) or isinstance(args[0], TupleOf)
     if op.kwnames and not _NOT_PLAIN.isdisjoint(op.kwnames):
         return False
-    if changes_uncopied(op):
+    if not pure(function, args) or _takes_items(function, args):
         return False
-    return pure(function, args) and _result_known(op, function) and not _writes_into(op, function, len(args))
+    return _result_known(op, function) and not _writes_into(op, function, len(args))
+
+
+def _takes_items(function: Anything, args: tuple[Type, ...]) -> bool:
+    """From an iterator, which is another one afterwards."""
+    return function not in _LAZY and any(isinstance(a, IterOf) for a in args)
+
+
+_LAZY = {iter, enumerate, zip, *ANY_OPERANDS, bool, operator.not_, operator.truth}
+"""They take nothing from an iterator that they are given."""
 
 
 _NOT_PLAIN = {"out", "key", "where"}
@@ -271,16 +280,8 @@ _NOT_PLAIN = {"out", "key", "where"}
 def _writes_into(op: Op, function: Anything, n: int) -> bool:
     """np.add(a, b, out)"""
     at = outputs.out_at(function) if n > 1 else None
-    return at is not None and n - len(op.kwnames) > at
-
-
-def changes_uncopied(op: Op) -> bool:
-    """np.nan_to_num(a, copy=False), or a flag that is not known."""
-    if not hashable(op.fn) or op.fn not in outputs.CHANGE_UNLESS_COPIED:
-        return False
-    n = len(op.args) - len(op.kwnames)
-    _, named = outputs.copy_by_name(op.fn, op.args[:n], dict(zip(op.kwnames, op.args[n:])))
-    return "copy" in named and operand_type(named["copy"]) != Known(True)
+    positional = n - len(op.kwnames)
+    return (at is not None and positional > at) or outputs.may_overwrite(function, positional, op.kwnames)
 
 
 def _result_known(op: Op, function: Anything) -> bool:

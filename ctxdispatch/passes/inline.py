@@ -97,13 +97,14 @@ def inline_call(
     return copy.blocks, rest
 
 
-def emit_before(block: Block, op: Op) -> Emit:
-    """An `Emit` that inserts its ops right before `op`."""
+def emit_before(block: Block, op: Op, *, syntax: bool = True) -> Emit:
+    """An `Emit` that inserts its ops right before `op`. `syntax`: they are no calls, which contexts
+    dispatch."""
 
     def emit(callee: Any, *operands: Operand) -> Operand:
         result = Value()
         at = next(i for i, other in enumerate(block.ops) if other is op)
-        block.ops.insert(at, Op(Const(callee), list(operands), [result], (), op.pos, True))
+        block.ops.insert(at, Op(Const(callee), list(operands), [result], (), op.pos, syntax))
         return result
 
     return emit

@@ -42,13 +42,11 @@ _UFUNC_METHODS = {
     "reduceat": Out(4),
     "outer": Out(None),
 }
+LAYOUT = ("shape", "dtype", "strides")
+"""Attributes of arrays that say what its memory is read as; they can be set."""
+
 _ANY_OR_ALL = Out(3, ("keepdims",))
 """Of the methods `any` and `all`: a dtype stands before `out`, which NumPy does not tell."""
-
-CHANGE_UNLESS_COPIED: dict[Anything, tuple[str, ...]] = {
-    np.nan_to_num: ("x", "copy", "nan", "posinf", "neginf"),
-}
-"""Functions that change their first argument where their parameter `copy` is false, and all parameters."""
 
 _MODULES = ("numpy", "numpy.linalg", "numpy.fft")
 _KINDS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, type(np.sum))
@@ -68,6 +66,12 @@ def out_at(function: Anything) -> int | None:
         return int(function.nin)
     out = _out_of(function)
     return None if out is None else out.at
+
+
+def may_overwrite(function: Anything, positional: int, kwnames: Sequence[str]) -> bool:
+    """A call with so many positional arguments, and these keywords, may write its result into its first
+    argument: np.nan_to_num(a, copy=False)."""
+    return function is np.nan_to_num and (positional > 1 or "copy" in kwnames)
 
 
 def takes_out(function: Anything) -> bool:
@@ -90,15 +94,6 @@ def out_by_name(
     if len(args) > at + 1 + len(after) or "out" in kwargs:
         return list(args), kwargs  # NumPy's own error
     return list(args[:at]), {**kwargs, "out": args[at], **dict(zip(after, args[at + 1 :]))}
-
-
-def copy_by_name(
-    function: Anything, args: Sequence[Anything], kwargs: dict[str, Anything]
-) -> tuple[list[Anything], dict[str, Anything]]:
-    """The arguments of a call of one of `CHANGE_UNLESS_COPIED`, `copy` and those after it as keywords."""
-    names = CHANGE_UNLESS_COPIED[function]
-    at = names.index("copy")
-    return list(args[:at]), {**kwargs, **dict(zip(names[at:], args[at:]))}
 
 
 def _out_of(function: Anything) -> Out | None:

@@ -198,3 +198,30 @@ def test_functions_that_do_not_know_masks_are_refused():
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(DerivativeError, match=r"numpy.sum .* masked arrays; use the method"):
         grad(lambda a: np.sum(a * a))(masked)
+
+
+class Measured(np.ndarray):
+    """An array with data of its own, as NumPy's guide to subclasses has it."""
+
+    scale = 3.0
+
+    def __array_finalize__(self, source):
+        self.unit = getattr(source, "unit", 1.0)
+
+
+def test_attributes_that_subclasses_add_only_move():
+    def f(x):
+        a = x.view(Measured)
+        a.unit = x[0] * 2.0
+        a[1:] *= a.unit
+        part = a[::2] + 1.0
+        return (np.asarray(part) * part.unit * part.scale).sum()
+
+    def plain(x):  # the last entry of three: 2 x0 x2
+        return 6.0 * x[0] * (x[0] + 2.0 * x[0] * x[2] + 2.0)
+
+    x = np.array([1.2, 0.7, 2.0])
+    np.testing.assert_allclose(f(x.copy()), plain(x))
+    np.testing.assert_allclose(grad(f)(x.copy()), grad(plain)(x))
+    np.testing.assert_allclose(jvp(f, (x.copy(),), (x,))[1], jvp(plain, (x,), (x,))[1])
+    np.testing.assert_allclose(hessian(f)(x.copy()), hessian(plain)(x), atol=1e-12)

@@ -1,6 +1,9 @@
 """`f(*args, **kwargs)` of operands that only run time knows: what f changes is seen, also where f is NumPy's,
 a method, or chosen at run time. Right in both modes, and again where derivatives of it are taken."""
 
+import itertools
+import operator
+
 import numpy as np
 import pytest
 
@@ -99,6 +102,23 @@ def test_what_changes_nothing_stays_compiled():
         return np.sum(np.stack(*more) * a)
 
     assert "def f(a, more)" in str(code_adjoint(f)(X, ([X, X],)))
+
+
+def product(a, b, c):
+    return a * b * b * c
+
+
+@pytest.mark.parametrize("f", [
+    lambda x: product(*x), lambda x: product(*(x * x)), lambda x: np.hypot(*x[:2]) * x[2],
+    lambda x: sum(itertools.starmap(operator.mul, [x[:2], x[1:] * x[0]])),
+    lambda x: (lambda *given, last: given[0] * last * last)(*x[:2], last=x[2]),
+])  # fmt: skip
+def test_what_an_array_is_spread_over_has_second_derivatives(f):
+    bends = [(grad(f)(X + s) - grad(f)(X - s)) / 2e-6 for s in np.eye(3) * 1e-6]
+    found = [jvp(grad(f), (X,), (e,))[1] for e in np.eye(3)]
+    np.testing.assert_allclose(found, bends, rtol=1e-6, atol=1e-6)
+    swept = grad(lambda x: (grad(f)(x) * W).sum())(X)
+    np.testing.assert_allclose(swept, np.array(bends) @ W, rtol=1e-6, atol=1e-4)
 
 
 # -- functions that take any number of arguments -------------------------------------------------------------

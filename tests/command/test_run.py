@@ -124,7 +124,10 @@ def test_a_report_comes_after_all_of_the_program(folder, script):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT"), reason="POSIX")
 def test_keyboard_interrupt_kills_as_it_does_plainly(folder, script):
-    script("import os, signal\ndef g(): os.kill(os.getpid(), signal.SIGINT)\ng()\nprint('not reached')")
+    script(
+        "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "def g(): os.kill(os.getpid(), signal.SIGINT)\ng()\nprint('not reached')"
+    )
     plain, other = same(["program.py"], cwd=folder)
     assert plain.returncode == -signal.SIGINT
     assert "KeyboardInterrupt" in other.stderr and "ctxdispatch" not in other.stderr

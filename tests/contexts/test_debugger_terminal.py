@@ -216,6 +216,7 @@ def test_completion_knows_commands_variables_and_attributes():
 
 PROGRAM = """
 import sys, time, os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from ctxdispatch import overdub
 from ctxdispatch_contexts.debugging import DebugContext
 

@@ -539,6 +539,17 @@ def test_breakpoints_that_cannot_be(where, error, message):
         DebugContext.of([], breakpoints=[where])
 
 
+def test_a_file_that_is_nowhere_is_refused():
+    with pytest.raises(ValueError, match=r"there is no file 'nowhere_at_all.py'; give its path"):
+        DebugContext.of([], breakpoints=["nowhere_at_all.py:3"])
+
+
+def test_a_file_that_is_imported_later_is_found_along_the_path(tmp_path, monkeypatch):
+    (tmp_path / "imported_later.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    DebugContext.of([], breakpoints=["imported_later.py:1"])
+
+
 def test_a_line_without_code_is_refused_with_the_next_that_has():
     with pytest.raises(ValueError, match=rf"has no code .*; the next that has is {line_of(helper, 0)}"):
         DebugContext.of([], breakpoints=[f"{HERE}:{line_of(helper, -1)}"])

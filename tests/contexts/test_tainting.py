@@ -3,6 +3,7 @@
 import asyncio
 import contextvars
 import io
+import json
 import os
 import pathlib
 import sys
@@ -421,3 +422,39 @@ def test_dicts_keep_what_has_no_label():
     overdub(ctx, lambda x: kept.__setitem__(x, 2), ctx.label("q", "x"))
     ctx.clean(kept)
     assert kept == {"k": 1, "q": 2}
+
+
+def hooked(s, k):
+    return json.loads(s, object_hook=lambda d: d["a"] + k)
+
+
+def seen_by_a_hook(s):
+    seen = []
+    json.loads(s, object_pairs_hook=lambda pairs: seen.append(pairs[0][1]))
+    return seen[0]
+
+
+def seen_by_a_parser(s):
+    seen = []
+    json.loads(s, parse_int=lambda text: seen.append(int(text)))
+    return seen[0]
+
+
+def encoded(x):
+    return json.dumps({"a": [3j]}, default=lambda _: x)
+
+
+def encoded_by_a_class(x):
+    class Encoder(json.JSONEncoder):
+        def default(self, _):
+            return x
+
+    return json.dumps(3j, cls=Encoder)
+
+
+@pytest.mark.parametrize("f, args, labels", [
+    (hooked, ('{"a": 1}', 5), {"s", "k"}), (seen_by_a_hook, ('{"a": 1}',), {"s"}),
+    (seen_by_a_parser, ("[4]",), {"s"}), (encoded, (3.5,), {"x"}), (encoded_by_a_class, ("t",), {"x"}),
+])  # fmt: skip
+def test_what_functions_in_json_are_given_and_give_keeps_its_labels(f, args, labels):
+    assert taints(f, *args) == (f(*args), labels)

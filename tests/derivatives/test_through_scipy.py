@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from solution_checks import check, differences
 
-from ctxdispatch import grad, hessian, jvp
+from ctxdispatch import grad, hessian
 from ctxdispatch_contexts.programs.errors import DerivativeError
 
 pytest.importorskip("scipy")
@@ -16,35 +17,6 @@ import scipy.stats as stats
 X = np.array([0.3, 0.6, 0.8])
 KNOTS = np.array([0.0, 1.0, 2.5, 3.0, 4.0])
 POINTS = np.array([0.3, 1.7, 2.7, 3.9])
-
-
-def differences(f, args, i, step):
-    x = np.asarray(args[i], float)
-    slopes = np.zeros(x.shape)
-    for at in np.ndindex(x.shape):
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = x.copy()
-            moved[at] += sign * step
-            ends.append(f(*args[:i], moved if moved.ndim else float(moved), *args[i + 1 :]))
-        slopes[at] = (ends[0] - ends[1]) / (2.0 * step)
-    return slopes
-
-
-def check(f, *args, tol=1e-5, step=1e-5, wrt=None):
-    """Value, gradient and tangent with respect to every argument."""
-    for i in range(len(args)) if wrt is None else wrt:
-        expected = differences(f, args, i, step)
-        np.testing.assert_allclose(grad(f, argnums=i)(*args), expected, rtol=tol, atol=tol)
-        direction = np.cos(np.arange(np.size(args[i]))).reshape(np.shape(args[i])) + 0.5
-        direction = direction if np.ndim(args[i]) else float(direction)
-
-        def of_one(x, i=i):
-            return f(*args[:i], x, *args[i + 1 :])
-
-        y, dy = jvp(of_one, (args[i],), (direction,))
-        np.testing.assert_allclose(y, f(*args), rtol=1e-12)
-        np.testing.assert_allclose(dy, np.sum(expected * direction), rtol=tol, atol=tol)
 
 
 # -- distributions -------------------------------------------------------------------------------------------

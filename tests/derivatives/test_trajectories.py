@@ -1,8 +1,11 @@
 """Derivatives of solutions of differential equations that SciPy finds in C, or with implicit methods: by
 central differences of tight solutions, forward against reverse mode."""
 
+import functools
+
 import numpy as np
 import pytest
+import solution_checks
 
 from ctxdispatch import grad, hessian, jvp, vjp
 from ctxdispatch_contexts.programs.errors import DerivativeError
@@ -19,35 +22,7 @@ def prey(y, t, a, b):
     return [a * y[0] - b * y[0] * y[1], -y[1] + 0.5 * y[0] * y[1]]
 
 
-def differences(f, args, i, step):
-    x = np.asarray(args[i], float)
-    out = np.zeros(x.shape)
-    for at in np.ndindex(x.shape):
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = x.copy()
-            moved[at] += sign * step
-            ends.append(f(*args[:i], moved if moved.ndim else float(moved), *args[i + 1 :]))
-        out[at] = (ends[0] - ends[1]) / (2.0 * step)
-    return out
-
-
-def check(f, *args, tol=1e-6, step=1e-4):
-    """f of arrays: the gradient of a weighted sum against differences, and against forward mode."""
-
-    def total(*args):
-        y = f(*args)
-        return np.sum(y * np.cos(np.arange(y.size)).reshape(y.shape))
-
-    for i in range(len(args)):
-        expected = differences(total, args, i, step)
-        gradient = grad(total, argnums=i)(*args)
-        np.testing.assert_allclose(gradient, expected, rtol=tol, atol=tol)
-        direction = np.sin(np.arange(np.size(args[i])) + 1.0).reshape(np.shape(args[i]))
-        direction = direction if direction.ndim else float(direction)
-        y, dy = jvp(lambda x, i=i: total(*args[:i], x, *args[i + 1 :]), (args[i],), (direction,))
-        np.testing.assert_allclose(y, total(*args), rtol=1e-12)
-        np.testing.assert_allclose(dy, np.sum(gradient * direction), rtol=1e-11, atol=1e-12)
+check = functools.partial(solution_checks.check, tol=1e-6, step=1e-4)
 
 
 def test_values_arguments_times_and_what_is_captured():

@@ -70,6 +70,22 @@ def test_taking_back_a_rule_hides_the_inherited_one_from_the_subclass_only():
         Base.unrule(np.dot)
 
 
+def test_taking_back_a_rule_leaves_those_of_other_bases():
+    Base, Left = make()
+    shared = Base.rule(np.dot)(lambda ctx, a, b: None)
+
+    class Right(Base):
+        pass
+
+    class Both(Left, Right):
+        pass
+
+    Left.unrule(np.dot)
+    assert Both.find_rule(np.dot) is None and Right.find_rule(np.dot) is shared
+    own = Right.rule(np.dot)(lambda ctx, a, b: None)
+    assert Both.find_rule(np.dot) is own and Left.find_rule(np.dot) is None
+
+
 def test_methods_are_known_by_their_function():
     class Thing:
         def method(self):

@@ -60,6 +60,53 @@ def test_arguments_that_change():
         push(np.ones(2))
 
 
+class Body:
+    __slots__ = ("mass", "position")
+
+    def __init__(self):
+        self.mass, self.position = 2.0, np.array([1.0, 2.0])
+
+
+def grown(bodies, x):
+    bodies["sun"].mass *= x
+
+
+def moved(bodies, x):
+    bodies["sun"].position += x
+
+
+def joined(bodies, x):
+    bodies["moon"] = Body()
+
+
+@pytest.mark.parametrize("change", [grown, moved, joined])
+def test_objects_that_change(change):
+    """By the function, or by anybody: numbers and arrays in objects, what containers hold."""
+
+    def changes(x, bodies):
+        change(bodies, x)
+        return x * sum(b.mass * b.position.sum() for b in bodies.values())
+
+    def keeps(x, bodies):
+        return x * sum(b.mass * b.position.sum() for b in bodies.values())
+
+    _, push = linearize(changes, 3.0, {"sun": Body()})
+    with pytest.raises(DerivativeError, match="argument 1 of linearize has changed since"):
+        push(1.0, None)
+    bodies = {"sun": Body()}
+    _, push = linearize(keeps, 3.0, bodies)
+    assert push(1.0, None) == push(1.0, None) == 6.0
+    change(bodies, 2.0)
+    with pytest.raises(DerivativeError, match="argument 1 of linearize has changed since"):
+        push(1.0, None)
+
+
+def test_generators_that_have_gone_on():
+    _, push = linearize(lambda x, rng: x * rng.normal(), 3.0, np.random.default_rng(0))
+    with pytest.raises(DerivativeError, match="argument 1 of linearize has changed since"):
+        push(1.0, None)
+
+
 def test_nested_in_a_derivative():
     """Arrays in, and along, what is differentiated."""
     gradient = grad(lambda x: np.sum(linearize(lambda v: v**3, x)[1](np.ones(2))))(X)

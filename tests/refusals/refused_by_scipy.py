@@ -1,5 +1,8 @@
 """What SciPy solves, where that has no derivative."""
 
+import ctypes
+import math
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,9 @@ scipy = pytest.importorskip("scipy")
 from scipy import integrate, interpolate, linalg, optimize, special, stats  # noqa: E402
 
 ONE = 2.0
+
+_SINE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(math.sin)
+SINE = scipy.LowLevelCallable(_SINE)
 
 
 @refused(
@@ -230,3 +236,18 @@ def sign_of_a_sum(v):
 )
 def a_root_of_a_matrix_with_options(a):
     return linalg.sqrtm(a, False)[0].sum()  # here
+
+
+@refused("quad of a LowLevelCallable has no derivative; give it a function of Python's", *BOTH, x=ONE)
+def an_integrand_of_machine_code(p):
+    return integrate.quad(SINE, 0.0, p)[0]  # here
+
+
+@refused(
+    "B-splines of complex numbers, or along another axis than the first, are not ruled; split it, or move "
+    "the axis there",
+    *BOTH,
+    x=ONE,
+)
+def a_basis_along_another_axis(p):
+    return interpolate.BSpline([0.0, 0.0, 1.0, 1.0], np.ones((2, 2)) * p, 1, axis=1)(0.5)[0]  # here

@@ -107,6 +107,17 @@ def what_a_class_of_arrays_calls(x):
 
 
 @refused(
+    "the shape of an array that the derivative knows is set in place; make another array, with "
+    "`a = a.reshape(..)`",
+    *BOTH,
+)
+def an_array_of_another_shape(x):
+    y = x * 1.0
+    y.shape = (1, y.size)  # here
+    return y.sum()
+
+
+@refused(
     "ndarray.resize moves an array whose elements depend on what is differentiated to other "
     "memory; use np.pad, np.concatenate or np.reshape, which make another array",
     *BOTH,

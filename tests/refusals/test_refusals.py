@@ -6,12 +6,15 @@ And no refusal is without a program that provokes it: texts are read from the pa
 import pickle
 import re
 
+import numpy as np
 import pytest
 
+from ctxdispatch import check_grads, code_adjoint
 from ctxdispatch_contexts.programs.errors import Refused
 from tests.refusals import (
     refused_by_scipy,
     refused_calls,
+    refused_further,
     refused_kinds,
     refused_programs,
     refused_rules,
@@ -20,7 +23,8 @@ from tests.refusals.refusal_table import MODES, ROWS
 from tests.refusals.refusal_texts import DERIVATIVES, OTHERS, texts
 from tests.refusals.unprovoked import UNPROVOKED
 
-assert refused_by_scipy and refused_calls and refused_kinds and refused_programs and refused_rules
+assert refused_by_scipy and refused_calls and refused_further and refused_kinds
+assert refused_programs and refused_rules
 
 CALLED_IN = re.compile(r" \(called in [^)]*\)")
 """A line of a library that the marked line runs."""
@@ -61,6 +65,16 @@ def test_every_text_is_provoked(text):
     excused = any(text.fits(known) for known in UNPROVOKED)
     assert provoked or excused, f"no row of the table provokes {text}"
     assert not (provoked and excused), f"{text} is provoked, and need not be excused"
+
+
+REMEDIES = [refused_further.takes_items_by_index, refused_further.an_array_of_a_list]
+"""Programs as the refusals of their neighbours say that they are to be written."""
+
+
+@pytest.mark.parametrize("program", REMEDIES, ids=lambda f: f.__name__)
+def test_a_remedy_gives_the_derivative(program):
+    check_grads(program, (np.array([0.7, -1.3]),))
+    assert str(code_adjoint(program)(np.array([0.7, -1.3])))
 
 
 def exec_without_source(statements):

@@ -30,18 +30,10 @@ UNPROVOKED = [
         "keep its arguments out of the derivative with `stop_gradient`"
     ),
     (
-        "... changes differentiated data (...) in place, which is not supported yet; build a new value "
-        "instead (`x = x + y`, `np.where`, `np.concatenate`)"
-    ),
-    (
         "a variable that an inner function reads, and that depends on what is differentiated, is "
         "assigned where the derivative does not follow it (a function that calls itself, or one kept in "
         "a list); give the inner function what it needs as arguments, or make it a function of the "
         "module"
-    ),
-    (
-        "the global variable ... is given a value that depends on what is differentiated, and may be "
-        "read again before the end; return the value, or pass `stop_gradient(...)` of it on"
     ),
     (
         "the attribute ... of ... is given a value that depends on what is differentiated, and may be "
@@ -59,10 +51,6 @@ UNPROVOKED = [
         "a function with star parameters and defaults that depend on what is differentiated was called; "
         "pass what varies as arguments"
     ),
-    (
-        "an iterator that more than one loop or call takes items from, or one loop again and again, is "
-        "not followed in reverse mode; make a list of its items, and take them by index or slice"
-    ),
     "a block of cotangents of a sequence came as numbers, which is not followed; use jacfwd",
     (
         "the pullback of the rule for ... gave no cotangent for a differentiated keyword argument; give "
@@ -74,7 +62,6 @@ UNPROVOKED = [
         "... has no derivative with respect to its argument ... (...); keep that one out of the "
         "derivative with `stop_gradient`, or give the function a rule with `custom_rule`"
     ),
-    "custom_rule(...) names no function; write package.module:function or package.module.function",
     (
         "... (in place) writes into an array (out=) what depends on what is differentiated, which is "
         "not supported yet; use its result instead"
@@ -87,8 +74,6 @@ UNPROVOKED = [
         "the tangent of argument ... has ... dimensions and dtype ..., the argument ... and ...; a "
         "tangent has shape and dtype of its value"
     ),
-    "blocks of ... tangents; give the same number for each argument",
-    "the tangents of argument ..., a number, have shape ...; give a vector",
     "... has star parameters and defaults that vary; pass what varies as arguments",
     (
         "... has no derivative rule, and calls ..., whose result depends on what is differentiated; "
@@ -98,15 +83,6 @@ UNPROVOKED = [
     (
         "....... has first derivatives only; take the second ones of the objective, or by differences "
         "of the first"
-    ),
-    "quad of a LowLevelCallable has no derivative; give it a function of Python's",
-    (
-        "B-splines of complex numbers, or along another axis than the first, are not ruled; split it, "
-        "or move the axis there"
-    ),
-    (
-        "two arguments share memory, or a rule returned its argument, and one of the two is changed in "
-        "place; give one of them as a copy (`x.copy()`)"
     ),
     "there is no derivative of r_ and c_ where they make a matrix...; join arrays instead",
 ]

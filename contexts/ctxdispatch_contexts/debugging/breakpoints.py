@@ -22,7 +22,7 @@ from typing import Any
 
 from ctxdispatch_contexts.debugging.events import Place
 from ctxdispatch_contexts.debugging.frames import caller_of, module_of, variables
-from ctxdispatch_contexts.debugging.sources import check_line, find_source, same_file
+from ctxdispatch_contexts.debugging.sources import check_line, find_source, is_of_no_file, same_file
 
 Condition = str | Callable[[dict[str, Any]], Any] | None
 
@@ -118,7 +118,8 @@ class Breakpoints:
         """`where`: a function, method or class; a name pattern; "file:line", or (file, line); a line of
         `file`. A string may go on with ` from CALLER` and `, CONDITION`.
 
-        ValueError: the line has no code, or the condition no syntax; TypeError: the function no Python code.
+        ValueError: there is no such file, the line has no code, or the condition no syntax; TypeError: the
+        function has no Python code.
         """
         if isinstance(where, str):
             where, named, expression = parse(where)
@@ -217,6 +218,7 @@ def _within(f: Any) -> Any:
 
 
 def _place(where: Any, file: str | None) -> tuple[str | None, int | None, CodeType | str | None]:
+    runs = isinstance(where, int)  # where the program is there is a file, or was
     if isinstance(where, int):
         if file is None:
             raise ValueError(f"line {where} of which file? say file:line")
@@ -224,6 +226,10 @@ def _place(where: Any, file: str | None) -> tuple[str | None, int | None, CodeTy
     if isinstance(where, tuple):
         name, line = where
         found = find_source(name)
+        if found is None and not runs and not is_of_no_file(name):
+            raise ValueError(
+                f"there is no file {name!r}; give its path, from here or from a folder of `sys.path`"
+            )
         if found is not None:
             check_line(found, line)
         return name, line, None

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import dis
 import inspect
+import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
+from ctxdispatch.bytecode.tables import LOCALS
 from ctxdispatch.ir.sites import CONTEXT
 
 HIDDEN = ("$", ".")
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
-WRITES_LOCALS = sys.version_info >= (3, 13)
-"""PEP 667: `frame.f_locals` writes through."""
 
 
 class CannotAssign(ValueError):
@@ -54,20 +54,15 @@ def is_module_level(frame: FrameType) -> bool:
 def variables(frame: FrameType) -> dict[str, Any]:
     """The local variables, a copy."""
     found = frame.f_locals
-    if CRASHES and not is_module_level(frame):
+    if LOCALS.mixes_cells and not is_module_level(frame):
         known = (*frame.f_code.co_varnames, *frame.f_code.co_cellvars, *frame.f_code.co_freevars)
         names = [name for name in dict.fromkeys(known) if name not in unreadable(frame.f_code)]
         return {name: found[name] for name in names if not name.startswith(HIDDEN) and name in found}
     return {name: value for name, value in found.items() if not name.startswith(HIDDEN)}
 
 
-CRASHES = sys.version_info[:2] == (3, 13)
-"""Where a variable is in a cell in one comprehension of a function and in none in another, CPython 3.13 takes
-its value for a cell when `f_locals` is asked for it, and ends with a segmentation fault."""
-
-
 def unreadable(code: CodeType) -> frozenset[str]:
-    """The variables of which that is to be feared."""
+    """The variables that `f_locals` must not be asked for, where the interpreter mixes them up."""
     known = _unreadable.get(id(code))
     if known is None:
         if len(_unreadable) >= MOST:
@@ -146,10 +141,15 @@ def assign(frame: FrameType, name: str, value: Any) -> None:
         if not is_module_level(frame) and name not in frame.f_globals:
             raise NameError(f"{frame.f_code.co_qualname} has no variable {name!r}")
         frame.f_globals[name] = value
-    elif CRASHES and name in unreadable(frame.f_code):
-        raise CannotAssign(f"CPython 3.13 cannot look at {name!r} of {frame.f_code.co_qualname} from outside")
-    elif WRITES_LOCALS:
+    elif LOCALS.mixes_cells and name in unreadable(frame.f_code):
+        raise CannotAssign(
+            f"CPython {platform.python_version()} cannot look at {name!r} of {frame.f_code.co_qualname} from "
+            "outside"
+        )
+    elif LOCALS.writable:
         frame.f_locals[name] = value
     else:
-        version = ".".join(map(str, sys.version_info[:2]))
-        raise CannotAssign(f"CPython {version} cannot change the local variable {name!r}: 3.13 and later can")
+        raise CannotAssign(
+            f"CPython {platform.python_version()} cannot change the local variable {name!r}: 3.13 and later "
+            "can"
+        )

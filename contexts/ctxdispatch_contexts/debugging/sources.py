@@ -6,6 +6,7 @@ import dis
 import inspect
 import linecache
 import os
+import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import Any
@@ -73,11 +74,16 @@ def same_file(given: str, actual: str) -> bool:
     return actual.replace(os.sep, "/").endswith("/" + given.replace(os.sep, "/").lstrip("./"))
 
 
+def is_of_no_file(given: str) -> bool:
+    """It may mean code that was compiled from a string, of which only the lines are known."""
+    return any(same_file(given, file) for file in list(linecache.cache))
+
+
 def find_source(given: str) -> str | None:
     """The file that `given` means, as far as that can be known before anything of it has run."""
     if os.path.exists(given) or linecache.getlines(given):
         return given
-    import sys
-
     known = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return next((file for file in known if file and same_file(given, file)), None)
+    loaded = next((file for file in known if file and same_file(given, file)), None)
+    not_yet = (os.path.join(folder, given) for folder in sys.path)
+    return loaded or next(filter(os.path.isfile, not_yet), None)

@@ -34,9 +34,9 @@ _NAMES: dict[Any, str] = {
         bitwise_and bitwise_count bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift
         bitwise_xor broadcast_shapes can_cast ceil common_type count_nonzero digitize dtype empty
         empty_like equal errstate eye finfo fix flatnonzero floor floor_divide gcd geterr greater
-        greater_equal histogram_bin_edges identity iinfo indices invert isclose iscomplex
+        greater_equal identity iinfo indices invert isclose iscomplex
         iscomplexobj isdtype isfinite isfortran isin isinf isnan isnat isneginf isposinf isreal
-        isrealobj isscalar issubdtype ix_ lcm left_shift less less_equal lexsort logical_and
+        isrealobj isscalar issubdtype lcm left_shift less less_equal lexsort logical_and
         logical_not logical_or logical_xor may_share_memory mintypecode min_scalar_type nanargmax
         nanargmin ndim nonzero not_equal ones ones_like promote_types ravel_multi_index result_type
         right_shift rint round searchsorted seterr shape shares_memory signbit size spacing tri

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
+from ctxdispatch_contexts.forward.contents import contents, unchanged
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.entries import forward_function
 from ctxdispatch_contexts.forward.program import ForwardMode
@@ -95,26 +94,23 @@ def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., 
     """(f(*primals), the linear function tangents -> derivative of f along them).
 
     The linear function may be called again and again: each call runs `f` again. It raises DerivativeError
-    where an array that was given has changed since, by `f` itself or by anybody.
+    where what was given has changed since, by `f` itself or by anybody: arrays, and what containers and
+    objects hold.
     """
-    given = [np.copy(p) if isinstance(p, np.ndarray) else p for p in primals]
+    given = [contents(p) for p in primals]
     y = f(*primals)
 
     def f_jvp(*tangents: Any) -> Any:
         for i, (before, now) in enumerate(zip(given, primals, strict=True)):
-            if isinstance(now, np.ndarray) and not _are_equal(before, now):
+            if not unchanged(before, now):
                 raise DerivativeError(CHANGED.format(i), user_position())
         return jvp(f, primals, tangents)[1]
 
     return y, f_jvp
 
 
-def _are_equal(before: Any, now: Any) -> bool:
-    """nan is nan."""
-    return bool(np.all((before == now) | ((before != before) & (now != now))))
-
-
 CHANGED = (
     "argument {} of linearize has changed since, so the derivative where it was is not to be had; give a "
-    "copy that nobody changes, and where the function itself does, linearize(lambda x: f(x.copy()), x)"
+    "copy that nobody changes, and where the function itself does, linearize(lambda x: f(x.copy()), x), or "
+    "f(copy.deepcopy(x)) of objects and containers"
 )

@@ -174,5 +174,4 @@ def _concerns(run: Companions, op: Op) -> bool:
     """A result or an object stored to has a tangent."""
     if any(r in run.tracked for r in op.results):
         return True
-    target = changed(op)
-    return target is not None and run.of(target) is not None
+    return any(run.of(target) is not None for target in changed(op))

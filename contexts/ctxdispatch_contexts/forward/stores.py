@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping
+from types import FunctionType, MethodType
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
+from ctxdispatch.ir.graph import Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.arrays import Arrays, has_store
 from ctxdispatch_contexts.forward.dual import Dual
@@ -25,21 +28,19 @@ from ctxdispatch_contexts.forward.structural import is_helper, is_structural
 from ctxdispatch_contexts.programs.activity import NO_PARTS, carries, useful_values, varied_values
 from ctxdispatch_contexts.programs.aliases import (
     GLOBAL,
-    NAMESPACES,
     NOTHING,
     Sites,
     is_outside,
     keeps_nothing,
+    runs_python,
 )
 from ctxdispatch_contexts.programs.apart import Strangers
-from ctxdispatch_contexts.programs.changes import changed, may_change_unseen, may_rebind, spread
-from ctxdispatch_contexts.programs.errors import OWN_FILES
+from ctxdispatch_contexts.programs.changes import changed, changed_objects, may_change_unseen, may_rebind
 from ctxdispatch_contexts.programs.followed import name_updates, parts
-from ctxdispatch_contexts.programs.following import find_followed
+from ctxdispatch_contexts.programs.following import Stored, find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
-from ctxdispatch_contexts.programs.operands import INPLACE, row_for
-from ctxdispatch_contexts.programs.prepare import OURS
-from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
+from ctxdispatch_contexts.programs.operands import row_for
+from ctxdispatch_contexts.programs.stand_ins import stands_in
 from ctxdispatch_contexts.reverse.stores import LostStores
 
 
@@ -59,21 +60,16 @@ class Stores:
         self.part_of: Mapping[Value, Value] = NO_PARTS
         self.varied = varied_values(graph, seeds)
         join_methods(graph, self.varied | _given_to(graph, self.varied))
-        roots: list[Operand] = []
-        self.stores = [op for _, op in graph.ops() if changed(op) is not None]
-        any_ = _any_to_look_at(graph, self.stores, has_form)
-        if any_:
-            self._name_arrays()
-            self.lost = LostStores(graph, self.varied, inner=inner)
-            roots = self._follow()
-        roots += self._out_of_sight()
+        self.uses = Counter(a for _, op in graph.ops() for a in op.args)
+        self.stores = [op for _, op in graph.ops() if changed(op)]
+        self._name_arrays()
+        self.lost = LostStores(graph, self.varied, inner=inner)
+        roots = [*self._follow(), *self._out_of_sight(), *self._taken()]
         useful = useful_values(graph, self.varied, (v for v in roots if isinstance(v, Value)), self.part_of)
         self.active = (self.varied & useful) - _items_alone(graph, self.varied)
-        if any_:
-            self._follow_arrays(tested)
+        self._follow_arrays(tested)
         self.active -= set(graph.params) - set(seeds) - set(self.given)
-        if any_:
-            self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
+        self.refused.update(op for _, op in graph.ops() if self._is_refused(op))
 
     def _name_arrays(self) -> None:
         """What is stored to a part is stored to what it is a part of."""
@@ -107,7 +103,9 @@ class Stores:
         graph, objects, order = self.graph, self.lost.objects, self.lost.order
         self.strangers = Strangers(graph, objects) if tested else None
         found = find_followed(
-            graph, objects, order, self.active, self.part_of, self.strangers, self._only_reads, has_store
+            Stored(
+                graph, objects, order, self.active, self.part_of, self.strangers, self._only_reads, has_store
+            )
         )
         if found.stores:
             self.arrays = Arrays(graph, found, objects, order)
@@ -132,16 +130,28 @@ class Stores:
 
     def _ours(self, op: Op) -> Sites:
         """What is made here, or given with a tangent, and read for the result's sake."""
-        sites = self.lost.objects.of(_target(op))
+        sites = changed_objects(self.lost.objects, op)
         if any(is_outside(s) and s not in self.seeds for s in sites):
             return NOTHING
         return sites & frozenset(self.lost.needed.sites)
 
     def _out_of_sight(self) -> list[Operand]:
-        """Results of calls whose callees only run time knows: they may be called for what they change, which
-        is found out when their derivatives are called."""
-        unknown = (op for _, op in self.graph.ops() if spread(op).fn is None or _may_change_spread(op))
-        return [r for op in unknown if self._gives(op) for r in op.results]
+        """Results of calls of code out of sight: they may be called for what they change, which is found out
+        when their derivatives are called."""
+        unseen = (op for _, op in self.graph.ops() if may_change_unseen(op))
+        return [r for op in unseen if self._gives(op) for r in op.results]
+
+    def _taken(self) -> list[Operand]:
+        """What is taken from iterators that vary: their tangents move on with them."""
+        loops = (b.terminator for b in self.graph.blocks if isinstance(b.terminator, Iterate))
+        items = [loop.body.target.params[0] for loop in loops if loop.iterator in self.varied]
+        takers = (op for _, op in self.graph.ops() if self._takes(op))
+        return [*items, *(r for op in takers for r in op.results)]
+
+    def _takes(self, op: Op) -> bool:
+        """It takes something from an iterator that varies."""
+        likely = op.fn in GIVE_ITEMS if hashable(op.fn) else False
+        return any(a in self.varied and (likely or _is_iterator(a)) for a in op.args)
 
     def _unseen_items(self) -> list[Value]:
         """Of containers that are empty as far as inference sees."""
@@ -159,12 +169,24 @@ class Stores:
         return not sites.isdisjoint(self.lost.objects.reach(value))
 
     def _is_refused(self, op: Op) -> bool:
-        target = changed(op)
         if self.arrays is not None and op in self.arrays.followed.stores:
             return False
-        if op.fn is primitives.store_global or isinstance(target, Const):
+        if op.fn is primitives.store_global or any(isinstance(t, Const) for t in changed(op)):
             return self.lost.lost(op)
-        if target is None or not self._concerns(op, target):
+        return self._is_out_of_step(op) or any(self._is_refused_in(op, t) for t in changed(op))
+
+    def _is_out_of_step(self, op: Op) -> bool:
+        """It takes from an iterator, or keeps in C code, what varies, and its counterpart would not."""
+        if op.fn in TAKES_ITEMS:
+            return any(a in self.active and _may_be_iterator(a) for a in op.args)
+        if op.fn is zip and any(a in self.active and _is_iterator(a) and self.uses[a] > 1 for a in op.args):
+            return True  # how many items it takes depends on all operands, some of which have no tangents
+        if runs_python(op) and _is_of_c(op):
+            return not self.active.isdisjoint(op.operands())  # type: ignore[arg-type]
+        return False
+
+    def _is_refused_in(self, op: Op, target: Operand) -> bool:
+        if not self._concerns(op):
             return False
         if may_rebind(op) and not self.active.isdisjoint(op.results):
             return False  # it is differentiated as a call
@@ -173,11 +195,11 @@ class Stores:
         stored = any(a in self.varied for a in op.args[1:])
         return stored and not self._is_followed(op, target)
 
-    def _concerns(self, op: Op, target: Operand) -> bool:
-        """Something that varies is put into the target, or may be in it."""
+    def _concerns(self, op: Op) -> bool:
+        """Something that varies is put into what it changes, or may be in it."""
         if self._gives(op):
             return True
-        sites = self._loosely(self.lost.objects.of(target))
+        sites = self._loosely(changed_objects(self.lost.objects, op))
         return any(not sites.isdisjoint(self._loosely(self.lost.objects.of(v))) for v in self.active)
 
     def _loosely(self, sites: Sites) -> Sites:
@@ -200,70 +222,42 @@ class Stores:
             return False
         order, here = self.lost.order, self.lost.order.place[store]
         return any(
-            not (isinstance(user, Op) and changed(user) is operand) and order.after(here, place)
+            not (isinstance(user, Op) and operand in changed(user)) and order.after(here, place)
             for place, user in self.lost.uses[operand]
             if user is not store
         )
+
+
+TAKES_ITEMS = (operator.contains, any, all)
+"""From an iterator, though their results have no tangent."""
+
+
+GIVE_ITEMS = (next, list, tuple, primitives.unpack, primitives.unpack_ex, list.extend, primitives.list_extend)
+"""Of what they are given, which may be an iterator."""
+
+
+def _may_be_iterator(operand: Operand) -> bool:
+    return T.cls_of(operand_type(operand)) is None or _is_iterator(operand)
+
+
+def _is_iterator(operand: Operand) -> bool:
+    type_ = operand_type(operand)
+    return isinstance(type_, T.IterOf) or hasattr(T.cls_of(type_), "__next__")
+
+
+def _is_of_c(op: Op) -> bool:
+    """What it calls has no Python code, and no rule that is found at run time."""
+    fn = op.fn
+    if fn is None or isinstance(fn, (FunctionType, MethodType)) or stands_in(op):
+        return False
+    owner, names = (fn, ("__init__", "__new__")) if isinstance(fn, type) else (type(fn), ("__call__",))
+    return not any(isinstance(class_attribute(owner, n), (FunctionType, staticmethod)) for n in names)
 
 
 def _items_alone(graph: Graph, varied: set[Value]) -> set[Value]:
     """Items that are stored to, of iterators that do not vary themselves: nothing to take a tangent from."""
     loops = [b.terminator for b in graph.blocks if isinstance(b.terminator, Iterate)]
     return {loop.body.target.params[0] for loop in loops if loop.iterator not in varied}
-
-
-READ_ONCE = frozenset({
-    reversed, iter, len, zip, enumerate, operator.getitem, tuple, list, bool, primitives.cell_get,
-    primitives.list_to_tuple, primitives.unpack,
-})  # fmt: skip
-"""They give items of a list, or what a cell holds; the list itself has no other name then."""
-
-
-FINDS = (None, primitives.load_global, primitives.cell_get, getattr, operator.getitem, *NAMESPACES)
-"""They give what may have been there before."""
-
-CALLS = SOURCES["__name__"]
-"""The module that the programs of single calls are said to stand in."""
-
-
-def _any_to_look_at(graph: Graph, stores: list[Op], has_form: Callable[[Op], bool]) -> bool:
-    """Whether something may be changed by another name than that by which it is read. (The lists that sweeps
-    keep have one name: to look at them all takes long.)"""
-    space = str((graph.namespace or {}).get("__name__", ""))
-    if any(op.fn is primitives.store_global for _, op in graph.ops()):
-        return True
-    if space == CALLS and not any(map(_is_of_users, stores)):
-        there = {*graph.params, *(r for _, op in graph.ops() if op.fn in FINDS for r in op.results)}
-        return any(isinstance(_target(op), Const) or _target(op) in there for op in stores)
-    if space.startswith(OURS) and space != CALLS:
-        return False  # the rules of this package have one name for what they change
-    if any(op.fn in INPLACE for op in stores if hashable(op.fn)):
-        return True  # what it changes has no tangent yet, if only what is added varies
-    shared = {
-        a
-        for block in graph.blocks
-        for op in block.ops
-        for i, a in enumerate(op.operands())
-        if not (op.fn in READ_ONCE if hashable(op.fn) else False)
-        and not (changed(op) is a and op.args.count(a) == 1)
-    }
-    shared |= {a for block in graph.blocks for edge in block.edges() for a in edge.args}
-    shared |= {block.terminator.value for block in graph.blocks if isinstance(block.terminator, Return)}
-    fresh = {
-        op.result
-        for _, op in graph.ops()
-        if op.fn in (primitives.build_list, primitives.make_cell) and op.results
-    }
-    return any(not has_form(op) or _target(op) not in fresh or _target(op) in shared for op in stores)
-
-
-def _is_of_users(op: Op) -> bool:
-    """It stands in code of theirs, which the call has become: there, things have other names too."""
-    return op.pos is not None and not op.pos.filename.startswith(OWN_FILES)
-
-
-def _may_change_spread(op: Op) -> bool:
-    return op.fn is primitives.call_ex and may_change_unseen(op)
 
 
 def _given_to(graph: Graph, varied: set[Value]) -> set[Value]:
@@ -273,9 +267,3 @@ def _given_to(graph: Graph, varied: set[Value]) -> set[Value]:
         for _, op in graph.ops()
         if isinstance(op.callee, Value) and not varied.isdisjoint(op.args)  # type: ignore[arg-type]
     }
-
-
-def _target(op: Op) -> Operand:
-    target = changed(op)
-    assert target is not None
-    return target

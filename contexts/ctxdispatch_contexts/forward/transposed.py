@@ -98,6 +98,10 @@ def _is_none(operand: Operand) -> bool:
     return isinstance(operand, Const) and operand.value is None
 
 
+RULES = {**NAMESPACE, "__name__": __name__}
+"""Where programs stand that are rules and nothing else."""
+
+
 @lru_cache(maxsize=4096)
 def transpose(
     rule: FunctionType, types: tuple[T.Type, ...], kwnames: tuple[str, ...], position: int, seed: T.Type
@@ -118,7 +122,7 @@ def _entry_of_rule(
 ) -> Graph:
     """(g, y, *args, v) -> rule(g, y, *args)[position]"""
     names = ("g", "y", *(f"a{i}" for i in range(len(types) - 3)), "v")
-    graph = Graph("transpose of " + rule.__name__, positional(len(names), names), namespace=NAMESPACE)
+    graph = Graph("transpose of " + rule.__name__, positional(len(names), names), namespace=RULES)
     for param, type_ in zip(graph.params, types, strict=True):
         param.type = type_
     build = Builder(graph)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
-from types import SimpleNamespace
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,9 @@ READS = frozenset({
     list.pop, dict.pop,
 })  # fmt: skip
 """Something that the first operand holds; of an array, a view."""
+
+DEFAULTS = {getattr: 2, dict.get: 2, dict.pop: 2, next: 1}
+"""Where they have the operand that they give if there is nothing to read."""
 
 NAMESPACES = (globals, vars, locals)
 """They give dicts that are there already, of variables and attributes."""
@@ -253,9 +256,13 @@ class Objects:
             given |= self._items(op.args[0])
         if isinstance(op.args[0], Const) and is_code(op.args[0].value):
             given |= self._global  # of a module, class or function
+        if fn is getattr and names_dict(op.args[1]):
+            given |= self._bits(op.args[0])  # what is in an object's dict the object has
+        for default in op.args[DEFAULTS.get(fn, len(op.args)) :]:
+            given |= self._bits(default)
         part = len(op.args) > 1 and (fn is operator.getitem or fn in _reading)
-        if part and T.cls_of(operand_type(op.args[1])) in (None, slice):
-            given |= self._bit(op)  # a part of a sequence
+        if fn is primitives.unpack_ex or (part and T.cls_of(operand_type(op.args[1])) in (None, slice)):
+            given |= self._bit(op)  # a part of a sequence; the list of `a, *b = ..`
             self._hold(self._bit(op), self._items(op.args[0]))
         self._give(op, given)
 
@@ -313,6 +320,11 @@ def copies_by_index(index: T.Type) -> bool:
     return (isinstance(index, T.ArrayOf) and bool(index.dims)) or isinstance(index, T.ListOf)
 
 
+def names_dict(name: Operand) -> bool:
+    """It may be `__dict__`."""
+    return not isinstance(name, Const) or name.value == "__dict__"
+
+
 def is_outside(site: Any) -> bool:
     """It was there before the program began."""
     return site is GLOBAL or isinstance(site, Value)
@@ -336,7 +348,15 @@ def runs_python(op: Op) -> bool:
         return False
     owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)  # list.append, tuple.__new__
     module = str(getattr(fn, "__module__", None) or getattr(owner, "__module__", ""))
+    if module.split(".")[0] == "numpy" and any(map(_is_function, op.args)):
+        return True  # np.apply_along_axis(f, 0, a)
     return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, np.ufunc)
+
+
+def _is_function(operand: Operand) -> bool:
+    """Of Python's, as far as is known."""
+    cls = T.cls_of(operand_type(operand))
+    return cls is not None and issubclass(cls, (FunctionType, MethodType))
 
 
 def _is_helper(fn: Any) -> bool:

@@ -9,6 +9,7 @@ run time knows that, and where they do, the run is recorded, which knows arrays 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -28,14 +29,17 @@ _LOADS = (primitives.load_global, primitives.cell_get)
 
 class Strangers:
     """What a graph reads that was there before it began. `loads`: the ops that read variables which are
-    arrays; `arrays`: parameters and constants that are. None of this where `known` is false: there may be an
+    arrays; `arrays`: parameters and constants that are. `known` finds them: where it is false there may be an
     array that is not among them."""
 
     def __init__(self, graph: Graph, objects: Objects) -> None:
-        self.params, self._objects = list(graph.params), objects
+        self.graph, self.params, self._objects = graph, list(graph.params), objects
         self.arrays: dict[Operand, None] = {}
         self.loads: dict[Any, Op] = {}
-        self.known = all(map(self._param, graph.params)) and all(map(self._block, graph.blocks))
+
+    @functools.cached_property
+    def known(self) -> bool:
+        return all(map(self._param, self.params)) and all(map(self._block, self.graph.blocks))
 
     def _param(self, param: Value) -> bool:
         if not self._objects.of(param):

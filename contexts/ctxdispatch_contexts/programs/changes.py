@@ -13,10 +13,9 @@ from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.effects import changes_uncopied
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
-from ctxdispatch_contexts.programs.aliases import runs_python
+from ctxdispatch_contexts.programs.aliases import NOTHING, Objects, Sites, runs_python
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.stand_ins import call_behind
@@ -55,24 +54,37 @@ def changes_argument(function: Any) -> bool:
     return function in _changing
 
 
-def changed(op: Op) -> Operand | None:
-    """The operand that `op` changes in place, if any."""
+def changed(op: Op) -> tuple[Operand, ...]:
+    """The operands that `op` is known to change in place; of a tuple of arrays to write into, the tuple."""
     op = call_behind(op)
     fn = op.fn
-    if not op.args or getattr(type(fn), "__hash__", None) is None:
-        return None
+    if not op.args or not hashable(fn):
+        return ()
     if fn in _changing:
-        return op.args[_changing[fn]]
-    out = out_of(op)
-    if out is not None:
-        return out
+        return (op.args[_changing[fn]],)
+    return outs_of(op) or (op.args[:1] if _changes_first(op) else ())
+
+
+def _changes_first(op: Op) -> bool:
+    fn = op.fn
     if fn in INPLACE:
-        return None if _rebinds(op) else op.args[0]
-    if fn in STORES or fn in MUTATORS or changes_uncopied(op):
-        return op.args[0]
+        return not _rebinds(op)
+    if fn in STORES or fn in MUTATORS:
+        return True
     if isinstance(fn, Method):
-        return op.args[0] if fn.name in NAMES else None
-    return op.args[0] if getattr(fn, "__name__", "") in ("at", "shuffle") and not runs_python(op) else None
+        return fn.name in NAMES
+    if outputs.may_overwrite(fn, len(op.args) - len(op.kwnames), op.kwnames):
+        return True
+    return getattr(fn, "__name__", "") in ("at", "shuffle") and not runs_python(op)
+
+
+def changed_objects(objects: Objects, op: Op) -> Sites:
+    """The objects that `changed(op)` are; of a tuple, those in it."""
+    return NOTHING.union(*[_in_place(objects, target) for target in changed(op)])
+
+
+def _in_place(objects: Objects, target: Operand) -> Sites:
+    return (objects.reach if T.cls_of(operand_type(target)) is tuple else objects.of)(target)
 
 
 def spread(op: Op) -> Op:
@@ -90,7 +102,21 @@ def may_change_spread(op: Op) -> bool:
 
 def may_change_unseen(op: Op) -> bool:
     """It runs Python code, or spreads its operands over what changes one: `changed` does not tell which."""
+    return isinstance(spread(op).fn, Method) or _runs_unseen(op)
+
+
+def _runs_unseen(op: Op) -> bool:
+    """The same but for methods of objects of unknown class: those are differentiated as calls, and run time
+    refuses the ones that change what they are given."""
     return runs_python(spread(op)) or may_change_spread(op)
+
+
+def data_changed(objects: Objects, op: Op, *, unseen: bool) -> Sites:
+    """The objects of which `op` changes what a sweep may have to read as it was, or (`unseen`) may change it
+    out of sight."""
+    if unseen and _runs_unseen(op):
+        return objects.loose(NOTHING.union(*map(objects.reach, op.operands())))
+    return objects.loose(changed_objects(objects, op)) if changed(op) and changes_data(op) else NOTHING
 
 
 def sets_name(op: Op) -> bool:
@@ -102,16 +128,19 @@ def sets_name(op: Op) -> bool:
 
 
 def out_of(op: Op) -> Operand | None:
-    """The array that NumPy is told to write its result into, by name or by position."""
+    """The first of these."""
+    return next(iter(outs_of(op)), None)
+
+
+def outs_of(op: Op) -> tuple[Operand, ...]:
+    """The arrays, or tuples of such, that NumPy is told to write its results into, by name or by position."""
     positional = len(op.args) - len(op.kwnames)
     at = outputs.out_at(op.fn)
+    most = op.fn.nout if isinstance(op.fn, np.ufunc) else 1
+    outs = [] if at is None else op.args[at : min(at + most, positional)]
     if "out" in op.kwnames:
-        out: Operand = op.args[positional + op.kwnames.index("out")]
-    elif at is not None and positional > at:
-        out = op.args[at]
-    else:
-        return None
-    return None if isinstance(out, Const) and out.value is None else out
+        outs = [op.args[positional + op.kwnames.index("out")]]
+    return tuple([out for out in outs if not (isinstance(out, Const) and out.value is None)])
 
 
 def _rebinds(op: Op) -> bool:
@@ -145,6 +174,7 @@ def changes_data(op: Op) -> bool:
 
 
 __all__ = [
-    "MUTATORS", "assume_changing", "changed", "changes_argument", "changes_data", "may_change_unseen",
+    "MUTATORS", "assume_changing", "changed", "changed_objects", "changes_argument", "changes_data",
+    "data_changed",    "may_change_unseen",
     "may_rebind", "out_of", "spread",
 ]  # fmt: skip

@@ -112,9 +112,9 @@ def given(values: Sequence[Any]) -> str:
     """`text: type` of what the line of the user's that runs works on."""
     frame = user_frame()
     if frame is None:
-        return ", ".join(operands(None, values, ()))
+        return ", ".join(operands(None, [*map(type, values)], ()))
     names = [_variable(frame, value) for value in values]
-    return ", ".join(operands(position(frame), values, names))
+    return ", ".join(operands(position(frame), [*map(type, values)], names))
 
 
 def _variable(frame: FrameType, value: Any) -> str:
@@ -197,17 +197,21 @@ class Refusal(Opaque):
         self.__name__ = "refuse"
 
     def __call__(self, *given: Any, **keywords: Any) -> Any:
-        at = self.position
-        message = self.message.format(operands=self._operands((*given, *keywords.values())))
-        if at is not None and at.filename.startswith(OWN_FILES):
-            raise self.error(_AGAIN.format(message.partition(";")[0]))
-        raise self.error(message, at)
+        raise self.made_of([*map(type, (*given, *keywords.values()))])
 
-    def _operands(self, given: Sequence[Any]) -> str:
+    def made_of(self, classes: Sequence[type | None]) -> DerivativeError:
+        """The error, by the classes of the operands, None where only run time knows."""
+        at = self.position
+        message = self.message.format(operands=self._operands(classes))
+        if at is not None and at.filename.startswith(OWN_FILES):
+            return self.error(_AGAIN.format(message.partition(";")[0]))
+        return self.error(message, at)
+
+    def _operands(self, classes: Sequence[type | None]) -> str:
         if self.only is None:
-            return ", ".join(operands(self.position, given, self.names))
-        among = [*given] * len(self.names)
-        return operands(self.position, among, self.names)[self.only] if given else self.names[self.only]
+            return ", ".join(operands(self.position, classes, self.names))
+        among = [*classes] * len(self.names)
+        return operands(self.position, among, self.names)[self.only] if classes else self.names[self.only]
 
 
 _AGAIN = (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
 from ctxdispatch_contexts.programs.aliases import Objects, Sites, copies_by_index
 from ctxdispatch_contexts.programs.apart import Strangers
-from ctxdispatch_contexts.programs.changes import changed
+from ctxdispatch_contexts.programs.changes import changed, changed_objects
 from ctxdispatch_contexts.programs.followed import Followed, is_array, whole
 from ctxdispatch_contexts.programs.order import Order, uses
 
@@ -26,69 +28,76 @@ UPDATES = frozenset({operator.iadd, operator.isub, operator.imul, operator.itrue
 Place = tuple[Block, int]
 
 
-def find_followed(
-    graph: Graph,
-    objects: Objects,
-    order: Order,
-    active: set[Value],
-    part_of: Mapping[Value, Value],
-    strangers: Strangers | None,
-    reads: Callable[[Op], bool],
-    has_form: Callable[[Op], bool],
-) -> Followed:
-    """What is followed in `graph`; arguments among it lie apart in `objects` from then on. `strangers`: None
-    where it cannot be tested at the entry that arguments lie apart. `reads(op)`: it has a rule that keeps
-    none of its operands, though its result may be a view of one. `has_form(op)`: the store `op` has one."""
-    found = Followed(part_of)
-    search = _Search(graph, objects, order, active, part_of, strangers, reads, has_form)
+@dataclass(frozen=True)
+class Stored:
+    """A graph, what is known of it, and what a mode can do. `strangers`: None where it cannot be tested at
+    the entry that arguments lie apart. `reads(op)`: it has a rule that keeps none of its operands, though its
+    result may be a view of one. `has_form(op)`: the store `op` has one."""
+
+    graph: Graph
+    objects: Objects
+    order: Order
+    active: Set[Value]
+    part_of: Mapping[Value, Value]
+    strangers: Strangers | None
+    reads: Callable[[Op], bool]
+    has_form: Callable[[Op], bool]
+
+
+def find_followed(of: Stored) -> Followed:
+    """What is followed in it; arguments among that lie apart in `of.objects` from then on."""
+    found = Followed(of.part_of)
+    search = _Search(of)
     for root, stores in search.stores.items():
         if search.is_followed(root):
             found.roots[root] = None
             found.stores.update(stores)
-    found.given = [p for p in graph.params if p in found.roots]
-    objects.lie_apart(found.given)
+    found.given = [p for p in of.graph.params if p in found.roots]
+    of.objects.lie_apart(found.given)
     return found
 
 
 class _Search:
-    def __init__(
-        self,
-        graph: Graph,
-        objects: Objects,
-        order: Order,
-        active: set[Value],
-        part_of: Mapping[Value, Value],
-        strangers: Strangers | None,
-        reads: Callable[[Op], bool],
-        has_form: Callable[[Op], bool],
-    ) -> None:
-        self.objects, self.order = objects, order
-        self.reads, self.has_form = reads, has_form
-        self.arguments = strangers.params if strangers is not None and strangers.known else []
-        self.active, self.part_of = active, part_of
-        self.makers = {r: op for _, op in graph.ops() for r in op.results}
-        self.given = _given(graph)
+    """`stores`: root -> the stores to it that have a form; `others`: the ops that change something in a way
+    that is not followed."""
+
+    def __init__(self, of: Stored) -> None:
+        self.of, self.objects, self.order, self.part_of = of, of.objects, of.order, of.part_of
         self.stores: dict[Value, list[Op]] = {}
-        self.others: list[Op] = []  # they change something, in a way that is not followed
-        for _, op in graph.ops():
+        self.others: list[Op] = []
+        for _, op in of.graph.ops():
             self._sort(op)
-        self.uses = [
-            (operand, place, user) for operand, place, user in uses(graph) if isinstance(operand, Value)
-        ]
+
+    @functools.cached_property
+    def arguments(self) -> list[Value]:
+        strangers = self.of.strangers
+        return strangers.params if strangers is not None and strangers.known else []
+
+    @functools.cached_property
+    def makers(self) -> dict[Value, Op]:
+        return {r: op for _, op in self.of.graph.ops() for r in op.results}
+
+    @functools.cached_property
+    def given(self) -> dict[Value, list[Operand]]:
+        return _given(self.of.graph)
+
+    @functools.cached_property
+    def uses(self) -> list[tuple[Value, Place, Any]]:
+        return [(a, place, user) for a, place, user in uses(self.of.graph) if isinstance(a, Value)]
 
     def _sort(self, op: Op) -> None:
-        target = changed(op)
-        root = whole(target, self.part_of) if isinstance(target, Value) else None
-        if root is not None and root in self.active and self.has_form(op):
+        targets = changed(op)
+        root = whole(targets[0], self.part_of) if targets and isinstance(targets[0], Value) else None
+        if root is not None and root in self.of.active and self.of.has_form(op):
             self.stores.setdefault(root, []).append(op)
-        elif target is not None:
+        elif targets:
             self.others.append(op)
 
     def is_followed(self, root: Value) -> bool:
         sites = self.objects.of(root)
         if not self._is_made_here(root, set()) or not all(map(self._is_array_of_ours, sites)):
             return False
-        if any(not sites.isdisjoint(self.objects.of(changed(op) or op.args[0])) for op in self.others):
+        if any(not sites.isdisjoint(changed_objects(self.objects, op)) for op in self.others):
             return False
         return not any(self._is_in_the_way(root, sites, *use) for use in self.uses)
 
@@ -127,9 +136,9 @@ class _Search:
         """It keeps none of its operands; its result may be a view of one."""
         if op.fn in (operator.getitem, getattr) or any(op in found for found in self.stores.values()):
             return True
-        if not hashable(op.fn) or changed(op) is not None:
+        if not hashable(op.fn) or changed(op):
             return False
-        return has_zero_derivative(op.fn) or makes_new(op) or self.reads(op)
+        return has_zero_derivative(op.fn) or makes_new(op) or self.of.reads(op)
 
     def _sees(self, operand: Value, store: Place, place: Place, site: Op) -> bool:
         """`operand`, which may be what `site` made, is there before the store and read after it."""
@@ -200,4 +209,4 @@ def is_real(type_: T.Type) -> bool:
     return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
 
 
-__all__ = ["UPDATES", "find_followed", "is_of_floats", "is_real", "stores_numbers"]
+__all__ = ["UPDATES", "Stored", "find_followed", "is_of_floats", "is_real", "stores_numbers"]

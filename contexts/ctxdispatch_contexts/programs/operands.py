@@ -89,7 +89,7 @@ def make_arrays(block: Block, op: Op) -> bool:
     lists = [i for i, t in enumerate(types) if T.cls_of(t) in (list, tuple)]
     if not lists or not (isinstance(op.fn, np.ufunc) or any(T.cls_of(t) is np.ndarray for t in types)):
         return False
-    emit = emit_before(block, op)
+    emit = emit_before(block, op, syntax=False)
     for i in lists:
         op.args[i] = emit(np.asarray, op.args[i])
     return True

@@ -26,6 +26,8 @@ PACKAGE = "ctxdispatch_contexts."
 
 MAX_ROUNDS, MAX_DEPTH = 5, 8
 
+Call = tuple[FunctionType, tuple[T.Type, ...]]
+
 
 class Returns:
     """Serves `infer` as its `call_type`. What the answers rest on goes to `assume`."""
@@ -34,10 +36,13 @@ class Returns:
         self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
         untrusted: Set[Variable], searched: Callable[[Any, Sequence[T.Type]], T.Type | None],
     ) -> None:  # fmt: skip
-        """`searched`: what is known of the results of the engine's functions."""
+        """`searched`: what is known of the results of the engine's functions. `outermost`: for each call
+        under way, the depth of the outermost one that it has asked for meanwhile; `provisional`: the same of
+        those that are done, or under way, and not final before that one is."""
         self.lifted, self.assume, self.untrusted, self.searched = lifted, assume, untrusted, searched
-        self.known: dict[tuple[FunctionType, tuple[T.Type, ...]], T.Type] = {}
-        self.depth = 0
+        self.known: dict[Call, T.Type] = {}
+        self.outermost: list[int] = []
+        self.provisional: dict[Call, int] = {}
 
     def __call__(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> T.Type | None:
         if isinstance(callee, type):
@@ -60,6 +65,7 @@ class Returns:
         key = (callee, tuple(map(_settled, types)))
         if key not in self.known:
             self._iterate(key)
+        self._rest_on(self.provisional.get(key, MAX_DEPTH))
         return self.known[key]
 
     def _of_operator(self, operator: Any, types: Sequence[T.Type]) -> T.Type | None:
@@ -76,20 +82,44 @@ class Returns:
         result = self(method, order, ())
         return None if result is None or T.cls_of(result) is type(NotImplemented) else result
 
-    def _iterate(self, key: tuple[FunctionType, tuple[T.Type, ...]]) -> None:
+    def _rest_on(self, depth: int) -> None:
+        """What is under way innermost rests on what was found so far of the call at `depth`."""
+        if self.outermost:
+            self.outermost[-1] = min(self.outermost[-1], depth)
+
+    def _iterate(self, key: Call) -> None:
+        depth = len(self.outermost)
         self.known[key] = T.Never
-        if self.depth >= MAX_DEPTH:
+        if depth >= MAX_DEPTH:
             self.known[key] = T.Any
             return
-        self.depth += 1
+        self.provisional[key] = depth
+        self.outermost.append(MAX_DEPTH)
         for _ in range(MAX_ROUNDS):
-            before = self.known[key]
-            self.known[key] = T.widen(T.join(before, self._once(*key)))
-            if self.known[key] == before:
+            if self._is_settled(key, depth):
                 break
         else:
             self.known[key] = T.Any
-        self.depth -= 1
+        self._settle(depth, self.outermost.pop())
+
+    def _is_settled(self, key: Call, depth: int) -> bool:
+        """One round: whether the next one would find the same. What rests on this one goes, if not."""
+        before, others = self.known[key], set(self.provisional)
+        self.known[key] = T.widen(T.join(before, self._once(*key)))
+        if self.known[key] == before or self.outermost[depth] > depth:
+            return True
+        for other in self.provisional.keys() - others:
+            del self.known[other], self.provisional[other]
+        return False
+
+    def _settle(self, depth: int, outermost: int) -> None:
+        """The call at `depth` is done: final, and what rests on it, unless it rests on one further out."""
+        self._rest_on(outermost if outermost < depth else MAX_DEPTH)
+        for key in [k for k, on in self.provisional.items() if on >= depth]:
+            if outermost < depth:
+                self.provisional[key] = outermost
+            else:
+                del self.provisional[key]
 
     def _once(self, function: FunctionType, types: tuple[T.Type, ...]) -> T.Type:
         try:

@@ -20,6 +20,7 @@ import numpy as np
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
@@ -36,6 +37,7 @@ def spell_out_stores(graph: Graph) -> bool:
     for block in graph.blocks:
         for op in list(block.ops):
             changed |= _has_outs_in_a_tuple(op) and _out_by_itself(block, op)
+            changed |= _sets_layout(op) and _refused(op)
             if hashable(op.fn) and op.fn in _SPELLED:
                 changed |= _SPELLED[op.fn](op)
             elif isinstance(op.fn, np.ufunc):
@@ -63,7 +65,19 @@ def _out_by_itself(block: Block, op: Op) -> bool:
         item = emit_before(block, op)(operator.getitem, out, Const(0))
         op.args = [item if a is out else a for a in op.args]
     else:
-        op.callee = Const(refusal_of(op, in_place=True))
+        _refused(op)
+    return True
+
+
+def _sets_layout(op: Op) -> bool:
+    """`a.shape = s`: types, here and in the sweep, say what `a` is everywhere."""
+    if op.fn not in (setattr, object.__setattr__) or T.cls_of(operand_type(op.args[0])) is not np.ndarray:
+        return False
+    return not isinstance(op.args[1], Const) or op.args[1].value in outputs.LAYOUT
+
+
+def _refused(op: Op) -> bool:
+    op.callee, op.syntax = Const(refusal_of(op, in_place=True)), False
     return True
 
 

@@ -191,9 +191,9 @@ def has_effects(graph: Graph) -> bool:
 def _has_effect(op: Op, maker: dict[Value, Op]) -> bool:
     if is_quiet(op) or op.fn in READS:
         return False
-    target = changed(op)
-    if target is not None and _is_outside(target, maker):
-        return not isinstance(operand_type(target), ArrayOf)
+    outside = [target for target in changed(op) if _is_outside(target, maker)]
+    if outside:
+        return not all(isinstance(operand_type(target), ArrayOf) for target in outside)
     if op.fn is next:
         return isinstance(op.args[0], Value) and _is_outside(op.args[0], maker)
     return op.fn in (exec, eval, globals, vars, locals, print, input, primitives.store_global)

@@ -25,16 +25,17 @@ def expression(at: Position | None) -> str | None:
     return None if node is None else _short(node)
 
 
-def operands(at: Position | None, values: Sequence[Any], names: Sequence[str]) -> list[str]:
+def operands(at: Position | None, classes: Sequence[type | None], names: Sequence[str]) -> list[str]:
     """`text: type` of each of the values that the operation there works on, the type alone where nobody has a
-    name for one. `names` are those of the variables that hold them, or empty."""
-    texts = _texts(at, len(values)) or names
-    given = [*texts, *[""] * (len(values) - len(texts))]
-    return [_named(text, value) for text, value in zip(given, values, strict=False)]
+    name for one. Of them are known the `classes`, None where only run time knows, and the `names` of the
+    variables that hold them, or empty."""
+    texts = _texts(at, len(classes)) or names
+    given = [*texts, *[""] * (len(classes) - len(texts))]
+    return [_named(text, cls) for text, cls in zip(given, classes, strict=False)]
 
 
-def _named(text: str, value: Any) -> str:
-    return f"{text}: {type(value).__name__}" if text else type(value).__name__
+def _named(text: str, cls: type | None) -> str:
+    return ": ".join(part for part in (text, cls.__name__ if cls is not None else "") if part) or "a value"
 
 
 def _texts(at: Position | None, n: int) -> list[str]:

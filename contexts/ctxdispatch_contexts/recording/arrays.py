@@ -74,9 +74,18 @@ def attribute(record: Record, obj: Any, name: Any, run: Run, *default: Any) -> A
     if isinstance(out, np.ndarray) and isinstance(obj, np.ndarray) and owner(out) is owner(obj):
         return out
     same = out is obj or any(out is each for each in default)
-    if same or not (is_number(out) or isinstance(out, np.ndarray)):
+    if same or not (is_number(out) or isinstance(out, np.ndarray)) or _is_held(obj, name):
         return out
     return record.call(getattr, (obj, name), ())
+
+
+def _is_held(obj: Any, name: str) -> bool:
+    """`name` is what somebody put there, in the object's `__dict__` or as a variable of its class (the user's
+    classes of arrays have such): it only moves, while descriptors may compute."""
+    for cls in type(obj).__mro__:
+        if name in vars(cls):
+            return not hasattr(type(vars(cls)[name]), "__get__")
+    return name in getattr(obj, "__dict__", ())
 
 
 # -- arrays of objects ---------------------------------------------------------------------------------------

@@ -63,9 +63,6 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
             y = recorded(ctx, callee, known, tuple(given), kwargs)
             return y if isinstance(y, np.ndarray) else ctx.record.call(np.asarray, (y,), ())
         args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
-    if callee in outputs.CHANGE_UNLESS_COPIED:
-        given, named = outputs.copy_by_name(callee, args, kwargs)
-        args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "copy"}  # it is true
     n = known.arrays or _array_operands(callee, args)
     if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
         made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]

@@ -111,7 +111,7 @@ _COMPUTE = (float, complex, int, bool, bytes, bytearray, memoryview)
 
 _ON_NUMBERS = frozenset({
     operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior, operator.getitem,
-    operator.setitem, operator.delitem, builtins.getattr,
+    operator.setitem, operator.delitem, builtins.getattr, builtins.setattr, builtins.next,
 })  # fmt: skip
 
 
@@ -133,10 +133,18 @@ def _is_dict(callee: Any) -> bool:
 def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     """This call moves objects."""
     if known.moves:
-        return not (known.by_first and args and isinstance(args[0], _NUMERIC))
+        return not (known.by_first and args and (isinstance(args[0], _NUMERIC) or _by_numpy(callee, args)))
     if not args:
         return False
     return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
+
+
+def _by_numpy(callee: Any, args: tuple[Any, ...]) -> bool:
+    """[1.0, 2.0] * array is computed by the array."""
+    return callee in _ON_SEQUENCES and isinstance(args[1], np.ndarray)
+
+
+_ON_SEQUENCES = (operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior)
 
 
 def _is_of_sets(callee: Any, first: Any) -> bool:

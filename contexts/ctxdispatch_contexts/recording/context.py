@@ -159,6 +159,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if args and isinstance(args[0], np.flatiter) and callee in _ITEMS:
         array, index = args[0].base, arrays.place(args[0], args[1])
         return operate(ctx, callee, callee, (array, index, *args[2:]), {})
+    if args and isinstance(args[0], np.flatiter) and callee is next:
+        return _next_of_flat(ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (
@@ -171,6 +173,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
         args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
+    if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
+        args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return stores.constant(record, callee, args, kwargs, run)
     store = stores.find(callee, args, kwargs)
@@ -191,6 +195,13 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
 def _knows_functions(ctx: Recording, callee: Any) -> bool:
     """Its derivative takes functions among its arguments: vjp rules call none (np.pad with one as mode)."""
     return bool(ctx.record.context.ad_ruled(callee)) or table.vjp_rule(callee) is None
+
+
+def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
+    """next(array.flat): an item of the array."""
+    array, at, is_left = items.base, items.coords, items.index < items.base.size
+    item = next(items, *default)
+    return operate(ctx, operator.getitem, operator.getitem, (array, at), {}) if is_left else item
 
 
 def _is_gone_through(callee: Any, value: Any) -> bool:
@@ -248,6 +259,13 @@ def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any,
     function = kwargs.pop("func", function)
     add = resolve(ctx, operator.add if function is None else function)
     return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
+
+
+@Recording.rule(itertools.starmap)
+def _starmap(ctx: Recording, function: Any, items: Any, /) -> Any:
+    """It spreads each of the items in C."""
+    each = map(functools.partial(arrays.spread, ctx.record), items)
+    return beyond_rules(ctx, itertools.starmap)(function, each)
 
 
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import resolve
@@ -40,6 +41,26 @@ def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
             user_position(),
         )
     return out
+
+
+def takes_items(callee: Any) -> bool:
+    """A C function that may take items from an iterator that it is given; some look at the object."""
+    return isinstance(callee, types.BuiltinFunctionType) and callee.__module__ not in _LOOK_AT_OBJECTS
+
+
+_LOOK_AT_OBJECTS = frozenset({"builtins", "_operator", "itertools", "_functools", "sys", "gc", "_weakref"})
+
+
+def items_watched(ctx: Any, callee: Any, iterator: Any) -> Iterator[Any]:
+    """The items of an iterator for C code: what that makes of one that is differentiated is out of sight."""
+    for item in iterator:
+        if not ctx.record.closed and ctx.record.any_active((item,)):
+            raise MissingRuleError(
+                f"{described(callee)} has no derivative rule for the items of an iterator, which depend on "
+                "what is differentiated; make a list of them, and an array of that (`np.array([*items])`)",
+                user_position(),
+            )
+        yield item
 
 
 def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:

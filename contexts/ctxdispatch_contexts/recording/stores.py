@@ -40,9 +40,8 @@ def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler 
         return _at
     if not args or not isinstance(args[0], np.ndarray):
         return None
-    if _hashable(callee) and callee in outputs.CHANGE_UNLESS_COPIED:
-        _, named = outputs.copy_by_name(callee, args, kwargs)
-        return None if named.get("copy", True) else _by_own_code
+    if outputs.may_overwrite(callee, len(args), tuple(kwargs)):
+        return _overwritten
     return _HANDLERS.get(callee) if _hashable(callee) else None
 
 
@@ -53,6 +52,8 @@ def _hashable(value: Any) -> bool:
 def constant(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
     """A call that nothing active comes into: it may change arrays that are read once more."""
     given = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
+    if callee is setattr and record.memory.find(args[0]):
+        _refuse_layout(args[1])
     seen = [a for a in given if record.memory.find(a) and a.flags.num & _WRITEABLE]
     kept = [(a, a.copy(), record.before(a, ...)) for a in seen]
     try:
@@ -143,23 +144,46 @@ def _check_dtype(callee: Any, array: Array) -> None:
         )
 
 
+# -- attributes ----------------------------------------------------------------------------------------------
+
+
+def _set_attribute(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    array, name, value = args
+    _refuse_layout(name)
+    if name == "flat":
+        _moved(ctx, np.put, (array, np.arange(array.size), value), {})
+    elif name == "real" or (name == "imag" and array.dtype.kind == "c"):
+        _set_item(ctx, operator.setitem, (getattr(array, name), ..., value), {})
+    else:
+        callee(array, name, value)  # of a subclass; or NumPy's own error
+
+
+def _refuse_layout(name: str) -> None:
+    """What was written down before of an array has the shape that it had."""
+    if name in _LAYOUT:
+        raise MutationError(
+            f"the {name} of an array that the derivative knows is set in place; make another array, with "
+            f"`a = {_LAYOUT[name]}`",
+            user_position(),
+        )
+
+
+_LAYOUT = {"shape": "a.reshape(..)", "dtype": "a.view(..)", "strides": "a.copy()"}
+"""Attribute -> what gives an array that has another."""
+
+
 # -- in-place operators, `out` -------------------------------------------------------------------------------
 
 
 def _in_place(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
-    array, *rest = args
+    array, *rest = [resolve(ctx, np.asarray)(a) if isinstance(a, (list, tuple)) else a for a in args]
     return _update(ctx, INPLACE[callee], array, (array, *rest), {}, functools.partial(callee, *args))
-
-
-def _by_own_code(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
-    """A function of NumPy's of which the Python code says what it writes."""
-    return resolve(ctx, look_at(callee).code)(*args, **kwargs)
 
 
 def _into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     known = look_at(callee)
     if known.code is not None and not (known.known or ctx.record.context.ad_ruled(callee)):
-        return _by_own_code(ctx, callee, args, kwargs)
+        return resolve(ctx, known.code)(*args, **kwargs)  # it says itself what it writes
     given, named = outputs.out_by_name(callee, args, kwargs)
     named = dict(named)
     out = named.pop("out")
@@ -242,6 +266,15 @@ def _apart(record: Record, operand: Any, array: Array) -> Any:
     if isinstance(operand, np.ndarray) and np.may_share_memory(operand, array):
         return record.copied(operand)
     return operand
+
+
+def _overwritten(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    """np.nan_to_num(array, copy, ...), which writes into the array where `copy` is false."""
+    array, *rest = args
+    named = {**kwargs, **dict(zip(("copy", "nan", "posinf", "neginf"), rest))}
+    copy = named.pop("copy")
+    y = resolve(ctx, callee)(array, **named)
+    return y if copy else _written(ctx, array, y, {})
 
 
 def _at(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
@@ -351,6 +384,7 @@ _VALUES = {
 
 _HANDLERS: dict[Any, Handler] = {
     operator.setitem: _set_item, np.ndarray.__setitem__: _set_item,
+    setattr: _set_attribute,
     **dict.fromkeys(INPLACE, _in_place),
     **dict.fromkeys(
         (np.copyto, np.fill_diagonal, np.ndarray.fill, np.put, np.ndarray.put, np.place, np.putmask), _moved

@@ -25,7 +25,7 @@ from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES
-from ctxdispatch_contexts.programs.aliases import Objects
+from ctxdispatch_contexts.programs.aliases import Objects, Sites
 from ctxdispatch_contexts.programs.changes import may_rebind
 from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time, makes_derivatives
 from ctxdispatch_contexts.programs.entry_keys import HOLE
@@ -190,10 +190,10 @@ def refuse_lost_stores(
 
 
 def refuse_stale_stores(
-    graph: Graph, objects: Objects, primal: Sequence[Block], reads: list[tuple[Operand, Op]]
+    graph: Graph, objects: Objects, changing: Sequence[tuple[Op, Sites]], reads: list[tuple[Operand, Op]]
 ) -> None:
     """Refuse stores into what the sweep reads later."""
-    for store, reader in stores.stale_stores(graph, objects, primal, reads).items():
+    for store, reader in stores.stale_stores(graph, objects, changing, reads).items():
         refusal = Refusal(MutationError, stale_message(store, reader), store)
         if may_rebind(store):
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False

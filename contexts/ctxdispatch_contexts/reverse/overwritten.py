@@ -8,35 +8,36 @@ A copy costs no more than the op that has read all of it. Copies that the sweep 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.aliases import Objects
-from ctxdispatch_contexts.programs.changes import changed, changes_data
+from ctxdispatch_contexts.programs.changes import data_changed, spread
+from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.programs.order import Order
+from ctxdispatch_contexts.programs.prepare import OURS
+from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
 
 
 class Overwritten:
-    """Where an op's operands and results have changed by the end of the program. `objects`: None where
-    nothing is stored to."""
+    """Where an op's operands and results have changed by the end of the program. `stores`: the ops that
+    change, or may change, what the sweep may have to read as it was, and the objects of which they do."""
 
-    def __init__(self, graph: Graph, objects: Objects | None) -> None:
+    def __init__(self, graph: Graph, objects: Objects) -> None:
         self._objects = objects
-        self._stores: list[tuple[Op, frozenset[object]]] = []
         self._found: dict[tuple[Value, Op], bool] = {}
-        if objects is None:
-            return
-        for _, op in graph.ops():
-            target = changed(op)
-            if target is not None and changes_data(op):
-                self._stores.append((op, objects.loose(objects.of(target))))
+        is_of_rule = _rule_ops(graph)
+        changes = ((op, data_changed(objects, op, unseen=not is_of_rule(op))) for _, op in graph.ops())
+        self.stores = [(op, sites) for op, sites in changes if sites]
         self._order = Order(graph)
 
     def after(self, value: Operand, reader: Op | None) -> bool:
         """The array `value`, an operand or a result of `reader`, is stored to by `reader` or later."""
-        if not self._stores or reader is None or not isinstance(value, Value):
+        if not self.stores or reader is None or not isinstance(value, Value):
             return False
         if not isinstance(value.type, T.ArrayOf) or not value.type.dims:
             return False
@@ -45,16 +46,29 @@ class Overwritten:
         return self._found[value, reader]
 
     def _is_stored_to(self, value: Value, reader: Op) -> bool:
-        assert self._objects is not None
         here = self._order.place.get(reader)
         mine = self._objects.loose(self._objects.of(value))
         if here is None:
             return False
-        for store, sites in self._stores:
+        for store, sites in self.stores:
             at = self._order.place[store]
             if any(store is reader or self._order.after(here, at, site) for site in sites & mine):
                 return True
         return False
+
+
+def _rule_ops(graph: Graph) -> Callable[[Op], bool]:
+    """Whether an op is a rule's of this package, which calls methods of arrays and nothing that changes them
+    out of sight. The program of a single call is what the call became: a rule, or code of the users."""
+    space = str((graph.namespace or {}).get("__name__", ""))
+    if space == SOURCES["__name__"]:
+        return _is_of_no_user
+    return lambda op: space.startswith(OURS)
+
+
+def _is_of_no_user(op: Op) -> bool:
+    called = spread(op) is not op
+    return not called and (op.pos is None or op.pos.filename.startswith(OWN_FILES))
 
 
 def insert_copy(block: Block, reader: Op, value: Value) -> Value:

@@ -28,7 +28,7 @@ from ctxdispatch_contexts.programs.activity import active_values, carries, varie
 from ctxdispatch_contexts.programs.apart import Strangers, test_apart
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
-from ctxdispatch_contexts.programs.following import find_followed, stores_numbers
+from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import numeric
@@ -181,25 +181,19 @@ def _adjoint(
     active = active_values(graph, wrt, part_of)
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
-    looked = (
-        LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within, active=active)
-        if LostStores.any(graph)
-        else None
-    )
-    strangers = Strangers(graph, looked.objects) if looked is not None and mode.may_record else None
+    looked = LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within, active=active)
+    strangers = Strangers(graph, looked.objects) if mode.may_record else None
     followed = _followed(shape, looked, active, part_of, strangers)
-    kept = refuse_lost_stores(graph, looked, mode.within, followed.stores) if looked is not None else ()
+    kept = refuse_lost_stores(graph, looked, mode.within, followed.stores)
     found = instrument(shape, active, entries, own, kept)
     snapshot("instrument", graph)
     pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords)
-    overwritten = Overwritten(graph, looked.objects if looked is not None else None)
+    overwritten = Overwritten(graph, looked.objects)
     adjoint = Adjoint(shape, active, pullbacks, Shadows(followed), overwritten)
-    primal = list(graph.blocks)
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
-        if looked is not None:
-            refuse_stale_stores(graph, looked.objects, primal, adjoint.reads)
+        refuse_stale_stores(graph, looked.objects, overwritten.stores, adjoint.reads)
     _close_sweep(adjoint, wrt, mode, shape, y)
     if strangers is not None and followed.given:
         test_apart(graph, followed.given, strangers)
@@ -208,17 +202,14 @@ def _adjoint(
 
 def _followed(
     shape: Shape,
-    looked: LostStores | None,
+    looked: LostStores,
     active: set[Value],
     part_of: Mapping[Value, Value],
     strangers: Strangers | None,
 ) -> Followed:
-    """`looked`: None where nothing is changed."""
-    if looked is None:
-        return Followed(part_of)
     reads = functools.partial(only_reads, active=active)
     found = find_followed(
-        shape.graph, looked.objects, looked.order, active, part_of, strangers, reads, stores_numbers
+        Stored(shape.graph, looked.objects, looked.order, active, part_of, strangers, reads, stores_numbers)
     )
     if found.stores:
         found.roots.update(dict.fromkeys(whole(array, part_of) for array in _read_in_loops(shape, active)))

@@ -29,6 +29,7 @@ from ctxdispatch_contexts.programs.assigned import reads_changing_global
 from ctxdispatch_contexts.programs.changes import (
     MUTATORS,
     changed,
+    changed_objects,
     changes_data,
     may_change_unseen,
     may_rebind,
@@ -76,9 +77,10 @@ class Needed:
                     self._need(operand)
 
     def _stores(self, op: Op) -> bool:
-        target = changed(op)
-        if target is not None:
-            return any(self.any(self.objects.of(a)) for a in (op.args if stands_in(op) else [target]))
+        if changed(op) and stands_in(op):
+            return any(self.any(self.objects.of(a)) for a in op.args)
+        if changed(op):
+            return self.any(changed_objects(self.objects, op))
         return runs_python(op) and any(
             not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands()
         )
@@ -101,50 +103,55 @@ def _may_carry(value: Value) -> bool:
 
 
 class LostStores:
-    """Finds stores of differentiated data that the sweep would not see."""
+    """Finds stores of differentiated data that the sweep would not see. What the analysis knows of the graph
+    as it is now it finds out when a store is first asked about: before the graph is rewritten."""
 
     def __init__(
         self, graph: Graph, varied: set[Value], *, inner: bool, active: Set[Value] = frozenset()
     ) -> None:
         self.graph, self.varied, self.active, self.inner = graph, varied, active, inner
         self.objects = Objects(graph)
-        self.order = Order(graph)
-        self.needed = Needed(graph, self.objects, all_outside=inner)
         self._before: dict[tuple[Op, Any], bool] = {}
-        self.uses: dict[Operand, list[tuple[tuple[Block, int], Any]]] = {}
-        for operand, place, user in uses(graph):
+
+    @functools.cached_property
+    def order(self) -> Order:
+        return Order(self.graph)
+
+    @functools.cached_property
+    def needed(self) -> Needed:
+        return Needed(self.graph, self.objects, all_outside=self.inner)
+
+    @functools.cached_property
+    def uses(self) -> dict[Operand, list[tuple[tuple[Block, int], Any]]]:
+        """Where what may be an object is used for the result's sake, or stored to."""
+        found: dict[Operand, list[tuple[tuple[Block, int], Any]]] = {}
+        for operand, place, user in uses(self.graph):
             if self.objects.of(operand) and self._is_needed(user):
-                self.uses.setdefault(operand, []).append((place, user))
+                found.setdefault(operand, []).append((place, user))
+        return found
 
     def _is_needed(self, user: Any) -> bool:
         if isinstance(user, Op):
-            return not self.needed.values.isdisjoint(user.results) or changed(user) is not None
+            return not self.needed.values.isdisjoint(user.results) or bool(changed(user))
         return user is None or user in self.needed.values
-
-    @staticmethod
-    def any(graph: Graph) -> bool:
-        """Whether there is anything to look for."""
-        return any(
-            changed(op) is not None
-            or op.fn is primitives.store_global
-            or may_change_unseen(op)
-            for _, op in graph.ops()
-        )
 
     def lost(self, op: Op) -> bool:
         """Whether `op` stores differentiated data where the sweep does not find it again."""
         if op.fn is primitives.store_global:
             return op.args[2] in self.varied and (self.inner or self._name_is_read(op))
-        target = changed(op)
-        if target is None or not any(a in self.varied for a in op.args):
+        targets = changed(op)
+        if not targets or not any(a in self.varied for a in op.args):
             return False
         if may_rebind(op) and not self.active.isdisjoint(op.results):
             return False  # it is differentiated as a call
+        return any(self._is_lost_in(op, target) for target in targets)
+
+    def _is_lost_in(self, op: Op, target: Operand) -> bool:
         if isinstance(target, Const) and not isinstance(target.value, (type, ModuleType, FunctionType)):
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
             return self.inner or self._name_is_read(op)
-        sites = self.objects.loose(self.objects.of(target))
+        sites = self.objects.loose(changed_objects(self.objects, op))
         if stands_in(op):  # it changes tangents too
             sites = sites.union(*[self.objects.loose(self.objects.of(a)) for a in op.args])
         if not self.inner and self.put_under_name(op, target) and self._name_is_read(op):
@@ -225,9 +232,9 @@ class LostStores:
         """The ops that put objects into others, or have code out of sight keep them, and which objects."""
         found = []
         for _, op in self.graph.ops():
-            target = op.args[0] if op.fn is primitives.cell_set else changed(op)
-            if target is not None or runs_python(op):
-                given = [self.objects.reach(a) for a in op.operands() if a is not target]
+            targets = op.args[:1] if op.fn is primitives.cell_set else changed(op)
+            if targets or runs_python(op):
+                given = [self.objects.reach(a) for a in op.operands() if a not in targets]
                 found.append((op, self.objects.loose(frozenset().union(*given))))
         return found
 
@@ -237,12 +244,11 @@ class LostStores:
 
     def changes_callers_array(self, op: Op) -> bool:
         """The caller may have remembered it."""
-        target = changed(op)
-        if target is None or op.fn in STORES or not changes_data(op):
+        if op.fn in STORES or not changed(op) or not changes_data(op):
             return False
-        if not any(map(is_outside, self.objects.of(target))):
+        if not any(map(is_outside, changed_objects(self.objects, op))):
             return False
-        return carries(operand_type(target))
+        return any(carries(operand_type(target)) for target in changed(op))
 
     def kept(self, op: Op) -> bool:
         """`op` calls code out of sight with differentiated data and with what the result is computed from: it
@@ -287,12 +293,9 @@ def _may_find(owner: T.Type, holder: T.Type) -> bool:
 
 
 def stale_stores(
-    graph: Graph, objects: Objects, primal: Sequence[Block], reads: list[tuple[Operand, Op]]
+    graph: Graph, objects: Objects, stores: Sequence[tuple[Op, Sites]], reads: list[tuple[Operand, Op]]
 ) -> dict[Op, Op]:
-    """store -> reader: the store, in a block of `primal`, changes what the sweep needs as it was when
-    `reader` read it."""
-    ops = [op for block in primal for op in block.ops]
-    stores = [(op, target) for op in ops if (target := changed(op)) is not None and changes_data(op)]
+    """store -> reader: the store changes what the sweep needs as it was when `reader` read it."""
     if not stores or not reads:
         return {}
     order = Order(graph)
@@ -301,8 +304,8 @@ def stale_stores(
         for site in objects.loose(_data(objects, value)) if reader in order.place else ():
             readers.setdefault(site, set()).add(reader)
     found: dict[Op, Op] = {}
-    for store, target in stores:
-        for site in objects.loose(objects.of(target)):
+    for store, sites in stores:
+        for site in sites:
             for reader in readers.get(site, ()):
                 if store not in found and order.after(order.place[reader], order.place[store], site):
                     found[store] = reader

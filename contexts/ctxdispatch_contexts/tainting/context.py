@@ -13,6 +13,7 @@ from ctxdispatch.dispatch import Tagging, overdub, recurse, rules
 from ctxdispatch.dispatch.rules import canonical, name_of
 from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.names import named
+from ctxdispatch_contexts.tainting import json_hooks
 from ctxdispatch_contexts.tainting.cleaning import Cleaning
 from ctxdispatch_contexts.tainting.inputs import INPUTS, sink
 from ctxdispatch_contexts.tainting.labels import Labelling, Labels
@@ -216,3 +217,7 @@ def _unwatched(ctx: TaintContext, f: Any, args: Any, kwargs: Any) -> Any:
     base: Any = next(cls for cls in type(ctx).__mro__ if "_made" in cls.__dict__).__base__
     rule = rules.find(base, f, tuple(map(type, args)))
     return recurse(ctx, f, *args, **kwargs) if rule is None else rule(ctx, *args, **kwargs)
+
+
+for _function, _rule in json_hooks.RULES.items():
+    TaintContext.rule(_function)(_rule)

@@ -1,0 +1,141 @@
+"""What a derivative is taken of by recording has no program to show; more calls that are refused."""
+
+import numpy as np
+
+from ctxdispatch import DualContext, code_adjoint, custom_rule, grad, overdub
+from ctxdispatch_contexts.forward import Dual
+from tests.refusals.refusal_table import BOTH, refused
+
+X = np.array([1.0, 2.0])
+
+# -- programs that there are not -----------------------------------------------------------------------------
+
+total = 0.0
+
+
+def stores_a_global(x):
+    global total
+    total = total + x[0]  # here
+    return total * x[1]
+
+
+@refused(
+    "the global variable 'total' is given a value that depends on what is differentiated, and may be read "
+    "again before the end; return the value, or pass `stop_gradient(...)` of it on",
+    where=stores_a_global,
+)
+def a_program_that_stores_a_global():
+    code_adjoint(stores_a_global)(X)
+
+
+class Box:
+    v = None
+
+
+box = Box()
+
+
+def stores_an_attribute(x):
+    box.v = x[0]  # here
+    changes_the_box()
+    return box.v * x[1]
+
+
+def changes_the_box():
+    box.v = box.v * 2.0
+
+
+@refused(
+    "attribute assignment changes differentiated data (box: Box, 'v': str, float64) in place, which is not "
+    "supported yet; build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)",
+    where=stores_an_attribute,
+)
+def a_program_that_stores_an_attribute():
+    code_adjoint(stores_an_attribute)(X)
+
+
+def takes_items_twice(x):
+    items = iter(x)  # here
+    y = first = next(items)
+    for v in items:
+        y = y + first * v
+    return y
+
+
+@refused(
+    "an iterator that more than one loop or call takes items from, or one loop again and again, is not "
+    "followed in reverse mode; make a list of its items, and take them by index or slice",
+    where=takes_items_twice,
+)
+def a_program_with_a_shared_iterator():
+    code_adjoint(takes_items_twice)(X)
+
+
+def takes_items_by_index(x):
+    items = [*x]
+    y = first = items[0]
+    for v in items[1:]:
+        y = y + first * v
+    return y
+
+
+# -- items of iterators --------------------------------------------------------------------------------------
+
+
+@refused(
+    "numpy.fromiter has no derivative rule for the items of an iterator, which depend on what is "
+    "differentiated; make a list of them, and an array of that (`np.array([*items])`)",
+    *BOTH,
+)
+def an_array_of_a_generator(x):
+    return np.fromiter((v * x[0] for v in x), float).sum()  # here
+
+
+@refused(
+    "numpy.fromiter has no derivative rule for the items of an iterator, which depend on what is "
+    "differentiated; make a list of them, and an array of that (`np.array([*items])`)",
+    *BOTH,
+)
+def an_array_of_a_map(x):
+    return np.fromiter(map(np.sin, x), float).sum()  # here
+
+
+def an_array_of_a_list(x):
+    return np.array([*(v * x[0] for v in x)]).sum()
+
+
+# -- calls ---------------------------------------------------------------------------------------------------
+
+
+@refused("custom_rule('nothing') names no function; write package.module:function or package.module.function")
+def a_rule_for_nothing():
+    custom_rule("nothing")(lambda x: (x, lambda g: g))  # here
+
+
+def product(a, b):
+    return a * b
+
+
+@refused("blocks of 2 and 3 tangents; give the same number for each argument")
+def blocks_of_different_lengths():
+    overdub(DualContext(), product, Dual(2.0, np.zeros(2)), Dual(3.0, np.zeros(3)))  # here
+
+
+@refused("the tangents of argument 1, a number, have shape (); give a vector")
+def a_number_beside_a_block():
+    overdub(DualContext(), product, Dual(2.0, np.zeros(2)), Dual(3.0, 1.0))  # here
+
+
+def stores_into_one(a, b):
+    a[0] = a[1] * b[0]  # here
+    return (a * b).sum()
+
+
+@refused(
+    "two arguments share memory, or a rule returned its argument, and one of the two is changed in place; "
+    "give one of them as a copy (`x.copy()`)",
+    where=stores_into_one,
+)
+def arguments_in_one_memory():
+    base = np.arange(4.0)
+    grad(stores_into_one)(base[:3], base[1:])
