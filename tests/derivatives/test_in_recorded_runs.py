@@ -47,6 +47,7 @@ def flat(v):
     out = np.outer(v, v[:2]).T
     out.flat[3] = v[0]
     out.flat[::3] = v[1] * 2
+    out.flat.__setitem__(slice(1, 3), v[2:] * v[0])
     return out.flat[1] * out.flat[2:5] + sum(out.flat) + max(out.flat)
 
 

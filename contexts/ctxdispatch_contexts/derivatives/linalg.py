@@ -176,7 +176,7 @@ def qr(g, y, a, mode="reduced"):
         return qr((None, g), (q, r), a)
     n, m = a.shape[-1], a.shape[-2]
     if mode == "raw":
-        return (unreflected(*y, *g),)
+        return (unreflected(y[0], y[1], g[0], g[1]),)
     if mode == "complete" and m > n:
         q, r = y
         of_q = None if g[0] is None else g[0][..., :n]
@@ -211,8 +211,15 @@ def of_factors(q, r, gq, gr):
 
 def unreflected(h, tau, gh, gtau):
     """The cotangent of the matrix of which LAPACK's geqrf leaves (h, tau): its last reflection is undone
-    first, which gives back the columns that it was applied to, and then their cotangents."""
+    first, which gives back the columns that it was applied to, and then their cotangents. A real number with
+    nothing below it is left as it is."""
     f, k = mT(h), tau.shape[-1]
+    reflecting = tau if tau.dtype.kind == "c" else tau[..., : f.shape[-2] - 1]
+    if np.count_nonzero(reflecting) < np.size(reflecting):
+        raise no_derivative(
+            "qr with mode='raw' of a column that is zero below the diagonal, from where its reflection jumps",
+            "ask for mode='reduced'",
+        )
     gf = np.zeros_like(f) if gh is None else mT(conj(gh))
     gt = np.zeros_like(tau) if gtau is None else conj(gtau)
     a, ga = f[..., k:, k:], gf[..., k:, k:]
@@ -228,26 +235,18 @@ def before_reflection(column, t, after, g_column, gt, g_after):
     """(alpha, x) became (beta, 0) by I - conj(t) v v^H, with t = 1 - alpha / beta, |beta| the length of both
     and v = (1, w), w = x / (alpha - beta) (Golub and Van Loan, "Matrix Computations", 5.1.3); the columns
     beside it became `after`. `column` has beta and w. The matrix as it was, and its cotangent."""
-    if column.shape[-2] == 1 and column.dtype.kind != "c":  # nothing to reflect
-        return np.concatenate((column, after), -1), np.concatenate((g_column, g_after), -1)
-    if np.count_nonzero(t) < np.size(t):
-        raise no_derivative(
-            "qr with mode='raw' of a column that is zero below the diagonal, from where its reflection jumps",
-            "ask for mode='reduced'",
-        )
     beta, w = column[..., :1, :].real, column[..., 1:, :]
     v = np.concatenate((np.ones_like(t), w), -2)
     z = mH(v) @ g_after
     before = after - t * v @ (mH(v) @ after)
     u = mH(v) @ before
-    gt = gt - u @ mH(z)
+    by, length = np.where(t == 0, 1.0, -conj(t) * beta), np.where(t == 0, 1.0, beta)
+    gt = np.where(t == 0, 0.0, gt - u @ mH(z)) / length
     gw = g_column[..., 1:, :] - (t * g_after @ mH(u) + conj(t) * before @ mH(z))[..., 1:, :]
-    alpha, x, by = beta * (1.0 - t), -t * beta * w, -conj(t) * beta
     q = mH(w) @ gw / by
-    g_beta = g_column[..., :1, :].real + q.real + (conj(gt) * alpha).real / (beta * beta)
-    g_alpha, g_x = g_beta * alpha / beta - q - gt / beta, gw / by + g_beta * x / beta
-    g_column = np.concatenate((g_alpha, g_x), -2)
-    column = np.concatenate((alpha, x), -2)
+    g_beta = g_column[..., :1, :].real + q.real + (conj(gt) * (1.0 - t)).real
+    g_column = np.concatenate((g_beta * (1.0 - t) - q - gt, gw / by - g_beta * t * w), -2)
+    column = np.concatenate((beta * (1.0 - t), -t * beta * w), -2)
     return np.concatenate((column, before), -1), np.concatenate((g_column, g_after - t * v @ z), -1)
 
 

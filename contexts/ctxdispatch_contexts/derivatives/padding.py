@@ -19,21 +19,20 @@ LINEAR = ("linear_ramp", "mean", "reflect", "symmetric")
 
 @vjp(np.pad, linear=(0,), unless="mode constant_values")
 def pad(
-    g, y, array, pad_width, mode="constant", stat_length=None, constant_values=None, end_values=None,
+    g, y, array, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0,
     reflect_type="even",
 ):  # fmt: skip
     if mode == "constant" or mode == "empty":
         inner = unpadded(g, array.shape, pad_width)
-        if constant_values is None or isinstance(constant_values, int):
+        if isinstance(constant_values, int):
             return (inner,)
         return (inner, None, None, None, of_values(g, array.shape, pad_width, mode, constant_values))
     if mode in ("edge", "reflect", "symmetric", "wrap") and reflect_type == "even":
         index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
         return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
     if mode == "linear_ramp":
-        options = {} if end_values is None else {"end_values": end_values}
-        inner = unpadded_by_axes(g, array, pad_width, mode, options)
-        if end_values is None or isinstance(end_values, int):
+        inner = unpadded_by_axes(g, array, pad_width, mode, {"end_values": end_values})
+        if isinstance(end_values, int):
             return (inner,)
         return (inner, None, None, None, None, of_values(g, array.shape, pad_width, mode, end_values))
     options = (
