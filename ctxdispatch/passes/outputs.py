@@ -42,8 +42,9 @@ _UFUNC_METHODS = {
     "reduceat": Out(4),
     "outer": Out(None),
 }
-LAYOUT = ("shape", "dtype", "strides")
-"""Attributes of arrays that say what its memory is read as; they can be set."""
+LAYOUT = {"shape": "a.reshape(..)", "dtype": "a.view(..)", "strides": "a.copy()"}
+"""Attributes of an array `a` that say what its memory is read as, and can be set; what gives another array
+that has another one."""
 
 _ANY_OR_ALL = Out(3, ("keepdims",))
 """Of the methods `any` and `all`: a dtype stands before `out`, which NumPy does not tell."""

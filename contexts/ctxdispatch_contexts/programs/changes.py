@@ -127,11 +127,6 @@ def sets_name(op: Op) -> bool:
     return cls is None or issubclass(cls, (type, ModuleType, FunctionType))
 
 
-def out_of(op: Op) -> Operand | None:
-    """The first of these."""
-    return next(iter(outs_of(op)), None)
-
-
 def outs_of(op: Op) -> tuple[Operand, ...]:
     """The arrays, or tuples of such, that NumPy is told to write its results into, by name or by position."""
     positional = len(op.args) - len(op.kwnames)
@@ -141,6 +136,11 @@ def outs_of(op: Op) -> tuple[Operand, ...]:
     if "out" in op.kwnames:
         outs = [op.args[positional + op.kwnames.index("out")]]
     return tuple([out for out in outs if not (isinstance(out, Const) and out.value is None)])
+
+
+def out_of(op: Op) -> Operand | None:
+    """The first array, or tuple of such, that NumPy is told to write into."""
+    return next(iter(outs_of(op)), None)
 
 
 def _rebinds(op: Op) -> bool:
@@ -175,6 +175,5 @@ def changes_data(op: Op) -> bool:
 
 __all__ = [
     "MUTATORS", "assume_changing", "changed", "changed_objects", "changes_argument", "changes_data",
-    "data_changed",    "may_change_unseen",
-    "may_rebind", "out_of", "spread",
+    "data_changed", "may_change_unseen", "may_rebind", "out_of", "spread",
 ]  # fmt: skip

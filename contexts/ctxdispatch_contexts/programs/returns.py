@@ -96,14 +96,14 @@ class Returns:
         self.provisional[key] = depth
         self.outermost.append(MAX_DEPTH)
         for _ in range(MAX_ROUNDS):
-            if self._is_settled(key, depth):
+            if self._infer_again(key, depth):
                 break
         else:
             self.known[key] = T.Any
         self._settle(depth, self.outermost.pop())
 
-    def _is_settled(self, key: Call, depth: int) -> bool:
-        """One round: whether the next one would find the same. What rests on this one goes, if not."""
+    def _infer_again(self, key: Call, depth: int) -> bool:
+        """One round. Whether the next would find the same; if not, what rests on this one's result goes."""
         before, others = self.known[key], set(self.provisional)
         self.known[key] = T.widen(T.join(before, self._once(*key)))
         if self.known[key] == before or self.outermost[depth] > depth:

@@ -109,10 +109,13 @@ _CONTAINERS = (
 _COMPUTE = (float, complex, int, bool, bytes, bytearray, memoryview)
 """Methods of classes of those modules move what they are given, but for those of these classes."""
 
-_ON_NUMBERS = frozenset({
-    operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior, operator.getitem,
-    operator.setitem, operator.delitem, builtins.getattr, builtins.setattr, builtins.next,
+_ON_SEQUENCES = frozenset({
+    operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior,
 })  # fmt: skip
+
+_ON_NUMBERS = _ON_SEQUENCES | {
+    operator.getitem, operator.setitem, operator.delitem, builtins.getattr, builtins.setattr, builtins.next,
+}  # fmt: skip
 
 
 def _moves(callee: Any, row: Any) -> bool:
@@ -142,9 +145,6 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
 def _by_numpy(callee: Any, args: tuple[Any, ...]) -> bool:
     """[1.0, 2.0] * array is computed by the array."""
     return callee in _ON_SEQUENCES and isinstance(args[1], np.ndarray)
-
-
-_ON_SEQUENCES = (operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior)
 
 
 def _is_of_sets(callee: Any, first: Any) -> bool:

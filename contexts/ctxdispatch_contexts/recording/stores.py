@@ -160,16 +160,12 @@ def _set_attribute(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
 
 def _refuse_layout(name: str) -> None:
     """What was written down before of an array has the shape that it had."""
-    if name in _LAYOUT:
+    if name in outputs.LAYOUT:
         raise MutationError(
             f"the {name} of an array that the derivative knows is set in place; make another array, with "
-            f"`a = {_LAYOUT[name]}`",
+            f"`a = {outputs.LAYOUT[name]}`",
             user_position(),
         )
-
-
-_LAYOUT = {"shape": "a.reshape(..)", "dtype": "a.view(..)", "strides": "a.copy()"}
-"""Attribute -> what gives an array that has another."""
 
 
 # -- in-place operators, `out` -------------------------------------------------------------------------------
