@@ -145,7 +145,7 @@ VALUES = {
     "check_finite": [False], "b": [None], "return_sign": [False], "keep_dims": [True], "ndim": [2],
     "y": [_like_first], "fweights": [_of_observations], "aweights": [_of_observations], "w": [_of_first_axis],
     "full": [False], "cov": [False], "side": ["right"], "sorter": [_order], "allow_singular": [False],
-    "disp": [None], "blocksize": [64], "ind": [1, 2], "optional": [None],
+    "disp": [False], "blocksize": [64], "ind": [1, 2], "optional": [None],
     "tol": [100], "atol": [1e-8], "abs_tol": [1e-9], "rel_tol": [1e-9], "ndmax": [3], "start": [2.0],
     "maxpts": [10000], "abseps": [1e-5], "releps": [1e-5], "rng": [None], "lower_limit": [None],
     "Dfun": [None], "col_deriv": [False], "full_output": [False], "tfirst": [False], "printmessg": [False],

@@ -92,6 +92,24 @@ def test_orders_and_parameters_that_do_not_vary_may_be_any_numbers(name):
     assert grad(f, argnums=last)(*args) == pytest.approx(expected, rel=1e-8)
 
 
+SETTINGS = {"order": 1.5, "dtype": "d", "exponent": 2.5}
+
+
+def test_nor_need_their_types_be_known():
+    """What is read from settings may be anything, until it runs; it does not vary."""
+
+    def f(x):
+        scaled = special.iv(SETTINGS["order"], x) + special.jv(2, x, dtype=SETTINGS["dtype"])
+        return np.sum(scaled * special.zeta(SETTINGS["exponent"], x))
+
+    def known(x):
+        return np.sum((special.iv(1.5, x) + special.jv(2, x)) * special.zeta(2.5, x))
+
+    x = np.array([0.7, 1.2])
+    np.testing.assert_allclose(grad(f)(x), grad(known)(x), rtol=1e-14)
+    np.testing.assert_allclose(grad(f)(x), [jvp(f, (x,), (e,))[1] for e in np.eye(2)], rtol=1e-13)
+
+
 def test_the_zeta_function_of_riemann_is_refused():
     with pytest.raises(NotImplementedError, match="exponent"):
         grad(lambda x: special.zeta(x))(2.5)
