@@ -246,7 +246,7 @@ def sqrtm(g, y, A, disp=True, blocksize=64):
         return (None,) if g[0] is None else sqrtm(g[0], y[0], A)
     if A.ndim < 2:
         raise no_derivative(
-            "sqrtm of no matrix, which versions of SciPy take for different functions",
+            "sqrtm of fewer than two dimensions, for which versions of SciPy give different results",
             "give it a matrix, `np.atleast_2d(a)`",
         )
     if A.shape[-1] == 1:
