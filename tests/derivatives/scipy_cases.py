@@ -147,7 +147,8 @@ def _(draw):
 
 @case(special.logsumexp, label="sign")
 def _(draw):
-    return (array(draw, (2, 3)), axis_of(draw, 2), np.array([1.0, -4.0, 0.5]), flag(draw), True), {}
+    a = array(draw, (2, 3), complex_=True)
+    return (a, axis_of(draw, 2), np.array([1.0, -4.0, 0.5]), flag(draw), True), {}
 
 
 # -- systems -------------------------------------------------------------------------------------------------

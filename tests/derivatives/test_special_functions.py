@@ -11,8 +11,9 @@ import pytest
 
 special = pytest.importorskip("scipy.special")
 
-from ctxdispatch import grad, jvp, vjp  # noqa: E402
+from ctxdispatch import check_grads, grad, jvp, vjp  # noqa: E402
 from ctxdispatch_contexts.derivatives import table  # noqa: E402
+from ctxdispatch_contexts.reverse import DerivativeError  # noqa: E402
 
 # -- when it is imported -------------------------------------------------------------------------------------
 
@@ -115,13 +116,22 @@ def test_the_zeta_function_of_riemann_is_refused():
         grad(lambda x: special.zeta(x))(2.5)
 
 
-def test_signs_of_complex_sums_are_refused():
-    def f(a):
-        y, sign = special.logsumexp(a, return_sign=True)
-        return (y * sign).real
+@pytest.mark.parametrize("order", [2, 1.5, np.arange(2.0)[:, None]], ids=str)
+def test_a_complex_function_that_is_not_analytic(order):
+    z = np.array([0.3 + 0.2j, -0.5 + 1j, 2 - 1j])
+    check_grads(lambda z: special.ive(order, z), (z,))
+    g = grad(lambda z: np.sum(np.abs(special.ive(order, z)) ** 2))
+    d, h = np.array([1 - 0.5j, 0.3j, 0.2]), 1e-5
+    expected = (g(z + h * d) - g(z - h * d)) / (2 * h)
+    np.testing.assert_allclose(jvp(g, (z,), (d,))[1], expected, rtol=1e-8)
 
-    with pytest.raises(NotImplementedError, match="sign"):
-        grad(f)(np.array([1.0 + 2.0j, 0.5]))
+
+def test_the_order_of_a_complex_function_that_is_not_analytic_is_refused():
+    f = lambda v: special.ive(v, 0.3 + 0.2j).real  # noqa: E731
+    with pytest.raises(DerivativeError, match="with respect to its argument 'order'"):
+        grad(f)(1.5)
+    with pytest.raises(DerivativeError, match="with respect to its argument 'order'"):
+        jvp(f, (1.5,), (1.0,))
 
 
 # -- edges ---------------------------------------------------------------------------------------------------

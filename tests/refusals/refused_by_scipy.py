@@ -219,17 +219,6 @@ def zeta_of_one(v):
 
 
 @refused(
-    "there is no derivative of the sign that logsumexp returns of complex numbers in "
-    "`special.logsumexp(v + 1j * v, return_sign=True)`; take the sum of exp(a), and divide it by "
-    "its abs",
-    "grad",
-    x=np.array([1.0, 2.0]),
-)
-def sign_of_a_sum(v):
-    return special.logsumexp(v + 1j * v, return_sign=True)[1].real  # here
-
-
-@refused(
     "there is no derivative of sqrtm of fewer than two dimensions, for which versions of SciPy give "
     "different results in `linalg.sqrtm(x)`; give it a matrix, `np.atleast_2d(a)`",
     *BOTH,

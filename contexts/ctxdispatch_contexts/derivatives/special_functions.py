@@ -81,6 +81,24 @@ def zeta(x, q=None, out=None):
     return special.zeta(np.asarray(x), np.asarray(q))
 
 
+@lower(special.ive)
+def ive(v, z, out=None):
+    """Of complex numbers; real ones have a row."""
+    return scaled_iv(z, np.abs(np.real(z)), order=v)
+
+
+def scaled_iv(z, size, order):
+    """I_v(z) exp(-|Re z|): analytic in z, were it not for the size."""
+    return special.ive(order, z)
+
+
+@vjp(scaled_iv, arrays=2)
+def scaled_iv_vjp(g, y, z, size, order):
+    """DLMF 10.29.1"""
+    slope = 0.5 * (special.ive(order - 1.0, z) + special.ive(order + 1.0, z))
+    return (unbroadcast(g * slope, z.shape), unbroadcast(-np.real(g * y), size.shape))
+
+
 # -- several elements ----------------------------------------------------------------------------------------
 
 
@@ -105,15 +123,18 @@ def log_softmax(g, y, x, axis=None):
 def logsumexp(g, y, a, axis=None, b=None, keepdims=False, return_sign=False):
     """exp(a - y), times b; in which y is the logarithm of the sum, or of its size where it has a sign."""
     if return_sign:
-        if a.dtype.kind == "c" and g[1] is not None:
-            raise no_derivative(
-                "the sign that logsumexp returns of complex numbers",
-                "take the sum of exp(a), and divide it by its abs",
-            )
-        if g[0] is None:
-            return (None, None, None)
-        return summands(g[0] / y[1], y[0], a, axis, b, keepdims)
+        g = of_size_and_sign(g, y[1])
+        return (None, None, None) if g is None else summands(g / y[1], y[0], a, axis, b, keepdims)
     return summands(g, y, a, axis, b, keepdims)
+
+
+def of_size_and_sign(g, sign):
+    """The cotangent of the logarithm of s, from those of log |s| and of s / |s|: these vary with its real and
+    with its imaginary part. The sign of a real number is constant."""
+    if sign.dtype.kind != "c":
+        return g[0]
+    size = 0.0 if g[0] is None else np.real(g[0])
+    return size if g[1] is None else size + 1j * np.imag(g[1] * sign)
 
 
 def summands(g, y, a, axis, b, keepdims):
