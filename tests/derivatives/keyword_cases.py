@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ MASKS = {
     0: True, 1: np.array([True, False, True]), 2: np.array([[True], [False], [True]]),
 }  # fmt: skip
 
+
+BOUNDS = ("min", "max") if "min" in inspect.signature(np.clip).parameters else ("a_min", "a_max")
+"""Their names since NumPy 2.1, by which one alone may be given."""
 
 CROSSES_PLANES = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 """NumPy 2.5 takes vectors of three numbers alone."""
@@ -99,6 +103,12 @@ def of_ufuncs(more):
     @more(np.clip, label="keywords")
     def _(draw):
         return (array(draw, (2, 3)), -0.51, 0.53), {"dtype": float, "casting": "safe"}
+
+    @more(np.clip, label="bounds by name")
+    def _(draw):
+        bounds = dict(zip(BOUNDS, [array(draw, (3,), -0.6, -0.5), 0.53], strict=True))
+        left_out = draw(st.sampled_from([None, *BOUNDS])) if BOUNDS[0] == "min" else None
+        return (array(draw, (2, 3)),), {name: bounds[name] for name in bounds if name != left_out}
 
     @more(np.add, np.multiply, label="lists")
     def _(draw):

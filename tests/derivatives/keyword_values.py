@@ -75,7 +75,7 @@ def _with(f, name, value, y, args):
     if name == "weights" and "method" in documented(f):
         return [{"weights": value, "method": "inverted_cdf"}]
     if name == "dtype" and isinstance(y, (np.ndarray, np.generic)):
-        return [{"dtype": dtype} for dtype in (np.result_type(y, *leaves(args)), y.dtype)]
+        return [{"dtype": dtype} for dtype in (np.result_type(y, *leaves(args)), y.dtype, bool)]
     return [{name: value}]
 
 
