@@ -116,9 +116,39 @@ def test_the_zeta_function_of_riemann_is_refused():
         grad(lambda x: special.zeta(x))(2.5)
 
 
+COMPLEX = np.array([0.3 + 0.2j, -0.5 + 1j, 2 - 1j, -3.3 - 0.1j])
+
+
+@pytest.mark.parametrize("name", ["psi", "gamma", "loggamma", "rgamma"])
+def test_complex_gamma_functions_twice(name):
+    f = getattr(special, name)
+    check_grads(lambda z: f(z), (COMPLEX,))
+    g = grad(lambda z: np.sum(np.abs(f(z)) ** 2))
+    d, h = np.array([1 - 0.5j, 0.3j, 0.2, 1]), 1e-5
+    expected = (g(COMPLEX + h * d) - g(COMPLEX - h * d)) / (2 * h)
+    np.testing.assert_allclose(jvp(g, (COMPLEX,), (d,))[1], expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("x", [1e-6, 0.3, 7.0, 1e6, -0.4, -50.3])
+def test_the_derivative_of_psi_by_the_integral_of_cauchy(x):
+    from ctxdispatch_contexts.derivatives.special_functions import derivative_of_psi
+
+    found = derivative_of_psi(np.array(x + 0j), 1)
+    assert found == pytest.approx(special.polygamma(1, x), rel=1e-12)
+
+
+ORDERED = {"casting": "same_kind", "order": "C", "dtype": "d"}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_keywords_of_three_operands(name):
+    keywords = {name: ORDERED[name]}
+    check_grads(lambda a, b, x: special.betainc(a, b, x, **keywords), (1.2, 2.5, np.array([0.3, 0.7])))
+
+
 @pytest.mark.parametrize("order", [2, 1.5, np.arange(2.0)[:, None]], ids=str)
 def test_a_complex_function_that_is_not_analytic(order):
-    z = np.array([0.3 + 0.2j, -0.5 + 1j, 2 - 1j])
+    z = COMPLEX[:3]
     check_grads(lambda z: special.ive(order, z), (z,))
     g = grad(lambda z: np.sum(np.abs(special.ive(order, z)) ** 2))
     d, h = np.array([1 - 0.5j, 0.3j, 0.2]), 1e-5

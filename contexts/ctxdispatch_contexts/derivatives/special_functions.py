@@ -5,6 +5,8 @@ Loaded where a program has imported scipy.special (see `libraries.py`).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.special as special
 
@@ -79,6 +81,38 @@ def zeta(x, q=None, out=None):
     if q is None:
         raise no_derivative("scipy.special.zeta with respect to its exponent in closed form", KEEP_OUT)
     return special.zeta(np.asarray(x), np.asarray(q))
+
+
+@lower(special.psi)
+def psi(x, out=None):
+    """Of complex numbers, of which SciPy has no derivative; real ones have a row."""
+    return analytic_psi(x)
+
+
+def analytic_psi(z):
+    return special.psi(z)
+
+
+@vjp(analytic_psi, arrays=1)
+def analytic_psi_vjp(g, y, z):
+    return (g * derivative_of_psi(z, 1),)
+
+
+def derivative_of_psi(z, n):
+    """Cauchy's integral on a circle a quarter as wide as the next pole is far, by the trapezoidal rule
+    (Lyness and Moler, "Numerical differentiation of analytic functions", 1967): its error is (1/4)^24."""
+    pole = np.minimum(np.rint(np.real(z)), 0.0)
+    radius = 0.25 * np.abs(z - pole)
+    total = 0.0
+    for k in range(24):
+        turn = np.exp(2j * np.pi * k / 24)
+        total = total + special.psi(z + radius * turn) / turn**n
+    return (math.factorial(n) / 24 * total / radius**n).astype(z.dtype)
+
+
+@vjp(derivative_of_psi, arrays=1)
+def derivative_of_psi_vjp(g, y, z, n):
+    return (g * derivative_of_psi(z, n + 1),)
 
 
 @lower(special.ive)
