@@ -1349,6 +1349,13 @@ def _(draw):
     return (regular(draw, 6).reshape(2, 3, 6), array(draw, (2, 3))), {}
 
 
+@case(np.linalg.tensorsolve, label="axes")
+def _(draw):
+    """The axes of what is solved for go to the end, in that order."""
+    axes, shape = draw(st.sampled_from([((1,), (2, 6, 3)), ((2, 0), (3, 6, 2)), ((0,), (6, 2, 3))]))
+    return (regular(draw, 6).reshape(shape), array(draw, (6,) if len(axes) > 1 else (2, 3))), {"axes": axes}
+
+
 @case(np.linalg.tensorinv)
 def _(draw):
     return (regular(draw, 6).reshape(2, 3, 6),), {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ MASKS = {
     0: True, 1: np.array([True, False, True]), 2: np.array([[True], [False], [True]]),
 }  # fmt: skip
 
+
+BOUNDS = ("min", "max") if "min" in inspect.signature(np.clip).parameters else ("a_min", "a_max")
+"""Their names since NumPy 2.1, by which one alone may be given."""
 
 CROSSES_PLANES = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 """NumPy 2.5 takes vectors of three numbers alone."""
@@ -99,6 +103,12 @@ def of_ufuncs(more):
     @more(np.clip, label="keywords")
     def _(draw):
         return (array(draw, (2, 3)), -0.51, 0.53), {"dtype": float, "casting": "safe"}
+
+    @more(np.clip, label="bounds by name")
+    def _(draw):
+        bounds = dict(zip(BOUNDS, [array(draw, (3,), -0.6, -0.5), 0.53], strict=True))
+        left_out = draw(st.sampled_from([None, *BOUNDS])) if BOUNDS[0] == "min" else None
+        return (array(draw, (2, 3)),), {name: bounds[name] for name in bounds if name != left_out}
 
     @more(np.add, np.multiply, label="lists")
     def _(draw):
@@ -254,6 +264,35 @@ def trimmed(a, trim, axis):
     return np.trim_zeros(np.where(np.outer([0, 1, 1], [0, 1, 1, 0]), a, 0.0), trim, axis)
 
 
+def padded_with(a, value):
+    return np.pad(a, ((1, 2), (2, 1)), constant_values=value)
+
+
+def ramp_to(a, value):
+    return np.pad(a, ((1, 2), (2, 1)), "linear_ramp", end_values=value)
+
+
+def padded_by_function(a, widths, factor):
+    """The function changes each vector in place, borders that are there already too."""
+
+    def fill(vector, width, axis, options):
+        before, after = width
+        vector[: before + 1] = vector[before] * options["factor"]
+        if after:
+            vector[-after:] = vector[before] * vector[-after - 1] + axis
+
+    return np.pad(a, widths, fill, factor=factor)
+
+
+def without_gaps(a, nan, high, low):
+    gaps = np.where([True, False, True], [[np.nan, 0.0, -np.inf], [np.inf, 0.0, 0.0]], a)
+    return np.nan_to_num(gaps, nan=nan, posinf=high, neginf=low)
+
+
+def unwrapped(a, period):
+    return np.unwrap(a % 3.0, period=period)
+
+
 def of_grids(more):
     @more(with_step)
     def _(draw):
@@ -283,6 +322,23 @@ def of_grids(more):
         ]))  # fmt: skip
         return (array(draw, (2, 3)), ((1, 0), (2, 4))), kwargs
 
+    @more(padded_with, ramp_to)
+    def _(draw):
+        value = draw(st.sampled_from([0.31, array(draw, (2,)), array(draw, (2, 2)), array(draw, (2, 1))]))
+        return (array(draw, (2, 3), complex_=True), value), {}
+
+    @more(padded_by_function)
+    def _(draw):
+        return (array(draw, (2, 3), complex_=True), ((1, 2), (0, 1))), {"factor": 1.7}
+
+    @more(without_gaps)
+    def _(draw):
+        return (array(draw, (2, 3), complex_=True), *(1.3, -0.4, 0.6)), {}
+
+    @more(unwrapped)
+    def _(draw):
+        return (np.linspace(0.0, 11.0, 6) + array(draw, (6,), 0.0, 0.2), 3.1), {}
+
     @more(trimmed)
     def _(draw):
         return (array(draw, (3, 4), 0.5, 2), draw(st.sampled_from(["fb", "f", "b"])), axis_of(draw, 2)), {}
@@ -302,6 +358,14 @@ def unique_and_more(a):
     return np.unique(a, return_index=True, return_counts=True)[0]
 
 
+def determined(a):
+    """What is determined where the other vectors are chosen freely, whatever their phases are."""
+    k = min(a.shape)
+    u, s, vh = np.linalg.svd(a, full_matrices=True)
+    q, r = np.linalg.qr(a, "complete")
+    return np.abs(u[:, :k]) ** 2, s, (u[:, :k] * s) @ vh[:k], q[:, :k], r[:k]
+
+
 def of_algebra(more):
     @more(unique_and_more)
     def _(draw):
@@ -314,6 +378,17 @@ def of_algebra(more):
     @more(np.linalg.qr, label="wide, r")
     def _(draw):
         return (regular(draw, 4)[:3],), {"mode": draw(st.sampled_from(["r", "reduced", "complete"]))}
+
+    @more(np.linalg.qr, label="raw")
+    def _(draw):
+        m, n = draw(st.sampled_from([(3, 3), (3, 2), (2, 3), (1, 2)]))
+        a = array(draw, (m, n), 0.3, 2, complex_=True) + np.eye(m, n)
+        return (a,), {"mode": "raw"}
+
+    @more(determined)
+    def _(draw):
+        m, n = draw(st.sampled_from([(3, 2), (2, 3)]))
+        return (array(draw, (m, n), complex_=True) + np.diag([8.0, 4.0, 2.0])[:m, :n],), {}
 
     @more(np.linalg.slogdet, label="complex")
     def _(draw):

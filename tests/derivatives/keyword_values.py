@@ -66,7 +66,8 @@ def _with(f, name, value, y, args):
     if name == "out":
         return [{"out": out} for out in _made("np.empty({}, {})", y)]
     if name == "where" and (isinstance(f, np.ufunc) or getattr(f, "__name__", "") == "outer"):
-        return [{"where": _mask(np.shape(y)), "out": out} for out in _made("np.full({}, 0.3, {})", y)]
+        shape = np.shape(y[0] if isinstance(y, tuple) else y)
+        return [{"where": _mask(shape), "out": out} for out in _made("np.full({}, 0.3, {})", y)]
     if name == "where":
         masks = [_mask(np.shape(args[0])), _but_one(np.shape(args[0]))] if args else [True]
         more = [{}, {"initial": 0.7}] if "initial" in documented(f) else [{}]
@@ -74,7 +75,7 @@ def _with(f, name, value, y, args):
     if name == "weights" and "method" in documented(f):
         return [{"weights": value, "method": "inverted_cdf"}]
     if name == "dtype" and isinstance(y, (np.ndarray, np.generic)):
-        return [{"dtype": np.result_type(y, *leaves(args))}]
+        return [{"dtype": dtype} for dtype in (np.result_type(y, *leaves(args)), y.dtype, bool)]
     return [{name: value}]
 
 
@@ -102,6 +103,10 @@ def _like_first(args):
     return np.cos(np.arange(1.0, np.size(args[0]) + 1.0)).reshape(np.shape(args[0]))
 
 
+def _positive_like_first(args):
+    return 1.5 + _like_first(args)
+
+
 def _of_observations(args):
     return np.arange(1, np.shape(args[0])[-1] + 1)
 
@@ -123,7 +128,8 @@ VALUES = {
     "kind": ["stable", "introselect", "linear"], "decimals": [1],
     "offset": [1], "axis1": [0], "axis2": [1], "k": [1], "n": [1, 4], "norm": ["ortho", "forward"],
     "s": [(4, 4), (4,)], "mode": ["clip", "full", "same"], "method": ["midpoint", "direct", "fft"],
-    "weights": [np.array([0.2, 0.5, 0.3]), _like_first, _of_first_axis], "returned": [True],
+    "weights": [np.array([0.2, 0.5, 0.3]), _like_first, _of_first_axis, _positive_like_first],
+    "returned": [True],
     "bias": [True], "rowvar": [False],
     "prepend": [0.5], "append": [0.5], "period": [2.0], "left": [0.1], "right": [0.2], "nan": [0.0],
     "posinf": [1.0], "neginf": [-1.0], "deg": [True], "ord": [None, 1], "rcond": [1e-12], "rtol": [1e-12],
@@ -139,7 +145,9 @@ VALUES = {
     "check_finite": [False], "b": [None], "return_sign": [False], "keep_dims": [True], "ndim": [2],
     "y": [_like_first], "fweights": [_of_observations], "aweights": [_of_observations], "w": [_of_first_axis],
     "full": [False], "cov": [False], "side": ["right"], "sorter": [_order], "allow_singular": [False],
-    "disp": [None], "blocksize": [64], "ind": [1], "optional": [None],
+    "disp": [False], "blocksize": [64], "ind": [1, 2], "optional": [None],
+    "tol": [100], "atol": [1e-8], "abs_tol": [1e-9], "rel_tol": [1e-9], "ndmax": [3], "start": [2.0],
+    "maxpts": [10000], "abseps": [1e-5], "releps": [1e-5], "rng": [None], "lower_limit": [None],
     "Dfun": [None], "col_deriv": [False], "full_output": [False], "tfirst": [False], "printmessg": [False],
     "ixpr": [False], "tcrit": [np.array([0.5])], "ml": [None], "mu": [None], "h0": [0.01], "hmax": [0.5],
     "mean": [0.3], "axisa": [0, -1], "axisb": [0, -1], "axisc": [0, -1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 
 import numpy as np
@@ -146,7 +147,8 @@ def _(draw):
 
 @case(special.logsumexp, label="sign")
 def _(draw):
-    return (array(draw, (2, 3)), axis_of(draw, 2), np.array([1.0, -4.0, 0.5]), flag(draw), True), {}
+    a = array(draw, (2, 3), complex_=True)
+    return (a, axis_of(draw, 2), np.array([1.0, -4.0, 0.5]), flag(draw), True), {}
 
 
 # -- systems -------------------------------------------------------------------------------------------------
@@ -244,6 +246,16 @@ def _(draw):
 @each(linalg.expm, linalg.sqrtm)
 def _(draw):
     return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {}
+
+
+OF_ROOTS = {"disp": False, "blocksize": 2}
+"""Deprecated; SciPy 1.18 is to take them away."""
+
+
+@case(linalg.sqrtm, label="options")
+def _(draw):
+    taken = [name for name in OF_ROOTS if name in inspect.signature(linalg.sqrtm).parameters]
+    return (regular(draw, 3, (), True),), {name: OF_ROOTS[name] for name in taken if flag(draw)}
 
 
 @case(scipy_linalg.frechet)

@@ -7,8 +7,8 @@ from ctxdispatch import grad, jvp
 from ctxdispatch_contexts.reverse import DerivativeError
 
 CASES = {
-    "nan": lambda a: np.sum(np.nan_to_num(np.ones(3) * a, nan=a)),
-    "constant_values": lambda a: np.sum(np.pad(np.ones(2) * a, 1, constant_values=a)),
+    "rcond": lambda a: np.sum(np.linalg.pinv(np.eye(2) * a, rcond=a / 10)),
+    "tol": lambda a: np.sum(np.real_if_close(np.ones(2) * a, tol=a)),
 }
 
 
@@ -22,5 +22,5 @@ def test_refused_by_name(name):
 
 
 def test_constants_there_are_no_matter():
-    f = lambda a: np.sum(np.pad(np.ones(2) * a, 1, constant_values=3.0))  # noqa: E731
-    assert grad(f)(0.6) == jvp(f, (0.6,), (1.0,))[1] == 2.0
+    f = lambda a: np.sum(np.linalg.pinv(np.eye(2) / a, rcond=0.1))  # noqa: E731
+    assert grad(f)(0.6) == jvp(f, (0.6,), (1.0,))[1] == pytest.approx(2.0)

@@ -47,6 +47,7 @@ def flat(v):
     out = np.outer(v, v[:2]).T
     out.flat[3] = v[0]
     out.flat[::3] = v[1] * 2
+    out.flat.__setitem__(slice(1, 3), v[2:] * v[0])
     return out.flat[1] * out.flat[2:5] + sum(out.flat) + max(out.flat)
 
 
@@ -67,6 +68,12 @@ def into(f, n, *args, **kwargs):
     return run
 
 
+def replaced_in_place(v):
+    out = with_nan(v) + v
+    np.nan_to_num(out, copy=False, nan=0.3)
+    return out * v
+
+
 def number_and_array(v):
     """np.dot returns a number, as no other function does that is given an array for it."""
     out = np.empty(())
@@ -83,6 +90,7 @@ FUNCTIONS = {
         np.nanquantile, 3, [0.2, 0.7], axis=0, weights=np.arange(1.0, 5.0), method="inverted_cdf"
     ),
     "dot, out": number_and_array,
+    "nan_to_num, in place": replaced_in_place,
     "nancumsum": lambda v: np.nancumsum(with_nan(v)),
     "nancumprod": lambda v: np.nancumprod(with_nan(v)),
     "nanmedian": lambda v: np.nanmedian(with_nan(v)),

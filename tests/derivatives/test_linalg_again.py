@@ -58,3 +58,11 @@ def test_unique_twice():
         return np.sum(np.unique(x) ** 3)
 
     np.testing.assert_allclose(np.diag(hessian(f)(x)), [1.8, -6.0, 0.0, 12.0])
+
+
+def test_vectors_that_are_chosen_freely_have_no_tangents():
+    a, d = RNG.normal(size=(2, 3, 2))
+    _, (du, ds, dvh) = jvp(lambda a: tuple(np.linalg.svd(a)), (a,), (d,))
+    values = [np.linalg.svd(a + h * d, compute_uv=False) for h in (1e-6, -1e-6)]
+    np.testing.assert_allclose(ds, (values[0] - values[1]) / 2e-6, rtol=1e-6)
+    assert np.isnan(du).tolist() == [[False, False, True]] * 3 and not np.isnan(dvh).any()

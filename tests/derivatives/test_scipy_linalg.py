@@ -126,6 +126,12 @@ def test_numbers_are_matrices_of_one_element():
         assert pullback(np.ones((1, 1)))[0].tolist() == [[pytest.approx(slope)]]
 
 
+def test_the_root_of_a_number_is_refused():
+    """SciPy 1.17 returns its exponential."""
+    with pytest.raises(NotImplementedError, match=r"np\.atleast_2d"):
+        vjp(lambda x: linalg.sqrtm(x), np.array([0.5]))[1](np.ones((1, 1)))
+
+
 def test_a_singular_determinant():
     a = np.array([[1.0, 2.0], [2.0, 4.0]])
     np.testing.assert_allclose(grad(lambda a: linalg.det(a))(a), [[4.0, -2.0], [-2.0, 1.0]], rtol=1e-12)

@@ -11,8 +11,9 @@ import pytest
 
 special = pytest.importorskip("scipy.special")
 
-from ctxdispatch import grad, jvp, vjp  # noqa: E402
+from ctxdispatch import check_grads, grad, jvp, vjp  # noqa: E402
 from ctxdispatch_contexts.derivatives import table  # noqa: E402
+from ctxdispatch_contexts.reverse import DerivativeError  # noqa: E402
 
 # -- when it is imported -------------------------------------------------------------------------------------
 
@@ -92,18 +93,75 @@ def test_orders_and_parameters_that_do_not_vary_may_be_any_numbers(name):
     assert grad(f, argnums=last)(*args) == pytest.approx(expected, rel=1e-8)
 
 
+SETTINGS = {"order": 1.5, "dtype": "d", "exponent": 2.5}
+
+
+def test_nor_need_their_types_be_known():
+    """What is read from settings may be anything, until it runs; it does not vary."""
+
+    def f(x):
+        scaled = special.iv(SETTINGS["order"], x) + special.jv(2, x, dtype=SETTINGS["dtype"])
+        return np.sum(scaled * special.zeta(SETTINGS["exponent"], x))
+
+    def known(x):
+        return np.sum((special.iv(1.5, x) + special.jv(2, x)) * special.zeta(2.5, x))
+
+    x = np.array([0.7, 1.2])
+    np.testing.assert_allclose(grad(f)(x), grad(known)(x), rtol=1e-14)
+    np.testing.assert_allclose(grad(f)(x), [jvp(f, (x,), (e,))[1] for e in np.eye(2)], rtol=1e-13)
+
+
 def test_the_zeta_function_of_riemann_is_refused():
     with pytest.raises(NotImplementedError, match="exponent"):
         grad(lambda x: special.zeta(x))(2.5)
 
 
-def test_signs_of_complex_sums_are_refused():
-    def f(a):
-        y, sign = special.logsumexp(a, return_sign=True)
-        return (y * sign).real
+COMPLEX = np.array([0.3 + 0.2j, -0.5 + 1j, 2 - 1j, -3.3 - 0.1j])
 
-    with pytest.raises(NotImplementedError, match="sign"):
-        grad(f)(np.array([1.0 + 2.0j, 0.5]))
+
+@pytest.mark.parametrize("name", ["psi", "gamma", "loggamma", "rgamma"])
+def test_complex_gamma_functions_twice(name):
+    f = getattr(special, name)
+    check_grads(lambda z: f(z), (COMPLEX,))
+    g = grad(lambda z: np.sum(np.abs(f(z)) ** 2))
+    d, h = np.array([1 - 0.5j, 0.3j, 0.2, 1]), 1e-5
+    expected = (g(COMPLEX + h * d) - g(COMPLEX - h * d)) / (2 * h)
+    np.testing.assert_allclose(jvp(g, (COMPLEX,), (d,))[1], expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("x", [1e-6, 0.3, 7.0, 1e6, -0.4, -50.3])
+def test_the_derivative_of_psi_by_the_integral_of_cauchy(x):
+    from ctxdispatch_contexts.derivatives.special_functions import derivative_of_psi
+
+    found = derivative_of_psi(np.array(x + 0j), 1)
+    assert found == pytest.approx(special.polygamma(1, x), rel=1e-12)
+
+
+ORDERED = {"casting": "same_kind", "order": "C", "dtype": "d"}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_keywords_of_three_operands(name):
+    keywords = {name: ORDERED[name]}
+    check_grads(lambda a, b, x: special.betainc(a, b, x, **keywords), (1.2, 2.5, np.array([0.3, 0.7])))
+
+
+@pytest.mark.parametrize("order", [2, 1.5, np.arange(2.0)[:, None]], ids=str)
+def test_a_complex_function_that_is_not_analytic(order):
+    z = COMPLEX[:3]
+    check_grads(lambda z: special.ive(order, z), (z,))
+    g = grad(lambda z: np.sum(np.abs(special.ive(order, z)) ** 2))
+    d, h = np.array([1 - 0.5j, 0.3j, 0.2]), 1e-5
+    expected = (g(z + h * d) - g(z - h * d)) / (2 * h)
+    np.testing.assert_allclose(jvp(g, (z,), (d,))[1], expected, rtol=1e-8)
+
+
+def test_the_order_of_a_complex_function_that_is_not_analytic_is_refused():
+    f = lambda v: special.ive(v, 0.3 + 0.2j).real  # noqa: E731
+    with pytest.raises(DerivativeError, match="with respect to its argument 'order'"):
+        grad(f)(1.5)
+    with pytest.raises(DerivativeError, match="with respect to its argument 'order'"):
+        jvp(f, (1.5,), (1.0,))
 
 
 # -- edges ---------------------------------------------------------------------------------------------------

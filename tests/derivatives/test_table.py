@@ -215,9 +215,11 @@ def test_what_has_no_derivative_is_refused():
     a = np.ones((2, 3))
     with pytest.raises(NotImplementedError, match="full_matrices"):
         table.vjp_rule(np.linalg.svd)((None, None, np.ones((3, 3))), np.linalg.svd(a), a)
-    with pytest.raises(NotImplementedError, match="raw"):
-        table.vjp_rule(np.linalg.qr)((a, a), np.linalg.qr(a, "raw"), a, "raw")
-    with pytest.raises(NotImplementedError, match="a function as mode"):
+    with pytest.raises(NotImplementedError, match="reduced"):
+        table.vjp_rule(np.linalg.qr)((np.eye(3), None), np.linalg.qr(a.T, "complete"), a.T, "complete")
+    with pytest.raises(NotImplementedError, match="reflection jumps"):
+        table.vjp_rule(np.linalg.qr)((np.eye(2), None), np.linalg.qr(np.eye(2), "raw"), np.eye(2), "raw")
+    with pytest.raises(NotImplementedError, match="an object as mode"):
         table.vjp_rule(np.pad)(a, a, a, 1, lambda vector, width, axis, options: None)
 
 

@@ -157,7 +157,7 @@ refused(
 
 
 @refused(
-    "there is no derivative of qr with mode='raw', or of the columns that mode='complete' chooses freely in "
+    "there is no derivative of the vectors beyond those of the matrix, which are chosen freely in "
     "`np.linalg.qr(w, mode='complete')`; ask for mode='reduced'",
     *REVERSE,
     "checkpoint",
@@ -177,30 +177,35 @@ def one_axis_twice(x):
 
 
 @refused(
-    "there is no derivative of qr with mode='raw', or of the columns that mode='complete' chooses freely in "
-    "`np.linalg.qr(np.outer(x, x), mode='raw')`; ask for mode='reduced'",
+    "there is no derivative of qr with mode='raw' of a column that is zero below the diagonal, from where "
+    "its reflection jumps in `np.linalg.qr(np.diag(x), mode='raw')`; ask for mode='reduced'",
     *BOTH,
 )
 def qr_raw(x):
-    return np.linalg.qr(np.outer(x, x), mode="raw")[0].sum()  # here
+    return np.linalg.qr(np.diag(x), mode="raw")[0].sum()  # here
 
 
 @refused(
-    "there is no derivative of the vectors that svd of an oblong matrix chooses freely in "
+    "there is no derivative of the vectors beyond those of the matrix, which are chosen freely in "
     "`np.linalg.svd(np.outer(x, np.ones(3)))`; ask for full_matrices=False",
-    *BOTH,
+    *REVERSE,
 )
 def vectors_of_no_singular_value(x):
     return np.linalg.svd(np.outer(x, np.ones(3)))[2].sum()  # here
 
 
+class Border:
+    def __call__(self, row, width, axis, options):
+        row[: width[0]] = 1.0
+
+
 @refused(
-    "there is no derivative of pad with a function as mode in `np.pad(x, 1, lambda row, *rest: None)`; store "
-    "into the borders instead",
+    "there is no derivative of pad with an object as mode in `np.pad(x, 1, Border())`; give it a function, "
+    "`mode=obj.__call__`",
     *BOTH,
 )
-def pad_by_a_function(x):
-    return np.pad(x, 1, lambda row, *rest: None).sum()  # here
+def pad_by_an_object(x):
+    return np.pad(x, 1, Border()).sum()  # here
 
 
 # -- more of NumPy's, and of Python's ------------------------------------------------------------------------

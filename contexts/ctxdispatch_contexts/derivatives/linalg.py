@@ -12,7 +12,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
+from ctxdispatch_contexts.programs.no_derivative import no_derivative, nothing_of
 
 
 def mT(a):
@@ -175,11 +175,14 @@ def qr(g, y, a, mode="reduced"):
         q, r = np.linalg.qr(a)
         return qr((None, g), (q, r), a)
     n, m = a.shape[-1], a.shape[-2]
-    if mode == "raw" or (mode == "complete" and m > n):
-        raise no_derivative(
-            "qr with mode='raw', or of the columns that mode='complete' chooses freely",
-            "ask for mode='reduced'",
-        )
+    if mode == "raw":
+        return (unreflected(y[0], y[1], g[0], g[1]),)
+    if mode == "complete" and m > n:
+        q, r = y
+        of_q = None if g[0] is None else g[0][..., :n]
+        of_r = None if g[1] is None else g[1][..., :n, :]
+        (full,) = qr((of_q, of_r), (q[..., :n], r[..., :n, :]), a)
+        return (full if g[0] is None else full + nothing_of(g[0], y[0], n, -1, "mode='reduced'"),)
     q, r = y
     gq = np.zeros_like(q) if g[0] is None else conj(g[0])
     gr = np.zeros_like(r) if g[1] is None else conj(g[1])
@@ -191,11 +194,60 @@ def qr(g, y, a, mode="reduced"):
     return (conj(np.concatenate((gx, q @ gv), -1)),)
 
 
+@vjp(nothing_of)
+def nothing_of_vjp(t, y, g, vectors, k, axis, remedy):
+    """They have no tangents."""
+    free = np.arange(g.shape[axis]) >= k
+    none = np.zeros_like(g)
+    return (np.where(free if axis == -1 else free[:, None], np.nan, none), none)
+
+
 def of_factors(q, r, gq, gr):
     m = r @ mH(gr) - mH(gq) @ q
     low = np.tril(m, -1)
     full = low + mH(low) + np.eye(m.shape[-1], dtype=m.dtype) * m.real
     return mH(np.linalg.solve(r, mH(gq + q @ full)))
+
+
+def unreflected(h, tau, gh, gtau):
+    """The cotangent of the matrix of which LAPACK's geqrf leaves (h, tau): its last reflection is undone
+    first, which gives back the columns that it was applied to, and then their cotangents. A real number with
+    nothing below it is left as it is."""
+    f, k = mT(h), tau.shape[-1]
+    reflecting = tau if tau.dtype.kind == "c" else tau[..., : f.shape[-2] - 1]
+    if np.count_nonzero(reflecting) < np.size(reflecting):
+        raise no_derivative(
+            "qr with mode='raw' of a column that is zero below the diagonal, from where its reflection jumps",
+            "ask for mode='reduced'",
+        )
+    gf = np.zeros_like(f) if gh is None else mT(conj(gh))
+    gt = np.zeros_like(tau) if gtau is None else conj(gtau)
+    a, ga = f[..., k:, k:], gf[..., k:, k:]
+    for i in range(k - 1, -1, -1):
+        a = np.concatenate((f[..., i : i + 1, i + 1 :], a), -2)
+        ga = np.concatenate((gf[..., i : i + 1, i + 1 :], ga), -2)
+        column, g_column = f[..., i:, i : i + 1], gf[..., i:, i : i + 1]
+        a, ga = before_reflection(column, tau[..., i, None, None], a, g_column, gt[..., i, None, None], ga)
+    return conj(ga)
+
+
+def before_reflection(column, t, after, g_column, gt, g_after):
+    """(alpha, x) became (beta, 0) by I - conj(t) v v^H, with t = 1 - alpha / beta, |beta| the length of both
+    and v = (1, w), w = x / (alpha - beta) (Golub and Van Loan, "Matrix Computations", 5.1.3); the columns
+    beside it became `after`. `column` has beta and w. The matrix as it was, and its cotangent."""
+    beta, w = column[..., :1, :].real, column[..., 1:, :]
+    v = np.concatenate((np.ones_like(t), w), -2)
+    z = mH(v) @ g_after
+    before = after - t * v @ (mH(v) @ after)
+    u = mH(v) @ before
+    by, length = np.where(t == 0, 1.0, -conj(t) * beta), np.where(t == 0, 1.0, beta)
+    gt = np.where(t == 0, 0.0, gt - u @ mH(z)) / length
+    gw = g_column[..., 1:, :] - (t * g_after @ mH(u) + conj(t) * before @ mH(z))[..., 1:, :]
+    q = mH(w) @ gw / by
+    g_beta = g_column[..., :1, :].real + q.real + (conj(gt) * (1.0 - t)).real
+    g_column = np.concatenate((g_beta * (1.0 - t) - q - gt, gw / by - g_beta * t * w), -2)
+    column = np.concatenate((beta * (1.0 - t), -t * beta * w), -2)
+    return np.concatenate((column, before), -1), np.concatenate((g_column, g_after - t * v @ z), -1)
 
 
 @vjp(np.linalg.eigh)
@@ -226,10 +278,16 @@ def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
     if not compute_uv:
         return singular_values(g, a)
     u, s, vh = y
-    if full_matrices and a.shape[-1] != a.shape[-2]:
+    if full_matrices and a.shape[-1] > a.shape[-2]:
         k = s.shape[-1]
-        g = (determined(g[0], k, -1), g[1], determined(g[2], k, -2))
-        u, vh = u[..., :k], vh[..., :k, :]
+        of_v = None if g[2] is None else g[2][..., :k, :]
+        (full,) = svd((g[0], g[1], of_v), (u, s, vh[..., :k, :]), a, False)
+        return (full if g[2] is None else full + nothing_of(g[2], y[2], k, -2, "full_matrices=False"),)
+    if full_matrices and a.shape[-1] < a.shape[-2]:
+        k = s.shape[-1]
+        of_u = None if g[0] is None else g[0][..., :k]
+        (full,) = svd((of_u, g[1], g[2]), (u[..., :k], s, vh), a, False)
+        return (full if g[0] is None else full + nothing_of(g[0], y[0], k, -1, "full_matrices=False"),)
     v, inner = mH(vh), np.zeros_like(vh @ mH(vh))
     gaps, size = inverse_gaps(s * s), s[..., None, :]
     full = np.zeros_like(a)
@@ -246,18 +304,6 @@ def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
         inner = inner + size.swapaxes(-1, -2) * (part + mH(part))
         full = full + (u / size) @ mH(gv - v @ (mH(v) @ gv))
     return (conj(u @ inner @ vh + full),)
-
-
-def determined(g, k, axis):
-    """The cotangents of the first k vectors; the others, of no singular value, are chosen freely."""
-    if g is None:
-        return None
-    first, others = (g[..., :k], g[..., k:]) if axis == -1 else (g[..., :k, :], g[..., k:, :])
-    if np.count_nonzero(others):
-        raise no_derivative(
-            "the vectors that svd of an oblong matrix chooses freely", "ask for full_matrices=False"
-        )
-    return first
 
 
 def gauge(u, gu, s, vh):

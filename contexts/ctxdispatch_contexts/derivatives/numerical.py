@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ctxdispatch_contexts.derivatives.registry import lower
+from ctxdispatch_contexts.derivatives.registry import lower, vjp
 
 NoValue = np._NoValue
 
@@ -136,6 +136,14 @@ def vander(x, N=None, increasing=False):
     x = np.asarray(x)
     powers = np.arange(len(x) if N is None else N)
     return x[:, None] ** (powers if increasing else powers[::-1])
+
+
+@vjp(np.unwrap)
+def unwrap(g, y, p, discont=None, axis=-1, *, period=None):
+    """y = p + k period, k whole."""
+    if period is None or isinstance(period, int):
+        return (g,)
+    return (g, None, None, np.sum(g * np.rint((y - p) / period)))
 
 
 # -- grids and products of them ------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""The cotangent of what np.pad puts around an array in the modes that compute something.
+"""The cotangents of np.pad: of the array in the modes that compute something, and of the values that are
+given for what is put around.
 
 NumPy pads one axis after the other, so that what is put on comes of the borders put on before, too:
 y = P_n .. P_1 a, and the cotangent goes back axis by axis. Along its axis each P is linear in most modes, and
@@ -9,14 +10,49 @@ from __future__ import annotations
 
 import numpy as np
 
+from ctxdispatch_contexts.derivatives.linear import scatter, unbroadcast
+from ctxdispatch_contexts.derivatives.registry import vjp
 from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 LINEAR = ("linear_ramp", "mean", "reflect", "symmetric")
 
 
+@vjp(np.pad, linear=(0,), unless="mode constant_values")
+def pad(
+    g, y, array, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0,
+    reflect_type="even",
+):  # fmt: skip
+    if mode == "constant" or mode == "empty":
+        inner = unpadded(g, array.shape, pad_width)
+        if isinstance(constant_values, int):
+            return (inner,)
+        return (inner, None, None, None, of_values(g, array.shape, pad_width, mode, constant_values))
+    if mode in ("edge", "reflect", "symmetric", "wrap") and reflect_type == "even":
+        index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
+        return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
+    if mode == "linear_ramp":
+        inner = unpadded_by_axes(g, array, pad_width, mode, {"end_values": end_values})
+        if isinstance(end_values, int):
+            return (inner,)
+        return (inner, None, None, None, None, of_values(g, array.shape, pad_width, mode, end_values))
+    options = (
+        {"reflect_type": reflect_type} if mode in ("reflect", "symmetric") else {"stat_length": stat_length}
+    )
+    return (unpadded_by_axes(g, array, pad_width, mode, options),)
+
+
+def unpadded(g, shape, pad_width):
+    if isinstance(pad_width, dict):
+        before = [pad_width.get(i, pad_width.get(i - len(shape), 0)) for i in range(len(shape))]
+        before = [width if isinstance(width, int) else width[0] for width in before]
+    else:
+        before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0].tolist()
+    return g[tuple([slice(b, b + n) for b, n in zip(before, shape, strict=True)])]
+
+
 def unpadded_by_axes(g, array, pad_width, mode, kwargs):
     if callable(mode):
-        raise no_derivative("pad with a function as mode", "store into the borders instead")
+        raise no_derivative("pad with an object as mode", "give it a function, `mode=obj.__call__`")
     widths, stages = pairs(pad_width, array.ndim), [array]
     for axis in range(array.ndim):
         alone = [w if i == axis else (0, 0) for i, w in enumerate(widths)]
@@ -27,6 +63,49 @@ def unpadded_by_axes(g, array, pad_width, mode, kwargs):
         step = by_matrix if mode in LINEAR else by_selection
         g = np.moveaxis(step(rows, before, widths[axis], mode, options), 0, axis)
     return g
+
+
+def of_values(g, shape, pad_width, mode, values):
+    """The cotangent of `constant_values` and `end_values`: per axis and end, the shares that the given value
+    has in what is put on there; the axes after it have come back by then."""
+    if len(shape) == 0:
+        return None
+    widths = pairs(pad_width, len(shape))
+    matrices = [
+        np.pad(np.eye(n, dtype=g.real.dtype), (width, (0, 0)), mode)
+        for n, width in zip(shape, widths, strict=True)
+    ]
+    ends = [
+        at_ends(without_later(g, matrices, axis), matrices[axis], axis, widths[axis][0])
+        for axis in range(len(shape))
+    ]
+    return like(values, np.stack(ends))
+
+
+def without_later(g, matrices, axis):
+    for later in reversed(range(axis + 1, len(matrices))):
+        g = np.moveaxis(np.tensordot(matrices[later], g, (0, later)), 0, later)
+    return g
+
+
+def at_ends(g, matrix, axis, before):
+    """Shares add up to 1: what is not the array's is the value's."""
+    shares = 1.0 - np.add.reduce(matrix, axis=1)
+    rows = np.moveaxis(g, axis, -1)
+    rows = shares * np.add.reduce(rows, axis=tuple(range(rows.ndim - 1)))
+    return np.stack((np.add.reduce(rows[:before]), np.add.reduce(rows[before + matrix.shape[1] :])))
+
+
+def like(values, found):
+    """Per axis and end, as a cotangent of what was given: a number, a pair, a pair per axis, an array."""
+    return in_form(values, unbroadcast(found, np.shape(values)))
+
+
+def in_form(values, found):
+    if isinstance(values, (tuple, list)):
+        items = [in_form(value, part) for value, part in zip(values, found, strict=True)]
+        return tuple(items) if isinstance(values, tuple) else items
+    return found
 
 
 def pairs(given, ndim):

@@ -239,10 +239,16 @@ def frechet_block(a, e):
 
 
 @vjp(sl.sqrtm)
-def sqrtm(g, y, A, *options):
-    """x x = a, so x dx + dx x = da (Higham, "Functions of matrices", 2008, section 6.1)."""
-    if len(options):
-        raise no_derivative("sqrtm with disp or blocksize", "leave them out")
-    if A.ndim < 2 or A.shape[-1] == 1:
-        return (np.reshape(0.5 * g / y, A.shape),)
+def sqrtm(g, y, A, disp=True, blocksize=64):
+    """x x = a, so x dx + dx x = da (Higham, "Functions of matrices", 2008, section 6.1). With disp=False the
+    estimated error comes beside x: it is of rounding, and constant."""
+    if isinstance(y, tuple):
+        return (None,) if g[0] is None else sqrtm(g[0], y[0], A)
+    if A.ndim < 2:
+        raise no_derivative(
+            "sqrtm of fewer than two dimensions, for which versions of SciPy give different results",
+            "give it a matrix, `np.atleast_2d(a)`",
+        )
+    if A.shape[-1] == 1:
+        return (0.5 * g / y,)
     return (sl.solve_sylvester(mT(y), mT(y), g),)

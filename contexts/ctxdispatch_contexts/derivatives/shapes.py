@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import scatter, spread, unbroadcast
-from ctxdispatch_contexts.derivatives.padding import unpadded_by_axes
 from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 
@@ -209,25 +208,6 @@ def resize(g, y, a, new_shape):
     return (scatter(g.reshape(-1), index, (a.size,), y.dtype).reshape(a.shape),)
 
 
-@vjp(np.pad, linear=(0,), unless="mode constant_values")
-def pad(g, y, array, pad_width, mode="constant", **kwargs):
-    if mode == "constant" or mode == "empty":
-        return (unpadded(g, array.shape, pad_width),)
-    if mode in ("edge", "reflect", "symmetric", "wrap") and kwargs.get("reflect_type", "even") == "even":
-        index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
-        return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
-    return (unpadded_by_axes(g, array, pad_width, mode, kwargs),)
-
-
-def unpadded(g, shape, pad_width):
-    if isinstance(pad_width, dict):
-        before = [pad_width.get(i, pad_width.get(i - len(shape), 0)) for i in range(len(shape))]
-        before = [width if isinstance(width, int) else width[0] for width in before]
-    else:
-        before = np.broadcast_to(pad_width, (len(shape), 2))[:, 0].tolist()
-    return g[tuple([slice(b, b + n) for b, n in zip(before, shape, strict=True)])]
-
-
 # -- diagonals and triangles ---------------------------------------------------------------------------------
 
 
@@ -391,10 +371,30 @@ def angle(g, y, z, deg=False):
 
 
 @vjp(np.nan_to_num)
-def nan_to_num(g, y, x, copy=True, nan=0.0, posinf=None, neginf=None):
-    return (np.where(np.isfinite(x), g, 0.0),)
+def nan_to_num(g, y, x, copy=True, nan=None, posinf=None, neginf=None):
+    """Of complex numbers each part by itself."""
+    if x.dtype.kind == "c":
+        kept = np.where(np.isfinite(x.real), g.real, 0.0) + 1j * np.where(np.isfinite(x.imag), g.imag, 0.0)
+    else:
+        kept = np.where(np.isfinite(x), g, 0.0)
+    if nan is None and posinf is None and neginf is None:
+        return (kept,)
+    return (
+        kept,
+        None,
+        in_place_of(g, np.isnan(x.real), np.isnan(x.imag), nan),
+        in_place_of(g, x.real == np.inf, x.imag == np.inf, posinf),
+        in_place_of(g, x.real == -np.inf, x.imag == -np.inf, neginf),
+    )
 
 
-@vjp(np.real_if_close, np.unwrap)
-def moved_by_constants(g, y, a, *args, **kwargs):
+def in_place_of(g, real, imag, value):
+    """The cotangent of what stands where those masks are true."""
+    if value is None:
+        return None
+    return unbroadcast(np.where(real, g.real, 0.0) - np.where(imag, g.imag, 0.0), np.shape(value))
+
+
+@vjp(np.real_if_close)
+def real_if_close(g, y, a, *args, **kwargs):
     return (g,)

@@ -5,6 +5,8 @@ Loaded where a program has imported scipy.special (see `libraries.py`).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy.special as special
 
@@ -81,6 +83,56 @@ def zeta(x, q=None, out=None):
     return special.zeta(np.asarray(x), np.asarray(q))
 
 
+@lower(special.psi)
+def psi(x, out=None):
+    """Of complex numbers, of which SciPy has no derivative; real ones have a row."""
+    return analytic_psi(x)
+
+
+def analytic_psi(z):
+    return special.psi(z)
+
+
+@vjp(analytic_psi, arrays=1)
+def analytic_psi_vjp(g, y, z):
+    return (g * derivative_of_psi(z, 1),)
+
+
+def derivative_of_psi(z, n):
+    """Cauchy's integral on a circle a quarter as wide as the next pole is far, by the trapezoidal rule
+    (Lyness and Moler, "Numerical differentiation of analytic functions", 1967): its error is (1/4)^24."""
+    pole = np.minimum(np.rint(np.real(z)), 0.0)
+    radius = 0.25 * np.abs(z - pole)
+    total = 0.0
+    for k in range(24):
+        turn = np.exp(2j * np.pi * k / 24)
+        total = total + special.psi(z + radius * turn) / turn**n
+    return (math.factorial(n) / 24 * total / radius**n).astype(z.dtype)
+
+
+@vjp(derivative_of_psi, arrays=1)
+def derivative_of_psi_vjp(g, y, z, n):
+    return (g * derivative_of_psi(z, n + 1),)
+
+
+@lower(special.ive)
+def ive(v, z, out=None):
+    """Of complex numbers; real ones have a row."""
+    return scaled_iv(z, np.abs(np.real(z)), order=v)
+
+
+def scaled_iv(z, size, order):
+    """I_v(z) exp(-|Re z|): analytic in z, were it not for the size."""
+    return special.ive(order, z)
+
+
+@vjp(scaled_iv, arrays=2)
+def scaled_iv_vjp(g, y, z, size, order):
+    """DLMF 10.29.1"""
+    slope = 0.5 * (special.ive(order - 1.0, z) + special.ive(order + 1.0, z))
+    return (unbroadcast(g * slope, z.shape), unbroadcast(-np.real(g * y), size.shape))
+
+
 # -- several elements ----------------------------------------------------------------------------------------
 
 
@@ -105,15 +157,18 @@ def log_softmax(g, y, x, axis=None):
 def logsumexp(g, y, a, axis=None, b=None, keepdims=False, return_sign=False):
     """exp(a - y), times b; in which y is the logarithm of the sum, or of its size where it has a sign."""
     if return_sign:
-        if a.dtype.kind == "c" and g[1] is not None:
-            raise no_derivative(
-                "the sign that logsumexp returns of complex numbers",
-                "take the sum of exp(a), and divide it by its abs",
-            )
-        if g[0] is None:
-            return (None, None, None)
-        return summands(g[0] / y[1], y[0], a, axis, b, keepdims)
+        g = of_size_and_sign(g, y[1])
+        return (None, None, None) if g is None else summands(g / y[1], y[0], a, axis, b, keepdims)
     return summands(g, y, a, axis, b, keepdims)
+
+
+def of_size_and_sign(g, sign):
+    """The cotangent of the logarithm of s, from those of log |s| and of s / |s|: these vary with its real and
+    with its imaginary part. The sign of a real number is constant."""
+    if sign.dtype.kind != "c":
+        return g[0]
+    size = 0.0 if g[0] is None else np.real(g[0])
+    return size if g[1] is None else size + 1j * np.imag(g[1] * sign)
 
 
 def summands(g, y, a, axis, b, keepdims):

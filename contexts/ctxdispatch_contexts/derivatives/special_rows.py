@@ -139,4 +139,5 @@ ROWS = {
 }  # fmt: skip
 
 REAL_ONLY = frozenset({"psi", "ive", "polygamma"})
-"""Rows that do not hold for complex arguments: |Re z| scales `ive`; polygamma takes real numbers alone."""
+"""Rows that do not hold for complex arguments: |Re z| scales `ive`, and zeta and polygamma take real numbers
+alone. `ive` and `psi` have rules for complex ones."""

@@ -32,9 +32,9 @@ from ctxdispatch_contexts.derivatives.ufuncs import spelled
 
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
-FAMILIES = (
-    "linear reductions products shapes stacking indexing sorting linalg scalars fourier bessel ufuncs".split()
-)
+FAMILIES = """
+    linear reductions products shapes padding stacking indexing sorting linalg scalars fourier bessel ufuncs
+""".split()
 BLOCKS = "block_sums block_shapes block_indexing block_products".split()
 LOWERED = "lowerings statistics numerical norms assembling".split()
 
@@ -254,8 +254,8 @@ def lowering(callee: Any, keywords: tuple[str, ...] = ()) -> Callable[..., Any] 
 
 def _is_differentiable(ufunc: np.ufunc) -> bool:
     row = elementwise(ufunc)
-    if row is not None and row.holomorphic:
-        return set(row.kinds) != {"zero"}
+    if row is not None and set(row.kinds) != {"zero"}:
+        return True
     return vjp_rule(ufunc) is not None or _get(_lowerings(), ufunc) is not None
 
 

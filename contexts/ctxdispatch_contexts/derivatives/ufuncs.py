@@ -72,6 +72,10 @@ def in_loop(function, operands, dtype, signature, casting):
         a, b = operands
         dtypes = loop_dtypes(function, (kind(a), kind(b)), dtype, signature, casting)
         return (cast(a, dtypes[0]), cast(b, dtypes[1]))
+    if len(operands) == 3:
+        a, b, c = operands
+        dtypes = loop_dtypes(function, (kind(a), kind(b), kind(c)), dtype, signature, casting)
+        return (cast(a, dtypes[0]), cast(b, dtypes[1]), cast(c, dtypes[2]))
     dtypes = loop_dtypes(function, tuple([kind(a) for a in operands]), dtype, signature, casting)
     return tuple([cast(a, each) for a, each in zip(operands, dtypes, strict=True)])
 

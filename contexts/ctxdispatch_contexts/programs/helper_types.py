@@ -13,6 +13,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT, dims_of, dtype_of
 from ctxdispatch.passes.type_rules import UNKNOWN, Rule, known, row
 from ctxdispatch_contexts.derivatives import blocks, linear, ufuncs
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.operands import leaf_class
 
 Args = tuple[T.Type, ...]
@@ -112,6 +113,7 @@ def broadcast_shape(args: Args, kwargs: Mapping[str, T.Type]) -> T.Type:
 for _function in (ufuncs.loop_dtypes, ufuncs.reduced_axes, ufuncs.leading):
     returning(as_it_runs(_function), _function)
     effects.assume_removable(_function)
+    ZERO_BY_RULE.add(_function)
 returning(broadcast_shape, ufuncs.common_shape)
 effects.assume_harmless(ufuncs.common_shape)
 returning(one_longer, blocks.shape_of)

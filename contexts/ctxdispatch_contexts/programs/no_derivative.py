@@ -10,6 +10,8 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Position
@@ -40,6 +42,17 @@ class NoDerivativeError(DerivativeError, NotImplementedError):
 def no_derivative(why: str, remedy: str) -> NoDerivativeError:
     """What rules raise. Programs call it, and do not look into it (`targets.STAY`)."""
     return NoDerivativeError(why, remedy)
+
+
+def nothing_of(g: Any, y: Any, k: int, axis: int, remedy: str) -> float:
+    """0.0, of the vectors in y beyond the first k, which the library chooses freely: refused where their
+    cotangent in g is not zero. (A transpose takes y for g, and asks for no more than the shape.)"""
+    others = g[..., k:] if axis == -1 else g[..., k:, :]
+    if g is not y and np.count_nonzero(others):
+        raise no_derivative(
+            "the vectors beyond those of the matrix, which are chosen freely", f"ask for {remedy}"
+        )
+    return 0.0
 
 
 def stand_at(op: Op, at: Position | None) -> None:

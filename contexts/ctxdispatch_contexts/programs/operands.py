@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from types import FunctionType
+from functools import partial
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,15 @@ def rule_of(op: Op) -> FunctionType | None:
         return None
     if rule is None or (op.kwnames and is_of_ufunc(op.fn) and not takes(rule, op.kwnames)):
         return None
+    if any(map(is_function, op.args)):
+        return None  # rules call none: np.pad with one as mode
     return rule  # type: ignore[return-value]
+
+
+def is_function(operand: Any) -> bool:
+    """Python code that a callee is given to call."""
+    cls = T.cls_of(operand_type(operand))
+    return cls is not None and issubclass(cls, (FunctionType, MethodType, partial))
 
 
 def _rule_of_attribute(op: Op) -> FunctionType | None:

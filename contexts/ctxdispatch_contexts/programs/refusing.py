@@ -20,7 +20,7 @@ from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, RunTime
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lift_code
-from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.programs.operands import INPLACE, is_function
 
 FOUND_AT_RUN_TIME: set[Any] = set()
 """Functions that find at run time what is called. What is called may change objects that it is given, and
@@ -52,7 +52,8 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     entry = entry_of(fn) if isinstance(fn, FunctionType) else None
     if entry is None or entry in within:
         return False
-    if _is_numpys_own_code(getattr(entry.source, "callee", None)):
+    callee = getattr(entry.source, "callee", None)
+    if _is_numpys_own_code(callee) or (table.vjp_rule(callee) and any(map(is_function, op.args))):
         return True
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):

@@ -174,8 +174,9 @@ _NUMERIC = (np.ndarray, np.flatiter, float, complex, np.generic, int)
 _SLOT = type(np.ndarray.__add__)
 _SPELLINGS: dict[Any, Any] = {
     found: getattr(operator, name)
+    for cls in (np.ndarray, np.flatiter)
     for name in dir(operator)
-    if name.startswith("__") and (found := np.ndarray.__dict__.get(name)) is not None
+    if name.startswith("__") and (found := cls.__dict__.get(name)) is not None
 }
 
 

@@ -163,7 +163,11 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         return _next_of_flat(ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
-    if functions and not ruled and not isinstance(callee, types.FunctionType):
+    if (
+        functions
+        and not isinstance(callee, types.FunctionType)
+        and not (ruled and _knows_functions(ctx, callee))
+    ):
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
@@ -186,6 +190,11 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if not ruled:
         return by_rule.opaque(ctx, callee, known, args, kwargs, run)
     return by_rule.computed(ctx, callee, known, args, kwargs, run)
+
+
+def _knows_functions(ctx: Recording, callee: Any) -> bool:
+    """Its derivative takes functions among its arguments: vjp rules call none (np.pad with one as mode)."""
+    return bool(ctx.record.context.ad_ruled(callee)) or table.vjp_rule(callee) is None
 
 
 def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:

@@ -39,7 +39,7 @@ from ctxdispatch_contexts.programs.ruled import Ruled
 from ctxdispatch_contexts.programs.stand_ins import stands_for
 from ctxdispatch_contexts.reverse.closures import call_closure
 from ctxdispatch_contexts.reverse.cotangents import Missing, accumulate, add_entry, entry_of
-from ctxdispatch_contexts.reverse.program import CALL
+from ctxdispatch_contexts.reverse.program import CALL, ReverseMode
 from ctxdispatch_contexts.reverse.walking import from_items
 
 
@@ -61,8 +61,13 @@ def may_reach_a_rule(fn: Any) -> bool:
     return fn.func is _dynamically or (fn.func is _natively and fn.args[0] is _METHOD)
 
 
-def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
-    """(*args) -> (y, pullback), args being those for the holes of the template."""
+def static(
+    context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...],
+    wrt: tuple[int, ...] | None = None,
+) -> Any:  # fmt: skip
+    """(*args) -> (y, pullback), args being those for the holes of the template. What the table has a
+    derivative of gives cotangents of the arguments `wrt` alone: others may have none, as the order of a
+    Bessel function."""
     if isinstance(callee, Ruled):
         callee = callee.function
     if context.has_rules(callee) if hashable(callee) else False:
@@ -74,7 +79,13 @@ def static(context: Any, callee: Any, template: tuple[Any, ...], kwnames: tuple[
         return functools.partial(_derivative, context, callee, template)
     if made_at_run_time(callee):
         return functools.partial(_without_callee, context, callee, template, kwnames)
-    return call_entry(context, callee, template, kwnames, CALL).function
+    return call_entry(context, callee, template, kwnames, _mode(callee, wrt)).function
+
+
+def _mode(callee: Any, wrt: tuple[int, ...] | None) -> ReverseMode:
+    if wrt is None or not hashable(callee):
+        return CALL
+    return replace(CALL, wrt=wrt) if table.vjp_rule(callee) or table.elementwise(callee) else CALL
 
 
 def is_by_rule(fn: Any) -> bool:
@@ -231,11 +242,9 @@ def call_with(
     context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[str, ...], wrt: tuple[int, ...]
 ) -> Any:
     """`call_any` for who asks for the cotangents of the arguments `wrt` only: the others may have none."""
-    plain = callable(callee) and hashable(callee) and not context.has_rules(callee) and callee not in _NATIVE
-    if len(wrt) == len(args) or not plain or not (table.vjp_rule(callee) or table.elementwise(callee)):
+    if len(wrt) == len(args) or not callable(callee) or _mode(callee, wrt) is CALL:
         return call_any(context, callee, args, kwnames)
-    mode = replace(CALL, wrt=wrt)
-    y, pullback = call_entry(context, callee, holes(len(args)), kwnames, mode).function(*args)
+    y, pullback = static(context, callee, holes(len(args)), kwnames, wrt)(*args)
     return y, functools.partial(_with_callee, pullback)
 
 

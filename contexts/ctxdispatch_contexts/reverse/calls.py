@@ -58,9 +58,10 @@ from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
 from ctxdispatch_contexts.reverse.structure import Shape
 
-Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...]], Any]
-"""entries(callee, template, keyword names): the entry for such calls; callee None where it is the entry's own
-first argument. The template has a literal, or HOLE for an argument of the entry, per argument of the call."""
+Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...], tuple[int, ...] | None], Any]
+"""entries(callee, template, keyword names, wrt): the entry for such calls; callee None where it is the
+entry's own first argument. The template has a literal, or HOLE for an argument of the entry, per argument of
+the call. `wrt`: the arguments of the entry whose cotangents are asked for, None for all."""
 
 
 class Instrumented:
@@ -246,7 +247,7 @@ def _replace(
     if op is own or (fn is not None and not _at_run_time(fn) and not _uncertain(op, active)):
         _refuse(op, MissingRuleError, missing_message(op))
         return
-    operands, entry = _entry_for(op, entries)
+    operands, entry = _entry_for(op, active, entries)
     pair, pullback = Value("pair"), Value("pullback")
     call = Op(Const(entry), operands, [pair], (), op.pos)
     opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
@@ -274,15 +275,15 @@ def _uncertain(op: Op, active: set[Value]) -> bool:
     return all(operand_type(a) is T.Any for a in op.args if a in active)
 
 
-def _entry_for(op: Op, entries: Entries) -> tuple[list[Operand], Any]:
+def _entry_for(op: Op, active: set[Value], entries: Entries) -> tuple[list[Operand], Any]:
     """The entry for `op` and the operands it takes: literals are part of the entry, not among its
     arguments."""
     if op.fn is None:
-        return list(op.operands()), entries(None, tuple(HOLE for _ in op.args), op.kwnames)
+        return list(op.operands()), entries(None, tuple(HOLE for _ in op.args), op.kwnames, None)
     template = tuple(a.value if isinstance(a, Const) and T.is_literal(a.value) else HOLE for a in op.args)
-    return [a for a, t in zip(op.args, template, strict=True) if t is HOLE], entries(
-        op.fn, template, op.kwnames
-    )
+    operands = [a for a, t in zip(op.args, template, strict=True) if t is HOLE]
+    wrt = tuple(i for i, a in enumerate(operands) if a in active)
+    return operands, entries(op.fn, template, op.kwnames, wrt if len(wrt) < len(operands) else None)
 
 
 def _at_run_time(fn: Any) -> bool:

@@ -70,11 +70,13 @@ class ADContext(Context):
         return symmetric.opens(entry, program, by_rule)
 
     @classmethod
-    def ad_entries(cls, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...]) -> Any:
+    def ad_entries(
+        cls, callee: Any, template: tuple[Any, ...], kwnames: tuple[str, ...], wrt: tuple[int, ...] | None
+    ) -> Any:
         """What differentiates calls of `callee` at run time, see `calls.py`."""
         if callee is None:
             return calling.dynamic(cls, kwnames)
-        return calling.static(cls, callee, template, kwnames)
+        return calling.static(cls, callee, template, kwnames, wrt)
 
 
 def _program(

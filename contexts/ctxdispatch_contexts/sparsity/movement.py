@@ -40,12 +40,21 @@ def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return move(run, f, [kwargs[keyword]], {k: v for k, v in kwargs.items() if k != keyword})
     if name == "take" and run.touched(rest, kwargs):
         return dense(run, f, args, kwargs)
-    if name == "pad" and argument(args, kwargs, 2, "mode", "constant") not in PAD_MODES:
+    if name == "pad" and callable(argument(rest, kwargs, 1, "mode")):
+        return run.call(f._implementation, args, kwargs)
+    if name == "pad" and not _only_moves(run, rest, kwargs):
         return dense(run, f, args, kwargs)
     known(run, f, rest, kwargs)
     out = run.on_samples(f, [*data, *rest], kwargs)
     named = {k: v for k, v in kwargs.items() if k not in NO_IDS}
     return moved(run, out, data, lambda *ids: f(*ids, *rest, **named))
+
+
+def _only_moves(run: Any, rest: Args, kwargs: Kwargs) -> bool:
+    """np.pad: what is put around is elements as they are, or constants."""
+    odd = kwargs.get("reflect_type", "even") != "even"
+    mode = argument(rest, kwargs, 1, "mode", "constant")
+    return mode in PAD_MODES and not odd and not run.touched(kwargs.get("constant_values"))
 
 
 PAD_MODES = ("constant", "edge", "wrap", "reflect", "symmetric", "empty")
@@ -114,6 +123,8 @@ def _array_skeleton(run: Any, v: Any, leaves: list[Any]) -> Any:
 def same(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Element by element what it was."""
     a = operand(run, args[0])
+    if f is np.nan_to_num and run.touched(args[1:], kwargs):
+        return dense(run, f, args, kwargs)
     known(run, f, args[1:], kwargs)
     return moved(run, run.on_samples(f, [a, *args[1:]], kwargs), [a], lambda ids: ids)
 

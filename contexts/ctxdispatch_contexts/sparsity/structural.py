@@ -45,7 +45,9 @@ def reduction(default: Any) -> Rule:
         out = run.on_samples(f, [a, *args[1:]], kwargs)
         if not inexact(out):
             return run.dense(out, 0)
-        terms, _ = lanes(run.terms(a), axis, np.ndim(run.sampled(a)))
+        shape = np.shape(run.sampled(a))
+        about = [np.broadcast_to(t, shape) for t in run.terms(kwargs.get("mean"))]
+        terms, _ = lanes([*run.terms(a), *about], axis, len(shape))
         found = [t.reshape(np.shape(out)) for t in run.arena.reduced(terms)]
         result = run.made(out, [*found, *run.terms(kwargs.get("initial"))])
         bends(run, f, [a], result)
