@@ -99,13 +99,20 @@ def user_frame(start: FrameType | None = None) -> FrameType | None:
     None where the command line itself asks."""
     frame = start or sys._getframe(1)
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if name == _COMMAND:
+        if frame.f_globals.get("__name__", "") == _COMMAND:
             return None
-        if not frame.f_code.co_filename.startswith("<generated") and not name.startswith(_OWN):
+        if _is_user(frame):
             return frame
         frame = frame.f_back
     return None
+
+
+def _is_user(frame: FrameType) -> bool:
+    """Programs stand in the file of what they were made of, whatever their globals are."""
+    code, name = frame.f_code, frame.f_globals.get("__name__", "")
+    if code.co_filename.startswith(("<generated", *OWN_FILES)):
+        return False
+    return is_generated(code) or not name.startswith(_OWN)
 
 
 def given(values: Sequence[Any]) -> str:

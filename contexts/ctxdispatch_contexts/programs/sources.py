@@ -70,14 +70,18 @@ class Source:
     def bare(self) -> Graph:
         """A graph with the parameters and nothing in it."""
         code = self.function.__code__
-        return Graph(
-            code.co_qualname,
-            self.signature(),
-            cellnames=code.co_freevars,
-            namespace=self.namespace,
-            filename=code.co_filename,
-            line=code.co_firstlineno,
-        )
+        return placed_like(code, self.signature(), self.namespace, code.co_freevars)
+
+
+def placed_like(
+    code: CodeType, signature: Signature, namespace: dict[str, Any], cellnames: tuple[str, ...] = ()
+) -> Graph:
+    """A graph with nothing in it that stands in the file of this code: a frame of it knows lines of that file
+    alone, and refusals are placed where frames are."""
+    return Graph(
+        code.co_qualname, signature, cellnames=cellnames, namespace=namespace,
+        filename=code.co_filename, line=code.co_firstlineno,
+    )  # fmt: skip
 
 
 class CallSource:
@@ -96,6 +100,9 @@ class CallSource:
         return positional(len(taken), taken)
 
     def bare(self) -> Graph:
+        code = getattr(getattr(self.callee, "__func__", self.callee), "__code__", None)
+        if isinstance(code, CodeType):
+            return placed_like(code, self.signature(), self.namespace)
         name = getattr(self.callee, "__name__", "call")
         return Graph(name, self.signature(), namespace=self.namespace)
 
@@ -169,7 +176,7 @@ class ClosureSource:
         return [name for free, each in pairs for name in argument_names(free, each)]
 
     def bare(self) -> Graph:
-        return Graph(self.code.co_qualname, self.signature(), namespace=self.namespace)
+        return placed_like(self.code, self.signature(), self.namespace)
 
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         graph = self.bare()

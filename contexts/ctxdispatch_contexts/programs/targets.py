@@ -26,11 +26,6 @@ from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
 
-STAY = (primitives.store_global, primitives.delete_global, no_derivative)
-"""They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
-last one looks at frames.)"""
-
-
 @dataclass
 class Target:
     """A Python function, and the arguments that go before those of the call."""
@@ -139,6 +134,10 @@ def read_method(obj: Any, name: str) -> Any:
         )
     return getattr(obj, name)
 
+
+STAY = (primitives.store_global, primitives.delete_global, no_derivative, read_method)
+"""They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
+last two look at frames.)"""
 
 effects.assume_harmless(read_method)
 effects.assume_removable(super)
