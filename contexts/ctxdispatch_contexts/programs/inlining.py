@@ -21,6 +21,7 @@ from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs import objects, targets
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.closures import code_entry
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
@@ -66,6 +67,10 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
 
 
+STAND_INS = (RULES, str(objects.__file__), str(targets.__file__))
+"""Files of functions that stand in for what the user wrote: they are where that is."""
+
+
 def _splice(
     prepared: Prepared, block: Block, op: Op, callee: Graph, args: list[Operand], cells: Sequence[Operand],
     chain: tuple[Any, ...],
@@ -75,7 +80,7 @@ def _splice(
     for inlined in blocks:
         for inner in inlined.ops:
             prepared.chain[inner] = chain
-            if callee.filename.startswith(RULES):
+            if callee.filename.startswith(STAND_INS):
                 stand_at(inner, op.pos)
     return rest
 

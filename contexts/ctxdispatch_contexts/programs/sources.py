@@ -70,16 +70,17 @@ class Source:
     def bare(self) -> Graph:
         """A graph with the parameters and nothing in it."""
         code = self.function.__code__
-        return placed_like(code, self.signature(), self.namespace, code.co_freevars)
+        return placed_like(code, code.co_qualname, self.signature(), self.namespace, code.co_freevars)
 
 
 def placed_like(
-    code: CodeType, signature: Signature, namespace: dict[str, Any], cellnames: tuple[str, ...] = ()
-) -> Graph:
+    code: CodeType, name: str, signature: Signature, namespace: dict[str, Any],
+    cellnames: tuple[str, ...] = (),
+) -> Graph:  # fmt: skip
     """A graph with nothing in it that stands in the file of this code: a frame of it knows lines of that file
     alone, and refusals are placed where frames are."""
     return Graph(
-        code.co_qualname, signature, cellnames=cellnames, namespace=namespace,
+        name, signature, cellnames=cellnames, namespace=namespace,
         filename=code.co_filename, line=code.co_firstlineno,
     )  # fmt: skip
 
@@ -100,10 +101,10 @@ class CallSource:
         return positional(len(taken), taken)
 
     def bare(self) -> Graph:
+        name = getattr(self.callee, "__name__", "call")
         code = getattr(getattr(self.callee, "__func__", self.callee), "__code__", None)
         if isinstance(code, CodeType):
-            return placed_like(code, self.signature(), self.namespace)
-        name = getattr(self.callee, "__name__", "call")
+            return placed_like(code, name, self.signature(), self.namespace)
         return Graph(name, self.signature(), namespace=self.namespace)
 
     def call(self, *args: Any) -> Any:
@@ -176,7 +177,7 @@ class ClosureSource:
         return [name for free, each in pairs for name in argument_names(free, each)]
 
     def bare(self) -> Graph:
-        return placed_like(self.code, self.signature(), self.namespace)
+        return placed_like(self.code, self.code.co_qualname, self.signature(), self.namespace)
 
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         graph = self.bare()
