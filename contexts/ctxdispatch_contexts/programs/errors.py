@@ -42,6 +42,12 @@ class Refused(TypeError):
         self.position = None if position is None else str(position)
         self.args = (f"{self.position}: {self.message}" if self.position else self.message,)
 
+    def place_call(self, position: Position | None) -> None:
+        """It was raised while a program was made, for the call there: frames tell no more than which function
+        the program is of."""
+        if position is not None and position.line and self.position == str(user_position()):
+            self.place(position)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.message, self.position)
 
