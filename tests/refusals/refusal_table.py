@@ -19,10 +19,12 @@ import numpy as np
 
 from ctxdispatch import (
     ADContext,
+    broadcast,
     checkpoint,
     grad,
     hessian,
     jacfwd,
+    jacobian_sparsity,
     jacrev,
     jvp,
     linearize,
@@ -58,6 +60,13 @@ AS_IT_IS = ("as it is",)
 REVERSE = ("grad", "vjp")
 BOTH = ("grad", "jvp")
 EVERY = tuple(MODES)[1:]
+
+MODES |= {
+    "sparsity": lambda f, x: jacobian_sparsity(f, x),
+    "broadcast": lambda f, x: broadcast(f, x),
+    "reference": lambda f, x: broadcast(f, x, backend="reference"),
+}
+KERNEL = ("broadcast", "reference")
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,15 @@ from ctxdispatch import check_grads, checkpoint, code_adjoint, grad
 from ctxdispatch_contexts.programs.errors import Refused
 from tests.refusals import (
     refused_by_scipy,
+    refused_by_sparsity,
     refused_calls,
     refused_further,
     refused_in_checkpoints,
     refused_kinds,
+    refused_patterns,
     refused_programs,
     refused_rules,
+    refused_sparsity,
 )
 from tests.refusals.refusal_table import MODES, ROWS
 from tests.refusals.refusal_texts import DERIVATIVES, OTHERS, texts
@@ -26,6 +29,7 @@ from tests.refusals.unprovoked import UNPROVOKED
 
 assert refused_by_scipy and refused_calls and refused_further and refused_kinds
 assert refused_in_checkpoints and refused_programs and refused_rules
+assert refused_by_sparsity and refused_patterns and refused_sparsity
 
 CALLED_IN = re.compile(r" \(called in [^)]*\)")
 """A line of a library that the marked line runs."""
@@ -59,7 +63,7 @@ def test_every_text_has_a_remedy(text):
     assert remedy.strip() or what.endswith(":\\ .*?"), f"{text} says nothing of what to write instead"
 
 
-@pytest.mark.parametrize("text", texts(DERIVATIVES), ids=str)
+@pytest.mark.parametrize("text", texts((*DERIVATIVES, "sparsity")), ids=str)
 def test_every_text_is_provoked(text):
     """Nothing is refused that no row of the table provokes; what none can is listed, with why."""
     provoked = any(text.fits(row.text) for row in ROWS)
