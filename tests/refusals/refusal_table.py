@@ -19,10 +19,12 @@ import numpy as np
 
 from ctxdispatch import (
     ADContext,
+    broadcast,
     checkpoint,
     grad,
     hessian,
     jacfwd,
+    jacobian_sparsity,
     jacrev,
     jvp,
     linearize,
@@ -59,27 +61,44 @@ REVERSE = ("grad", "vjp")
 BOTH = ("grad", "jvp")
 EVERY = tuple(MODES)[1:]
 
+MODES |= {
+    "sparsity": lambda f, x: jacobian_sparsity(f, x),
+    "broadcast": lambda f, x: broadcast(f, x),
+    "reference": lambda f, x: broadcast(f, x, backend="reference"),
+}
+KERNEL = ("broadcast", "reference")
+
 
 @dataclass(frozen=True)
 class Row:
-    """One program. `where`: the function with the marked line."""
+    """One program. `where`: the function with the marked line, or the place itself where there is no source.
+    In `words`, <here> and <before> are the number of the marked line and of the one before."""
 
     program: Callable[..., Any]
-    text: str
+    words: str
     modes: tuple[str, ...]
     x: Any
-    where: Callable[..., Any]
+    where: Callable[..., Any] | str
 
     @property
     def name(self) -> str:
         return self.program.__qualname__
 
     @property
+    def text(self) -> str:
+        line = 0 if isinstance(self.where, str) else self._line
+        return self.words.replace("<here>", str(line)).replace("<before>", str(line - 1))
+
+    @property
     def position(self) -> str:
+        if isinstance(self.where, str):
+            return self.where
+        return f"{self.where.__code__.co_filename}:{self._line} in "
+
+    @property
+    def _line(self) -> int:
         lines, first = inspect.getsourcelines(self.where)
-        at = next(i for i, line in enumerate(lines) if MARK in line)
-        code = self.where.__code__
-        return f"{code.co_filename}:{first + at} in "
+        return first + next(i for i, line in enumerate(lines) if MARK in line)
 
 
 ROWS: list[Row] = []

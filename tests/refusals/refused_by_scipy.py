@@ -241,3 +241,19 @@ def an_integrand_of_machine_code(p):
 )
 def a_basis_along_another_axis(p):
     return interpolate.BSpline([0.0, 0.0, 1.0, 1.0], np.ones((2, 2)) * p, 1, axis=1)(0.5)[0]  # here
+
+
+@refused(
+    "what scipy.optimize._zeros_py.brentq calls stores into an array that is differentiated; have it make an "
+    "array of its own",
+    "grad",
+    x=np.array([1.0, 2.0]),
+)
+def a_function_that_stores(p):
+    held = p * 1.0
+
+    def f(z):
+        held[0] = 3.0
+        return z * z - held[0]
+
+    return optimize.brentq(f, 0.0, 2.0) * held[1]  # here

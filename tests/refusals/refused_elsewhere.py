@@ -11,3 +11,8 @@ def reads_memory(v):
 def factorizes(v):
     w = np.stack([v, v * v], 1)[[0, 1, 0]]
     return np.linalg.qr(w, mode="complete")[0].sum()  # here
+
+
+def sums(energy, v):
+    w = v * 1.0
+    return energy.of(w).sum()  # here

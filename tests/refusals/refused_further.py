@@ -1,8 +1,10 @@
 """What a derivative is taken of by recording has no program to show; more calls that are refused."""
 
+import functools
+
 import numpy as np
 
-from ctxdispatch import DualContext, code_adjoint, custom_rule, grad, overdub
+from ctxdispatch import DualContext, code_adjoint, custom_rule, grad, jvp, overdub, stop_gradient
 from ctxdispatch_contexts.forward import Dual
 from tests.refusals.refusal_table import BOTH, refused
 
@@ -139,3 +141,99 @@ def stores_into_one(a, b):
 def arguments_in_one_memory():
     base = np.arange(4.0)
     grad(stores_into_one)(base[:3], base[1:])
+
+
+# -- what changes meanwhile ----------------------------------------------------------------------------------
+
+
+class Power:
+    def of(self, v):
+        return v * v
+
+
+def of_three(self, v):
+    return v**3
+
+
+POWER = Power()
+
+
+def of_two(self, v):
+    return v * v
+
+
+def changes_a_class(x):  # here
+    before = POWER.of(x)
+    Power.of = of_three
+    return before + 10.0 * POWER.of(x)
+
+
+@refused(
+    "the attribute 'of' of tests.refusals.refused_further.Power changed while the function ran, and its "
+    "derivative does not follow; change it before or after the call, or pass what changes as an argument",
+    where=changes_a_class,
+)
+def a_class_that_changes():
+    Power.of = of_two
+    grad(changes_a_class)(3.0)
+
+
+def a_function_that_is_passed(x, of=of_three):
+    return (POWER.of(x) + 10.0 * of(POWER, x)).sum()
+
+
+# -- functions that are called out of sight ------------------------------------------------------------------
+
+
+@refused(
+    "_functools.cmp_to_key has no derivative rule, and calls tests.refusals.refused_further.by_comparison."
+    "<locals>.<lambda>, whose result depends on what is differentiated; give it one with `custom_rule`, or "
+    "have the function return `stop_gradient`",
+    *BOTH,
+)
+def by_comparison(x):
+    key = functools.cmp_to_key(lambda a, b: (a - b) * x[0])
+    return sorted([2.0, 1.0], key=key)[0] * x[1]  # here
+
+
+def by_comparison_that_is_stopped(x):
+    key = functools.cmp_to_key(lambda a, b: stop_gradient((a - b) * x[0]))
+    return sorted([2.0, 1.0], key=key)[0] * x[1]
+
+
+# -- arguments that a rule is not for ------------------------------------------------------------------------
+
+
+@refused(
+    "numpy.pad has no derivative with respect to its argument 'constant_values' (float64); keep that one out "
+    "of the derivative with `stop_gradient`, or give the function a rule with `custom_rule`",
+    *BOTH,
+)
+def borders_that_vary(x):
+    return np.pad(np.ones(2) * x, 1, constant_values=x[0]).sum()  # here
+
+
+def borders_that_are_stored(x):
+    y = np.pad(np.ones(2) * x, 1)
+    y[[0, -1]] = x[0]
+    return y.sum()
+
+
+@refused(
+    "the tangent of argument 'a' has 2 dimensions and dtype float64, the argument 1 and float64; a tangent "
+    "has shape and dtype of its value",
+    *BOTH,
+)
+def a_tangent_of_two_dimensions(x):
+    return jvp(lambda a: a * a, (x,), (np.ones((2, 2)),))[1].sum()  # here
+
+
+def a_tangent_of_one_dimension(x):
+    return jvp(lambda a: a * a, (x,), (np.ones(2),))[1].sum()
+
+
+REMEDIES = [
+    takes_items_by_index, an_array_of_a_list, a_function_that_is_passed,
+    by_comparison_that_is_stopped, borders_that_are_stored, a_tangent_of_one_dimension,
+]  # fmt: skip
+"""Programs as the refusals of their neighbours say that they are to be written."""

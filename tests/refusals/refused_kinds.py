@@ -5,6 +5,7 @@ import array
 import numpy as np
 
 from ctxdispatch import grad, jvp, vjp
+from tests.refusals import refused_elsewhere
 from tests.refusals.refusal_table import BOTH, refused
 
 RECORDS = np.array([(1.0, 2.0)], np.dtype([("u", float), ("v", float)]))
@@ -126,3 +127,46 @@ def an_array_that_moves(x):
     y = x * 1.0
     y.resize(3, refcheck=False)  # here
     return y.sum()
+
+
+# -- methods that an object hides ----------------------------------------------------------------------------
+
+
+class Energy:
+    def of(self, x):
+        return x * 2.0
+
+
+OTHER = Energy()
+OTHER.of = lambda x: x * 3.0  # type: ignore[method-assign]
+HIDDEN = (
+    "attribute 'of' of this Energy hides the method of its class; give the attribute another name, or put "
+    "the function on the class"
+)
+
+
+@refused(HIDDEN, *BOTH, "checkpoint")
+def a_method_that_is_hidden(x):
+    y = x * 1.0
+    return OTHER.of(y).sum()  # here
+
+
+@refused(HIDDEN, *BOTH, "checkpoint", where=refused_elsewhere.sums)
+def a_method_that_is_hidden_from_another_file(x):
+    return refused_elsewhere.sums(OTHER, x) * 2.0
+
+
+def a_hidden_method_of_a_default(x, energy=OTHER):
+    return energy.of(x).sum()
+
+
+class ByName:
+    def __init__(self, chosen):
+        self.chosen = chosen
+
+
+def a_function_under_another_name(x):
+    return ByName(lambda x: x * 3.0).chosen(x).sum()
+
+
+REMEDIES = [a_hidden_method_of_a_default, a_function_under_another_name]

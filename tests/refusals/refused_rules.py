@@ -1,5 +1,8 @@
 """Rules of the user's that do not fit their functions, and markers that do not fit where they stand."""
 
+import functools
+from typing import Any
+
 import numpy as np
 
 from ctxdispatch import (
@@ -185,3 +188,90 @@ def a_block_that_leaves_text(x):
     with insert_grad_of(y) as dy:  # here
         dy = "text"
     return y.sum()
+
+
+# -- more of them --------------------------------------------------------------------------------------------
+
+
+def total(parts):
+    return parts[0] + parts[1]
+
+
+def by_two(a, *, k):
+    return a * k
+
+
+custom_rule(total)(lambda parts: (parts[0] + parts[1], lambda g: g))
+custom_rule(by_two)(lambda a, *, k: (a * k, lambda g: (g * k,)))
+
+
+@refused(
+    "the pullback of the rule for tests.refusals.refused_rules.total gave a cotangent of shape () for "
+    "argument 0 of length 2; a cotangent has the shape of its argument",
+    "grad",
+    "vjp",
+)
+def a_number_for_a_list(x):
+    return total([x[0], x[1]]) * 2.0  # here
+
+
+FORGOTTEN = (
+    "the pullback of the rule for tests.refusals.refused_rules.by_two gave no cotangent for a differentiated "
+    "keyword argument; give one per argument, those of keyword arguments last, or pass the argument by "
+    "position"
+)
+
+
+@refused(FORGOTTEN, "grad", "vjp", "checkpoint")
+def a_forgotten_keyword(x):
+    return by_two(2.0, k=x[0]) * 1.0  # here
+
+
+@refused(FORGOTTEN, "grad", "vjp", "checkpoint")
+def an_argument_by_position_and_keyword(x):
+    return by_two(x, k=x).sum()  # here
+
+
+class Matrix:
+    pass
+
+
+BUFFER = np.zeros(2)
+sine_into_buffer = functools.partial(np.sin, out=BUFFER)
+custom_rule(sine_into_buffer, Matrix)(lambda a: (a, lambda g: g))
+
+
+@refused(
+    "numpy.sin (in place) writes into an array (out=) what depends on what is differentiated, which is not "
+    "supported yet; use its result instead",
+    "jvp",
+)
+def an_array_that_a_ruled_partial_writes(x):
+    return sine_into_buffer(x).sum()  # here
+
+
+@refused(
+    "a `with` statement with more than `insert_grad_of` is no block of one cotangent; write one `with` "
+    "within the other, or give `insert_grad_of` a function, insert_grad_of(x, hook)",
+    "grad",
+)
+def a_block_of_two(x):
+    y, z = x * 1.0, x * 2.0
+    with insert_grad_of(y) as dy, insert_grad_of(z):  # here
+        dy = dy * 2.0  # noqa: F841
+    return (y * z).sum()
+
+
+WITHOUT_SOURCE: dict[str, Any] = {"insert_grad_of": insert_grad_of}
+exec(
+    "def a_block_without_source(x):\n"
+    "    y = x * 1.0\n"
+    "    with insert_grad_of(y) as dy:\n"
+    "        dy = dy * 2.0\n"
+    "    return y.sum()\n",
+    WITHOUT_SOURCE,
+)
+refused(
+    "there is no source of this block; give `insert_grad_of` a function, insert_grad_of(x, hook)", "grad",
+    where="<string>:3 in ",
+)(WITHOUT_SOURCE["a_block_without_source"])  # fmt: skip

@@ -9,22 +9,27 @@ import re
 import numpy as np
 import pytest
 
-from ctxdispatch import check_grads, code_adjoint
+from ctxdispatch import check_grads, checkpoint, code_adjoint, grad
 from ctxdispatch_contexts.programs.errors import Refused
 from tests.refusals import (
     refused_by_scipy,
+    refused_by_sparsity,
     refused_calls,
     refused_further,
+    refused_in_checkpoints,
     refused_kinds,
+    refused_patterns,
     refused_programs,
     refused_rules,
+    refused_sparsity,
 )
 from tests.refusals.refusal_table import MODES, ROWS
 from tests.refusals.refusal_texts import DERIVATIVES, OTHERS, texts
 from tests.refusals.unprovoked import UNPROVOKED
 
 assert refused_by_scipy and refused_calls and refused_further and refused_kinds
-assert refused_programs and refused_rules
+assert refused_in_checkpoints and refused_programs and refused_rules
+assert refused_by_sparsity and refused_patterns and refused_sparsity
 
 CALLED_IN = re.compile(r" \(called in [^)]*\)")
 """A line of a library that the marked line runs."""
@@ -46,7 +51,7 @@ def test_what_is_said_and_where(row, mode):
 
 def _names(row):
     """Of the function that the line is of: parts of it have names of their own."""
-    name = row.where.__code__.co_qualname
+    name = row.program.__name__ if isinstance(row.where, str) else row.where.__code__.co_qualname
     parts = ("", ".pullback", ".<locals>.<listcomp>", ".<locals>.<genexpr>", ".<locals>.<lambda>")
     return [name + part for part in parts]
 
@@ -58,7 +63,7 @@ def test_every_text_has_a_remedy(text):
     assert remedy.strip() or what.endswith(":\\ .*?"), f"{text} says nothing of what to write instead"
 
 
-@pytest.mark.parametrize("text", texts(DERIVATIVES), ids=str)
+@pytest.mark.parametrize("text", texts((*DERIVATIVES, "sparsity")), ids=str)
 def test_every_text_is_provoked(text):
     """Nothing is refused that no row of the table provokes; what none can is listed, with why."""
     provoked = any(text.fits(row.text) for row in ROWS)
@@ -67,14 +72,29 @@ def test_every_text_is_provoked(text):
     assert not (provoked and excused), f"{text} is provoked, and need not be excused"
 
 
-REMEDIES = [refused_further.takes_items_by_index, refused_further.an_array_of_a_list]
-"""Programs as the refusals of their neighbours say that they are to be written."""
+@pytest.mark.parametrize("known", UNPROVOKED)
+def test_what_is_excused_is_still_said(known):
+    assert any(text.fits(known) for text in texts(DERIVATIVES))
+
+
+REMEDIES = [*refused_further.REMEDIES, *refused_kinds.REMEDIES]
 
 
 @pytest.mark.parametrize("program", REMEDIES, ids=lambda f: f.__name__)
 def test_a_remedy_gives_the_derivative(program):
     check_grads(program, (np.array([0.7, -1.3]),))
+
+
+@pytest.mark.parametrize("program", refused_further.REMEDIES[:2], ids=lambda f: f.__name__)
+def test_a_remedy_has_a_program(program):
     assert str(code_adjoint(program)(np.array([0.7, -1.3])))
+
+
+@pytest.mark.parametrize("program", refused_in_checkpoints.REMEDIES, ids=lambda f: f.__name__)
+def test_a_remedy_gives_the_derivative_under_a_checkpoint(program):
+    x = np.array([0.7, 1.3])
+    check_grads(program, (x,))
+    np.testing.assert_allclose(grad(checkpoint(program))(x), grad(program)(x))
 
 
 def exec_without_source(statements):

@@ -44,6 +44,8 @@ def unchanged(before: list[Any], value: Any) -> bool:
 
 
 ZERO_BY_RULE.update((contents, unchanged))
+contents.__overdub__ = lambda ctx, value: contents(value)  # type: ignore[attr-defined]
+unchanged.__overdub__ = lambda ctx, before, value: unchanged(before, value)  # type: ignore[attr-defined]
 
 
 def _same(before: tuple[Any, Any], now: tuple[Any, Any]) -> bool:

@@ -203,6 +203,6 @@ def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
                 f"the tangent of argument {name!r} has {len(tangent.dims)} dimensions and dtype "
                 f"{tangent.dtype}, "
                 f"the argument {len(type_.dims)} and {type_.dtype}; a tangent has shape and dtype of "
-                "its value" + (", and one axis before" if block else ""),
+                "its value",
                 user_position(),
             )

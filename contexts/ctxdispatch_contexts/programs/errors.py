@@ -42,6 +42,12 @@ class Refused(TypeError):
         self.position = None if position is None else str(position)
         self.args = (f"{self.position}: {self.message}" if self.position else self.message,)
 
+    def place_call(self, position: Position | None) -> None:
+        """It was raised while a program was made, for the call there: frames tell no more than which function
+        the program is of."""
+        if position is not None and position.line and self.position == str(user_position()):
+            self.place(position)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.message, self.position)
 
@@ -99,13 +105,20 @@ def user_frame(start: FrameType | None = None) -> FrameType | None:
     None where the command line itself asks."""
     frame = start or sys._getframe(1)
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if name == _COMMAND:
+        if frame.f_globals.get("__name__", "") == _COMMAND:
             return None
-        if not frame.f_code.co_filename.startswith("<generated") and not name.startswith(_OWN):
+        if _is_user(frame):
             return frame
         frame = frame.f_back
     return None
+
+
+def _is_user(frame: FrameType) -> bool:
+    """Programs stand in the file of what they were made of, whatever their globals are."""
+    code, name = frame.f_code, frame.f_globals.get("__name__", "")
+    if code.co_filename.startswith(("<generated", *OWN_FILES)):
+        return False
+    return is_generated(code) or not name.startswith(_OWN)
 
 
 def given(values: Sequence[Any]) -> str:

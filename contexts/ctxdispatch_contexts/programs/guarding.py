@@ -14,7 +14,7 @@ from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Return, Trap, positional
-from ctxdispatch.ir.values import Const, Value
+from ctxdispatch.ir.values import Const, Position, Value
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
@@ -80,10 +80,11 @@ def _described(guard: G.Guard | None) -> str:
 
 
 def add_last_check(graph: Graph, check: Callable[[], None]) -> None:
-    """Call it wherever the graph returns, in place."""
+    """Call it wherever the graph returns, in place: for the function as a whole."""
+    whole = Position(graph.filename, graph.name, graph.line)
     for block in graph.blocks:
         if isinstance(block.terminator, Return):
-            block.ops.append(Op(Const(check), [], [Value()]))
+            block.ops.append(Op(Const(check), [], [Value()], (), whole))
 
 
 def guardable(type_: T.Type) -> T.Type:

@@ -21,12 +21,13 @@ from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs import objects, targets
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.closures import code_entry
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
-from ctxdispatch_contexts.programs.errors import Refusal
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
@@ -66,6 +67,10 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
 
 
+STAND_INS = (RULES, str(objects.__file__), str(targets.__file__))
+"""Files of functions that stand in for what the user wrote: they are where that is."""
+
+
 def _splice(
     prepared: Prepared, block: Block, op: Op, callee: Graph, args: list[Operand], cells: Sequence[Operand],
     chain: tuple[Any, ...],
@@ -75,7 +80,7 @@ def _splice(
     for inlined in blocks:
         for inner in inlined.ops:
             prepared.chain[inner] = chain
-            if callee.filename.startswith(RULES):
+            if callee.filename.startswith(STAND_INS):
                 stand_at(inner, op.pos)
     return rest
 
@@ -86,21 +91,27 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
     chain = prepared.chain.get(op, ())
     if code in chain:
         return None
-    items = items_of(defaults, prepared.maker)
-    if items is None or not is_none(kwdefaults):
-        return None
+    items, named = items_of(defaults, prepared.maker), _known_dict(kwdefaults)
     cells = items_of(closure, prepared.maker)
-    if cells is None:
+    if items is None or named is None or cells is None:
         return None
     known = tuple([c.value for c in cells if isinstance(c, Const)])
     try:
         callee = lift_code(code, namespace, known if len(known) == len(cells) else ())
-        args = bind(callee.signature, op.args, op.kwnames, tuple(items), None, emit_before(block, op))
+        args = bind(callee.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))
     except (UnsupportedSyntax, BindError):
         return None
     if len(cells) != len(callee.cells):
         return None
     return _splice(prepared, block, op, callee, args, cells, (*chain, code))
+
+
+def _known_dict(operand: Operand) -> dict[str, Any] | None:
+    """The keyword defaults of a function that is made, where they are known."""
+    if is_none(operand):
+        return {}
+    known = isinstance(operand, Const) and isinstance(operand.value, dict)
+    return dict(operand.value) if known else None  # type: ignore[union-attr]
 
 
 def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Block | None:
@@ -116,7 +127,11 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
     types = tuple([guardable(_widened(operand_type(a))) for a in args])
     if not entry.mode.open_to(types):
         return None  # run time knows more
-    program = entry.derivative(types)
+    try:
+        program = entry.derivative(types)
+    except DerivativeError as error:
+        error.place_call(op.pos)
+        raise
     if not prepared.opens(entry, program) or (entry.mode.stub and _refuses(program)):
         return None
     relied = relied_on(program.guards).keys() | relied_on_of_objects(program.guards)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Const, Position
+from ctxdispatch.ir.values import Const, Position, hashable
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
 from ctxdispatch_contexts.programs.written import expression
 
@@ -55,15 +55,20 @@ def nothing_of(g: Any, y: Any, k: int, axis: int, remedy: str) -> float:
     return 0.0
 
 
+REFUSALS: set[Any] = {no_derivative}
+"""Functions that make a refusal, and look at frames for its place: they stay calls (`targets.STAY`)."""
+
+
 def stand_at(op: Op, at: Position | None) -> None:
-    """`op` is of a rule, and is inlined for a call of the user's there."""
+    """`op` is of a rule, or of what stands in for an op, and is inlined for the user's code there."""
     op.pos = at
-    if op.fn is no_derivative and at is not None and at.line:
-        op.callee = Const(Placed(no_derivative, at))
+    if hashable(op.fn) and op.fn in REFUSALS and at is not None and at.line:
+        op.callee = Const(Placed(op.fn, at))
 
 
 class Placed(Opaque):
-    """`rule`, for the call at `position`, which is in another file than the program."""
+    """`rule`, for the call at `position`, which may be in another file than the program; or what makes a
+    refusal for it."""
 
     def __init__(self, rule: Callable[..., Any], position: Position) -> None:
         self.rule, self.position = rule, position
@@ -75,7 +80,7 @@ class Placed(Opaque):
         except NoDerivativeError as error:
             error.place(self.position)
             raise
-        if type(y) is NoDerivativeError:
+        if isinstance(y, DerivativeError):
             y.place(self.position)
         return y
 

@@ -240,6 +240,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
         frozen=prepared.frozen,
     )  # fmt: skip
     snapshot("infer", graph)
+    prepared.returns.refuse_calls(graph)
     if prepared.ruled is not None:
         hide_ruled(graph, prepared.ruled.ad_ruled)
     fold(graph, inference, wraps=getattr(prepared.ruled, "wraps", False))

@@ -7,6 +7,7 @@ when it is raised.
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, hashable
-from ctxdispatch_contexts.programs.derived import makes_derivatives
+from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, Refusal, described
 from ctxdispatch_contexts.programs.operands import INPLACE
 
@@ -97,10 +98,20 @@ def mutation_message(op: Op) -> str:
 
 def store_name(op: Op) -> str:
     fn = op.fn
+    if fn is None:
+        return UNSEEN
     if fn in INPLACE:
         return f"in-place operator {fn.__name__}"
-    return _STORE_NAMES.get(fn) or f"{described(fn)} (in place)"
+    return _STORE_NAMES.get(fn) or f"{described(_called(fn))} (in place)"
 
+
+def _called(fn: Any) -> Any:
+    """What the user calls there: a function of ours may be the derivative of it."""
+    entry = entry_of(fn) if isinstance(fn, FunctionType) else None
+    return fn if entry is None else getattr(entry.source, "callee", fn)
+
+
+UNSEEN = "a call of what only run time knows"
 
 _STORE_NAMES = {
     operator.setitem: "item assignment",

@@ -45,7 +45,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     fn = op.fn
     if fn is RECORD and not within:
         return False
-    if isinstance(fn, (Refusal, Refusing)) or _finds_at_run_time(fn) or is_left_to_engine(fn):
+    if isinstance(fn, (Refusal, Refusing)) or finds_at_run_time(fn) or is_left_to_engine(fn):
         return True
     if fn is primitives.make_function:
         return not _has_program(op)
@@ -66,7 +66,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
         return True
 
 
-def _finds_at_run_time(fn: Any) -> bool:
+def finds_at_run_time(fn: Any) -> bool:
     """It, or what it is the derivative of."""
     if isinstance(fn, functools.partial):
         return fn.func in FOUND_AT_RUN_TIME or any(map(_is_unseen, fn.args))

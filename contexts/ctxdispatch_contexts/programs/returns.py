@@ -19,7 +19,9 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
 from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.derived import entry_of
+from ctxdispatch_contexts.programs.errors import DerivativeError
 from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init, method_of_type
 
 PACKAGE = "ctxdispatch_contexts."
@@ -41,6 +43,7 @@ class Returns:
         those that are done, or under way, and not final before that one is."""
         self.lifted, self.assume, self.untrusted, self.searched = lifted, assume, untrusted, searched
         self.known: dict[Call, T.Type] = {}
+        self.refused: dict[tuple[Any, tuple[T.Type, ...]], DerivativeError] = {}
         self.outermost: list[int] = []
         self.provisional: dict[Call, int] = {}
 
@@ -59,7 +62,7 @@ class Returns:
             return None
         entry = entry_of(callee)
         if entry is not None:
-            return _number(entry.result(tuple(map(_settled, types))))
+            return self._of_entry(entry, tuple(map(_settled, types)))
         if callee.__code__.co_flags & 0x0C or callee.__code__.co_kwonlyargcount:
             return None
         key = (callee, tuple(map(_settled, types)))
@@ -67,6 +70,25 @@ class Returns:
             self._iterate(key)
         self._rest_on(self.provisional.get(key, MAX_DEPTH))
         return self.known[key]
+
+    def _of_entry(self, entry: Any, types: tuple[T.Type, ...]) -> T.Type | None:
+        """Where there is no derivative nothing is known of it."""
+        if (entry, types) in self.refused:
+            return None
+        try:
+            return _number(entry.result(types))
+        except DerivativeError as error:
+            self.refused[entry, types] = error
+            return None
+
+    def refuse_calls(self, graph: Graph) -> None:
+        """DerivativeError at a call, in the graph, of what has no derivative for its arguments."""
+        for _, op in graph.ops() if self.refused else ():
+            entry = entry_of(op.fn) if type(op.fn) is FunctionType and not op.kwnames else None
+            error = self.refused.get((entry, tuple(map(_settled, map(operand_type, op.args)))))
+            if error is not None:
+                error.place_call(op.pos)
+                raise error
 
     def _of_operator(self, operator: Any, types: Sequence[T.Type]) -> T.Type | None:
         """Where one class decides: the left one's, or the right one's where that has no such method."""

@@ -70,14 +70,19 @@ class Source:
     def bare(self) -> Graph:
         """A graph with the parameters and nothing in it."""
         code = self.function.__code__
-        return Graph(
-            code.co_qualname,
-            self.signature(),
-            cellnames=code.co_freevars,
-            namespace=self.namespace,
-            filename=code.co_filename,
-            line=code.co_firstlineno,
-        )
+        return placed_like(code, code.co_qualname, self.signature(), self.namespace, code.co_freevars)
+
+
+def placed_like(
+    code: CodeType, name: str, signature: Signature, namespace: dict[str, Any],
+    cellnames: tuple[str, ...] = (),
+) -> Graph:  # fmt: skip
+    """A graph with nothing in it that stands in the file of this code: a frame of it knows lines of that file
+    alone, and refusals are placed where frames are."""
+    return Graph(
+        name, signature, cellnames=cellnames, namespace=namespace,
+        filename=code.co_filename, line=code.co_firstlineno,
+    )  # fmt: skip
 
 
 class CallSource:
@@ -97,6 +102,9 @@ class CallSource:
 
     def bare(self) -> Graph:
         name = getattr(self.callee, "__name__", "call")
+        code = getattr(getattr(self.callee, "__func__", self.callee), "__code__", None)
+        if isinstance(code, CodeType):
+            return placed_like(code, name, self.signature(), self.namespace)
         return Graph(name, self.signature(), namespace=self.namespace)
 
     def call(self, *args: Any) -> Any:
@@ -169,7 +177,7 @@ class ClosureSource:
         return [name for free, each in pairs for name in argument_names(free, each)]
 
     def bare(self) -> Graph:
-        return Graph(self.code.co_qualname, self.signature(), namespace=self.namespace)
+        return placed_like(self.code, self.code.co_qualname, self.signature(), self.namespace)
 
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         graph = self.bare()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.rewrite import uses
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs
@@ -19,17 +19,12 @@ from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
-from ctxdispatch_contexts.programs.no_derivative import no_derivative, stand_at
+from ctxdispatch_contexts.programs.no_derivative import REFUSALS, no_derivative, stand_at
 from ctxdispatch_contexts.programs.objects import method_of_operator
 from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
-
-STAY = (primitives.store_global, primitives.delete_global, no_derivative)
-"""They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
-last one looks at frames.)"""
-
 
 @dataclass
 class Target:
@@ -53,7 +48,7 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
     other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn, op.kwnames)
     if isinstance(other, FunctionType):
         return None if prepared.waits(op) else Target(other)
-    if fn is no_derivative and op.pos is not None and not op.pos.filename.startswith(OWN_FILES):
+    if hashable(fn) and fn in REFUSALS and op.pos is not None and not op.pos.filename.startswith(OWN_FILES):
         stand_at(op, op.pos)
         return None
     if isinstance(fn, FunctionType):
@@ -100,10 +95,18 @@ def method_of(reading: Op, prepared: Prepared) -> Target | None:
     function = found.__func__ if isinstance(found, staticmethod) else found
     if not isinstance(function, FunctionType) or "__getattribute__" in _own_names(cls):
         return None
+    if _is_hidden(obj, name.value):
+        return None
     prepared.assume(AttrIs(cls, name.value, function))
     if reading.fn is getattr and cls.__dictoffset__:
         reading.callee, reading.syntax = Const(read_method), False
     return Target(function, [] if isinstance(found, staticmethod) else [obj])
+
+
+def _is_hidden(obj: Operand, name: str) -> bool:
+    """An object that is known has an attribute of this name, and the class's method is not what is called."""
+    type_ = operand_type(obj)
+    return isinstance(type_, T.Known) and name in getattr(type_.value, "__dict__", ())
 
 
 def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
@@ -132,13 +135,23 @@ def _own_names(cls: type) -> set[str]:
 def read_method(obj: Any, name: str) -> Any:
     """The method `name` of `obj`, of which it is known that its class has it."""
     if name in obj.__dict__:
-        raise DerivativeError(
-            f"attribute {name!r} of this {type(obj).__name__} hides the method of its class; "
-            "give the attribute another name, or put the function on the class",
-            user_position(),
-        )
+        raise hidden(obj, name)
     return getattr(obj, name)
 
+
+def hidden(obj: Any, name: str) -> DerivativeError:
+    return DerivativeError(
+        f"attribute {name!r} of this {type(obj).__name__} hides the method of its class; "
+        "give the attribute another name, or put the function on the class",
+        user_position(),
+    )
+
+
+STAY = (primitives.store_global, primitives.delete_global, no_derivative, hidden)
+"""They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
+last two look at frames.)"""
+
+REFUSALS.add(hidden)
 
 effects.assume_harmless(read_method)
 effects.assume_removable(super)

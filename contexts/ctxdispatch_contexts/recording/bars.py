@@ -15,7 +15,8 @@ import numpy as np
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.memory import has_shadow
 from ctxdispatch_contexts.recording.record import Record
-from ctxdispatch_contexts.reverse.cotangents import entries_of
+from ctxdispatch_contexts.reverse.cotangents import Missing, entries_of
+from ctxdispatch_contexts.reverse.pullbacks import supplied
 
 
 class Bars(Record):
@@ -25,7 +26,10 @@ class Bars(Record):
         """bar(value) += cotangent; of a container, the parts'."""
         if cotangent is None:
             return
-        if isinstance(value, np.ndarray):
+        if type(cotangent) is Missing:
+            if self.any_active((value,)):
+                supplied(cotangent)
+        elif isinstance(value, np.ndarray):
             if value.dtype == object:
                 for item, part in zip(value.flat, np.asarray(cotangent, object).flat, strict=True):
                     self.add(item, part)

@@ -146,7 +146,7 @@ def _by_rule(context: Any, callee: Any, template: Any, kwnames: tuple[str, ...],
     if rule is None:
         return call_entry(unruled(context, callee), callee, template, kwnames, CALL).function(*args)
     y, pullback = by_rule(rule, context(), callee, filled[:n], dict(zip(kwnames, filled[n:], strict=True)))
-    shapes = tuple([np.shape(a) if isinstance(a, NUMERIC) else None for a in filled])
+    shapes = tuple(map(_form, filled))
     return y, functools.partial(_pull_rule, callee, pullback, n, template, shapes)
 
 
@@ -186,14 +186,28 @@ def _pull_rule(
     return _at_holes(every, template)
 
 
-def _check_shape(callee: Any, i: int, cotangent: Any, shape: Any) -> None:
-    if shape is None or cotangent is None or cotangent is NotImplemented or np.shape(cotangent) == shape:
+def _form(value: Any) -> Any:
+    """The shape of a number or an array, the length of a list or tuple; None: a rule may give anything."""
+    if isinstance(value, (list, tuple)):
+        return len(value)
+    return np.shape(value) if isinstance(value, NUMERIC) else None
+
+
+def _check_shape(callee: Any, i: int, cotangent: Any, form: Any) -> None:
+    """A list's cotangent may be a list, which is looked at where it is added up."""
+    if form is None or cotangent is None or cotangent is NotImplemented:
         return
-    raise DerivativeError(
-        f"the pullback of the rule for {context_rules.name_of(callee)} gave a cotangent of shape "
-        f"{np.shape(cotangent)} for argument {i} of shape {shape}; a cotangent has the shape of its argument",
-        user_position(),
-    )
+    listed = isinstance(form, int)
+    if listed and not isinstance(cotangent, NUMERIC):
+        return
+    shape = np.shape(cotangent)
+    if (shape[:1] != (form,)) if listed else (shape != form):
+        of = f"length {form}" if listed else f"shape {form}"
+        raise DerivativeError(
+            f"the pullback of the rule for {context_rules.name_of(callee)} gave a cotangent of shape {shape} "
+            f"for argument {i} of {of}; a cotangent has the shape of its argument",
+            user_position(),
+        )
 
 
 class Unruled:

@@ -44,6 +44,7 @@ from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.refusals import (
     REMEDY,
+    UNSEEN,
     looks_at_frame,
     missing_message,
     mutation_message,
@@ -52,6 +53,7 @@ from ctxdispatch_contexts.programs.refusals import (
     store_name,
     unknown_message,
 )
+from ctxdispatch_contexts.programs.refusing import finds_at_run_time
 from ctxdispatch_contexts.programs.ruled import Ruled
 from ctxdispatch_contexts.reverse import containers, stores
 from ctxdispatch_contexts.reverse.containers import REVERSED
@@ -216,6 +218,11 @@ class Unless(Refusing):
 
 
 def stale_message(store: Op, reader: Op) -> str:
+    if store.fn is None or finds_at_run_time(store.fn):
+        return (
+            f"{UNSEEN} may change data ({{operands}}) in place that the derivative of line {_line(reader)} "
+            "still needs as it was; write the calls out one by one, of functions that the program knows"
+        )
     return (
         f"{store_name(store)} changes data ({{operands}}) in place that the derivative of line "
         f"{_line(reader)} still needs as it was; store into a copy (`x = x.copy()`) made before"

@@ -24,8 +24,8 @@ def defaults_of(bar: Any, part: str) -> Any:
     found = entry_of(bar, part)
     if found is UNKNOWN:
         raise DerivativeError(
-            "a function with star parameters and defaults that depend on what is differentiated was called; "
-            "pass what varies as arguments",
+            "a function with star parameters, and defaults that depend on what is differentiated, is made "
+            "here and called; pass what varies as arguments",
             user_position(),
         )
     return found

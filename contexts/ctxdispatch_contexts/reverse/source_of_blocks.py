@@ -33,6 +33,12 @@ def block_function(frame: FrameType) -> tuple[FunctionType, tuple[Any, ...]]:
     where = f"{code.co_filename}:{frame.f_lineno} in {code.co_qualname}"
     if statement is None:
         raise DerivativeError(f"there is no source of this block; {REMEDY}", where)
+    if len(statement.items) > 1:
+        raise DerivativeError(
+            "a `with` statement with more than `insert_grad_of` is no block of one cotangent; write one "
+            f"`with` within the other, or {REMEDY}",
+            where,
+        )
     names = _names(statement, where)
     read = tuple([name for name in _read(statement) if name in local and name not in names])
     target = names[0] if names else "_cotangent"
@@ -57,7 +63,7 @@ def _parsed(filename: str, lines: tuple[str, ...]) -> ast.Module | None:
 
 
 def _statement(filename: str, line: int, column: int | None) -> ast.With | None:
-    """The innermost with statement of one item that begins on this line."""
+    """The innermost with statement of which an item begins there."""
     tree = _parsed(filename, tuple(linecache.getlines(filename)))
     if tree is None:
         return None
@@ -66,9 +72,8 @@ def _statement(filename: str, line: int, column: int | None) -> ast.With | None:
 
 
 def _at(statement: ast.With, line: int, column: int | None) -> bool:
-    expression = statement.items[0].context_expr
-    here = {(expression.lineno, expression.col_offset), (statement.lineno, statement.col_offset)}
-    return len(statement.items) == 1 and (line, column) in here
+    begins = [statement, *(item.context_expr for item in statement.items)]
+    return (line, column) in {(node.lineno, node.col_offset) for node in begins}
 
 
 def _names(statement: ast.With, where: str) -> tuple[str, ...]:

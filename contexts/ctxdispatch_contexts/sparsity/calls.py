@@ -275,7 +275,7 @@ class Calls(Opaque):
             return next(iterator)
         if isinstance(iterator, Either):
             self.refuse(iterator.what)
-        if isinstance(iterator, np.flatiter) and self.touched(iterator):
+        if isinstance(iterator, (np.flatiter, Array)) and self.touched(iterator):
             self.refuse("`flat` of an array that depends on the inputs is advanced; iterate over a.ravel()")
         if special(type(iterator), "__next__") is not None:
             return self.call(type(iterator).__next__, [iterator], {})

@@ -8,7 +8,17 @@ from ctxdispatch_contexts.programs.errors import Refused
 
 
 class SparsityError(Refused):
-    """A pattern cannot be had. `position` is where in the user's source."""
+    """A pattern cannot be had. `position` is where in the user's source. `placed`: that is known; a value
+    that is asked by code in C knows no lines, and who runs the program gives them."""
+
+    placed = True
+
+
+def out_of_sight(message: str) -> SparsityError:
+    """What a value raises."""
+    error = SparsityError(message)
+    error.placed = False
+    return error
 
 
 class OpaqueCallWarning(UserWarning):

@@ -25,7 +25,7 @@ from ctxdispatch_contexts.sparsity.branches import Joiner, State
 from ctxdispatch_contexts.sparsity.calls import Calls
 from ctxdispatch_contexts.sparsity.errors import REMEDY, SparsityError
 from ctxdispatch_contexts.sparsity.journal import Cursor, Delta
-from ctxdispatch_contexts.sparsity.opaque import of_library
+from ctxdispatch_contexts.sparsity.opaque import is_own, of_library
 from ctxdispatch_contexts.sparsity.programs import Program, bound, counted, program
 from ctxdispatch_contexts.sparsity.values import Either, Tracked
 
@@ -79,7 +79,7 @@ class Executor(Calls):
         levels = self.active.setdefault(id(f.__code__), [])
         if len(set(levels)) > DEPTH:
             return self.opaque(f, args, kwargs, "it calls itself under branches that depend on the inputs")
-        frame = Frame(found, self.position is not None and of_library(f))
+        frame = Frame(found, self.position is not None and (of_library(f) or is_own(f)))
         frame.values.update(zip(found.graph.params, bound(f, args, kwargs), strict=True))
         frame.values.update(zip(found.graph.cells, f.__closure__ or ()))
         levels.append(len(self.journal.levels))
@@ -208,16 +208,23 @@ class Executor(Calls):
         if op.pos is not None and not frame.library:
             self.position = op.pos
         args = [get(a) for a in op.args]
-        if op.kwnames:
-            plain = len(args) - len(op.kwnames)
-            out = self.call(get(op.callee), args[:plain], dict(zip(op.kwnames, args[plain:], strict=True)))
-        else:
-            out = self.call(get(op.callee), args, {})
+        plain = len(args) - len(op.kwnames)
+        named = dict(zip(op.kwnames, args[plain:], strict=True)) if op.kwnames else {}
+        try:
+            out = self.call(get(op.callee), args[:plain], named)
+        except SparsityError as error:
+            self.place(error)
+            raise
         if len(op.results) == 1 and not _several(op):
             frame.values[op.results[0]] = out
         else:
             results = tuple(out) if _several(op) else (out,) * len(op.results)
             frame.values.update(zip(op.results, results, strict=True))
+
+    def place(self, error: SparsityError) -> None:
+        if not error.placed:
+            error.placed = True
+            error.place(self.position)
 
     # -- forks -----------------------------------------------------------------------------------------------
 
@@ -263,7 +270,7 @@ class Executor(Calls):
                     raise SparsityError(
                         f"an operation fails in a branch that depends on the inputs ({type(error).__name__}: "
                         f"{error}); only `raise` and `assert` end a path",
-                        self.position,
+                        self.failed or self.position,
                     ) from error
                 dead = dead or error
                 continue
@@ -282,6 +289,9 @@ class Executor(Calls):
                 if state.delta is None:
                     state.delta = self.journal.collect()
             return outcomes
+        except Exception:
+            self.failed = self.position
+            raise
         finally:
             self.journal.close()
             frame.values, frame.bounded, self.position = values, bounded, position
@@ -318,6 +328,9 @@ class Executor(Calls):
                 if out.delta is None:
                     out.delta = self.journal.collect()
             return outcomes
+        except Exception:
+            self.failed = self.position
+            raise
         finally:
             self.journal.close()
             frame.values = values

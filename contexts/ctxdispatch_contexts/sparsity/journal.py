@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
-from ctxdispatch_contexts.sparsity.errors import REMEDY, SparsityError
+from ctxdispatch_contexts.sparsity.errors import REMEDY, out_of_sight
 from ctxdispatch_contexts.sparsity.values import Either, Memory, Tracked, root_of
 
 Delta = dict[int, tuple[Any, Any]]
@@ -39,7 +39,7 @@ class Cursor:
 
     def __next__(self) -> Any:
         if self.at is None:
-            raise SparsityError(
+            raise out_of_sight(
                 "an iterator is read after a branch on a value that depends on the inputs, in which it was "
                 f"advanced on one side only; iterate over a list anew, or {REMEDY}"
             )

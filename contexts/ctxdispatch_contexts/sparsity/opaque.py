@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.sparsity.errors import described
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.run import Run, held
@@ -105,6 +106,11 @@ class Opaque(Stores):
 def of_library(*things: Any) -> bool:
     modules = [getattr(t, "__module__", None) for t in things]
     return any(m is not None and str(m).partition(".")[0] in LIBRARIES for m in modules)
+
+
+def is_own(f: types.FunctionType) -> bool:
+    """What a function is read as: no code of the user's."""
+    return f.__code__.co_filename.startswith(OWN_FILES)
 
 
 def _shallow(thing: Any) -> list[Any]:

@@ -40,6 +40,7 @@ class Run:
         self.journal = Journal()
         self.frozen: dict[int, tuple[Any, str]] = {}
         self.position: Any = None
+        self.failed: Any = None  # where the last arm that failed did
         self.mixed = False
         self.loose = False  # there are numbers of more than one type
         self.warned: set[Any] = set()
@@ -170,6 +171,8 @@ class Run:
             self.refuse(
                 f"an array of dtype {out.dtype} of values that depend on the inputs; use arrays of numbers"
             )
+        if isinstance(out, np.matrix):
+            self.refuse("a matrix that depends on the inputs; use plain arrays")
         if not inexact(out) or not terms:
             if self.local:
                 return out

@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from ctxdispatch_contexts.sparsity.errors import SparsityError
+from ctxdispatch_contexts.sparsity.errors import out_of_sight
 from ctxdispatch_contexts.sparsity.indexsets import Terms
+
+COMPARED = "a value that depends on the inputs was compared in C code; write the comparison out in Python"
 
 
 class Tracked:
@@ -29,7 +31,7 @@ class Tracked:
     sample: Any
 
     def __bool__(self) -> bool:
-        raise SparsityError(
+        raise out_of_sight(
             f"the truth of a tracked {type(self.sample).__name__} was asked in C "
             "code; write the test out in Python"
         )
@@ -37,12 +39,15 @@ class Tracked:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        raise SparsityError(
-            "a value that depends on the inputs was compared in C code; write the comparison out in Python"
-        )
+        raise out_of_sight(COMPARED)
+
+    def __lt__(self, other: object) -> bool:
+        raise out_of_sight(COMPARED)
+
+    __le__ = __gt__ = __ge__ = __lt__
 
     def __hash__(self) -> int:
-        raise SparsityError(
+        raise out_of_sight(
             "a value that depends on the inputs cannot be a key: its hash is not "
             "known; use an index or a string"
         )
@@ -91,15 +96,15 @@ class Either:
         self.what = what
 
     def __bool__(self) -> bool:
-        raise SparsityError(self.what)
+        raise out_of_sight(self.what)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        raise SparsityError(self.what)
+        raise out_of_sight(self.what)
 
     def __hash__(self) -> int:
-        raise SparsityError(self.what)
+        raise out_of_sight(self.what)
 
 
 class Memory:
