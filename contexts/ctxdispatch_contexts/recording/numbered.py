@@ -40,8 +40,8 @@ def _dtype(array: Array, value: Array) -> np.dtype[Any]:
     if array.dtype == value.dtype and exact:
         return dtype
     raise MutationError(
-        "an array is given a value of another dtype that lies in its own memory; give it a copy of the value "
-        "(`v.copy()`)",
+        "an array is given a value that lies in its own memory and is of another dtype, or of one that "
+        "cannot number the elements; give it a copy of the value (`v.copy()`)",
         user_position(),
     )
 
