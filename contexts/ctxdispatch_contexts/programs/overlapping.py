@@ -29,7 +29,7 @@ Axes = list[tuple[int, int]]
 """Of each axis of a part: which of the root's it is, and its step there."""
 
 
-def runs_over(op: Op, makers: Makers) -> bool:
+def may_run_over(op: Op, makers: Makers) -> bool:
     """The store `op` may write elements of its value, which shares memory with its array, before it reads
     them."""
     if op.fn is not operator.setitem or not is_array(op.args[2]):
@@ -112,4 +112,18 @@ def _indexed(axes: Axes, entries: list[Any]) -> Axes | None:
     return [(axis, step * by) for (axis, step), by in zip(axes, entries) if by != "one"]
 
 
-__all__ = ["runs_over"]
+# -- at run time ---------------------------------------------------------------------------------------------
+
+
+def runs_over(array: np.ndarray[Any, Any], index: Any, value: Any) -> bool:
+    """The same at run time, of array[index] = value."""
+    if not isinstance(value, np.ndarray) or not value.ndim or not np.may_share_memory(array, value):
+        return False
+    parts = index if type(index) is tuple else (index,)
+    if any(isinstance(p, (list, np.ndarray)) for p in parts):
+        return True
+    part = array[index]
+    return isinstance(part, np.ndarray) and part.ndim == 1 and part.strides[0] != value.strides[-1]
+
+
+__all__ = ["may_run_over", "runs_over"]

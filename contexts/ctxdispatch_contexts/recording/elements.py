@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import memory
-from ctxdispatch_contexts.recording.numbered import runs_over
 from ctxdispatch_contexts.recording.record import Record
 
 FLOATS = "df"

@@ -50,16 +50,4 @@ def places(sources: Array) -> Array:
     return np.array(sources.real, np.intp)
 
 
-def runs_over(array: Array, index: Any, value: Any) -> bool:
-    """array[index] = value may write elements of `value` before it reads them. NumPy copies a value that
-    overlaps first, unless it goes along one axis of another stride, or by a mask."""
-    if not isinstance(value, np.ndarray) or not value.ndim or not np.may_share_memory(array, value):
-        return False
-    parts = index if type(index) is tuple else (index,)
-    if any(isinstance(p, (list, np.ndarray)) for p in parts):
-        return True
-    part = array[index]
-    return isinstance(part, np.ndarray) and part.ndim == 1 and part.strides[0] != value.strides[-1]
-
-
-__all__ = ["numbers", "places", "runs_over"]
+__all__ = ["numbers", "places"]

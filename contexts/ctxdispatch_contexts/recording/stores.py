@@ -19,11 +19,12 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import arrays
 from ctxdispatch_contexts.recording.callees import look_at
 from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
 from ctxdispatch_contexts.recording.memory import Array, differ, overlaps
-from ctxdispatch_contexts.recording.numbered import numbers, places, runs_over
+from ctxdispatch_contexts.recording.numbered import numbers, places
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.stopping import no_grad
 
