@@ -1,5 +1,8 @@
 """Programs that change what they work on, at random: never silently wrong."""
 
+import itertools
+import types
+
 import mutating_programs
 import pytest
 
@@ -26,3 +29,26 @@ def test_random_programs_that_store_to_arrays(block):
 def test_programs_that_hypothesis_writes(kind):
     tally = mutating_programs.hypothesis_writes(12, kind)
     assert tally["right"] >= 6, tally
+
+
+def test_nothing_is_drawn_by_the_clock(monkeypatch):
+    """Hypothesis refuses draws that go by what was not drawn: the time is up between rounds."""
+    ticks = itertools.count(step=3.0)  # a second reading is past the end after a round
+    monkeypatch.setattr(mutating_programs, "time", types.SimpleNamespace(monotonic=lambda: next(ticks)))
+    tally = mutating_programs.hypothesis_runs(minutes=8 / 60, seed=1, kind="followed", at_once=4)
+    assert tally.total() == 8
+    assert next(ticks) == 12.0
+
+
+def test_most_programs_of_things_run():
+    chances = [mutating_programs.random.Random(seed) for seed in range(200)]
+    outcomes = [_plain(mutating_programs.written(chance)) for chance in chances]
+    assert outcomes.count("runs") > 190, outcomes
+
+
+def _plain(source):
+    try:
+        mutating_programs.compiled(source, "<program>")(mutating_programs.point(0))
+    except Exception as error:
+        return repr(error)
+    return "runs"

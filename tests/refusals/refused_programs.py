@@ -123,6 +123,17 @@ def into_an_array_of_text(x):
 
 
 @refused(
+    "an array is given a value that lies in its own memory and is of another dtype, or of one that cannot "
+    "number the elements; give it a copy of the value (`v.copy()`)",
+    *BOTH,
+)
+def a_complex_array_that_is_given_its_own_real_part(x):
+    z = x + 1j * x[::-1]
+    z[:1] = z.real[::2]  # here
+    return z.real @ z.imag
+
+
+@refused(
     "an array that lies in the memory of (bytearray) is given a value that depends on what is "
     "differentiated, which would be lost there; use an array of floats of its own (`np.array(...)`)",
     *BOTH,

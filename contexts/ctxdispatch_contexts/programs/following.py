@@ -21,6 +21,7 @@ from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, changed_objects
 from ctxdispatch_contexts.programs.followed import Followed, is_array, whole
 from ctxdispatch_contexts.programs.order import Order, uses
+from ctxdispatch_contexts.programs.overlapping import may_run_over
 
 UPDATES = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv})
 """In-place operators that derivatives have a form for."""
@@ -99,7 +100,13 @@ class _Search:
             return False
         if any(not sites.isdisjoint(changed_objects(self.objects, op)) for op in self.others):
             return False
+        if any(self._stores_itself(op, sites) for op in self.stores[root]):
+            return False
         return not any(self._is_in_the_way(root, sites, *use) for use in self.uses)
+
+    def _stores_itself(self, op: Op, sites: Sites) -> bool:
+        """The value may lie in the array, and be written before it is read."""
+        return may_run_over(op, self.makers) and not sites.isdisjoint(self.objects.of(op.args[-1]))
 
     def _is_array_of_ours(self, site: Any) -> bool:
         return site in self.arguments if isinstance(site, Value) else isinstance(site, Op) and _makes(site)

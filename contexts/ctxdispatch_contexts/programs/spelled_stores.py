@@ -20,7 +20,6 @@ import numpy as np
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
-from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
@@ -37,7 +36,7 @@ def spell_out_stores(graph: Graph) -> bool:
     for block in graph.blocks:
         for op in list(block.ops):
             changed |= _has_outs_in_a_tuple(op) and _out_by_itself(block, op)
-            changed |= _sets_layout(op) and _refused(op)
+            changed |= _sets_attribute(op) and _refused(op)
             if hashable(op.fn) and op.fn in _SPELLED:
                 changed |= _SPELLED[op.fn](op)
             elif isinstance(op.fn, np.ufunc):
@@ -69,11 +68,10 @@ def _out_by_itself(block: Block, op: Op) -> bool:
     return True
 
 
-def _sets_layout(op: Op) -> bool:
-    """`a.shape = s`: types, here and in the sweep, say what `a` is everywhere."""
-    if op.fn not in (setattr, object.__setattr__) or T.cls_of(operand_type(op.args[0])) is not np.ndarray:
-        return False
-    return not isinstance(op.args[1], Const) or op.args[1].value in outputs.LAYOUT
+def _sets_attribute(op: Op) -> bool:
+    """`a.shape = s`: types, here and in the sweep, say what `a` is everywhere. `a.flat = v`, `a.real = v`:
+    stores, of another order and other axes than the block of their tangents has."""
+    return op.fn in (setattr, object.__setattr__) and T.cls_of(operand_type(op.args[0])) is np.ndarray
 
 
 def _refused(op: Op) -> bool:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import memory
 from ctxdispatch_contexts.recording.record import Record
 
@@ -108,7 +109,7 @@ def set_item(ctx: Any, array: Any, index: Any, value: Any) -> bool:
     """array[index] = value, several elements of an array; False where that goes another way."""
     record: Record = ctx.record
     short = record.by_elements and array.dtype.char in FLOATS and is_plain(value) and is_basic(index)
-    if not short or record.copies or record.still:
+    if not short or record.copies or record.still or runs_over(array, index, value):
         return False
     active = not record.closed and known(record, value) is not None
     if record.closed or not (active or record.memory.find(array)) or _is_itself(array, index, value):

@@ -19,10 +19,12 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import arrays
 from ctxdispatch_contexts.recording.callees import look_at
 from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
 from ctxdispatch_contexts.recording.memory import Array, differ, overlaps
+from ctxdispatch_contexts.recording.numbered import numbers, places
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.stopping import no_grad
 
@@ -83,7 +85,7 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
         value = ctx.array(value)
     if record.is_active(value):
         _check_dtype(callee, array)
-    if _may_repeat(index):
+    if _may_repeat(index) or runs_over(array, index, value):
         _moved(ctx, callee, (array, index, value), kwargs)
         return
     kept = record.before(array, index)
@@ -339,13 +341,12 @@ def _moved(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
         for a in rest
     ]
     at = _VALUES.get(callee, 0)
-    sources = np.arange(array.size).reshape(array.shape)
-    tags = np.arange(array.size, array.size + np.size(rest[at])).reshape(np.shape(rest[at]))
+    sources, tags = numbers(array, rest[at])
     callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
     kept = record.before(array, ...)
     out = callee(array, *rest, **kwargs)
     _activated(record, array, record.is_active(rest[at]))
-    record.move(array, [rest[at]], sources, kept)
+    record.move(array, [rest[at]], places(sources), kept)
     return out
 
 

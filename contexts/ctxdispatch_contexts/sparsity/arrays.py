@@ -17,6 +17,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.protocols import INPLACE
 from ctxdispatch_contexts.derivatives.table import Elementwise
+from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
 from ctxdispatch_contexts.sparsity.values import Array, Either, Scalar, Tracked, inexact, root_of
@@ -300,8 +301,17 @@ def setitem(run: Any, owner: Any, index: Any, value: Any) -> None:
     if unknown and not run.local:
         _store_somewhere(run, lifted, plain, index, value)
         return
+    stored = settled(run, lifted, plain, value)
     run.sampled(lifted)[plain] = run.sampled(value)
-    run.store(lifted, plain, value)
+    run.store(lifted, plain, stored)
+
+
+def settled(run: Any, array: Any, index: Any, value: Any) -> Any:
+    """What array[index] = value stores. Of a value in its own memory NumPy may read elements that it has
+    written: each may then be any of them."""
+    if not runs_over(run.sampled(array), index, run.sampled(value)):
+        return value
+    return run.scalar(0.0, run.bits(value))
 
 
 def _store_somewhere(run: Any, owner: Any, plain: Any, index: Any, value: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.derivatives import table
-from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, refuse_shape, with_options
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, refuse_shape, settled, with_options
 from ctxdispatch_contexts.sparsity.branches import any_of
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
 from ctxdispatch_contexts.sparsity.linearity import bends
@@ -136,8 +136,9 @@ def copy_to(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         run.lifted(argument(args, kwargs, 3, "where", True)),
     )
     run.about_to_store(target)
+    stored = settled(run, run.lifted(target), Ellipsis, value)
     f(*run.samples(args, {})[0], **run.samples([], kwargs)[1])
-    run.store(run.lifted(target), Ellipsis, value, weak=where is not True)
+    run.store(run.lifted(target), Ellipsis, stored, weak=where is not True)
 
 
 def put(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
