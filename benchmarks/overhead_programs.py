@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,7 +115,7 @@ class Plain:
     def __init__(self, x: Any) -> None:
         pass
 
-    def method(self, x: Any) -> Any:
+    def method(self, x: Any, b: Any = None) -> Any:
         return x
 
 
@@ -163,8 +164,11 @@ OPERATIONS = [
     Operation("f(a, b, a)", "f(a, b, a)", {"f": lambda a, b, c: a, **FLOATS}, OPERATOR),
     Operation("f(a, b=b)", "f(a, b=b)", {"f": lambda a, b: a, **FLOATS}, OPERATOR),
     Operation("f(*args)", "f(*args)", {"f": lambda a, b: a, "args": (1.5, 2.5)}),
-    Operation("abs(a), builtin", "f(a)", {"f": abs, "a": -1.5}, OPERATOR),
+    Operation("abs(a)", "abs(a)", {"a": -1.5}, OPERATOR),
+    Operation("f(a), f is abs", "f(a)", {"f": abs, "a": -1.5}, OPERATOR),
     Operation("o.method(a)", "o.method(a)", {"o": OBJECT, "a": 1.5}, METHOD),
+    Operation("o.method(a, b=b)", "o.method(a, b=b)", {"o": OBJECT, **FLOATS}, METHOD),
+    Operation("math.sqrt(a), of a module", "math.sqrt(a)", {"math": math, "a": 1.5}, METHOD),
     Operation("d.get(a), builtin", "d.get(a)", {"d": {1.5: 2.5}, "a": 1.5}, METHOD),
     Operation("C(a), instance", "C(a)", {"C": Plain, "a": 1.5}),
 ]

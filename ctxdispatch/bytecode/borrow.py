@@ -19,15 +19,13 @@ from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Block, Graph, Jump, Op
 from ctxdispatch.ir.values import Const, MethodName, Operand
 
-ASSIGNS = {id(f) for f in (frames.store_local, frames.delete_local, frames.take_local)}
-
 AFTERWARDS = 1 << 30
 """When what a run of blocks hands on is done with."""
 
 
 def owned(graph: Graph, exported: Set[Operand]) -> set[Op]:
     """The loads that were lending and must not any more. `exported` values go into variables."""
-    assigned = {_variable(op) for _, op in graph.ops() if id(op.fn) in ASSIGNS}
+    assigned = {_variable(op) for _, op in graph.ops() if id(op.fn) in frames.ASSIGNS}
     found: set[Op] = set()
     for blocks in _runs(graph):
         lent = [op for block in blocks for op in block.ops if op.fn is frames.load_local_borrowed]
@@ -97,7 +95,7 @@ class _Run:
 
 
 def _assigns(op: Op, variable: Any) -> bool:
-    return id(op.fn) in ASSIGNS and _variable(op) == variable
+    return id(op.fn) in frames.ASSIGNS and _variable(op) == variable
 
 
 def _hands_on(op: Op) -> bool:

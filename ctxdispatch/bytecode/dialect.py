@@ -47,6 +47,8 @@ class Dialect:
     """How many slots DICT_MERGE expects between the function that its message names and the dict."""
     load_closure: str = "LOAD_CLOSURE"
     """Loads a cell, not what it holds."""
+    into_cell: tuple[str, ...] = ("STORE_DEREF",)
+    """What puts the top of the stack into a cell, also where that is NULL."""
     call_ex: tuple[tuple[Symbolic, ...], tuple[Symbolic, ...]] = (
         (("CALL_FUNCTION_EX", 0),),
         (("CALL_FUNCTION_EX", 1),),

@@ -78,10 +78,12 @@ class FrameLinker(Linker):
         self.consts = list(code.co_consts)
         self.names = list(code.co_names)
         self.instrs: list[Instr] = []
-        own = [name for name in sites.variables(graph) if name not in code.co_varnames]
         first = len(code.co_varnames)  # so that names are new also where the code was emitted before
         made = (f"$value{first + k}" for k in range(len(writer.variables)))
-        self.variables = [*code.co_varnames, *own, *made]
+        self.variables = [*code.co_varnames, *made]
+        self.cells: dict[str, Any] = {**graph.frame.cells}
+        if sites.has_method_cell(graph):
+            self.cells.setdefault(sites.METHOD, sites.METHOD)
         self._pool, self._pool_cell = graph.pool, graph.pool_cell
         self._name_index = {name: k for k, name in enumerate(self.names)}
         self._const_index = {id(const): k for k, const in reversed([*enumerate(self.consts)])}
@@ -90,16 +92,18 @@ class FrameLinker(Linker):
         self._starts: dict[Piece, int] = {}
         self._places: dict[Place, int] = {}
         self._slot: dict[Any, int] = self._slots(graph, writer)
-        self._cells = {self._slot[cell] for cell in (*graph.frame.cells.values(), *graph.cells)}
+        self._cells = {self._slot[cell] for cell in (*self.cells.values(), *graph.cells)}
         self._handlers = writer.handlers
 
     def _slots(self, graph: Graph, writer: Writer) -> dict[Any, int]:
         assert graph.frame is not None
         slots: dict[Any, int] = {name: k for k, name in enumerate(self.variables)}
-        cells = [cell for name, cell in graph.frame.cells.items() if name not in slots]
-        others = [*cells, *graph.cells]
+        cells = {name: cell for name, cell in self.cells.items() if name not in slots}
+        others = [*cells.values(), *graph.cells]
         slots |= {cell: len(self.variables) + k for k, cell in enumerate(others)}
-        slots |= {cell: slots[name] for name, cell in graph.frame.cells.items() if name in slots}
+        slots |= {cell: slots[name] for name, cell in self.cells.items() if name in slots}
+        if sites.METHOD in cells:
+            slots[sites.METHOD] = slots[cells[sites.METHOD]]
         slots |= {param: slots[name] for param, name in zip(graph.params, graph.signature.names)}
         own = len(self.variables) - len(writer.variables)
         return slots | {value: own + k for k, value in enumerate(writer.variables)}
@@ -136,6 +140,8 @@ class FrameLinker(Linker):
         found: list[Instr] = []
         if graph.cells:
             found.append((OPCODE["COPY_FREE_VARS"], len(graph.cells), NOWHERE))
+        if sites.METHOD in self.cells.keys() - cells.keys():
+            found.append((OPCODE["MAKE_CELL"], self._slot[sites.METHOD], NOWHERE))
         for opcode, arg, pos in graph.frame.prologue:
             if opcode == OPCODE["MAKE_CELL"]:
                 found.append((opcode, self._slot[cells[names[arg]]], pos))
@@ -169,9 +175,7 @@ def _shifted(instrs: list[Instr], by: int) -> list[Instr]:
     return [(op, arg + by, pos) if op in JUMPS else (op, arg, pos) for op, arg, pos in instrs]
 
 
-def _code_object(
-    graph: Graph, linker: FrameLinker, instrs: list[Instr], handlers: list[Handler]
-) -> CodeType:
+def _code_object(graph: Graph, linker: FrameLinker, instrs: list[Instr], handlers: list[Handler]) -> CodeType:
     assert graph.frame is not None
     code = graph.frame.code
     made = encode(instrs, code.co_firstlineno, handlers)
@@ -181,10 +185,9 @@ def _code_object(
         co_names=tuple(linker.names),
         co_varnames=tuple(linker.variables),
         co_nlocals=len(linker.variables),
+        co_cellvars=tuple(linker.cells),
         co_freevars=graph.cellnames,
         co_stacksize=stack_size(instrs, handlers),
         co_linetable=made.linetable,
         co_exceptiontable=made.exceptiontable,
     )
-
-

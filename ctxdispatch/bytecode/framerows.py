@@ -67,7 +67,7 @@ def _spell(op: Op, site: Schedule) -> Spelling:
 
 
 def is_wide(op: Op, site: Schedule) -> bool:
-    """Whether its one result takes two places on the stack."""
+    """Whether its first result, the one on top, takes two places on the stack."""
     return is_natively_wide(op) and op.results[0] in site.wide
 
 

@@ -105,11 +105,11 @@ class Schedule:
             if type(op.fn) in framerows.OF_FRAME:
                 low = 0 if framerows.looks_down(op) else low
                 wide = framerows.is_wide(op, self)
-            self._leave(op, spelling.results, Entry(None, code, fixed, wide, low), pos)
+            self._leave(op, spelling.results, Entry(None, code, fixed, low=low), pos, wide)
         self._before = None if whole is None else (op, whole)
 
-    def _leave(self, op: Op, count: int, made: Entry, pos: Pos) -> None:
-        """The results of `op` on the stack, the first on top."""
+    def _leave(self, op: Op, count: int, made: Entry, pos: Pos, wide: bool = False) -> None:
+        """The results of `op` on the stack, the first on top, which may be `wide`."""
         if not count:
             self.append(made.code, made.low)
             if op.results and self.left[op.results[0]] and type(op.results[0]) is not Reread:
@@ -118,7 +118,8 @@ class Schedule:
         made.value = op.results[-1]
         self.entries.append(made)
         for result in op.results[-2::-1]:
-            self.entries.append(Entry(result, [], True, made.wide, made.low))
+            self.entries.append(Entry(result, [], True, low=made.low))
+        self.entries[-1].wide = wide
         if type(op.fn) is Instruction:
             return  # what it leaves, others may look at where it lies
         while (top := self.entries[-1]).value in op.results and not self.left[top.value]:

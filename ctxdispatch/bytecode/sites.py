@@ -5,7 +5,8 @@ interpreter's own instructions: after a test of identity, or of two types, what 
 call. Where the test fails, the site's `slow` is called, which may fill the pair.
 
     no operation     %g = slow(%f, list, site)             where the pair is (%f, %g): %g
-    an attribute     %g = slow(%x.name, list, site)        the same of a method and `self`
+    an attribute     %g = slow(%x.name, list, site)        the same of a method and `self`, below which may
+                                                           lie what hooks are told: the bound method
     an operation     %g = slow(%a, %b, list, site);        where the pair has the types of %a and %b:
                      %y = %g(%a, %b)                       the operation's own instruction
     a call           %g = slow(%f, %x, list, site);        where the pair is %f and the type of %x, the last
@@ -61,10 +62,11 @@ def spell(op: Op, site: Schedule) -> Spelling:
         return Spelling([*operands], (("SITE", (cells, found)),))
     if op.results[0] in site.wide:
         callee = [Callee(operands[0])] if found.bound else operands
-        return Spelling([*callee], (("SITE", (cells, found)),))
+        return Spelling([*callee], (("SITE", (cells, found)),), len(op.results))
     narrow = Site(found.slow, found.plain, found.place)  # not only called: a bound method
     read = (("LOAD_BOUND", found.attribute),) if found.attribute else ()
-    return Spelling([*operands], (*read, ("SITE", (cells, narrow))))
+    kept = (("COPY", 1),) if found.told else ()
+    return Spelling([*operands], (*read, *kept, ("SITE", (cells, narrow))), len(op.results))
 
 
 class _Nobody:
@@ -119,6 +121,7 @@ def _method_after(cell: Operand, site: Site) -> Code:
     """LOAD_METHOD leaves a callable, and `self` or NULL above it."""
     found = Label()
     return [
+        *(_told_after(site) if site.told else ()),
         *_known(cell, site),  # f, self or NULL, target, callee
         ("COPY", 4), ("IS_OP", 0), _jump("POP_JUMP_IF_TRUE", found),
         ("POP_TOP", None),
@@ -127,33 +130,57 @@ def _method_after(cell: Operand, site: Site) -> Code:
     ]  # fmt: skip
 
 
-def _method_before(cell: Operand, site: Site) -> Code:
-    """LOAD_METHOD leaves a method, or NULL, and above it `self`, or what is called. No instruction tells NULL
-    from an object, but a cell takes either, and those without content are equal."""
+def _told_after(site: Site) -> Code:
+    """What hooks are told, below the two."""
     method, end = Label(), Label()
     return [
-        ("SWAP", 2), ("STORE_FAST", METHOD), ("MAKE_CELL", METHOD),
-        (EMIT.load_closure, METHOD), ("LOAD_CONST", EMPTY), compare(operator.eq),
-        _jump("POP_JUMP_IF_FALSE", method),
-        ("DELETE_FAST", METHOD), ("PUSH_NULL", None), ("SWAP", 2),
+        *_test_cell(method),
+        ("COPY", 1), ("PUSH_NULL", None), ("JUMP_FORWARD", end),
+        ("LABEL", method),
+        *_callable(site.told), ("COPY", 3), ("LOAD_DEREF", METHOD), *EMIT.call(2, ()), ("SWAP", 2),
+        *_take_cell(),
+        ("LABEL", end),
+    ]  # fmt: skip
+
+
+def _method_before(cell: Operand, site: Site) -> Code:
+    """LOAD_METHOD leaves a method, or NULL, and above it `self`, or what is called."""
+    method, end = Label(), Label()
+    told: Code = [*_callable(site.told), ("LOAD_DEREF", METHOD), ("COPY", 4), *EMIT.call(2, ()), ("SWAP", 2)]
+    return [
+        ("SWAP", 2), *_test_cell(method),
+        *([("COPY", 1)] if site.told else ()), ("PUSH_NULL", None), ("SWAP", 2),
         *_resolve(cell, site), ("JUMP_FORWARD", end),
-        ("LABEL", method), ("LOAD_DEREF", METHOD), ("DELETE_FAST", METHOD),
+        ("LABEL", method), *(told if site.told else ()), *_take_cell(),
         *_resolve(cell, site), ("SWAP", 2),
         ("LABEL", end),
     ]  # fmt: skip
 
 
+def _test_cell(full: Label) -> Code:
+    """Put what is on top, NULL or not, into the cell, and go to `full` where it was an object. No instruction
+    tells NULL from one, but a cell takes either, and those without content are equal."""
+    empty: Code = [(EMIT.load_closure, METHOD), ("LOAD_CONST", EMPTY), compare(operator.eq)]
+    store = [(name, METHOD) for name in EMIT.into_cell]
+    return [*store, *empty, _jump("POP_JUMP_IF_FALSE", full)]
+
+
+def _take_cell() -> Code:
+    return [("LOAD_DEREF", METHOD), ("DELETE_DEREF", METHOD)]
+
+
 METHOD = "$method"
-"""The variable for it."""
+"""The cell for it, which each call of the function makes: nothing is in it but between two instructions."""
 
 EMPTY = CellType()
 
 
-def variables(graph: Graph) -> list[str]:
-    """Those that the code of sites has."""
-    if not EMIT.null_first or not any(name.startswith(CELL) for name in graph.cellnames):
-        return []
-    return [METHOD] if any(type(op.fn) is Site and op.fn.is_wide for _, op in graph.ops()) else []
+def has_method_cell(graph: Graph) -> bool:
+    """Whether the code of sites stores into `METHOD`."""
+    if not any(name.startswith(CELL) for name in graph.cellnames):
+        return False
+    wide = (op.fn for _, op in graph.ops() if type(op.fn) is Site and op.fn.is_wide)
+    return any(EMIT.null_first or site.told for site in wide)
 
 
 def _resolve(cell: Operand, site: Site) -> Code:
@@ -294,7 +321,9 @@ def _around(site: Site) -> tuple[int, int]:
 def lift_in_frame(m: Any, number: int) -> None:
     """The site as it is."""
     slots, site = m.sites[number]
-    _push(m, site, m.syntax(site, *(m.locals[slot] for slot in slots), *_operands(m, site)))
+    op = m.op(Const(site), [*(m.locals[slot] for slot in slots), *_operands(m, site)], True)
+    op.results = _results(site)
+    _push(m, site, op.results)
 
 
 def lift_plain(m: Any, number: int) -> None:
@@ -305,18 +334,23 @@ def lift_plain(m: Any, number: int) -> None:
         name = CONTEXT + m.names[slot].removeprefix(CELL)
         cell = m.locals[m.names.index(name)]
         contexts.append(m.syntax(primitives.cell_get, cell, Const(name), Const(True)))
-    result = Value()
-    m.block.ops += without_memory(site, contexts, _operands(m, site), [result], m.position())
-    _push(m, site, result)
+    results = _results(site)
+    m.block.ops += without_memory(site, contexts, _operands(m, site), results, m.position())
+    _push(m, site, results)
 
 
 def _operands(m: Any, site: Site) -> list[Operand]:
     return [operand for operand in m.pop(2) if operand is not NULL] if site.bound else m.pop(site.count)
 
 
-def _push(m: Any, site: Site, value: Value) -> None:
+def _results(site: Site) -> list[Value]:
+    return [Value() for _ in range(2 if site.told else 1)]
+
+
+def _push(m: Any, site: Site, results: list[Value]) -> None:
     """A callable that `self` or NULL may lie beside has its other place, as LOAD_METHOD leaves it."""
-    m.stack += (NULL, value) if site.is_wide else (value,)
+    value, *told = results
+    m.stack += (*told, NULL, value) if site.is_wide else (value,)
 
 
 LOAD_DEREF, LOAD_CONST = dis.opmap["LOAD_DEREF"], dis.opmap["LOAD_CONST"]

@@ -188,6 +188,7 @@ EMIT = Dialect(
     function=parts_after(8, 16, 4, 2, 1),
     merge_below=2,
     load_closure="LOAD_FAST_BORROW",
+    into_cell=("STORE_FAST", "MAKE_CELL"),
     return_const=False,
     const_keys=False,
     small_ints=256,

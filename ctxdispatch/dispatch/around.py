@@ -31,15 +31,17 @@ class Around:
         self.ctx = ctx
         self.framed = framed
 
-    def call(self, op: Op, itself: list[Op], of_engine: bool = False) -> list[Op]:
-        """`itself`, what `op` became, between the hooks. `of_engine`: a context further in has found what is
-        called."""
+    def call(
+        self, op: Op, itself: list[Op], callee: Operand | None = None, of_engine: bool = False
+    ) -> list[Op]:
+        """`itself`, what `op` became, between the hooks, which are told of `callee` (none given: what is
+        called). `of_engine`: a context further in has found that."""
         plain = len(op.args) - len(op.kwnames)
         pairs = [o for name, value in zip(op.kwnames, op.args[plain:]) for o in (Const(name), value)]
         made: list[Op] = []
-        args = self._packed(made, op, self.reads[0], primitives.build_tuple, op.args[:plain], ())
-        kwargs = self._packed(made, op, self.reads[1], primitives.build_map, pairs, NOTHING)
-        return self._around(op, op.callee, [args, kwargs], made, itself, of_engine)
+        args = self._packed(made, op, self.reads.args, primitives.build_tuple, op.args[:plain], ())
+        kwargs = self._packed(made, op, self.reads.kwargs, primitives.build_map, pairs, NOTHING)
+        return self._around(op, callee or op.callee, [args, kwargs], made, itself, of_engine)
 
     def call_ex(self, op: Op, itself: list[Op], of_engine: bool = False) -> list[Op]:
         """The same of f(*args, **kwargs), where `args` is a tuple."""
@@ -47,7 +49,7 @@ class Around:
         if keywords:
             return self._around(op, callee, [args, *keywords], [], itself, of_engine)
         made: list[Op] = []
-        kwargs = self._packed(made, op, self.reads[1], primitives.build_map, [], NOTHING)
+        kwargs = self._packed(made, op, self.reads.kwargs, primitives.build_map, [], NOTHING)
         return self._around(op, callee, [args, kwargs], made, itself, of_engine)
 
     def _packed(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dis
 import inspect
-from types import FunctionType
-from typing import Any
+import operator
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch import reach
 from ctxdispatch.dispatch.context import Context
@@ -49,26 +50,45 @@ _BY_NAME = {"prehook": _prehook, "posthook": _posthook}
 """For hooks that are no plain functions."""
 
 
-def reads(hook: FunctionType | None, first: int) -> tuple[bool, bool]:
-    """Whether the hook looks at its parameters number `first`, the arguments of a call, and the next one, the
-    keywords."""
+class Reads(NamedTuple):
+    """What a hook looks at: what is called, the arguments, the keywords."""
+
+    callee: bool
+    args: bool
+    kwargs: bool
+
+    def __or__(self, other: tuple[Any, ...]) -> Reads:
+        return Reads(*map(operator.or_, self, other))
+
+
+def reads(hook: FunctionType | None, first: int) -> Reads:
+    """Of the hook whose parameter number `first` is what is called."""
     if hook is None:
-        return False, False
+        return Reads(False, False, False)
     code = hook.__code__
-    plain = code.co_argcount >= first + 2 and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
+    plain = code.co_argcount >= first + 3 and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
     if not plain or not LOOKS_AROUND.isdisjoint(code.co_names):
-        return True, True
-    args, kwargs = code.co_varnames[first : first + 2]
+        return Reads(True, True, True)
     used = {*code.co_cellvars}
     for instruction in dis.get_instructions(code):
         found = instruction.argval
         used.update(found if isinstance(found, tuple) else (found,) if isinstance(found, str) else ())
-    return args in used, kwargs in used
+    return Reads(*(name in used for name in code.co_varnames[first : first + 3]))
 
 
 CO_VARARGS, CO_VARKEYWORDS = 0x04, 0x08
 LOOKS_AROUND = frozenset({"locals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "stack"})
 """Names by which a function may get at what it does not read."""
+
+
+def told(function: Any, instance: Any, /) -> Any:
+    """What hooks are told of a method that is called without having been bound: the bound method."""
+    if type(function) is FunctionType:
+        return MethodType(function, instance)
+    if instance is None:
+        return getattr(instance, function.__name__)
+    return function.__get__(instance, type(instance))
+
 
 # -- what is not dispatched ------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from ctxdispatch.dispatch.overdub import (
     by_types,
     dispatch,
     fallback,
+    gathered,
     hooking,
     inherits_fallback,
     overdub,
@@ -91,6 +92,10 @@ def _splatted_under(engine: Engine, outer: Any, args: Any, f: Any, ctx: Context,
     return iteration.splat(reach.composed(engine, outer, ENGINE), ctx, f, items)
 
 
+def _gathered_under(engine: Engine, outer: Any, args: Any, f: Any, ctx: Context, /) -> tuple[Any, ...]:
+    return tuple(_splatted_under(engine, outer, args, f, ctx))
+
+
 UNDER: dict[Any, Any] = {
     overdub: _overdub_under,
     recurse: _recurse_under,
@@ -99,6 +104,7 @@ UNDER: dict[Any, Any] = {
     hooking: _hooking_under,
     stepping: _stepping_under,
     splatted: _splatted_under,
+    gathered: _gathered_under,
     by_types: _by_types_under,
     assigning: _assigning_under,
 }

@@ -15,7 +15,7 @@ import functools
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -181,20 +181,26 @@ def select(f: Any, /, *args: Any) -> Target:
     return selected(ctx, f, operands)
 
 
-def selected(ctx: Context, f: Any, args: Iterable[Any]) -> Target:
+def selected(ctx: Context, f: Any, args: Sequence[Any]) -> Target:
     """`resolve` that knows the arguments, and so which rule on types it is."""
     cls = type(ctx)
     table = rules.table(cls)
     if not table:
-        return beyond_rules(ctx, f)
+        return _operation(ctx, f, args)
     callee, bound = (f, ()) if type(f) is types.FunctionType else rules.canonical(f)
     if id(callee) not in table:
-        return beyond_rules(ctx, f)
+        return _operation(ctx, f, args)
     rule = rules.find(cls, callee, tuple(map(type, (*bound, *args))))
     if rule is None:
-        return beyond_rules(ctx, f)
+        return _operation(ctx, f, args)
     target: Target = functools.partial(rule, ctx, *bound)
     return target
+
+
+def _operation(ctx: Context, f: Any, args: Sequence[Any]) -> Target:
+    """`beyond_rules` that knows the arguments."""
+    natively = protocols.NATIVELY.get(id(f))
+    return native(ctx, f) if natively is not None and natively(args) else beyond_rules(ctx, f)
 
 
 def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
@@ -203,6 +209,11 @@ def splatted(args: Any, f: Any, ctx: Context, /) -> Any:
         return args
     own = getattr(type(ctx), "_splat", None)
     return iteration.splat(ENGINE, ctx, f, args if own is None else own(ctx, args))
+
+
+def gathered(args: Any, f: Any, ctx: Context, /) -> tuple[Any, ...]:
+    """What f(*args) goes through where hooks are told of it: they get a tuple."""
+    return args if type(args) is tuple else tuple(splatted(args, f, ctx))
 
 
 def callback(ctx: Context, f: Any, /) -> Target:

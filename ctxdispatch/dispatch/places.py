@@ -11,7 +11,7 @@ have it forget.
 
 from __future__ import annotations
 
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from ctxdispatch.dispatch import memory, rules
@@ -24,7 +24,12 @@ from ctxdispatch.ir.sites import Site
 
 
 def resolve_at(f: Any, places: list[Any], site: Site, /) -> Target:
-    """`resolve`, remembered in the code if that may be."""
+    """`resolve`, remembered in the code if that may be; of a method, for the function that it binds."""
+    if type(f) is MethodType:
+        function, target = places[site.place]
+        if function is not f.__func__:
+            target = resolve_at(f.__func__, places, site)
+        return MethodType(target, f.__self__)
     ctx = places[0]
     if type(f) is FunctionType and _comes_and_goes(f, places[site.place][0]):
         target = another(ctx, f)

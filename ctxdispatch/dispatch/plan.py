@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.checks import check_intercepts
 from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.hooks import hook, overrides, reads
+from ctxdispatch.dispatch.hooks import Reads, hook, overrides, reads
 from ctxdispatch.dispatch.instructions import PATTERNS
 from ctxdispatch.dispatch.protocols import ARITHMETIC, BY_IDENTITY, COMPARISON, INPLACE, operator_function
 from ctxdispatch.ir import primitives
@@ -52,6 +52,7 @@ KINDS: dict[str, frozenset[Any]] = {
 HOOKED = ("call", "operator", "compare", "item", "attribute", "iterate", "with")
 """What a class with hooks intercepts unless it says otherwise."""
 
+
 class Plan(NamedTuple):
     """What a class does in the programs that it runs."""
 
@@ -60,8 +61,8 @@ class Plan(NamedTuple):
     prehook: FunctionType | None
     posthook: FunctionType | None
     """What programs call before and after each dispatched call; None where the inherited one does nothing."""
-    hooks_read: tuple[bool, bool]
-    """Whether one of them looks at the arguments, and at the keywords."""
+    hooks_read: Reads
+    """What one of them looks at."""
     fallback: bool
     """`fallback` is overridden."""
     calls: bool
@@ -119,8 +120,7 @@ def _make_plan(cls: type[Context]) -> Plan:
         check_intercepts(cls)
     prehook, posthook = hook(cls, "prehook"), hook(cls, "posthook")
     fallback = overrides(cls, "fallback")
-    (args, kwargs), (args_after, kwargs_after) = reads(prehook, 2), reads(posthook, 3)
-    hooks_read = args or args_after, kwargs or kwargs_after
+    hooks_read = reads(prehook, 1) | reads(posthook, 2)
     hooked = fallback or prehook is not None or posthook is not None
     declared = cls.intercepts if cls.intercepts is not None else HOOKED if hooked else ()
     kinds = frozenset(k for k in declared if isinstance(k, str))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ctxdispatch.dispatch import memory
+from ctxdispatch.dispatch.hooks import told
 from ctxdispatch.dispatch.overdub import resolve, select
 from ctxdispatch.dispatch.places import call_at, resolve_at, select_at, stacked_at
 from ctxdispatch.dispatch.plan import Plan
@@ -44,10 +45,11 @@ class Sites:
         bound = made is not None and type(made.fn) is Site and made.fn.is_wide and self.remembers
         return self._op(Site(resolve_at, resolve, self._next, bound=bound), [callee], [target], pos)
 
-    def method(self, read: Op, name: str, target: Value) -> list[Op]:
-        """The same in place of `read`, of the attribute that is called."""
-        site = Site(resolve_at, resolve, self._next, attribute=name)
-        return self._op(site, read.args[:1], [target], read.pos)
+    def method(self, read: Op, name: str, results: list[Value]) -> list[Op]:
+        """The same in place of `read`, of the attribute that is called. With two `results`, the second is
+        what hooks are told."""
+        site = Site(resolve_at, resolve, self._next, attribute=name, told=told if results[1:] else None)
+        return self._op(site, read.args[:1], results, read.pos)
 
     def select(self, op: Op) -> list[Op]:
         site = Site(select_at, select, self._next, op.fn, len(op.args))

@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.instructions import HELPERS, is_spelled_out, spell_out
 from ctxdispatch.dispatch.overdub import (
     dispatch,
+    gathered,
     hooking,
     resolve,
     seen,
@@ -36,6 +37,7 @@ from ctxdispatch.dispatch.overdub import (
 from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.dispatch.remembering import Sites
+from ctxdispatch.dispatch.starred import Starred
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
@@ -71,7 +73,7 @@ def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -
         spell_out(twin, plan(cls).syntax)
     rewriter = Rewriter(twin, plan(cls), None)
     read = context_read(twin)
-    rewriter.ctx = rewriter.sites.ctx = rewriter.around.ctx = read.result
+    rewriter.read(read.result)
     rewriter.blocks(twin)
     rewriter.sites.add_to(twin)
     twin.entry.ops.insert(0, read)
@@ -99,9 +101,14 @@ class Rewriter:
         self.definitions = {op.results[0]: op for _, op in graph.ops() if op.results}
         self.around = Around(self.plan, self.ctx, self.framed)
         self.sites = Sites(graph, plan, self.ctx, self.framed and not self.static)
+        self.starred = Starred(graph, self.definitions, self.ctx, self.static)
         self._early: dict[Op, list[Op]] = {}  # what comes right after an op
         self._gone: set[Op] = set()
         self._inserted: list[Op] = []
+
+    def read(self, ctx: Operand) -> None:
+        """The context is what the operand `ctx` is at run time."""
+        self.ctx = self.sites.ctx = self.around.ctx = self.starred.ctx = ctx
 
     # -- which -------------------------------------------------------------------------------------
 
@@ -247,7 +254,8 @@ class Rewriter:
             return self._hooked_call(op, here)
         return self._call_itself(op, here)
 
-    def _call_itself(self, op: Op, here: dict[Value, Op]) -> list[Op]:
+    def _call_itself(self, op: Op, here: dict[Value, Op], told: Value | None = None) -> list[Op]:
+        """`told`: what is to be the callee as hooks are told of it, where that is a method of an object."""
         callee = _callee(op)
         if by_type := self.sites.call(op, self._global_name(callee)):
             return by_type
@@ -257,11 +265,11 @@ class Rewriter:
         if self.static and not self.plan.rules_on_calls:
             resolved = [Op(Const(ITSELF), [Const(None), callee], [target], pos=op.pos)]
         elif made is not None and method:
-            resolved = self.sites.method(made, method, target)
+            resolved = self.sites.method(made, method, [target] if told is None else [target, told])
         else:
             resolved = self.sites.resolve(callee, made, target, op.pos)
         if op.fn is primitives.call_ex:
-            items, through = self._splatted(op)
+            items, through = self.starred.through(op)
             args = [target, items, *op.args[2:]]
             call = Op(op.callee, args, op.results, op.kwnames, op.pos, syntax=True)
         else:
@@ -279,8 +287,6 @@ class Rewriter:
         """The attribute that `op` calls and nothing else reads, where the code can look for it itself."""
         if made is None or not self.sites.remembers or op.fn is primitives.call_ex or self.intercepts(made):
             return ""
-        if self.plan.prehook is not None or self.plan.posthook is not None:
-            return ""
         if self._also_read(made.results[0], op):
             return ""
         name = made.args[-1] if made.syntax and made.fn is builtins.getattr else None
@@ -290,15 +296,6 @@ class Rewriter:
         """Whether another op of the block reads what `op` calls: a pass has put it there."""
         readers = (each for each in self._inserted if callee in each.args)
         return any(each is not op for each in readers)
-
-    def _splatted(self, op: Op) -> tuple[Operand, list[Op]]:
-        """What f(*items) is called with, and what makes that."""
-        callee, items, *_ = op.args
-        made = self._definition(items)
-        if self.static or (made is not None and made.fn in TUPLES):
-            return items, []
-        through = Value("through")
-        return through, [Op(Const(splatted), [items, callee, self.ctx], [through], pos=op.pos)]
 
     def _hooked(self, callee: Operand) -> bool:
         callee = self._known(callee)
@@ -316,22 +313,21 @@ class Rewriter:
         shown = self._definition(_callee(op))
         of_engine = shown is not None and (type(shown.fn) is Site or shown.fn in (resolve, select))
         if op.fn is not primitives.call_ex:
-            return self.around.call(op, self._call_itself(op, {}), of_engine)
+            if self._method(op, here.get(op.callee)):  # type: ignore[arg-type]
+                return self._hooked_method(op, here)
+            return self.around.call(op, self._call_itself(op, {}), of_engine=of_engine)
         callee, _, *keywords = op.args
-        args, checked = self._tuple(op)
+        args, checked = self.starred.as_tuple(op)
         call = Op(op.callee, [callee, args, *keywords], op.results, op.kwnames, op.pos, op.syntax)
         return [*checked, *self.around.call_ex(call, self._call_itself(call, here), of_engine)]
 
-    def _tuple(self, op: Op) -> tuple[Operand, list[Op]]:
-        """The arguments of f(*items) as a tuple, and what makes it of them."""
-        callee, items, *_ = op.args
-        made = self._definition(items)
-        if made is not None and made.fn in TUPLES:
-            return items, []
-        checked, args = Value(), Value("args")
-        through = Op(Const(splatted), [items, callee, self.ctx], [checked], pos=op.pos)
-        self.definitions[args] = Op(Const(tuple), [checked], [args], pos=op.pos)
-        return args, [through, self.definitions[args]]
+    def _hooked_method(self, op: Op, here: dict[Value, Op]) -> list[Op]:
+        """It is found where its attribute is read; what hooks are told of it, if they ask, is made there."""
+        if not self.plan.hooks_read.callee:
+            return self.around.call(op, self._call_itself(op, here), Const(None))
+        told = Value("told")
+        gone = Op(Const(frames.drop), [told], [], pos=op.pos, syntax=True)
+        return [*self.around.call(op, self._call_itself(op, here, told), told), gone]
 
     def _unpack(self, op: Op) -> Iterable[Op]:
         """The engine returns one value, a tuple: unpack that."""
@@ -345,14 +341,11 @@ class Rewriter:
 MACHINERY = (resolve, select, seen, reassigned, visible)
 """What contexts further out do not see: it finds what is run, and runs nothing."""
 
-STUBS = (*MACHINERY, dispatch, hooking, stepping, splatted)
+STUBS = (*MACHINERY, dispatch, hooking, stepping, splatted, gathered)
 """The functions by which rewritten code reaches the engine."""
 
 ITSELF = {}.get  # type: ignore[var-annotated]
 """`ITSELF(None, f)` is f: no frame, and nothing of `f` is looked at."""
-
-TUPLES = (primitives.build_tuple, primitives.list_to_tuple)
-"""What makes f(*items) no call of `__iter__`."""
 
 NO_BUILTIN = Const(frames.load_builtin)
 """No name means it: so what is called is called."""

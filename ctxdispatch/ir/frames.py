@@ -125,6 +125,11 @@ def load_constant(value: Any) -> Any:
     return value
 
 
+LOADS = frozenset(map(id, (load_local, load_local_checked, load_local_borrowed)))
+ASSIGNS = frozenset(map(id, (store_local, delete_local, take_local)))
+"""What reads a variable, and what assigns to it, by id."""
+
+
 def drop(value: Any) -> None:
     """The value is not used: where the interpreter lets go of it."""
 

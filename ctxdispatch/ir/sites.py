@@ -2,6 +2,7 @@
 
     resolve     %g = site[k](cell, %f)          without memory    %g = plain(%ctx, %f)
     method      %g = site[k](cell, %x)          without memory    %f = %x.name; %g = plain(%ctx, %f)
+                %g, %f = site[k](cell, %x)      the same, where hooks are told of the method
     select      %y = site[k](cell, %a, %b)      without memory    %g = plain(f, %a, %b, %ctx); %y = %g(%a, %b)
     call        %y = site[k](cell, %f, %x)      without memory    %g = plain(%ctx, %f); %y = %g(%x)
 
@@ -31,12 +32,13 @@ class Site:
     place of a callee, or of that `attribute` of the operand. `plain` is the function without memory.
 
     `alike`: all arguments of the call are of the class that is remembered of the last. `bound`: the callee
-    may lie on the stack as a method and `self`, and so does the result. `inner`: the site of the context
-    further in where this one remembers for both; `slow` then gets both their lists.
+    may lie on the stack as a method and `self`, and so does the result. `told`: what makes of those two the
+    bound method, which is the op's second result. `inner`: the site of the context further in where this one
+    remembers for both; `slow` then gets both their lists.
     """
 
     __slots__ = ("slow", "plain", "place", "operation", "count", "attribute", "calls", "alike", "bound",
-                 "inner")  # fmt: skip
+                 "told", "inner")  # fmt: skip
 
     def __init__(
         self,
@@ -49,6 +51,7 @@ class Site:
         calls: bool = False,
         alike: bool = False,
         bound: bool = False,
+        told: Callable[[Any, Any], Any] | None = None,
         inner: Site | None = None,
     ) -> None:
         self.slow, self.plain = slow, plain
@@ -59,6 +62,7 @@ class Site:
         self.calls = calls
         self.alike = alike
         self.bound = bound
+        self.told = told
         self.inner = inner
 
     @property
@@ -68,7 +72,7 @@ class Site:
 
     @property
     def is_wide(self) -> bool:
-        """Whether the result may be a method and `self`."""
+        """Whether the first result may be a method and `self`."""
         return self.bound or bool(self.attribute)
 
     def __call__(self, *args: Any) -> NoReturn:
@@ -100,6 +104,7 @@ def without_memory(
         return [Op(plain, [ctx, callee], [target], pos=pos), Op(target, operands[1:], results, pos=pos)]
     if not site.attribute:
         return [Op(plain, [ctx, *operands], results, pos=pos)]
-    found = Value(site.attribute)
+    target, *told = results
+    found = told[0] if told else Value(site.attribute)
     read = Op(Const(getattr), [*operands, Const(site.attribute)], [found], pos=pos, syntax=True)
-    return [read, Op(plain, [ctx, found], results, pos=pos)]
+    return [read, Op(plain, [ctx, found], [target], pos=pos)]

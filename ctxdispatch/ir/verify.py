@@ -15,6 +15,7 @@ from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Op, Terminator
 from ctxdispatch.ir.primitives import MULTIPLE_RESULTS
 from ctxdispatch.ir.printer import Printer
+from ctxdispatch.ir.sites import Site
 from ctxdispatch.ir.values import Const, Operand, Value
 
 
@@ -155,7 +156,10 @@ class _Verifier:
 
 
 def _several(op: Op) -> bool:
-    return isinstance(op.fn, Instruction) or any(op.fn is f for f in MULTIPLE_RESULTS)
+    fn = op.fn
+    if type(fn) is Site:
+        return fn.told is not None
+    return isinstance(fn, Instruction) or any(fn is f for f in MULTIPLE_RESULTS)
 
 
 def _edges(block: Block) -> Iterator[tuple[Edge, int]]:

@@ -295,6 +295,8 @@ def _vouched(op: Op) -> bool:
 
 def _may_raise(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
     """Of an op that is pure."""
+    if function is prim.cell_get and isinstance(op.args[0], Value):
+        return True  # nothing may be in it yet, whatever is put there; what comes later `cells` has taken out
     if function in READS_NAMES:
         return not _vouched(op)
     if function is prim.unpack_ex:

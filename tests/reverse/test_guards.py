@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, value_and_grad
+from ctxdispatch import grad, jvp, value_and_grad
 from ctxdispatch.ir.graph import Graph, Return, positional
 from ctxdispatch.ir.values import Const
 from ctxdispatch.ir.verify import verify
@@ -313,3 +313,22 @@ def test_division_by_zero_warns_and_gives_what_numpy_gives():
     x = np.full(3, -1e4)
     with np.errstate(all="ignore"):
         assert np.isnan(grad(logsumexp)(x)).all()
+
+
+@pytest.mark.parametrize("derivative", [lambda f: grad(f)(1.5), lambda f: jvp(f, (1.5,), (1.0,))])
+@pytest.mark.parametrize("late", [2.0, None])
+def test_what_an_inner_function_reads_has_to_be_assigned_before(derivative, late):
+    """Also where all that is ever assigned is known beforehand."""
+
+    def program(x):
+        def scaled():
+            return factor * x
+
+        out = scaled()
+        factor = 2.0 if late else x
+        return out
+
+    with pytest.raises(NameError, match="factor"):
+        program(1.5)
+    with pytest.raises(NameError, match="factor"):
+        derivative(program)

@@ -254,10 +254,11 @@ class Entry:
             found = self._find(types)
             if found is not None:  # another thread was first
                 return found
+            run = self.mode.recorded(self._call, self.context)  # which may load rules
             version = context_rules.version()
             stale = any(not each.holds() for same in self.specialised.values() for each in same)
             with _making:
-                made = self._made(types, stale)
+                made = self._made(types, stale, run)
             if isinstance(made, Recorder):
                 self.specialised[types] = [made]
                 return made
@@ -268,9 +269,10 @@ class Entry:
                 self.function.__code__ = found.function.__code__
             return found
 
-    def _made(self, types: tuple[T.Type, ...], stale: bool) -> Specialised | Recorder:
-        """The program; where there is none, what records the run."""
-        run = self.mode.recorded(self._call, self.context)
+    def _made(
+        self, types: tuple[T.Type, ...], stale: bool, run: Callable[..., Any] | None
+    ) -> Specialised | Recorder:
+        """The program; where there is none, `run`, what records the run."""
         if run is not None and self.mode.checks:
             return Recorder(types, run)
         if any(map(only_recorded, types)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import builtins
 import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ctxdispatch.dispatch import reach
@@ -52,6 +53,11 @@ OPERATIONS: dict[Any, Handler] = {
 BY_FIRST: tuple[Any, ...] = (*conversions.BY_FIRST, *iteration.BY_FIRST)
 """Those that ask nothing but the class of their argument, where they have one, whether it is native."""
 
+NATIVELY: dict[int, Callable[[Sequence[Any]], bool]] = {
+    id(f): test for f, test in (*attributes.NATIVELY.items(), *containers.NATIVELY.items())
+}
+"""By id, of operations: whether the interpreter does it on these operands and runs no Python code."""
+
 BY_IDENTITY: dict[int, Handler] = {id(f): handler for f, handler in HANDLERS.items()}
 """By id: a callee need not be hashable. `HANDLERS` keeps the ids from being reused."""
 
@@ -64,6 +70,6 @@ def of_function(f: types.FunctionType) -> Handler | None:
 
 
 __all__ = [
-    "ARITHMETIC", "BY_FIRST", "BY_IDENTITY", "BY_TYPE", "COMPARISON", "HANDLERS", "INPLACE", "OPERATIONS",
-    "of_function", "operator_function",
+    "ARITHMETIC", "BY_FIRST", "BY_IDENTITY", "BY_TYPE", "COMPARISON", "HANDLERS", "INPLACE", "NATIVELY",
+    "OPERATIONS", "of_function", "operator_function",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ import builtins
 import copy
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch.reach import (
@@ -294,6 +294,34 @@ def _writing(method: str | None, of_descriptor: str, of_property: str) -> Total:
 
     return running(run)
 
+
+# -- what nothing in Python takes part in ------------------------------------------------------------
+
+
+def _is_read_natively(args: Args) -> bool:
+    return len(args) == 2 and _is_simple(type(args[0])) and _is_native(*args)
+
+
+def _is_written_natively(args: Args) -> bool:
+    cls: Any = type(args[0]) if len(args) in (2, 3) else None
+    plain = type(cls) is type and cls.__setattr__ is _OBJECT_WRITE and cls.__delattr__ is _OBJECT_DELETE
+    return plain and _is_native(*args[:2])
+
+
+def _is_native(instance: Any, name: Any) -> bool:
+    return type(name) is str and type(lookup(type(instance), name, ABSENT)) in _NATIVE
+
+
+_OBJECT_WRITE: Any = object.__setattr__
+_OBJECT_DELETE: Any = object.__delattr__
+Args = Sequence[Any]
+
+NATIVELY: dict[Any, Callable[[Args], bool]] = {
+    builtins.getattr: _is_read_natively,
+    builtins.setattr: _is_written_natively,
+    builtins.delattr: _is_written_natively,
+}
+"""Asked before the handler is: the common cases of it."""
 
 HANDLERS: dict[Any, Total] = {
     builtins.getattr: running(_getattr),

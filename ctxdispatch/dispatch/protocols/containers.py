@@ -10,12 +10,22 @@ import builtins
 import collections
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ctxdispatch.dispatch.protocols.conversions import first_operand, truth
 from ctxdispatch.dispatch.protocols.standins import ITERATION, MAPPING, ORDERED_MAPPING, stand_in
-from ctxdispatch.dispatch.reach import ABSENT, Engine, Total, invoke, is_python, lookup, running, special
+from ctxdispatch.dispatch.reach import (
+    ABSENT,
+    HEAPTYPE,
+    Engine,
+    Total,
+    invoke,
+    is_python,
+    lookup,
+    running,
+    special,
+)
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -87,6 +97,16 @@ def _of_class(engine: Engine, ctx: Any, f: Any, cls: type, key: Any) -> Any:
     if lookup(type(cls), "__getitem__") is not None or not is_python(found):
         return engine.native(ctx, f)(cls, key)
     return engine.resolve(ctx, getattr(cls, "__class_getitem__"))(key)  # noqa: B009 (mypy: it is of any class)
+
+
+def _is_written_natively(args: Sequence[Any]) -> bool:
+    return len(args) > 0 and not type(args[0]).__flags__ & HEAPTYPE
+
+
+NATIVELY: dict[Any, Callable[[Sequence[Any]], bool]] = {
+    operator.setitem: _is_written_natively,
+    operator.delitem: _is_written_natively,
+}
 
 
 # -- k in x ----------------------------------------------------------------------------------------
