@@ -17,7 +17,9 @@ from tests.refusals import (
     refused_calls,
     refused_further,
     refused_in_checkpoints,
+    refused_kernels,
     refused_kinds,
+    refused_operands,
     refused_patterns,
     refused_programs,
     refused_rules,
@@ -29,7 +31,7 @@ from tests.refusals.unprovoked import UNPROVOKED
 
 assert refused_by_scipy and refused_calls and refused_further and refused_kinds
 assert refused_in_checkpoints and refused_programs and refused_rules
-assert refused_by_sparsity and refused_patterns and refused_sparsity
+assert refused_kernels and refused_operands and refused_by_sparsity and refused_patterns and refused_sparsity
 
 CALLED_IN = re.compile(r" \(called in [^)]*\)")
 """A line of a library that the marked line runs."""
@@ -63,7 +65,7 @@ def test_every_text_has_a_remedy(text):
     assert remedy.strip() or what.endswith(":\\ .*?"), f"{text} says nothing of what to write instead"
 
 
-@pytest.mark.parametrize("text", texts((*DERIVATIVES, "sparsity")), ids=str)
+@pytest.mark.parametrize("text", texts(DERIVATIVES + OTHERS), ids=str)
 def test_every_text_is_provoked(text):
     """Nothing is refused that no row of the table provokes; what none can is listed, with why."""
     provoked = any(text.fits(row.text) for row in ROWS)
@@ -74,7 +76,7 @@ def test_every_text_is_provoked(text):
 
 @pytest.mark.parametrize("known", UNPROVOKED)
 def test_what_is_excused_is_still_said(known):
-    assert any(text.fits(known) for text in texts(DERIVATIVES))
+    assert any(text.fits(known) for text in texts(DERIVATIVES + OTHERS))
 
 
 REMEDIES = [*refused_further.REMEDIES, *refused_kinds.REMEDIES]

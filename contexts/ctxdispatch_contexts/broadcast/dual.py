@@ -30,6 +30,9 @@ from ctxdispatch_contexts.programs.operands import leaf_class, row_for
 
 FLOAT = T.Exact(float)
 
+OURS = "ctxdispatch_contexts.broadcast.instructions."
+"""Where instructions are that have a name of NumPy's."""
+
 
 def as_numbers(graph: Graph, types: Sequence[type]) -> None:
     """Give all values the types of Python's numbers, for which the rows of the table are written."""
@@ -113,7 +116,9 @@ def _moved_by(op: Op) -> Sequence[int]:
     if is_zero(op.fn):
         return ()
     raise refuse(
-        op, f"{described(op.fn)} has no derivative in a kernel; call it on the arrays, before or after"
+        op,
+        f"{described(op.fn).removeprefix(OURS)} has no derivative in a kernel; call it on the arrays, "
+        "before or after",
     )
 
 

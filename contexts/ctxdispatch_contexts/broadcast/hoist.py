@@ -177,13 +177,17 @@ def _check_number(value: Value, outside: _Outside) -> None:
             f"as in {value.name}[{(fields.names or ('',))[0]!r}]"
         )
     what = T.cls_of(operand_type(value))
-    name = f"{value.name!r} " if value.name else ""
-    message = (
-        f"a kernel computes with numbers, and {name}is "
-        f"{'of a type that is not known beforehand' if what is None else 'a ' + what.__name__}; "
-        "pass it as an argument of broadcast, or compute with it before"
+    kind = "of a type that is not known beforehand" if what is None else f"a {what.__name__}"
+    found = f"{value.name!r} is {kind}" if value.name else f"is {kind}"
+    if op is None:
+        raise KernelError(
+            f"a kernel computes with numbers, and {found}; pass an array of numbers, or a number"
+        )
+    raise refuse(
+        op,
+        f"a kernel computes with numbers, and {found}; pass it as an argument of broadcast, or compute with "
+        "it before",
     )
-    raise KernelError(message) if op is None else refuse(op, message)
 
 
 def numeric(type_: T.Type) -> bool:
