@@ -39,7 +39,18 @@ def open_fields(graph: Graph) -> bool:
 
 
 def _open(web: Web, fields: _Fields, replaced: dict[Value, Operand], gone: set[Op]) -> None:
-    exposed = _Exposed(web, fields.place)
+    if web.reads or web.tests:
+        _read(web, fields, replaced, gone)
+    left = [use for use in (*web.reads, *web.tests) if use.op not in gone]
+    if not web.leaks and not left:
+        gone.update(use.op for use in web.writes)
+        gone.update(web.looks)
+        gone.update(web.makers.values())
+        replaced.update(dict.fromkeys(web.makers, Const(None)))
+
+
+def _read(web: Web, fields: _Fields, replaced: dict[Value, Operand], gone: set[Op]) -> None:
+    exposed = _Exposed(web, fields)
     for use in web.reads:
         if not exposed.at(use.op) and fields.is_set(use):
             replaced[use.op.result] = fields.before(use)
@@ -49,12 +60,6 @@ def _open(web: Web, fields: _Fields, replaced: dict[Value, Operand], gone: set[O
         if known is not None:
             replaced[use.op.result] = Const(known)
             gone.add(use.op)
-    left = [use for use in (*web.reads, *web.tests) if use.op not in gone]
-    if not web.leaks and not left:
-        gone.update(use.op for use in web.writes)
-        gone.update(web.looks)
-        gone.update(web.makers.values())
-        replaced.update(dict.fromkeys(web.makers, Const(None)))
 
 
 def _answer(web: Web, use: Use, fields: _Fields) -> bool | None:
@@ -77,8 +82,8 @@ def _made_with(op: Op, key: Key) -> Operand | None:
 class _Exposed:
     """Where somebody else may have an aggregate: after a leak, until another one is made in its place."""
 
-    def __init__(self, web: Web, place: dict[Op, tuple[Block, int]]) -> None:
-        self._place = place
+    def __init__(self, web: Web, fields: _Fields) -> None:
+        self._place = place = fields.place
         self._ranges: dict[Block, list[tuple[int, float]]] = {}
         ends: dict[Block, list[int]] = {}
         for op in () if web.meets else web.makers.values():
@@ -91,8 +96,9 @@ class _Exposed:
             end = min([i for i in ends.get(block, ()) if i >= start], default=float("inf"))
             self._ranges.setdefault(block, []).append((start, end))
             if end == float("inf"):
-                work += [(b, 0) for b in block.successors() if b not in entered]
-                entered.update(block.successors())
+                ahead = fields.successors[block]
+                work += [(b, 0) for b in ahead if b not in entered]
+                entered.update(ahead)
 
     def at(self, op: Op) -> bool:
         block, i = self._place[op]
@@ -105,6 +111,7 @@ class _Fields:
     def __init__(self, graph: Graph, webs: list[Web]) -> None:
         self.graph = graph
         self.place = {op: (block, i) for block in graph.blocks for i, op in enumerate(block.ops)}
+        self.successors = {block: block.successors() for block in graph.blocks}
         self._of = {name: web for web in webs for name in web.names}
         self._preds: dict[Block, list[tuple[Block, Edge]]] = graph.predecessors()
         self._given = {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
+from itertools import compress, count
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
@@ -106,7 +107,9 @@ class Objects:
         self._looks_at: list[int] = []
         self._arrays = 0
         self._growth = 0
+        self._holding = 0  # how often an object was found to hold, or to look at, more
         self._reach: dict[int, tuple[int, int]] = {}
+        self._in: dict[int, tuple[int, int]] = {}
         self._named: dict[int, Sites] = {0: NOTHING}
         self._loose: dict[Sites, Sites] = {}
         self._apart: set[Value] = set()
@@ -172,8 +175,8 @@ class Objects:
         return 0 if plain else self._global
 
     def _closure(self, start: int) -> int:
-        growth, found = self._reach.get(start, (-1, 0))
-        if growth == self._growth:
+        holding, found = self._reach.get(start, (-1, 0))
+        if holding == self._holding:
             return found
         found, ahead = 0, start
         while ahead:
@@ -182,13 +185,17 @@ class Objects:
             for i in _numbers(ahead):
                 next_ |= self._held[i] | self._looks_at[i]
             ahead = next_ & ~found
-        self._reach[start] = self._growth, found
+        self._reach[start] = self._holding, found
         return found
 
     def _items(self, operand: Operand) -> int:
-        found = 0
-        for i in _numbers(self._bits(operand)):
+        bits = self._bits(operand)
+        holding, found = self._in.get(bits, (-1, 0))
+        if holding == self._holding:
+            return found
+        for i in _numbers(bits):
             found |= self._held[i]
+        self._in[bits] = self._holding, found
         return found
 
     # -- the fixpoint ----------------------------------------------------------------------------------------
@@ -209,11 +216,15 @@ class Objects:
             self._of[value] = old | bits
             self._growth += 1
 
+    def _grow(self) -> None:
+        self._growth += 1
+        self._holding += 1
+
     def _hold(self, holders: int, bits: int) -> None:
         for i in _numbers(holders & ~self._arrays):
             if bits & ~self._held[i]:
                 self._held[i] |= bits
-                self._growth += 1
+                self._grow()
 
     def _op(self, op: Op) -> None:
         fn = op.fn if hashable(op.fn) else None
@@ -243,7 +254,7 @@ class Objects:
                 self._hold(made, self._items(operand))
             if fn in ITERATES and self._bits(operand) & ~self._looks_at[self._number[op]]:
                 self._looks_at[self._number[op]] |= self._bits(operand)
-                self._growth += 1
+                self._grow()
         self._give(op, made)
 
     def _read(self, op: Op, fn: Any) -> None:
@@ -298,6 +309,17 @@ def _is_of_numbers(value: Value) -> bool:
 
 
 def _numbers(bits: int) -> Iterator[int]:
+    """Of the bits that are set: found one by one, or, where they lie close, all in one pass."""
+    if bits.bit_count() * CLOSE < bits.bit_length():
+        return _one_by_one(bits)
+    return compress(count(), f"{bits:b}"[::-1].encode().translate(DIGITS))
+
+
+CLOSE = 8
+DIGITS = bytes.maketrans(b"01", b"\0\1")
+
+
+def _one_by_one(bits: int) -> Iterator[int]:
     while bits:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
