@@ -163,21 +163,25 @@ class Context(metaclass=rules.Registered):
 
     @classmethod
     def has_rules(cls, callee: Any) -> bool:
+        """Whether the class, or one that it comes of, has a rule for `callee`, for whatever types."""
         return bool(rules.sets(cls, rules.canonical(callee)[0]))
 
     # -- tags --------------------------------------------------------------------------------------
 
     def tag(self, value: Any, metadata: Any = None) -> Any:
+        """`value` with `metadata`, for this run; a tag of this run that it has already is replaced."""
         from ctxdispatch.dispatch.tags import tag
 
         return tag(self, value, metadata)
 
     def untag(self, value: Any) -> Any:
+        """`value` without the tag of this run. Values without one, and other runs' tags, are left alone."""
         from ctxdispatch.dispatch.tags import untag
 
         return untag(self, value)
 
     def metadata(self, value: Any, default: Any = None) -> Any:
+        """What the tag of this run on `value` holds; `default` where it has none."""
         from ctxdispatch.dispatch.tags import metadata
 
         return metadata(self, value, default)

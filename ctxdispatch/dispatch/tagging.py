@@ -55,9 +55,11 @@ class Tagging(Context):
         return carry(self, _itself, _itself, f, args, kwargs)
 
     def untag(self, value: Any) -> Any:
+        """`value` without the tag of this run, also where that lies within those of other runs."""
         return without(self._run, value)
 
     def metadata(self, value: Any, default: Any = None) -> Any:
+        """What the tag of this run on `value` holds, wherever it lies; `default` where there is none."""
         tagged = own(self, value)
         return default if tagged is None else tagged._self_metadata
 

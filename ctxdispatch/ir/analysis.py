@@ -101,6 +101,7 @@ class DominatorTree(Generic[Node]):
 
 
 def dominators(graph: Graph) -> DominatorTree[Block]:
+    """Of the blocks that the entry leads to."""
     order = reverse_postorder(graph)
     return _dominator_tree(order, reachable_predecessors(order))
 
@@ -180,9 +181,11 @@ class LoopForest:
 
     @property
     def roots(self) -> list[Loop]:
+        """The loops that lie in no other."""
         return [loop for loop in self.loops if loop.parent is None]
 
     def depth(self, block: Block) -> int:
+        """In how many loops the block is."""
         loop = self.loop_of.get(block)
         return loop.depth if loop else 0
 

@@ -66,6 +66,7 @@ class Builder:
         syntax: bool = False,
         pos: Position | None = None,
     ) -> Op:
+        """Append a call with any number of results."""
         if not isinstance(callee, (Value, Const)):
             callee = Const(callee)
         op = Op(callee, args, results, kwnames, pos or self.pos, syntax)
@@ -75,6 +76,7 @@ class Builder:
     # -- blocks ----------------------------------------------------------------------------------------------
 
     def new_block(self, *, sealed: bool = False) -> Block:
+        """An empty block, the last one. `sealed`: its predecessors are known, none so far."""
         block = self.graph.new_block()
         self._defs[block] = {}
         self._preds[block] = []
@@ -87,9 +89,11 @@ class Builder:
         self.block = block
 
     def jump(self, target: Block, args: Sequence[Operand] = ()) -> None:
+        """End the current block: go to `target`, whose first parameters get `args`."""
         self.terminate(Jump(Edge(target, list(args)), self.pos))
 
     def branch(self, cond: Operand, then: Block, orelse: Block) -> None:
+        """End the current block: go to `then` where `cond`, an exact bool, is true, else to `orelse`."""
         self.terminate(Branch(cond, Edge(then), Edge(orelse), self.pos))
 
     def iterate(self, iterator: Operand, body: Block, exit: Block, name: str = "") -> Value:
@@ -100,9 +104,11 @@ class Builder:
         return item
 
     def ret(self, value: Operand) -> None:
+        """End the current block: the function returns `value`."""
         self.terminate(Return(value, self.pos))
 
     def raise_(self, exc: Operand | None, cause: Operand | None = None) -> None:
+        """End the current block: `raise exc from cause`; without `exc`, the bare `raise`."""
         self.terminate(Raise(exc, cause, self.pos))
 
     def terminate(self, terminator: Terminator) -> None:
@@ -118,9 +124,12 @@ class Builder:
     # -- variables -------------------------------------------------------------------------------------------
 
     def write(self, variable: Hashable, value: Operand, block: Block | None = None) -> None:
+        """The variable is `value` from here on, in the current block or the given one."""
         self._defs[block or self.block][variable] = value
 
     def read(self, variable: Hashable, block: Block | None = None) -> Operand:
+        """What the variable is at the end of the current block or the given one: the definition that reaches
+        it, a new block parameter where several do, the builder's default where none does."""
         block = block or self.block
         chain: list[Block] = []
         while True:  # straight chains without recursion: long programs are long chains

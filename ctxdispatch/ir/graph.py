@@ -61,6 +61,7 @@ class Op:
 
     @property
     def result(self) -> Value:
+        """The only result."""
         return self.results[0]
 
     @property
@@ -70,6 +71,7 @@ class Op:
         return callee.value if type(callee) is Const else None
 
     def operands(self) -> Iterator[Operand]:
+        """The callee, then the arguments."""
         yield self.callee
         yield from self.args
 
@@ -78,6 +80,9 @@ class Op:
 
 
 class Edge:
+    """Control goes to `target`, whose parameters get `args`: one operand for each, without those that the
+    terminator gives itself (the item of `Iterate`)."""
+
     __slots__ = ("target", "args")
 
     def __init__(self, target: Block, args: list[Operand] | None = None) -> None:
@@ -100,9 +105,11 @@ class Jump:
         self.edge, self.pos, self.quiet, self.spelled = edge, pos, quiet, spelled
 
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads, the arguments of its edges aside."""
         return ()
 
     def edges(self) -> tuple[Edge, ...]:
+        """Where control goes from here."""
         return (self.edge,)
 
 
@@ -115,9 +122,11 @@ class Branch:
         self.cond, self.then, self.orelse, self.pos = cond, then, orelse, pos
 
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads, the arguments of its edges aside."""
         return (self.cond,)
 
     def edges(self) -> tuple[Edge, ...]:
+        """Where control goes from here."""
         return (self.then, self.orelse)
 
 
@@ -131,9 +140,11 @@ class Iterate:
         self.iterator, self.body, self.exit, self.pos = iterator, body, exit, pos
 
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads, the arguments of its edges aside."""
         return (self.iterator,)
 
     def edges(self) -> tuple[Edge, ...]:
+        """Where control goes from here."""
         return (self.body, self.exit)
 
 
@@ -146,9 +157,11 @@ class Return:
         self.value, self.pos = value, pos
 
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads, the arguments of its edges aside."""
         return (self.value,)
 
     def edges(self) -> tuple[Edge, ...]:
+        """Where control goes from here."""
         return ()
 
 
@@ -163,9 +176,11 @@ class Raise:
         self.exc, self.cause, self.pos = exc, cause, pos
 
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads, the arguments of its edges aside."""
         return tuple(v for v in (self.exc, self.cause) if v is not None)
 
     def edges(self) -> tuple[Edge, ...]:
+        """Where control goes from here."""
         return ()
 
 
@@ -185,9 +200,11 @@ class Reraise:
         self.exc, self.lasti, self.kept, self.pos = exc, lasti, kept, pos
 
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads, the arguments of its edges aside."""
         return (*self.kept, self.exc)
 
     def edges(self) -> tuple[Edge, ...]:
+        """Where control goes from here."""
         return ()
 
 
@@ -203,9 +220,11 @@ class Delegate:
         self.receiver, self.value, self.yielded, self.done, self.pos = receiver, value, yielded, done, pos
 
     def operands(self) -> tuple[Operand, ...]:
+        """What it reads, the arguments of its edges aside."""
         return (self.receiver, self.value)
 
     def edges(self) -> tuple[Edge, ...]:
+        """Where control goes from here."""
         return (self.yielded, self.done)
 
 
@@ -254,6 +273,7 @@ class Signature(NamedTuple):
 
     @classmethod
     def of(cls, code: CodeType) -> Signature:
+        """That of a code object, `*args` and `**kwargs` last."""
         star = bool(code.co_flags & inspect.CO_VARARGS)
         stars = bool(code.co_flags & inspect.CO_VARKEYWORDS)
         total = code.co_argcount + code.co_kwonlyargcount + star + stars
@@ -323,18 +343,22 @@ class Graph:
 
     @property
     def entry(self) -> Block:
+        """The first block."""
         return self.blocks[0]
 
     @property
     def params(self) -> list[Value]:
+        """The function's arguments."""
         return self.entry.params
 
     def new_block(self) -> Block:
+        """An empty block, the last one."""
         block = Block(f"b{len(self.blocks)}")
         self.blocks.append(block)
         return block
 
     def ops(self) -> Iterator[tuple[Block, Op]]:
+        """Each op with its block, in the order of `blocks`."""
         for block in self.blocks:
             for op in block.ops:
                 yield block, op

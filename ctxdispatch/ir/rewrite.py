@@ -42,9 +42,11 @@ class Copy(NamedTuple):
         return self.values.get(operand, operand) if isinstance(operand, Value) else operand
 
     def block(self, block: Block) -> Block:
+        """That block of the original, in the copy; one that was not copied is itself."""
         return self.block_of.get(block, block)
 
     def edge(self, edge: Edge) -> Edge:
+        """A new edge: the one of the original, in the copy."""
         return Edge(self.block(edge.target), [self.operand(a) for a in edge.args])
 
 

@@ -109,10 +109,12 @@ class Counts:
 
     @property
     def flops(self) -> int:
+        """Floating-point operations, of all records."""
         return sum(r.flops for r in self.records)
 
     @property
     def bytes(self) -> int:
+        """Of arrays, read and written, of all records."""
         return sum(r.bytes for r in self.records)
 
     def by_operation(self, sort: str = "calls") -> list[Record]:

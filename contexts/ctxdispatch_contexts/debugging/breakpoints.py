@@ -137,12 +137,14 @@ class Breakpoints:
         return made
 
     def remove(self, number: int) -> Breakpoint:
+        """Take out the one of that number, and return it. ValueError: there is none."""
         found = self[number]
         del self._by_number[number]
         self.changed()
         return found
 
     def clear(self) -> None:
+        """Take out all."""
         self._by_number.clear()
         self.changed()
 
@@ -159,13 +161,16 @@ class Breakpoints:
     # -- matching ----------------------------------------------------------------------------------
 
     def lines(self) -> frozenset[int]:
+        """The numbers of lines at which one may be, in whatever file."""
         return frozenset(b.line for b in self if b.line is not None and b.enabled)
 
     def at_line(self, frame: FrameType, line: int) -> list[Breakpoint]:
+        """The enabled ones at that line of the frame's file; their conditions are not asked."""
         file = frame.f_code.co_filename
         return [b for b in self if b.enabled and b.line == line and b.file and same_file(b.file, file)]
 
     def at_entry(self, frame: FrameType, place: Place) -> list[Breakpoint]:
+        """The enabled ones of the function that `frame` runs; their conditions are not asked."""
         of_functions = [b for b in self if b.enabled and b.function is not None]
         return [b for b in of_functions if is_function(b.function, frame, place.code)]
 

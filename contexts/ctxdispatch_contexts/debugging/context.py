@@ -94,6 +94,7 @@ class DebugContext(Context):
 
     @property
     def breakpoints(self) -> Any:
+        """The `Breakpoints` of the session."""
         return self.session.breakpoints
 
     def transform(self, graph: Graph) -> Graph:

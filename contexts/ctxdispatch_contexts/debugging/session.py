@@ -83,6 +83,7 @@ class Session:
 
     @property
     def on_exception(self) -> str | None:
+        """As for `DebugContext.of`; setting it is checked (ValueError), and holds at once."""
         return self._on_exception
 
     @on_exception.setter
@@ -136,6 +137,7 @@ class Session:
     # -- events ------------------------------------------------------------------------------------
 
     def on_entry(self, frame: FrameType, place: Place) -> None:
+        """A function begins: stop at its breakpoints, to step, or where the program begins."""
         state = self._state
         if state.inside:
             return
@@ -153,6 +155,7 @@ class Session:
                 self.calm.add(place)
 
     def on_line(self, frame: FrameType, line: int) -> None:
+        """A line comes next: stop at its breakpoints, where something watched has changed, or to step."""
         state = self._state
         if state.inside or self.detached:
             return
@@ -166,6 +169,7 @@ class Session:
             self._stop(state, state.reason, "line", frame, line)
 
     def on_return(self, frame: FrameType, value: Any) -> None:
+        """A function returns `value`: stop where something watched has changed, or to step."""
         state = self._state
         if state.inside or self.detached:
             return
@@ -176,6 +180,7 @@ class Session:
         self._left(state, frame)
 
     def on_raise(self, frame: FrameType, exception: BaseException, leaves: bool) -> None:
+        """An exception is raised, or `leaves` the function: stop where the session asks for it, or steps."""
         state = self._state
         if state.inside or self.detached:
             return
@@ -272,6 +277,7 @@ class Session:
         return made
 
     def evaluate(self, expression: str, frame: FrameType) -> Any:
+        """The value of an expression in `frame`. What it calls is not debugged."""
         return of_frame.evaluate(_compiled(expression), frame, self.extra)
 
     # -- stopping ----------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ from ctxdispatch_contexts.debugging.sources import source_line
 
 
 class FrameInfo(NamedTuple):
+    """One call on the stack: where it is, and the text of that line."""
+
     file: str
     line: int
     function: str
@@ -58,6 +60,7 @@ class Stop:
 
     @property
     def depth(self) -> int:
+        """How many calls the stack has."""
         return len(self.stack)
 
     @property
@@ -89,6 +92,7 @@ class Stop:
             self.locals[name] = value
 
     def gone_on(self) -> None:
+        """The program runs again: there are no frames to look at any more."""
         self.frames = []
 
 

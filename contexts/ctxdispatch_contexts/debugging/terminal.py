@@ -130,6 +130,7 @@ class Terminal(BreakpointCommands, ShowingCommands):
         return [word for word in found if not word.startswith(of_frame.HIDDEN)]
 
     def completenames(self, text: str, *ignored: Any) -> list[str]:
+        """Commands, and the variables that may be written instead of one."""
         names = self.completedefault(text, text, 0, len(text))
         return sorted({*super().completenames(text, *ignored), *names})
 

@@ -56,6 +56,7 @@ class DualContext(Context):
 
     @classmethod
     def ad_entries_for(cls, block: bool) -> Any:
+        """What differentiates calls at run time; `block`: along several directions at once."""
         return functools.partial(calling.entry_for, cls, block)
 
     ad_entries: Any = None

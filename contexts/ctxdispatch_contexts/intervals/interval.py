@@ -71,12 +71,12 @@ class Interval:
         """An upper bound of hi - lo."""
         return rounding.add(self.hi, -self.lo)[1][()]
 
-    bounds = property(lambda self: (self.lo, self.hi))
-    shape = property(lambda self: np.shape(self.lo))
-    ndim = property(lambda self: np.ndim(self.lo))
-    size = property(lambda self: np.size(self.lo))
-    dtype = property(lambda self: np.dtype(np.float64))
-    T = property(lambda self: view(self.lo.T, self.hi.T))
+    bounds = property(lambda self: (self.lo, self.hi), doc="(lo, hi)")
+    shape = property(lambda self: np.shape(self.lo), doc="That of both bounds; () of numbers.")
+    ndim = property(lambda self: np.ndim(self.lo), doc="How many dimensions there are; 0 of numbers.")
+    size = property(lambda self: np.size(self.lo), doc="How many intervals there are.")
+    dtype = property(lambda self: np.dtype(np.float64), doc="That of the bounds, always float64.")
+    T = property(lambda self: view(self.lo.T, self.hi.T), doc="The transpose.")
 
     def contains(self, x: Any) -> bool:
         """Whether the number, the array or the interval x lies within: of arrays each element in its own."""

@@ -73,6 +73,7 @@ class Losses:
         return [*self._diverged.values()]
 
     def text(self, limit: int | None = 20) -> str:
+        """The report: lines where most digits were lost, `limit` of them (None: all), then divergences."""
         lines = self.lines
         head = f"{np.dtype(self.low)} beside {np.dtype(self.high)}: digits were lost at {len(lines)} lines"
         shown = lines if limit is None else lines[:limit]
@@ -96,6 +97,7 @@ class Losses:
             self._lost[key] = known._replace(times=times, error=max(error, known.error))
 
     def diverged(self, operation: str) -> None:
+        """A comparison comes out another way in the other precision, where the program is."""
         where = _where()
         key = (where.filename, where.line or 0, operation)
         known = self._diverged.get(key)

@@ -262,12 +262,11 @@ class Entry:
             if isinstance(made, Recorder):
                 self.specialised[types] = [made]
                 return made
-            found = made
             _count(self)
             if version == context_rules.version():
-                self.specialised[types] = [found, *self.specialised.get(types, ())][:MAX_STATES]
-                self.function.__code__ = found.function.__code__
-            return found
+                self.specialised[types] = [made, *self.specialised.get(types, ())][:MAX_STATES]
+                self.function.__code__ = made.function.__code__
+            return made
 
     def _made(
         self, types: tuple[T.Type, ...], stale: bool, run: Callable[..., Any] | None

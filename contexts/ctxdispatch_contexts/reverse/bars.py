@@ -12,6 +12,7 @@ NONE = Const(None)
 
 
 def is_zero(operand: Operand) -> bool:
+    """A cotangent that is known to be zero."""
     return isinstance(operand, Const) and operand.value is cotangents.ZERO
 
 

@@ -92,10 +92,12 @@ class ReverseMode(Mode):
 
     @property
     def within(self) -> bool:
+        """The caller is a program of ours, not the user."""
         return self.stub or self.inner
 
     @property
     def may_record(self) -> bool:
+        """The run may be recorded where there can be no program."""
         return not (self.within or self.seeded)
 
     def needs(self, i: int) -> bool:

@@ -63,6 +63,7 @@ class SparsityPattern:
 
     @property
     def nnz(self) -> int:
+        """How many entries may be nonzero."""
         return len(self.indices)
 
     @property
@@ -83,6 +84,7 @@ class SparsityPattern:
 
     @property
     def T(self) -> SparsityPattern:
+        """The pattern of the transpose, (n, m)."""
         keys = np.sort(self.cols.astype(np.int64) * self.shape[0] + self.rows)
         return SparsityPattern.from_keys((self.shape[1], self.shape[0]), keys)
 

@@ -77,6 +77,7 @@ _ACYCLIC = (tuple, set, frozenset, np.ndarray)
 
 
 def all_labels(ctx: TaintContext, value: Any) -> Labels:
+    """The labels of `value` and of what is in it, by whatever way."""
     return union(labels_of(ctx, value))
 
 

@@ -176,6 +176,7 @@ _BY_TYPE: dict[type, Row] = {operator.itemgetter: items}
 
 
 def row_of(callee: Any) -> Row | None:
+    """That of the function itself, of its type, or of what its Python code hands on; None: there is none."""
     found = ROWS.get(id(callee)) or _BY_TYPE.get(type(callee))
     if found is None and type(callee) is types.FunctionType:
         hands_on = (callee.__module__, callee.__qualname__) in PYTHON

@@ -27,6 +27,7 @@ _BY_IDENTITY_OF_OPERANDS = {"eq": operator.is_, "ne": operator.is_not}
 
 
 def operator_function(name: str) -> Any:
+    """The function of the module `operator`, by the name of the method without its underscores."""
     return getattr(operator, name + "_" if name in ("and", "or") else name)
 
 
