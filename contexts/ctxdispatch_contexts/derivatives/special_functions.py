@@ -118,7 +118,17 @@ def derivative_of_psi_vjp(g, y, z, n):
 @lower(special.ive)
 def ive(v, z, out=None):
     """Of complex numbers; real ones have a row."""
-    return scaled_iv(z, np.abs(np.real(z)), order=v)
+    return scaled_iv(z, np.abs(np.real(z)), order_of_ive(v))
+
+
+def order_of_ive(v):
+    """A value of its own, of which the cotangent is refused where the order varies."""
+    return np.asarray(v)
+
+
+@vjp(order_of_ive)
+def order_of_ive_vjp(g, y, v):
+    return (refused(v, "ive", "order"),)
 
 
 def scaled_iv(z, size, order):
@@ -126,11 +136,16 @@ def scaled_iv(z, size, order):
     return special.ive(order, z)
 
 
-@vjp(scaled_iv, arrays=2)
+@vjp(scaled_iv, arrays=3)
 def scaled_iv_vjp(g, y, z, size, order):
-    """DLMF 10.29.1"""
+    """DLMF 10.29.1; where the order varies, it is refused before."""
     slope = 0.5 * (special.ive(order - 1.0, z) + special.ive(order + 1.0, z))
-    return (unbroadcast(g * slope, z.shape), unbroadcast(-np.real(g * y), size.shape))
+    of_size = -np.real(g * y)
+    return (
+        unbroadcast(g * slope, z.shape),
+        unbroadcast(of_size, size.shape),
+        unbroadcast(np.nan * of_size, order.shape),
+    )
 
 
 # -- several elements ----------------------------------------------------------------------------------------
