@@ -35,7 +35,7 @@ from ctxdispatch_contexts.programs import debugging
 from ctxdispatch_contexts.programs.apart import record_with, records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
-from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, user_position
+from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, recorded_only
 from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking, guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
@@ -118,15 +118,6 @@ class Recorder:
 
     def holds(self) -> bool:
         return True
-
-
-def recorded_only(name: str) -> MissingRuleError:
-    return MissingRuleError(
-        f"a derivative of {name} is taken by recording its run (it changes things in place, or calls what "
-        "only run time knows), and is to be differentiated once more by a program, at run time; call it from "
-        "the function that is differentiated itself",
-        user_position(),
-    )
 
 
 class Entry:

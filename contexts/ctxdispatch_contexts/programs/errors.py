@@ -192,6 +192,15 @@ def unresolved(call: Any) -> MissingRuleError:
     )
 
 
+def recorded_only(name: str) -> MissingRuleError:
+    return MissingRuleError(
+        f"a derivative of {name} is taken by recording its run (it changes things in place, or calls what "
+        "only run time knows), and is to be differentiated once more by a program, at run time; call it from "
+        "the function that is differentiated itself",
+        user_position(),
+    )
+
+
 class Refusing(Opaque):
     """What ends with an error of ours where run time finds it must."""
 

@@ -26,6 +26,7 @@ from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
 
+
 @dataclass
 class Target:
     """A Python function, and the arguments that go before those of the call."""
