@@ -205,18 +205,16 @@ def by_comparison_that_is_stopped(x):
 
 
 @refused(
-    "numpy.pad has no derivative with respect to its argument 'constant_values' (float64); keep that one out "
-    "of the derivative with `stop_gradient`, or give the function a rule with `custom_rule`",
+    "numpy.linalg.pinv has no derivative with respect to its argument 'rcond' (x[0] * 0.001: float64); keep "
+    "that one out of the derivative with `stop_gradient`, or give the function a rule with `custom_rule`",
     *BOTH,
 )
-def borders_that_vary(x):
-    return np.pad(np.ones(2) * x, 1, constant_values=x[0]).sum()  # here
+def a_threshold_that_varies(x):
+    return np.linalg.pinv(np.eye(2) * x[1], rcond=x[0] * 0.001).sum()  # here
 
 
-def borders_that_are_stored(x):
-    y = np.pad(np.ones(2) * x, 1)
-    y[[0, -1]] = x[0]
-    return y.sum()
+def a_threshold_that_is_stopped(x):
+    return np.linalg.pinv(np.eye(2) * x[1], rcond=stop_gradient(x[0] * 0.001)).sum()
 
 
 @refused(
@@ -234,6 +232,6 @@ def a_tangent_of_one_dimension(x):
 
 REMEDIES = [
     takes_items_by_index, an_array_of_a_list, a_function_that_is_passed,
-    by_comparison_that_is_stopped, borders_that_are_stored, a_tangent_of_one_dimension,
+    by_comparison_that_is_stopped, a_threshold_that_is_stopped, a_tangent_of_one_dimension,
 ]  # fmt: skip
 """Programs as the refusals of their neighbours say that they are to be written."""
