@@ -230,6 +230,15 @@ def a_tangent_of_one_dimension(x):
     return jvp(lambda a: a * a, (x,), (np.ones(2),))[1].sum()
 
 
+@refused(
+    "the tangent of argument 'a' has length 1 where the argument is longer, and would be broadcast; a "
+    "tangent has the shape of its value",
+    *BOTH,
+)
+def a_tangent_of_length_one(x):
+    return jvp(lambda a: a * a, (x,), (np.ones(1),))[1].sum()  # here
+
+
 REMEDIES = [
     takes_items_by_index, an_array_of_a_list, a_function_that_is_passed,
     by_comparison_that_is_stopped, a_threshold_that_is_stopped, a_tangent_of_one_dimension,

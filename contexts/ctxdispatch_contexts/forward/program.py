@@ -206,3 +206,9 @@ def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
                 "its value",
                 user_position(),
             )
+        if any(one and only is False for one, only in zip(tangent.dims[block:], type_.dims, strict=True)):
+            raise DerivativeError(
+                f"the tangent of argument {name!r} has length 1 where the argument is longer, and would be "
+                "broadcast; a tangent has the shape of its value",
+                user_position(),
+            )

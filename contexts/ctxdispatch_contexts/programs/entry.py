@@ -35,7 +35,7 @@ from ctxdispatch_contexts.programs import debugging
 from ctxdispatch_contexts.programs.apart import record_with, records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
-from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, recorded_only
+from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, Refused, recorded_only
 from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking, guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
@@ -298,11 +298,18 @@ class Entry:
         self.mode.check(self.source.signature().names, unsized(types))
         program = self._differentiated(types)
         other = _other_length(types)
-        if other is not None and same_program(program, self._differentiated(other)):
+        if other is not None and self._is_program(program, other):
             program.types = _any_length(types)
         program.types = small(program.types) if program.grows else resized(program.types, types)
         program.guards[:0] = self.source.guards(self._own(types))
         return program
+
+    def _is_program(self, program: Program, types: tuple[T.Type, ...]) -> bool:
+        """Whether it serves for these types too: with another length there may be no derivative."""
+        try:
+            return same_program(program, self._differentiated(types))
+        except Refused:
+            return False
 
     def _own(self, types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
         """Those of the source's parameters: a mode may add others."""
