@@ -27,15 +27,16 @@ def test_random_programs_that_store_to_arrays(block):
 
 @pytest.mark.parametrize("kind", mutating_programs.WRITERS)
 def test_programs_that_hypothesis_writes(kind):
-    tally = mutating_programs.hypothesis_writes(12, kind)
-    assert tally["right"] >= 6, tally
+    examples = 5 if kind in mutating_programs.FURTHER else 12  # second derivatives take long to compile
+    tally = mutating_programs.hypothesis_writes(examples, kind)
+    assert tally["right"] >= examples // 2, tally
 
 
 def test_nothing_is_drawn_by_the_clock(monkeypatch):
     """Hypothesis refuses draws that go by what was not drawn: the time is up between rounds."""
     ticks = itertools.count(step=3.0)  # a second reading is past the end after a round
     monkeypatch.setattr(mutating_programs, "time", types.SimpleNamespace(monotonic=lambda: next(ticks)))
-    tally = mutating_programs.hypothesis_runs(minutes=8 / 60, seed=1, kind="followed", at_once=4)
+    tally = mutating_programs.hypothesis_runs(minutes=8 / 60, seed=1, kind="things", at_once=4)
     assert tally.total() == 8
     assert next(ticks) == 12.0
 
