@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, hessian, jvp
+from ctxdispatch import grad, hessian, jacfwd, jvp
 
 RNG = np.random.default_rng(3)
 
@@ -66,3 +66,15 @@ def test_vectors_that_are_chosen_freely_have_no_tangents():
     values = [np.linalg.svd(a + h * d, compute_uv=False) for h in (1e-6, -1e-6)]
     np.testing.assert_allclose(ds, (values[0] - values[1]) / 2e-6, rtol=1e-6)
     assert np.isnan(du).tolist() == [[False, False, True]] * 3 and not np.isnan(dvh).any()
+
+
+def test_vectors_that_are_chosen_freely_have_no_jacobian():
+    tall, wide = RNG.normal(size=(3, 2)), RNG.normal(size=(2, 3))
+    u = jacfwd(lambda a: np.linalg.svd(a)[0])(tall)
+    assert np.isnan(u[:, 2:]).all() and not np.isnan(u[:, :2]).any()
+    vh = jacfwd(lambda a: np.linalg.svd(a)[2])(wide)
+    assert np.isnan(vh[2:]).all() and not np.isnan(vh[:2]).any()
+    q = jacfwd(lambda a: np.linalg.qr(a, "complete")[0])(tall)
+    assert np.isnan(q[:, 2:]).all() and not np.isnan(q[:, :2]).any()
+    projector = jacfwd(lambda a: np.linalg.svd(a)[0][:, 2:] @ np.linalg.svd(a)[0][:, 2:].T)(tall)
+    assert np.isnan(projector).all()

@@ -196,10 +196,10 @@ def qr(g, y, a, mode="reduced"):
 
 @vjp(nothing_of)
 def nothing_of_vjp(t, y, g, vectors, k, axis, remedy):
-    """They have no tangents."""
+    """They have no tangents: nan, as a multiple of `t`, so that blocks of tangents have it too."""
     free = np.arange(g.shape[axis]) >= k
     none = np.zeros_like(g)
-    return (np.where(free if axis == -1 else free[:, None], np.nan, none), none)
+    return (np.where(free if axis == -1 else free[:, None], np.nan * t, none), none)
 
 
 def of_factors(q, r, gq, gr):
