@@ -146,12 +146,15 @@ def _told_after(site: Site) -> Code:
 def _method_before(cell: Operand, site: Site) -> Code:
     """LOAD_METHOD leaves a method, or NULL, and above it `self`, or what is called."""
     method, end = Label(), Label()
-    told: Code = [*_callable(site.told), ("LOAD_DEREF", METHOD), ("COPY", 4), *EMIT.call(2, ()), ("SWAP", 2)]
+    kept, told = [], []
+    if site.told:  # what hooks are told, below the two
+        kept = [("COPY", 1)]
+        told = [*_callable(site.told), ("LOAD_DEREF", METHOD), ("COPY", 4), *EMIT.call(2, ()), ("SWAP", 2)]
     return [
         ("SWAP", 2), *_test_cell(method),
-        *([("COPY", 1)] if site.told else ()), ("PUSH_NULL", None), ("SWAP", 2),
+        *kept, ("PUSH_NULL", None), ("SWAP", 2),
         *_resolve(cell, site), ("JUMP_FORWARD", end),
-        ("LABEL", method), *(told if site.told else ()), *_take_cell(),
+        ("LABEL", method), *told, *_take_cell(),
         *_resolve(cell, site), ("SWAP", 2),
         ("LABEL", end),
     ]  # fmt: skip

@@ -70,7 +70,10 @@ class Context(metaclass=rules.Registered):
     # -- to override -------------------------------------------------------------------------------
 
     def prehook(self, f: Any, args: Args, kwargs: Kwargs) -> None:
-        """Runs before every dispatched call f(*args, **kwargs); the outermost function is not one."""
+        """Runs before every dispatched call f(*args, **kwargs); the outermost function is not one.
+
+        What the code of the hooks does not name is not made: whoever looks into the frame of such a hook
+        finds (), {} and, for a method, None there."""
 
     def posthook(self, out: Any, f: Any, args: Args, kwargs: Kwargs) -> None:
         """Runs after every dispatched call that returned `out`; not after an exception."""

@@ -185,12 +185,8 @@ def selected(ctx: Context, f: Any, args: Sequence[Any]) -> Target:
     """`resolve` that knows the arguments, and so which rule on types it is."""
     cls = type(ctx)
     table = rules.table(cls)
-    if not table:
-        return _operation(ctx, f, args)
-    callee, bound = (f, ()) if type(f) is types.FunctionType else rules.canonical(f)
-    if id(callee) not in table:
-        return _operation(ctx, f, args)
-    rule = rules.find(cls, callee, tuple(map(type, (*bound, *args))))
+    callee, bound = rules.canonical(f) if table and type(f) is not types.FunctionType else (f, ())
+    rule = rules.find(cls, callee, tuple(map(type, (*bound, *args)))) if id(callee) in table else None
     if rule is None:
         return _operation(ctx, f, args)
     target: Target = functools.partial(rule, ctx, *bound)

@@ -166,7 +166,9 @@ def told(tally: Counter[str]) -> str:
     return f"{tally.total()} programs: " + ", ".join(f"{n} {outcome}" for outcome, n in sorted(tally.items()))
 
 
-def hypothesis_writes(examples: int, kind: str, seed: int | None = None, **profile) -> Counter[str]:
+def hypothesis_writes(
+    examples: int, kind: str, seed: int | None = None, further: bool = False, **profile
+) -> Counter[str]:
     """How so many programs did that Hypothesis wrote, from a seed on or its own. A wrong one is an
     AssertionError with the shortest that is.
 
@@ -183,7 +185,7 @@ def hypothesis_writes(examples: int, kind: str, seed: int | None = None, **profi
     def one(chance, at):
         source = written(chance, kind)
         note(source)
-        outcome = judged(source, point(at), kind in FURTHER)
+        outcome = judged(source, point(at), further)
         tally[verdict(outcome)] += 1
         assert verdict(outcome) != "WRONG", f"{outcome}\n{source}"
 
@@ -197,7 +199,7 @@ def hypothesis_runs(minutes: float, seed: int, kind: str, at_once: int = 100) ->
     tally: Counter[str] = Counter()
     end = time.monotonic() + 60 * minutes
     while time.monotonic() < end:
-        tally += hypothesis_writes(at_once, kind, seed, database=None)
+        tally += hypothesis_writes(at_once, kind, seed, kind in FURTHER, database=None)
         print(f"up to seed {seed}: {told(tally)}", flush=True)
         seed += 1
     return tally

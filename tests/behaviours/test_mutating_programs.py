@@ -27,9 +27,8 @@ def test_random_programs_that_store_to_arrays(block):
 
 @pytest.mark.parametrize("kind", mutating_programs.WRITERS)
 def test_programs_that_hypothesis_writes(kind):
-    examples = 5 if kind in mutating_programs.FURTHER else 12  # second derivatives take long to compile
-    tally = mutating_programs.hypothesis_writes(examples, kind)
-    assert tally["right"] >= examples // 2, tally
+    tally = mutating_programs.hypothesis_writes(12, kind)
+    assert tally["right"] >= 6, tally
 
 
 def test_nothing_is_drawn_by_the_clock(monkeypatch):
