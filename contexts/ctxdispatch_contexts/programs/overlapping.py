@@ -116,8 +116,8 @@ def _indexed(axes: Axes, entries: list[Any]) -> Axes | None:
 
 
 def runs_over(array: np.ndarray[Any, Any], index: Any, value: Any) -> bool:
-    """Whether array[index] = value may do so, at run time. Along one axis the strides themselves are compared;
-    an index with a list or an array in it may always, where `may_run_over` knows more."""
+    """Whether array[index] = value may do so, at run time. Along one axis the strides themselves are
+    compared; an index with a list or an array in it may always, where `may_run_over` knows more."""
     if not isinstance(value, np.ndarray) or not value.ndim or not np.may_share_memory(array, value):
         return False
     parts = index if type(index) is tuple else (index,)
