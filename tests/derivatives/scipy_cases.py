@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 from scipy.stats import _stats_pythran
 
 from ctxdispatch_contexts.derivatives import scipy_linalg
+from ctxdispatch_contexts.derivatives import special_functions as own
 
 # -- elementwise ---------------------------------------------------------------------------------------------
 
@@ -105,6 +106,30 @@ def _(draw):
 @case(special.zeta, label="by name")
 def _(draw):
     return (draw(st.integers(2, 4)), array(draw, (3,), 0.5, 3)), {}
+
+
+def complex_array(draw, shape, low, high):
+    return array(draw, shape, low, high) + 1j * array(draw, (), 0.3, 1)
+
+
+@case(own.analytic_psi)
+def _(draw):
+    return (complex_array(draw, (3,), 0.3, 4),), {}
+
+
+@case(own.derivative_of_psi)
+def _(draw):
+    return (complex_array(draw, (3,), 0.3, 4), draw(st.integers(1, 3))), {}
+
+
+@case(own.order_of_ive)
+def _(draw):
+    return (whole(draw, 0, 3),), {}
+
+
+@case(own.scaled_iv)
+def _(draw):
+    return (complex_array(draw, (2, 3), 0.3, 4), array(draw, (3,), 0.3, 4), np.asarray(whole(draw, 0, 3))), {}
 
 
 # -- several elements ----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from program_cases import CONVERSIONS, MORE
 
-from ctxdispatch_contexts.derivatives import registry, table
+from ctxdispatch_contexts.derivatives import registry, special_functions, table
 from ctxdispatch_contexts.derivatives.registry import of
 
 SETTINGS = settings(
@@ -34,8 +34,12 @@ PIECEWISE = {
     np.nansum: SELECTIONS, np.nanmean: SELECTIONS, np.nan_to_num: SELECTIONS, np.real_if_close: SELECTIONS,
     np.trim_zeros: SELECTIONS,
 }  # fmt: skip
+REFUSED = "the identity, of which no cotangent is known"
 ONE_NUMBER = "of one number it is the number itself, or zero; its rule, though, is that for arrays"
-TRIVIAL = dict.fromkeys(of(np.generic, *"max min prod cumprod var std".split()), ONE_NUMBER)
+TRIVIAL = {
+    **dict.fromkeys(of(np.generic, *"max min prod cumprod var std".split()), ONE_NUMBER),
+    special_functions.order_of_ive: REFUSED,
+}
 
 
 def named(cases):

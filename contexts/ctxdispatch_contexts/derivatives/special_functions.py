@@ -132,14 +132,14 @@ def order_of_ive_vjp(g, y, v):
 
 
 def scaled_iv(z, size, order):
-    """I_v(z) exp(-|Re z|): analytic in z, were it not for the size."""
-    return special.ive(order, z)
+    """I_v(z) exp(-size), where size is |Re z|: analytic in z, and I_v(z) alone would overflow."""
+    return special.ive(order, z) * np.exp(np.abs(np.real(z)) - size)
 
 
 @vjp(scaled_iv, arrays=3)
 def scaled_iv_vjp(g, y, z, size, order):
     """DLMF 10.29.1; where the order varies, it is refused before."""
-    slope = 0.5 * (special.ive(order - 1.0, z) + special.ive(order + 1.0, z))
+    slope = 0.5 * (scaled_iv(z, size, order - 1.0) + scaled_iv(z, size, order + 1.0))
     of_size = -np.real(g * y)
     return (
         unbroadcast(g * slope, z.shape),
