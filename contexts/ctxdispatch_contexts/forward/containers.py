@@ -38,8 +38,24 @@ from ctxdispatch_contexts.programs.containers import (
 
 def _mirrored(shapes: Shapes, run: Companions, op: Op) -> None:
     """The very same, of the tangents."""
-    args = [tangent_or_none(run, a) for a in op.args]
-    put_result(shapes, run, op, op.fn, args)
+    put_result(shapes, run, op, op.fn, [tangent_or_none(run, a) for a in op.args])
+
+
+def _put_in(shapes: Shapes, run: Companions, op: Op) -> None:
+    """container.method(item)"""
+    _change(shapes, run, op, *(tangent_or_none(run, a) for a in op.args))
+
+
+def _change(shapes: Shapes, run: Companions, op: Op, tangent: Operand, *rest: Operand) -> None:
+    """The same to `tangent`, if there is one: where nothing that varies is put in, there need not be."""
+    if _is_there(tangent) or any(run.of(a) is not None for a in op.args[1:]):
+        put_result(shapes, run, op, op.fn, [tangent, *rest])
+    else:
+        put_result(shapes, run, op, change_if_there, [Const(op.fn), tangent, *rest])
+
+
+def change_if_there(fn: Any, tangent: Any, *rest: Any) -> Any:
+    return None if tangent is None else fn(tangent, *rest)
 
 
 def _converted(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -68,11 +84,19 @@ def _extended(shapes: Shapes, run: Companions, op: Op) -> None:
 
 
 def _extend_by(run: Companions, extended: Operand, tangents: Operand, more: Operand) -> None:
+    if not _is_there(tangents) and more is NONE:
+        run.call(extend_by_none, tangents, extended)
+        return
     if T.cls_of(operand_type(more)) not in (list, tuple):
         # the items may be gone with an iterator: what was extended says how many they were
         lengths = [run.call(len, a, type=T.Exact(int)) for a in (extended, tangents)]
         more = run.call(added, more, run.call(operator.sub, *lengths, type=T.Exact(int)))
     run.build.op(primitives.list_extend, [tangents, more], [], syntax=True)
+
+
+def extend_by_none(tangents: Any, extended: list[Any]) -> None:
+    if tangents is not None:
+        tangents += [None] * (len(extended) - len(tangents))
 
 
 def added(tangents: Any, n: int) -> list[Any]:
@@ -138,13 +162,13 @@ def _map(shapes: Shapes, run: Companions, op: Op) -> None:
 def _keyed(shapes: Shapes, run: Companions, op: Op) -> None:
     """target, key, value: the key as it is."""
     target, *keys, value = op.args
-    put_result(shapes, run, op, op.fn, [tangent_or_none(run, target), *keys, tangent_or_none(run, value)])
+    _change(shapes, run, op, tangent_or_none(run, target), *keys, tangent_or_none(run, value))
 
 
 def _changed(shapes: Shapes, run: Companions, op: Op) -> None:
     """target.method(places): the places as they are."""
     target, *places = op.args
-    put_result(shapes, run, op, op.fn, [tangent_or_none(run, target), *places])
+    _change(shapes, run, op, tangent_or_none(run, target), *places)
 
 
 def _namespace(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -236,7 +260,7 @@ MIRRORED: Table = {
     primitives.build_list: (_mirrored, always),
     primitives.build_map: (_map, always),
     primitives.list_to_tuple: (_converted, always),
-    primitives.list_append: (_mirrored, always),
+    primitives.list_append: (_put_in, always),
     primitives.list_extend: (_extended, always),
     primitives.map_add: (_keyed, always),
     primitives.dict_update: (_updated, always),
@@ -246,12 +270,12 @@ MIRRORED: Table = {
     primitives.cell_set: (_cell_set, always),
     primitives.make_function: (_function, always),
     functools.partial: (_partial, always),
-    list.append: (_mirrored, _is_list),
+    list.append: (_put_in, _is_list),
     list.extend: (_extended, _is_list),
     list.insert: (_keyed, _is_list),
     list.pop: (_changed, _is_list),
     list.copy: (_converted, _is_list),
-    list.reverse: (_mirrored, _is_list),
+    list.reverse: (_put_in, _is_list),
     dict.copy: (_converted, always),
     builtins.dict: (_dict, always),
     operator.setitem: (_keyed, _is_mapping),

@@ -96,7 +96,8 @@ class Stores:
             more = [v for v in definitions(self.graph) if v not in self.varied and self._may_hold(v, sites)]
             more += self._unseen_items()
             if not more:
-                return [operand for op in stores if self._ours(op) for operand in op.operands()]
+                kept = [op for op in stores if self._ours(op) or self._changes_alone(op)]
+                return [operand for op in kept for operand in op.operands()]
             self.varied |= varied_values(self.graph, [*self.varied, *more], self.part_of) | set(more)
 
     def _follow_arrays(self, tested: bool) -> None:
@@ -127,6 +128,10 @@ class Stores:
 
     def _gives(self, op: Op) -> bool:
         return not self.varied.isdisjoint(op.operands())  # type: ignore[arg-type]
+
+    def _changes_alone(self, op: Op) -> bool:
+        """It puts nothing that varies into a container that may have a tangent, which is changed with it."""
+        return self.has_form(op) and self.varied.isdisjoint(op.args[1:])  # type: ignore[arg-type]
 
     def _ours(self, op: Op) -> Sites:
         """What is made here, or given with a tangent, and read for the result's sake."""

@@ -117,8 +117,13 @@ def put_result(shapes: Shapes, run: Companions, op: Op, fn: Any, args: list[Oper
         run.build.op(fn, args, [], syntax=op.syntax)
         return
     value = run.call(fn, *args, syntax=op.syntax, name="d" + op.result.name)
-    value.type = operands.infer_op(run.build.block.ops[-1])
+    value.type = of_list(operands.infer_op(run.build.block.ops[-1]))
     run.put(op.result, shapes.definite(run, value, op.result))
+
+
+def of_list(type_: T.Type) -> T.Type:
+    """The type of a tangent: None may be put into a list later, whatever it has been made of."""
+    return T.Exact(list) if isinstance(type_, T.ListOf) else type_
 
 
 def same_shape(now: T.ArrayOf, want: T.ArrayOf) -> bool:

@@ -19,7 +19,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.forward.tangents import NONE, Shapes
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes, of_list
 from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving
 from ctxdispatch_contexts.programs.containers import any_iterable
 from ctxdispatch_contexts.programs.objects import unpacked
@@ -36,7 +36,7 @@ def items_of(shapes: Shapes, run: Companions, operand: Operand) -> Operand:
     type_ = operand_type(operand)
     if isinstance(type_, T.ArrayOf):
         return run.call(rows_of_block, tangent) if shapes.block else tangent
-    if isinstance(operand_type(tangent), (T.TupleOf, T.ListOf)):
+    if T.cls_of(operand_type(tangent)) in (tuple, list):
         return tangent
     return run.call(items_of_block if shapes.block else items, tangent, operand)
 
@@ -61,7 +61,7 @@ def _put(
     shapes: Shapes, run: Companions, op: Op, fn: Any, *args: Operand, kwnames: tuple[str, ...] = ()
 ) -> None:
     value = run.call(fn, *args, kwnames=kwnames, name="d" + op.result.name)
-    value.type = infer_op(run.build.block.ops[-1])
+    value.type = of_list(infer_op(run.build.block.ops[-1]))
     run.put(op.result, value)
 
 
@@ -92,7 +92,7 @@ def _zip(shapes: Shapes, run: Companions, op: Op) -> None:
 
 def _reversed(shapes: Shapes, run: Companions, op: Op) -> None:
     tangent = run.of(op.args[0])
-    there = tangent is not None and isinstance(operand_type(tangent), (T.TupleOf, T.ListOf))
+    there = tangent is not None and T.cls_of(operand_type(tangent)) in (tuple, list)
     _put(shapes, run, op, reversed if there else backwards, NONE if tangent is None else tangent)
 
 
