@@ -60,7 +60,7 @@ def test_of_another_dtype_it_is_refused():
 def test_parts_of_an_array_that_lie_in_it_are_joined_along_an_axis():
     program = "import numpy as np\ndef f(x):\n    a = x * 2.0\n"
     program += "    np.concatenate([a[1:], a[:1]], axis=None, out=a)\n    return a @ a\n"
-    assert "axis=None, out=a) of parts of `a` itself has no derivative" in mutating_programs.judged(program, X)
+    assert "of parts of `a` itself has no derivative" in mutating_programs.judged(program, X)
 
 
 @pytest.mark.parametrize("call", ["np.divmod(x, 0.3, out=(a[::-1], a))", "np.modf(x, a[:], a)"])
