@@ -58,6 +58,22 @@ class AttrType:
         return (id(self.owner), self.name)
 
 
+ABSENT: Anything = object()
+
+
+@dataclass(frozen=True, eq=False)
+class ClassHolds:
+    """`cls.name is value`, or there is no such attribute where that is ABSENT: how attributes of its objects
+    are read and stored."""
+
+    cls: type
+    name: str
+    value: Anything
+
+    def key(self) -> Anything:
+        return (id(self.cls), self.name)
+
+
 @dataclass(frozen=True, eq=False)
 class CodeIs:
     """`function.__code__` has not been replaced."""
@@ -103,4 +119,4 @@ class CellType:
         return id(self.cell)
 
 
-Guard = PathIs | PathType | AttrIs | AttrType | CodeIs | DefaultsAre | CellIs | CellType
+Guard = PathIs | PathType | AttrIs | AttrType | ClassHolds | CodeIs | DefaultsAre | CellIs | CellType

@@ -10,7 +10,7 @@ import types
 import numpy as np
 import pytest
 
-from ctxdispatch import ADContext, custom_rule, grad, overdub, value_and_grad, vjp
+from ctxdispatch import ADContext, custom_rule, grad, jacfwd, jvp, overdub, value_and_grad, vjp
 from ctxdispatch_contexts.programs import entry
 
 
@@ -422,3 +422,61 @@ def changing(x):
 
 def calls_changing(x):
     return changing(x) * 2.0
+
+
+class Plain:
+    def __init__(self, x):
+        self.x = x
+
+
+def _renewed(change):
+    """The derivatives in both modes of a program of `Plain` before and after its class has been changed."""
+
+    class Own(Plain):
+        pass
+
+    def f(x):
+        return Own(x).x * 1.0
+
+    def slopes():
+        return grad(f)(3.0), jvp(f, (3.0,), (1.0,))[1], jacfwd(f)(3.0), vjp(f, 3.0)[1](1.0)[0]
+
+    before = slopes()
+    change(Own)
+    return before, slopes()
+
+
+def _hides_x(cls):
+    cls.x = property(lambda self: self.hidden * 2.0, lambda self, x: self.__dict__.update(hidden=x))
+
+
+def _computes_x(cls):
+    def read(self, name):
+        found = object.__getattribute__(self, name)
+        return found * 2.0 if name == "x" else found
+
+    cls.__getattribute__ = read
+
+
+def _stores_twice(cls):
+    cls.__setattr__ = lambda self, name, value: object.__setattr__(self, name, value * 2.0)
+
+
+@pytest.mark.parametrize("change", [_hides_x, _computes_x, _stores_twice])
+def test_class_that_gets_a_say_in_its_attributes(change):
+    assert _renewed(change) == ((1.0,) * 4, (2.0,) * 4)
+
+
+def test_class_of_an_argument_that_gets_a_property():
+    class Own(Plain):
+        pass
+
+    def f(own, t):
+        return own.x * t
+
+    g = grad(f, argnums=1)
+    assert g(Own(3.0), 2.0) == 3.0
+    Own.x = property(lambda self: self.__dict__["x"] * 5.0)
+    own = Own.__new__(Own)
+    own.__dict__["x"] = 3.0
+    assert g(own, 2.0) == 15.0

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from mutation_checks import both_modes, second_order
 
-from ctxdispatch import grad, hessian_sparsity, jacobian_sparsity, jvp
+from ctxdispatch import grad, hessian, hessian_sparsity, jacfwd, jacobian_sparsity, jvp
 
 X = np.array([0.5, 2.0, 3.0])
 
@@ -787,3 +787,49 @@ def test_counters_of_collections():
         return chained["a"] * [*ordered.values()][0]
 
     both_modes(f, 1.3)
+
+
+class Twice:
+    """Stores everything twice as large."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value * 2.0)
+
+
+class Doubling:
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+
+    def __get__(self, obj, owner=None):
+        return getattr(obj, self.name)
+
+    def __set__(self, obj, value):
+        object.__setattr__(obj, self.name, value * 2.0)
+
+
+class Described:
+    x = Doubling()
+
+    def __init__(self, x):
+        self.x = x
+
+
+def _by_name(cls):
+    def f(x):
+        made = cls(0.0)
+        for name in ("x", "y"):
+            setattr(made, name, x)
+        return made.x
+
+    return f
+
+
+@pytest.mark.parametrize("cls", [Twice, Described])
+@pytest.mark.parametrize("make", [lambda cls: lambda x: cls(x).x, _by_name])
+def test_store_that_the_class_has_a_say_in(cls, make):
+    f = make(cls)
+    assert (grad(f)(3.0), jvp(f, (3.0,), (1.0,)), jacfwd(f)(3.0)) == (2.0, (6.0, 2.0), 2.0)
+    assert hessian(lambda x: f(x) ** 2)(3.0) == 8.0

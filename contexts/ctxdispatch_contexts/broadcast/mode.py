@@ -32,8 +32,9 @@ from ctxdispatch_contexts.broadcast.instructions import FOLDED, SPELLED, canonic
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename, settle
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, is_of_library, one_return, to_scalars
 from ctxdispatch_contexts.forward import DualContext
+from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.prepare import Prepared, held_names, prepare_trusting
+from ctxdispatch_contexts.programs.prepare import Prepared, prepare_trusting
 from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
 from ctxdispatch_contexts.programs.targets import read_method
 

@@ -34,6 +34,7 @@ from ctxdispatch_contexts.programs.containers import (
     is_sequence,
     sequence_and_int,
 )
+from ctxdispatch_contexts.programs.objects import keeps_attribute, names_of_class
 
 
 def _mirrored(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -256,6 +257,15 @@ def _is_mapping(op: Op) -> bool:
     return T.cls_of(operand_type(op.args[0])) in (list, dict)
 
 
+def _keeps(op: Op) -> bool:
+    """The object holds what is stored, as far as its class is known."""
+    cls = T.cls_of(operand_type(op.args[0]))
+    if cls is None:
+        return True
+    names = [op.args[1].value] if isinstance(op.args[1], Const) else names_of_class(cls)
+    return all(keeps_attribute(cls, name, op.fn) for name in names)
+
+
 MIRRORED: Table = {
     primitives.build_tuple: (_mirrored, always),
     primitives.build_list: (_mirrored, always),
@@ -285,8 +295,8 @@ MIRRORED: Table = {
     operator.iadd: (_concatenated, all_sequences),
     operator.mul: (_repeated, sequence_and_int),
     SimpleNamespace: (_namespace, _is_namespace),
-    builtins.setattr: (_keyed, lambda op: not names_function_part(op)),
-    object.__setattr__: (_keyed, always),
+    builtins.setattr: (_keyed, lambda op: not names_function_part(op) and _keeps(op)),
+    object.__setattr__: (_keyed, _keeps),
     object.__new__: (_new_object, always),
     tuple.__new__: (_new_tuple, always),
     **READ,

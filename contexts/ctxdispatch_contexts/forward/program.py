@@ -33,10 +33,11 @@ from ctxdispatch_contexts.programs.apart import asks_apart, test_apart
 from ctxdispatch_contexts.programs.arguments import unfit
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import remedy_for
+from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
-from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
+from ctxdispatch_contexts.programs.prepare import prepare_trusting
 
 
 @dataclass(frozen=True)

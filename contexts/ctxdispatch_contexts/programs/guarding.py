@@ -74,6 +74,8 @@ def _described(guard: G.Guard | None) -> str:
             return f"the variable {'.'.join(guard.path)!r}"
         case G.AttrIs() | G.AttrType():
             return f"the attribute {guard.name!r} of {described(guard.owner)}"
+        case G.ClassHolds():
+            return f"the attribute {guard.name!r} of {described(guard.cls)}"
         case G.CodeIs() | G.DefaultsAre():
             return f"the code or the defaults of {described(guard.function)}"
     return "a variable of the function around it"
@@ -161,6 +163,11 @@ def _attr_type(tests: Tests, guard: G.AttrType) -> None:
     check_type(tests, tests.attribute(owner, guard.name), guardable(guard.type))
 
 
+def _class_holds(tests: Tests, guard: G.ClassHolds) -> None:
+    found = tests.op(getattr, Const(guard.cls), Const(guard.name), Const(G.ABSENT))
+    tests.is_(found, guard.value)
+
+
 def _cell(tests: Tests, cell: Any) -> Value:
     return tests.op(getattr, Const(cell), Const("cell_contents"))
 
@@ -184,6 +191,7 @@ _CHECKS: dict[type, Callable[[Tests, Any], None]] = {
     G.PathType: lambda tests, g: check_type(tests, _load(tests, g.namespace, g.path), guardable(g.type)),
     G.AttrIs: lambda tests, g: _is(tests, tests.attribute(Const(g.owner), g.name), g.value),
     G.AttrType: _attr_type,
+    G.ClassHolds: _class_holds,
     G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
     G.DefaultsAre: _defaults_are,
     G.CellIs: lambda tests, g: _is(tests, _cell(tests, g.cell), g.value),

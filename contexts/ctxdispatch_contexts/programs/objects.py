@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from types import FunctionType, NoneType, SimpleNamespace
+from types import FunctionType, MemberDescriptorType, NoneType, SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -262,10 +262,20 @@ def _stores_plainly(op: Op, made: Operand | None) -> bool:
     """No code of the class takes part in the store."""
     if not isinstance(made, Const) or not isinstance(op.args[1], Const):
         return False
-    cls = made.value
-    found = class_attribute(cls, op.args[1].value)
-    code = isinstance(class_attribute(cls, "__setattr__"), FunctionType) and op.fn is setattr
-    return not code and (not hasattr(type(found), "__set__") or type(found).__name__ == "member_descriptor")
+    return keeps_attribute(made.value, op.args[1].value, op.fn)
+
+
+def keeps_attribute(cls: type, name: str, store: Any) -> bool:
+    """An object of the class holds what `store` stores in it: setattr, which a method of the class may do, or
+    object.__setattr__."""
+    code = store is setattr and isinstance(class_attribute(cls, "__setattr__"), FunctionType)
+    found = class_attribute(cls, name)
+    return not code and (not hasattr(type(found), "__set__") or isinstance(found, MemberDescriptorType))
+
+
+def names_of_class(cls: type) -> set[str]:
+    """Of what it and its bases hold, but for what every class has."""
+    return {name for base in cls.__mro__[:-1] for name in vars(base)} - {"__dict__", "__weakref__"}
 
 
 def _blocks_before(graph: Graph, home: Block, maker: Block) -> set[Block]:

@@ -9,8 +9,7 @@ itself, or too much, stays a call and is differentiated at run time (`calls.py`)
 from __future__ import annotations
 
 import functools
-import operator
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -58,6 +57,7 @@ from ctxdispatch_contexts.programs.inlining import (
     wants_generator_as_list,
 )
 from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.lookups import lookups
 from ctxdispatch_contexts.programs.objects import (
     construct,
     is_neighbour,
@@ -132,6 +132,10 @@ class Prepared:
             return
         self.guards.setdefault((type(guard), guard.key()), guard)
 
+    def assume_all(self, guards: Iterable[Guard]) -> None:
+        for guard in guards:
+            self.assume(guard)
+
 
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
@@ -151,6 +155,7 @@ def prepare(
         prepared.postponed = False
         changed = _rewrite_calls(prepared, has_rule, stuck)
         snapshot("inline", graph)
+        prepared.assume_all(lookups(graph))
         if open_fields(graph):
             changed = True
             snapshot("open fields", graph)
@@ -213,25 +218,6 @@ def _holders(prepared: Prepared) -> Iterator[Holder]:
             yield Holder(guard.code, guard.function.__globals__, guard.function.__closure__ or ())
 
 
-def held_names(graph: Graph) -> set[Any]:
-    """The attributes and keys that a program may read off what its arguments hold."""
-    names: set[Any] = set()
-    for _, op in graph.ops():
-        if op.fn in (getattr, operator.getitem, dict.get) and len(op.args) > 1:
-            key = op.args[1].value if isinstance(op.args[1], Const) else None
-            fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
-            if isinstance(key, (str, int)):
-                names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
-        elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
-            names.update(
-                k
-                for a in op.args
-                if isinstance(a, Value) and isinstance(a.type, T.Held)
-                for k, _ in a.type.fields
-            )
-    return names
-
-
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
     graph = prepared.graph
     tell_apart(graph)
@@ -246,8 +232,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     fold(graph, inference, wraps=getattr(prepared.ruled, "wraps", False))
     prune(graph)
     snapshot("fold, prune", graph)
-    for guard in inference.guards:
-        prepared.assume(guard)
+    prepared.assume_all(inference.guards)
     prepared.return_type = inference.return_type
     prepared.foreign = inference.foreign
 

@@ -29,11 +29,12 @@ from ctxdispatch_contexts.programs.apart import Strangers, test_apart
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
 from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
+from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
-from ctxdispatch_contexts.programs.prepare import held_names, prepare_trusting
+from ctxdispatch_contexts.programs.prepare import prepare_trusting
 from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.reverse import fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint

@@ -1,0 +1,74 @@
+"""What attributes a program reads, and what those of a user's objects rest on: that their class has no say.
+
+    %y = getattr(%o, 'x')      C.__getattribute__ is object's, and C has no 'x', or the slot it had
+
+A class that is given a property or a `__setattr__` of its own later has another program (The Python Language
+Reference, 3.3.2: a data descriptor of the class comes before what the object holds).
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import ABCMeta
+from collections.abc import Iterator
+from types import MemberDescriptorType
+from typing import Any
+
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.values import Const, Value, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import ABSENT, ClassHolds
+from ctxdispatch.passes.python_types import builtin
+from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.passes.types import operand_type
+
+_BY: dict[Any, tuple[str, Any]] = {
+    getattr: ("__getattribute__", object.__getattribute__),
+    setattr: ("__setattr__", object.__setattr__),
+}
+"""The method that a class may have for it, and that of classes which have none."""
+
+
+def lookups(graph: Graph) -> Iterator[ClassHolds]:
+    """A guard for each class and name that the program reads or stores attributes by."""
+    for _, op in graph.ops():
+        cls = _class_of_owner(op)
+        if cls is not None:
+            yield from _of(cls, op.args[1].value, *_BY[op.fn])  # type: ignore[union-attr]
+
+
+def _class_of_owner(op: Op) -> type | None:
+    """Whose attribute is read or stored, if it is that of an object of a class that can be changed."""
+    if not hashable(op.fn) or op.fn not in _BY or len(op.args) < 2:
+        return None
+    if not isinstance(op.args[1], Const) or type(op.args[1].value) is not str:
+        return None
+    cls = T.cls_of(operand_type(op.args[0]))
+    return None if cls is None or builtin(cls) or type(cls) not in (type, ABCMeta) else cls
+
+
+def _of(cls: type, name: str, method: str, plain: Any) -> Iterator[ClassHolds]:
+    if class_attribute(cls, method) is plain:
+        yield ClassHolds(cls, method, plain)
+    found = getattr(cls, name, ABSENT)
+    if found is ABSENT or type(found) is MemberDescriptorType:
+        yield ClassHolds(cls, name, found)
+
+
+def held_names(graph: Graph) -> set[Any]:
+    """The attributes and keys that a program may read off what its arguments hold."""
+    names: set[Any] = set()
+    for _, op in graph.ops():
+        if op.fn in (getattr, operator.getitem, dict.get) and len(op.args) > 1:
+            key = op.args[1].value if isinstance(op.args[1], Const) else None
+            fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
+            if isinstance(key, (str, int)):
+                names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
+        elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
+            names.update(
+                k
+                for a in op.args
+                if isinstance(a, Value) and isinstance(a.type, T.Held)
+                for k, _ in a.type.fields
+            )
+    return names
