@@ -5,8 +5,10 @@
     .. = with_except_start(%exit, .., %e)                 %a = exit_arguments(%e); %r = %exit(*%a)
     %y = load_super_attr[name](super, %C, %x)     %s = super_object(super, %C, %x); %y = getattr(%s, name)
 
-So entering, leaving and `super().name` are dispatched like any other call or attribute. What patterns ask is
-spelled out for a class that names the function in its `intercepts`.
+    %i = get_awaitable(%x)           %a = awaited(%x); %i = get_awaitable(%a)
+
+So entering, leaving and `super().name` are dispatched like any other call or attribute. What patterns ask,
+and what is awaited, is spelled out for a class that names the function in its `intercepts`.
 """
 
 from __future__ import annotations
@@ -36,12 +38,14 @@ def is_spelled_out(op: Op, asked: Container[Any]) -> bool:
     """`asked`: the syntax that is dispatched."""
     if type(op.fn) is not Instruction:
         return False
-    return op.fn.name in _ROWS or PATTERNS.get(op.fn.name) in asked
+    return op.fn.name in _ROWS or _FOR_THE_ASKING.get(op.fn.name) in asked
 
 
 def _spelled(op: Op, renamed: Renamed, asked: Container[Any]) -> list[Op]:
     if not is_spelled_out(op, asked):
         return [op]
+    if op.fn.name in AWAITED:
+        return _awaited(op)
     return _ROWS.get(op.fn.name, _pattern)(op, renamed)
 
 
@@ -88,12 +92,24 @@ def _pattern(op: Op, renamed: Renamed) -> list[Op]:
     return [Op(Const(PATTERNS[op.fn.name]), args, [result], pos=op.pos, syntax=True)]
 
 
+def _awaited(op: Op) -> list[Op]:
+    """The instruction is given what a context has in the place of its operand."""
+    value = Value("awaited")
+    before = Op(Const(AWAITED[op.fn.name]), [*op.args], [value], pos=op.pos, syntax=True)
+    op.args = [value]
+    return [before, op]
+
+
+AWAITED: dict[str, Any] = {"GET_AWAITABLE": primitives.awaited, "GET_AITER": primitives.gone_through}
+
 PATTERNS: dict[str, Any] = {
     "MATCH_SEQUENCE": matching.match_sequence,
     "MATCH_MAPPING": matching.match_mapping,
     "MATCH_KEYS": matching.match_keys,
     "MATCH_CLASS": matching.match_class,
 }
+
+_FOR_THE_ASKING = PATTERNS | AWAITED
 
 _ROWS: dict[str, Callable[[Op, Renamed], list[Op]]] = {
     "BEFORE_WITH": _before(primitives.with_methods),

@@ -275,6 +275,16 @@ def enter_async(manager: Any) -> tuple[Any, Any]:
     return end, begin()
 
 
+def awaited(value: Any) -> Any:
+    """What `await value` awaits."""
+    return value
+
+
+def gone_through(value: Any) -> Any:
+    """What `async for .. in value` goes through."""
+    return value
+
+
 def with_methods(manager: Any) -> tuple[Any, Any]:
     """Both are bound before the first is called."""
     return special_method(manager, "__enter__"), special_method(manager, "__exit__")

@@ -48,6 +48,7 @@ from ctxdispatch_contexts.recording import (
     splines,
     stores,
     surgery,
+    suspended,
     trajectories,
 )
 from ctxdispatch_contexts.recording.callees import (
@@ -78,6 +79,7 @@ class Recording(Context):
     intercepts: ClassVar[Any] = (
         "call", "operator", "compare", "item", "attribute", "iterate", "unpack", "with",
         primitives.list_extend, primitives.dict_update, primitives.dict_merge, primitives.import_name,
+        primitives.awaited, primitives.gone_through,
     )  # fmt: skip
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -140,6 +142,7 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
+    suspended.check(record, args)
     if id(callee) in _THROUGH_ITEMS:
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
     if moves(known, callee, args):
@@ -342,6 +345,10 @@ for _f in (recording, follow_imported, trajectories.mesh_of):  # their results a
 def _view_of(ctx: Recording, buffer: Any) -> Any:
     """A run around another knows the memory by the same array."""
     return memory.view_of(buffer) if ctx.record.ended else ctx.record.view(buffer)
+
+
+Recording.rule(primitives.awaited)(suspended.awaited)
+Recording.rule(primitives.gone_through)(suspended.gone_through)
 
 
 @Recording.rule(primitives.import_name)
