@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import checkpoint, grad, jacfwd, jvp
+from ctxdispatch_contexts.programs.errors import MutationError
 
 X = np.array([0.7, -1.3])
 
@@ -43,3 +44,21 @@ def test_defaults(name):
     for found in (jacfwd(f), grad(f), grad(checkpoint(f)), jacfwd(checkpoint(f))):
         np.testing.assert_allclose(found(X), want, atol=1e-6)
     np.testing.assert_allclose(jvp(f, (X,), (X,))[1], want @ X, atol=1e-6)
+
+
+def increased(f, v):
+    """Of a number, which `+=` does not change."""
+    found = f(v)
+    found += v
+    return found * found
+
+
+def test_a_number_that_only_run_time_knows_is_increased_under_a_checkpoint():
+    def f(x):
+        return increased(lambda v: after(2, lambda t: t * x[0], v), x[1])
+
+    want = np.array([(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(2)])
+    np.testing.assert_allclose(grad(checkpoint(f))(X), want, atol=1e-6)
+    np.testing.assert_allclose(jacfwd(grad(checkpoint(f)))(X), jacfwd(grad(f))(X), atol=1e-12)
+    with pytest.raises(MutationError, match="test_defaults_that_vary.py:.* changes differentiated data"):
+        grad(checkpoint(lambda x: increased(lambda v: after(2, lambda t: t * x, v), x[1]).sum()))(X)

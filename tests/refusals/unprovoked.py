@@ -6,8 +6,6 @@ DERIVATIVES = [
         "cannot be differentiated again there; pass what varies as arguments of a function"
     ),
     "a block of cotangents of a sequence came as numbers, which is not followed; use jacfwd",
-    "... was not differentiated; give it a rule with `custom_rule`",
-    "... has star parameters and defaults that vary; pass what varies as arguments",
 ]
 
 ELSEWHERE = [

@@ -177,16 +177,15 @@ def refuse_lost_stores(
     this is a call's program, and its caller goes on with the objects that it stores to. The result: calls
     that may do such a thing, to be looked into when they are made."""
     kept: list[Op] = []
-    for _, op in list(graph.ops()):
+    for block, op in list(graph.ops()):
         if op in followed:
             continue
         if found.lost(op):
             _refuse(op, MutationError, mutation_message(op))
         elif inner and found.changes_callers_array(op):
-            op.callee, op.syntax = (
-                Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op))),
-                False,
-            )
+            refusal = Refusal(MutationError, mutation_message(op), op)
+            check = Op(Const(Unless(np.ndarray, _goes_on, refusal)), list(op.args), [], (), op.pos)
+            block.ops.insert(_index(block, op), check)  # a number's `+=` is differentiated as it is
         elif found.kept(op):
             kept.append(op)
     return kept
@@ -202,6 +201,10 @@ def refuse_stale_stores(
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
         else:
             store.callee, store.syntax = Const(refusal), False
+
+
+def _goes_on(*args: Any) -> None:
+    """Nothing is wrong."""
 
 
 class Unless(Refusing):
