@@ -4,9 +4,10 @@ of three numbers, and judges their derivatives.
     python -m tests.behaviours.mutating_programs --minutes 30 --seed 1
 
 runs them (with `--stores` those of `storing_programs.py`, with `--followed` those of them that are mostly
-compiled) until the time is up, and says which has a wrong derivative: value, gradient, tangent and what is
-left behind are compared with the plain call and with central differences. With `--hypothesis`, Hypothesis
-draws what they are written by, and a wrong one is shown as short as it can be made.
+compiled, with `--containers` those of `containing_programs.py`) until the time is up, and says which has a
+wrong derivative: value, gradient, tangent and what is left behind are compared with the plain call and with
+central differences. With `--hypothesis`, Hypothesis draws what they are written by, and a wrong one is shown
+as short as it can be made.
 """
 
 from __future__ import annotations
@@ -21,19 +22,22 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 try:
-    from tests.behaviours import changing_programs, storing_programs
+    from tests.behaviours import changing_programs, containing_programs, storing_programs
 except ImportError:  # among the tests, whose folder is on the path
     import changing_programs
+    import containing_programs
     import storing_programs
 
-WRITERS: dict[str, Callable[[random.Random], changing_programs.Writer | storing_programs.Writer]] = {
+WRITERS: dict[str, Callable[[random.Random], Any]] = {
     "things": changing_programs.Writer,
     "stores": storing_programs.Writer,
     "followed": storing_programs.Followed,
+    "containers": containing_programs.Writer,
 }
 FURTHER = ("stores", "followed")  # whose derivatives of second order are examined too
 
@@ -212,7 +216,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--show", action="store_true", help="print the program of the seed, and how it does")
     parser.set_defaults(kind="things")
-    for kind in FURTHER:
+    for kind in list(WRITERS)[1:]:
         parser.add_argument(f"--{kind}", action="store_const", const=kind, dest="kind", help="these programs")
     parser.add_argument("--hypothesis", action="store_true", help="Hypothesis writes them")
     options = parser.parse_args()

@@ -134,6 +134,26 @@ def a_complex_array_that_is_given_its_own_real_part(x):
 
 
 @refused(
+    "numpy.divmod writes two results into arrays that share memory; give each an array of its own", *BOTH
+)
+def two_results_in_one_place(x):
+    a = x * 2.0
+    np.divmod(x, 0.3, out=(a[::-1], a))  # here
+    return a.sum()
+
+
+@refused(
+    "np.concatenate(.., axis=None, out=a) of parts of `a` itself has no derivative; give it copies "
+    "(`v.copy()`)",
+    *BOTH,
+)
+def parts_of_an_array_joined_in_it(x):
+    a = x * 2.0
+    np.concatenate([a[1:], a[:1]], axis=None, out=a)  # here
+    return a[0]
+
+
+@refused(
     "an array that lies in the memory of (bytearray) is given a value that depends on what is "
     "differentiated, which would be lost there; use an array of floats of its own (`np.array(...)`)",
     *BOTH,

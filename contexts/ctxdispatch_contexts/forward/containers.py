@@ -28,7 +28,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.reading import READ, Table, always, names_function_part
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, put_result, tangent_or_none
 from ctxdispatch_contexts.forward.walking import WALKED
-from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving
+from ctxdispatch_contexts.programs.aliases import assume_copying
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
     is_sequence,
@@ -104,15 +104,16 @@ def added(tangents: Any, n: int) -> list[Any]:
 
 
 def _updated(shapes: Shapes, run: Companions, op: Op) -> None:
-    target, source = (tangent_or_none(run, a) for a in op.args[:2])
+    target, source = op.args[:2]
+    entries = run.call(entries_of, tangent_or_none(run, source), source)
     fn = primitives.dict_update  # keys that occur twice are the value's error
-    put_result(
-        shapes, run, Op(Const(fn), [], op.results, (), op.pos, True), fn, [target, run.call(or_empty, source)]
-    )
+    stored = Op(Const(fn), [], op.results, (), op.pos, True)
+    put_result(shapes, run, stored, fn, [tangent_or_none(run, target), entries])
 
 
-def or_empty(tangents: Any) -> dict[Any, Any]:
-    return {} if tangents is None else tangents
+def entries_of(tangent: Any, mapping: Any) -> dict[Any, Any]:
+    """One for each key: what has no tangent takes the place of what had one."""
+    return {key: None if tangent is None else tangent.get(key) for key in mapping}
 
 
 def _concatenated(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -293,8 +294,7 @@ MIRRORED: Table = {
 }
 """handler, and which ops of the callee are its: what it does not accept is differentiated at run time."""
 
-assume_copying(added, concatenated, dict_of)
-assume_giving(or_empty)
+assume_copying(added, concatenated, dict_of, entries_of)
 
 effects.assume_removable(
     function_tangent,
@@ -302,6 +302,6 @@ effects.assume_removable(
     unless_none,
     concatenated,
     added,
-    or_empty,
+    entries_of,
     dict_of,
 )

@@ -41,7 +41,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     containers.function_tangent: (0, 1, 2),
     containers.partial_tangent: (0, 1, 2),
     containers.added: (0,),
-    containers.or_empty: (0,),
+    containers.entries_of: (0,),
     walking.items: (0,),
     walking.as_many: (0,),
     walking.backwards: (0,),

@@ -59,9 +59,9 @@ def fill_vjp(g, y, tangent, value):
     return (unfilled(g, tangent), None)
 
 
-@vjp(containers.or_empty, arrays=0)
-def or_empty_vjp(g, y, tangents):
-    return (None if tangents is None else g,)
+@vjp(containers.entries_of, arrays=0)
+def entries_of_vjp(g, y, tangent, mapping):
+    return (None if tangent is None else present(g, tangent), None)
 
 
 @vjp(reading.entry, arrays=0)

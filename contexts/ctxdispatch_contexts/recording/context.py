@@ -156,11 +156,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
 def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """Of a callee that does not only move objects."""
     record = ctx.record
-    if args and isinstance(args[0], np.flatiter) and callee in _ITEMS:
-        array, index = args[0].base, arrays.place(args[0], args[1])
-        return operate(ctx, callee, callee, (array, index, *args[2:]), {})
-    if args and isinstance(args[0], np.flatiter) and callee is next:
-        return _next_of_flat(ctx, *args)
+    if args and isinstance(args[0], np.flatiter) and callee in _OF_FLAT:
+        return _OF_FLAT[callee](ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (
@@ -197,6 +194,10 @@ def _knows_functions(ctx: Recording, callee: Any) -> bool:
     return bool(ctx.record.context.ad_ruled(callee)) or table.vjp_rule(callee) is None
 
 
+def _item_of_flat(ctx: Recording, flat: Any, index: Any) -> Any:
+    return operate(ctx, operator.getitem, operator.getitem, (flat.base, arrays.place(flat, index)), {})
+
+
 def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
     """next(array.flat): an item of the array."""
     array, at, is_left = items.base, items.coords, items.index < items.base.size
@@ -227,7 +228,7 @@ def _items(values: Any) -> Any:
     return [*values]
 
 
-_ITEMS = (operator.getitem, operator.setitem)
+_OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
 
 
 def _spread(record: Record, callee: Any, args: Args) -> Args:

@@ -1,0 +1,81 @@
+"""Stores that move elements by indices, masks or values (`np.put`, `np.place`, `ndarray.sort`).
+
+Such a function is run once more on numbers that say which element is which: its own code says where they go.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.recording.leaves import is_number
+from ctxdispatch_contexts.recording.memory import Array
+from ctxdispatch_contexts.recording.numbered import numbers, places
+from ctxdispatch_contexts.recording.record import Record
+
+
+def activated(record: Record, array: Array, active: bool) -> None:
+    """After the store: `array` depends on what is differentiated if it did, or what was stored does; not one
+    of whole numbers."""
+    if active and array.dtype.kind not in "biu":
+        record.memory.stored(array)
+
+
+def check_dtype(callee: Any, array: Array) -> None:
+    if array.dtype.kind not in "fcO" and array.dtype.kind in "biu":
+        return  # rounded: its derivative is zero
+    if array.dtype.kind not in "fcO":
+        raise MissingRuleError(
+            f"{described(callee)} writes what is differentiated into an array of dtype {array.dtype}; "
+            "use an array of floats",
+            user_position(),
+        )
+
+
+def moved(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    """args[0] gets elements of its own, or of other operands that are numbers or arrays of inexact dtype."""
+    array, *rest = args
+    record: Record = ctx.record
+    rest = [
+        ctx.array(a) if not isinstance(a, np.ndarray) and not is_number(a) and record.any_active(a) else a
+        for a in rest
+    ]
+    at = VALUES.get(callee, 0)
+    sources, tags = numbers(array, rest[at])
+    callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
+    kept = record.before(array, ...)
+    out = callee(array, *rest, **kwargs)
+    activated(record, array, record.is_active(rest[at]))
+    record.move(array, [rest[at]], places(sources), kept)
+    return out
+
+
+def sorted_along(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    """sort, partition: where each element came from is seen by their order before and after."""
+    array, *rest = args
+    at = 1 if callee is np.ndarray.partition else 0
+    axis = rest[at] if len(rest) > at else kwargs.get("axis", -1)
+    numbered = np.arange(array.size).reshape(array.shape)
+    before = np.take_along_axis(numbered, np.argsort(array, axis, kind="stable"), axis)
+    kept = ctx.record.before(array, ...)
+    callee(*args, **kwargs)
+    sources = np.empty_like(numbered)
+    np.put_along_axis(sources, np.argsort(array, axis, kind="stable"), before, axis)
+    ctx.record.move(array, [], sources, kept)
+
+
+def put_in_flat(array: Array, index: Any, value: Any) -> None:
+    array.flat[index] = value
+
+
+VALUES: dict[Callable[..., Any], int] = {
+    np.copyto: 0, np.fill_diagonal: 0, np.ndarray.fill: 0, operator.setitem: 1, np.ndarray.__setitem__: 1,
+    np.put: 1, np.ndarray.put: 1, np.place: 1, np.putmask: 1, setattr: 1, put_in_flat: 1,
+}  # fmt: skip
+"""Which of the operands after the array has the new values."""
+
+__all__ = ["VALUES", "activated", "check_dtype", "moved", "put_in_flat", "sorted_along"]
