@@ -24,7 +24,6 @@ ELSEWHERE = [
 KERNELS = [
     "a kernel is given a ..., and takes arrays and numbers; pass np.asarray(x)",
     "... of (...) is not there in compiled kernels; use backend='reference'",
-    "with ... the kernel is too large; call it before or after",
     "a variable of the kernel may be unbound; give it a value on every path",
 ]
 

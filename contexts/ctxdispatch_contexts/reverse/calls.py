@@ -31,9 +31,9 @@ from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.errors import (
     DerivativeError,
+    Ending,
     MissingRuleError,
     MutationError,
-    Opaque,
     Refusal,
     Refusing,
     described,
@@ -268,7 +268,7 @@ def _replace(
         found.keywords.add(opening)
 
 
-class Misfit(Opaque):
+class Misfit(Ending):
     """A function whose arguments do not fit its parameters: it fails as it would, and if not, is refused."""
 
     def __init__(self, function: FunctionType, refusal: Refusal) -> None:

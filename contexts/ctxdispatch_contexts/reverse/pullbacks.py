@@ -19,7 +19,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.changes import out_of
-from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, user_position
+from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, user_position
 from ctxdispatch_contexts.programs.followed import Followed
 from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -108,7 +108,7 @@ class Pullbacks:
         if rule is not None:
             rule(adjoint, op)
         else:  # all others are replaced
-            assert isinstance(op.fn, (Refusal, Refusing)) or not self._passes_on(adjoint, op), op
+            assert isinstance(op.fn, Ending) or not self._passes_on(adjoint, op), op
 
     @staticmethod
     def _passes_on(adjoint: Adjoint, op: Op) -> bool:
