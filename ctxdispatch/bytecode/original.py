@@ -34,11 +34,11 @@ def is_generated(code: CodeType) -> bool:
 
 def recall(code: CodeType, closure: tuple[CellType, ...], namespace: dict[str, Any]) -> Graph | None:
     """A copy of the graph that `code` was made from, as lifting would give it: without types. `closure` is
-    that of a function of this code."""
+    that of a function of this code: its pool is the last, those before are of code that it was made from."""
     marker = code.co_consts[-1] if code.co_consts else None
     if not isinstance(marker, Original) or not closure:
         return None
-    items = closure[code.co_freevars.index(Pool.NAME)].cell_contents
+    items = closure[-1].cell_contents
     graph = clone(items[marker.index])
     graph.use_pool(Pool(items))
     graph.code, graph.namespace = code, namespace

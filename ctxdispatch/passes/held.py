@@ -57,9 +57,14 @@ def _typed(value: Anything, depth: int, budget: list[int]) -> Type | None:
     return _container(value, cls, depth - 1, budget)
 
 
+def captures(f: FunctionType) -> bool:
+    """It holds values that whoever made it had: in cells, or as defaults, and they may be what varies."""
+    return bool(f.__closure__) or ("<locals>" in f.__qualname__ and bool(f.__defaults__ or f.__kwdefaults__))
+
+
 def _closed(value: Anything) -> Type:
     """One that is not looked into. A closure is known by its code at most, not by identity."""
-    if isinstance(value, FunctionType) and value.__closure__:
+    if isinstance(value, FunctionType) and captures(value):
         return Exact(FunctionType)
     found = type_of(value, 1)
     return Exact(type(value)) if isinstance(found, (ListOf, TupleOf)) else found

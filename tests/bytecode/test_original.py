@@ -10,6 +10,7 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir import verify
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const
+from ctxdispatch.passes import buffers
 
 
 def two_graphs():
@@ -55,6 +56,18 @@ def test_it_goes_where_code_and_closure_go():
     twin = FunctionType(function.__code__, globals(), "twin", None, function.__closure__)
     assert twin(5, 3) == 2
     assert lift(twin).entry.ops[0].fn is operator.add
+
+
+def test_code_made_of_such_code_has_a_pool_of_its_own():
+    """Its closure is that of what it was made from, and then its own pool."""
+    function = carrying(*reversed(two_graphs()))
+    graph = lift(function)
+    graph.entry.ops[0].callee = Const(operator.mul)
+    made = buffers.make_function(graph, globals(), function.__closure__)
+    assert made(5, 3) == 15
+    assert [cell.cell_contents is not None for cell in made.__closure__] == [True, True]
+    assert lift(made).entry.ops[0].fn is operator.mul
+    assert make_function(lift(made), closure=made.__closure__)(5, 3) == 15
 
 
 def test_without_the_closure_it_is_lifted_as_what_it_does():

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from ctxdispatch_contexts.derivatives import linear, namespaces, shapes, special
+from ctxdispatch_contexts.derivatives import linear, namespaces, padding, shapes, special
 from ctxdispatch_contexts.derivatives.linalg import cofactors
 from ctxdispatch_contexts.derivatives.rows import ROWS
 
@@ -958,6 +958,21 @@ def _(draw):
 @case(linear.spread)
 def _(draw):
     return (array(draw, (2, 1)), (3, 2, 4), np.dtype(float)), {}
+
+
+PADDINGS = ["constant", "linear_ramp"]
+
+
+@case(padding.of_values)
+def _(draw):
+    shape = draw(st.sampled_from([(2, 2), (2,), (1, 2), (2, 1), ()]))
+    return (array(draw, (5, 7)), shape, (2, 3), ((1, 2), (3, 1)), draw(st.sampled_from(PADDINGS))), {}
+
+
+@case(padding.around)
+def _(draw):
+    shape = draw(st.sampled_from([(2, 2), (2,), (1, 2), (2, 1), ()]))
+    return (array(draw, shape), (2, 3), ((1, 2), (3, 1)), draw(st.sampled_from(PADDINGS))), {}
 
 
 @case(linear.unbroadcast)

@@ -21,12 +21,13 @@ from program_cases import CONVERSIONS
 from test_linearity import MARKED, SETTINGS, VJP, call, named, positions, prepared, voided
 
 from ctxdispatch.bytecode.lift import lift
-from ctxdispatch_contexts.derivatives import linear, registry, shapes, table
+from ctxdispatch_contexts.derivatives import linear, padding, registry, shapes, table
 
 DIRECTIONS = (3, 1, 0)
 ONE_BY_ONE = {
     np.convolve, np.correlate, np.block, np.bincount, np.choose, np.ndarray.choose, np.select, np.longdouble,
-    np.clongdouble, np.insert, np.add.reduceat, *registry.of(math, "sumprod"),
+    np.clongdouble, np.insert, np.add.reduceat, padding.around, padding.of_values,
+    *registry.of(math, "sumprod"),
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from ctxdispatch import hessian, jacfwd, jacrev, jvp
+from ctxdispatch import grad, hessian, jacfwd, jacrev, jvp
 
 X = np.array([0.3, -0.7, 0.5])
 M = np.arange(6.0).reshape(2, 3) + 1.0
@@ -57,6 +57,69 @@ def test_second_derivatives_of_arrays_that_are_not_square(name):
     want = differences(lambda x: differences(f, x), X)
     for found in (hessian(f), jacfwd(jacfwd(f)), jacrev(jacrev(f))):
         np.testing.assert_allclose(found(X), want, atol=1e-5)
+
+
+# -- lists by keyword ----------------------------------------------------------------------------------------
+
+BY_KEYWORD = {
+    "sum": lambda x: np.sum(a=[x[0] ** 2, x[1] * x[2]]) * x[0],
+    "cumsum of a tuple": lambda x: np.cumsum(a=(x[0] ** 2, x[1] * x[2])),
+    "convolve": lambda x: np.convolve(a=[x[0] ** 2, x[1]], v=[x[2], 2.0, x[0]]),
+    "dot": lambda x: np.dot(a=[x[0], x[1]], b=[x[1] ** 2, x[2]]),
+    "tensordot": lambda x: np.tensordot([[x[0], x[1]]], b=[[x[1] ** 2], [x[2]]], axes=1).ravel(),
+    "inv": lambda x: np.linalg.inv(a=[[x[0], x[1]], [x[2], 1.0]])[0],
+    "solve": lambda x: np.linalg.solve(b=[x[0], 1.0], a=[[x[0], x[1]], [x[2], 1.0]]),
+}
+
+P = np.arange(4.0).reshape(2, 2)
+PADDED = {
+    "a number": lambda x: np.pad(x, 2, constant_values=x[0] * x[1]),
+    "one in a tuple": lambda x: np.pad(x, 2, constant_values=(x[0] * x[1],)),
+    "a pair": lambda x: np.pad(np.ones(3), 2, constant_values=(x[0], x[1])),
+    "a pair of products": lambda x: np.pad(x * x[1], (2, 1), constant_values=(x[0] * x[1], x[1] ** 2)),
+    "a list": lambda x: np.pad(x, 1, constant_values=[x[0] ** 2, 7]),
+    "an array": lambda x: np.pad(x, 2, constant_values=x[:2] ** 2),
+    "pairs": lambda x: np.pad(P * x[0], 1, constant_values=((x[0] ** 2, x[1]), (x[2] * x[1], 1))).ravel(),
+    "lists in a tuple": lambda x: np.pad(
+        P, ((1, 0), (2, 1)), constant_values=([x[0], 1], [2.0, x[1]])
+    ).ravel(),
+    "one per axis": lambda x: np.pad(P, 1, constant_values=[[x[0] ** 2], [x[1]]]).ravel(),
+    "a pair of arrays": lambda x: np.pad(P, 1, constant_values=(x[:2], x[1:] * x[0])).ravel(),
+    "widths by axis": lambda x: np.pad(P, {1: (2, 1)}, constant_values=((1, 2), (x[0], x[1] ** 2))).ravel(),
+    "a complex pair": lambda x: np.pad(x * 1j, 1, constant_values=(x[0] ** 2, x[1] * 1j)),
+    "a ramp to one": lambda x: np.pad(x, 2, "linear_ramp", end_values=x[0] ** 2),
+    "a ramp to a pair": lambda x: np.pad(x * x[2], 2, mode="linear_ramp", end_values=(x[0], x[1] ** 2)),
+    "ramps to pairs": lambda x: np.pad(
+        P * x[0], 2, mode="linear_ramp", end_values=((x[0] ** 2, x[1]), (x[2] * x[1], 1.5))
+    ).ravel(),
+}
+AGAIN = "a number", "a pair of products", "pairs", "a complex pair", "a ramp to a pair"
+LISTS = {**BY_KEYWORD, **{f"np.pad with {name}": f for name, f in PADDED.items()}}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_by_keyword(name):
+    f, x = LISTS[name], X
+    want = differences(f, x)
+    np.testing.assert_allclose(jacfwd(f)(x), want, atol=1e-6)
+    np.testing.assert_allclose(jvp(f, (x,), (X[::-1],))[1], want @ X[::-1], atol=1e-6)
+    if not np.iscomplexobj(want):
+        np.testing.assert_allclose(jacrev(f)(x), want, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["convolve", "solve", *(f"np.pad with {n}" for n in AGAIN)])
+def test_second_derivatives_of_lists_by_keyword(name):
+    f = LISTS[name]
+    slopes = differences(lambda x: differences(f, x), X)
+    np.testing.assert_allclose(jacfwd(jacfwd(f))(X), slopes, atol=1e-5)
+
+    def number(x):
+        y = np.ravel(f(x))
+        return np.sum(np.sin(np.abs(y)) * np.arange(1.0, 1 + len(y)))
+
+    want = differences(lambda x: differences(number, x), X)
+    np.testing.assert_allclose(hessian(number)(X), want, atol=1e-4)
+    np.testing.assert_allclose(jacrev(grad(number))(X), want, atol=1e-4)
 
 
 def test_a_hessian_is_symmetric():

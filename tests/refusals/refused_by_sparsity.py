@@ -175,13 +175,6 @@ def into_foreign_memory(x):
     return FOREIGN * 1.0
 
 
-@refused("`flat` of an array that is not contiguous is not supported; use reshape(-1)", "sparsity")
-def flat_of_columns(x):
-    y = np.zeros((3, 4))[:, ::2]
-    y.flat[0] = x[0]  # here
-    return y
-
-
 @refused("mul of timedelta, float64 is not supported; use arrays of numbers", "sparsity")
 def a_span_of_time(x):
     return (datetime.timedelta(1) * x[0]).total_seconds()  # here

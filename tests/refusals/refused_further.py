@@ -239,6 +239,23 @@ def a_tangent_of_length_one(x):
     return jvp(lambda a: a * a, (x,), (np.ones(1),))[1].sum()  # here
 
 
+def after(n, f, v):
+    return f(v) if n <= 0 else after(n - 1, f, v)  # here
+
+
+@refused(
+    "a_default_beside_stars.<locals>.scaled has star parameters and defaults that vary; pass what varies as "
+    "arguments",
+    "jvp", "jacfwd",
+    where=after,
+)  # fmt: skip
+def a_default_beside_stars(x):
+    def scaled(*values, factor=x[0]):
+        return values[0] * factor
+
+    return after(3, scaled, x[1])
+
+
 REMEDIES = [
     takes_items_by_index, an_array_of_a_list, a_function_that_is_passed,
     by_comparison_that_is_stopped, a_threshold_that_is_stopped, a_tangent_of_one_dimension,

@@ -54,6 +54,31 @@ def unbound_after_a_loop(x):
     return k  # here
 
 
+def wave(v):
+    return math.sin(v) + v * v + 1
+
+
+def waves(v):
+    return wave(wave(wave(wave(v))))  # here
+
+
+def sixteen(v):
+    return waves(waves(waves(waves(v))))
+
+
+def many(v):
+    return sixteen(sixteen(sixteen(sixteen(sixteen(sixteen(sixteen(sixteen(v))))))))
+
+
+def thousands(v):
+    return many(many(many(many(many(many(many(many(many(many(many(many(v))))))))))))
+
+
+@refused(f"with {__name__}.wave the kernel is too large; call it before or after", *KERNEL, where=waves)
+def too_many_operations(x):
+    return thousands(thousands(thousands(thousands(x))))
+
+
 def factorial(n):
     return 1.0 if n < 1 else n * factorial(n - 1)  # here
 

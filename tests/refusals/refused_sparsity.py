@@ -208,7 +208,7 @@ def the_shape_is_set(x):
 
 @refused(
     "attribute 'real' of an array is set to values that depend on the inputs; store them by index: "
-    "a[...] = v, a.real[...] = v, a.reshape(-1)[...] = v",
+    "a[...] = v, a.real[...] = v",
     "sparsity",
 )
 def real_parts_are_set(x):
@@ -225,9 +225,9 @@ def places_in_flat(x):
     return sum(v * x[0] for _, v in np.ndenumerate(x))  # here
 
 
-@refused("`flat` of an array that is not contiguous is not supported; use ravel or reshape(-1)", "sparsity")
+@refused("`flat` of an array that is not contiguous is iterated over; iterate over a.ravel()", "sparsity")
 def flat_across_memory(x):
-    return np.outer(x, x).T.flat[1]  # here
+    return [v * 2.0 for v in np.outer(x, x).T.flat][1]  # here
 
 
 class Settings:

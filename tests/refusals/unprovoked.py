@@ -6,8 +6,6 @@ DERIVATIVES = [
         "cannot be differentiated again there; pass what varies as arguments of a function"
     ),
     "a block of cotangents of a sequence came as numbers, which is not followed; use jacfwd",
-    "... was not differentiated; give it a rule with `custom_rule`",
-    "... has star parameters and defaults that vary; pass what varies as arguments",
 ]
 
 ELSEWHERE = [
@@ -26,7 +24,6 @@ ELSEWHERE = [
 KERNELS = [
     "a kernel is given a ..., and takes arrays and numbers; pass np.asarray(x)",
     "... of (...) is not there in compiled kernels; use backend='reference'",
-    "with ... the kernel is too large; call it before or after",
     "a variable of the kernel may be unbound; give it a value on every path",
 ]
 

@@ -148,7 +148,7 @@ FOLLOWED = [
     "np.add(x, A, out=A)", "np.cumsum(x, out=A); np.multiply(A[::-1], x, out=A)",
     "np.std(np.outer(x, x), 0, None, A, 1)", "np.add.reduce(np.outer(x, x), 0, None, A, False, 1.0)",
     "A.__iadd__(x)", "A.__setitem__(0, x[0])", "np.subtract(x, 1, out=A[:])", "A.flat.__setitem__(0, x[0])",
-    "A.flat[0] = x[0]", "i = A.flat; A[0] = x[0]; A[1] = i[0]",
+    "A.flat = x", "A.flat[0] = x[0]", "i = A.flat; A[0] = x[0]; A[1] = i[0]",
     "i = np.lib.stride_tricks.as_strided(A); A[0] = x[0]; A[1] = i[0]",
     "if x[0] > 0: np.add(B, 1.0, out=(A,))\n    A *= x", "if x[0] > 0: np.multiply(x, x, A)",
 ]  # fmt: skip
@@ -159,7 +159,7 @@ REFUSED = [
     "[v.__setitem__(..., x[0]) for v in np.nditer(A, op_flags=['readwrite'])]",
     "for v in np.nditer(A, op_flags=['readwrite']): v[...] = x[0]",
     "i = np.nditer(A); A[0] = x[0]; A[1] = next(i)", "i = A.flat; A[0] = x[0]; A[1] = next(i)",
-    "A.flat = x", "A.real = x", "setattr(A, 'real', x)", "memoryview(A)[0] = x[0]",
+    "A.real = x", "setattr(A, 'real', x)", "memoryview(A)[0] = x[0]",
     "m = memoryview(A); A[0] = x[0]; A[1] = m[0]", "A.data[0] = x[0]",
     "m = A.data; A[0] = x[0]; A[1] = m[0]", "np.asarray(memoryview(A))[0] = x[0]", "memoryview(x)[0]",
     "np.median(x, None, None, True); A *= x", "np.median(x, overwrite_input=True); A *= x",

@@ -17,7 +17,7 @@ from ctxdispatch_contexts.programs.no_derivative import no_derivative
 LINEAR = ("linear_ramp", "mean", "reflect", "symmetric")
 
 
-@vjp(np.pad, linear=(0,), unless="mode constant_values")
+@vjp(np.pad, array_keywords="constant_values end_values", linear=(0,), unless="mode constant_values")
 def pad(
     g, y, array, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0,
     reflect_type="even",
@@ -26,7 +26,13 @@ def pad(
         inner = unpadded(g, array.shape, pad_width)
         if isinstance(constant_values, int):
             return (inner,)
-        return (inner, None, None, None, of_values(g, array.shape, pad_width, mode, constant_values))
+        return (
+            inner,
+            None,
+            None,
+            None,
+            of_values(g, np.shape(constant_values), array.shape, pad_width, mode),
+        )
     if mode in ("edge", "reflect", "symmetric", "wrap") and reflect_type == "even":
         index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
         return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
@@ -34,7 +40,14 @@ def pad(
         inner = unpadded_by_axes(g, array, pad_width, mode, {"end_values": end_values})
         if isinstance(end_values, int):
             return (inner,)
-        return (inner, None, None, None, None, of_values(g, array.shape, pad_width, mode, end_values))
+        return (
+            inner,
+            None,
+            None,
+            None,
+            None,
+            of_values(g, np.shape(end_values), array.shape, pad_width, mode),
+        )
     options = (
         {"reflect_type": reflect_type} if mode in ("reflect", "symmetric") else {"stat_length": stat_length}
     )
@@ -65,21 +78,40 @@ def unpadded_by_axes(g, array, pad_width, mode, kwargs):
     return g
 
 
-def of_values(g, shape, pad_width, mode, values):
-    """The cotangent of `constant_values` and `end_values`: per axis and end, the shares that the given value
-    has in what is put on there; the axes after it have come back by then."""
-    if len(shape) == 0:
-        return None
-    widths = pairs(pad_width, len(shape))
+def of_values(g, shape, padded, pad_width, mode):
+    """The transpose of `around`, the cotangent of `constant_values` or `end_values` of that `shape`: per axis
+    and end, the shares that the given value has in what is put on there; the axes after it have come back by
+    then."""
+    ndim = len(padded)
+    widths = pairs(pad_width, ndim)
     matrices = [
         np.pad(np.eye(n, dtype=g.real.dtype), (width, (0, 0)), mode)
-        for n, width in zip(shape, widths, strict=True)
+        for n, width in zip(padded, widths, strict=True)
     ]
     ends = [
         at_ends(without_later(g, matrices, axis), matrices[axis], axis, widths[axis][0])
-        for axis in range(len(shape))
+        for axis in range(ndim)
     ]
-    return like(values, np.stack(ends))
+    return unbroadcast(np.stack(ends), shape) if ends else np.zeros(shape, g.dtype)
+
+
+def around(values, padded, pad_width, mode):
+    """What the values come to around zeros of shape `padded`."""
+    zeros = np.zeros(padded, values.dtype)
+    return np.pad(zeros, pad_width, mode, **{VALUES[mode]: values})
+
+
+VALUES = {"constant": "constant_values", "linear_ramp": "end_values"}
+
+
+@vjp(of_values, linear=(0,))
+def of_values_vjp(g, y, a, shape, padded, pad_width, mode):
+    return (around(g, padded, pad_width, mode),)
+
+
+@vjp(around, linear=(0,))
+def around_vjp(g, y, a, padded, pad_width, mode):
+    return (of_values(g, a.shape, padded, pad_width, mode),)
 
 
 def without_later(g, matrices, axis):
@@ -94,18 +126,6 @@ def at_ends(g, matrix, axis, before):
     rows = np.moveaxis(g, axis, -1)
     rows = shares * np.add.reduce(rows, axis=tuple(range(rows.ndim - 1)))
     return np.stack((np.add.reduce(rows[:before]), np.add.reduce(rows[before + matrix.shape[1] :])))
-
-
-def like(values, found):
-    """Per axis and end, as a cotangent of what was given: a number, a pair, a pair per axis, an array."""
-    return in_form(values, unbroadcast(found, np.shape(values)))
-
-
-def in_form(values, found):
-    if isinstance(values, (tuple, list)):
-        items = [in_form(value, part) for value, part in zip(values, found, strict=True)]
-        return tuple(items) if isinstance(values, tuple) else items
-    return found
 
 
 def pairs(given, ndim):

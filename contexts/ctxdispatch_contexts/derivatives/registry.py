@@ -7,7 +7,8 @@
 A vjp rule takes the cotangent of the result, the result, and then whatever the primal takes; it returns the
 cotangents of the leading parameters, each of its primal's shape (None: no derivative). What the rule leaves
 to its caller: to refuse `out`, to cast a cotangent to its primal's dtype (the real part, where the primal
-is real), and to make arrays of the numbers and lists among the first `arrays` arguments.
+is real), and to make arrays of the numbers and lists among the first `arrays` arguments, given by position or
+by name, and those named in `array_keywords`.
 
 A rule is plain Python, to be lifted, specialised on the types of its arguments and inlined: it branches on
 types, ranks and flags, and calls helpers where it needs a loop.
@@ -32,6 +33,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 VJP: dict[Any, Callable[..., Any]] = {}
 ARRAYS: dict[Any, int] = {}
+ARRAY_KEYWORDS: dict[Any, frozenset[str]] = {}
 LOWERING: dict[Any, Callable[..., Any]] = {}
 
 
@@ -61,6 +63,7 @@ LINEAR: dict[Any, Linear] = {}
 def vjp(
     *callees: Any,
     arrays: int = 1,
+    array_keywords: str = "",
     linear: tuple[int, ...] | slice | None = None,
     multilinear: tuple[int, ...] | slice | None = None,
     unless: str = "",
@@ -68,6 +71,7 @@ def vjp(
     """Register the function below as the vjp rule of `callees` (functions, methods, getset descriptors).
 
     `arrays`: how many leading arguments are arrays by nature, so that a list among them means an array.
+    `array_keywords` (names, separated by blanks): which others are.
     `linear`, `multilinear`, `unless` (names, separated by blanks): see `Linear`.
     """
     positions, joint = (linear, True) if linear is not None else (multilinear, False)
@@ -76,6 +80,7 @@ def vjp(
         for callee in callees:
             VJP[callee] = rule
             ARRAYS[callee] = arrays
+            ARRAY_KEYWORDS[callee] = frozenset(array_keywords.split())
             if positions is not None:
                 LINEAR[callee] = Linear(positions, joint, frozenset(unless.split()))
         return rule

@@ -138,13 +138,13 @@ def scaled_iv(z, size, order):
 
 @vjp(scaled_iv, arrays=3)
 def scaled_iv_vjp(g, y, z, size, order):
-    """DLMF 10.29.1; where the order varies, it is refused before."""
+    """DLMF 10.29.1. Where the order varies, `order_of_ive` refuses whatever comes back to it."""
     slope = 0.5 * (scaled_iv(z, size, order - 1.0) + scaled_iv(z, size, order + 1.0))
     of_size = -np.real(g * y)
     return (
         unbroadcast(g * slope, z.shape),
         unbroadcast(of_size, size.shape),
-        unbroadcast(np.nan * of_size, order.shape),
+        unbroadcast(0.0 * of_size, order.shape),
     )
 
 

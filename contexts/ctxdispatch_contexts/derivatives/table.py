@@ -234,6 +234,15 @@ def array_arguments(callee: Any) -> int:
     return _get(registry.ARRAYS, callee) or 0
 
 
+def array_parameters(callee: Any) -> frozenset[str]:
+    """The names by which a callee may be given those arguments, and others that are arrays."""
+    rule = vjp_rule(callee)
+    if rule is None:
+        return frozenset()
+    named: frozenset[str] = _get(registry.ARRAY_KEYWORDS, callee) or frozenset()
+    return named | {*_named(rule, tuple(range(array_arguments(callee))))}
+
+
 def attribute_rule(cls: type, name: str) -> Callable[..., Any] | None:
     """The vjp rule of reading attribute `name` of a `cls`: rule(g, y, obj) -> (cotangent of obj,)"""
     return vjp_rule(getattr(cls, name, None))

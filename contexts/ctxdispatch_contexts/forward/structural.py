@@ -24,11 +24,11 @@ from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.blocks import blocked
 from ctxdispatch_contexts.derivatives.registry import Linear
-from ctxdispatch_contexts.derivatives.table import array_arguments, block_rule, linearity, vjp_rule
+from ctxdispatch_contexts.derivatives.table import block_rule, linearity, vjp_rule
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, or_zeros_block
 from ctxdispatch_contexts.forward.transposed import transposed_terms
 from ctxdispatch_contexts.programs.changes import out_of
-from ctxdispatch_contexts.programs.operands import applies, leaf_class, rule_of
+from ctxdispatch_contexts.programs.operands import applies, leaf_class, means_array, rule_of
 from ctxdispatch_contexts.programs.rules import as_array, call_rule
 from ctxdispatch_contexts.programs.scaling import typed
 
@@ -159,8 +159,14 @@ def _separate(shapes: Shapes, run: Companions, op: Op, at: list[int]) -> list[Op
     for i in at:
         if moves(run.of(op.args[i])):
             args = [*op.args[:i], filled(shapes, run, op, op.args[i]), *op.args[i + 1 :]]
-            terms.append(_call(shapes, run, op, args, i))
+            terms.append(_call(shapes, run, op, args, _position(op, i)))
     return terms
+
+
+def _position(op: Op, i: int) -> int:
+    """Of argument i among the parameters: those that are given by name stand in any order."""
+    first, rule = len(op.args) - len(op.kwnames), vjp_rule(callee_of(op))
+    return i if i < first or rule is None else rule.__code__.co_varnames[2:].index(op.kwnames[i - first])
 
 
 def _call(shapes: Shapes, run: Companions, op: Op, args: list[Operand], of: int | None) -> Operand:
@@ -185,7 +191,7 @@ def _call(shapes: Shapes, run: Companions, op: Op, args: list[Operand], of: int 
 def as_one_block(run: Companions, op: Op, i: int, arg: Operand) -> Operand:
     """A list of blocks, of one that means an array, as one block; what is held fixed as an array."""
     listed = T.cls_of(operand_type(op.args[i])) in (list, tuple)
-    if op.fn is getattr or is_helper(op) or not listed or i >= array_arguments(op.fn):
+    if is_helper(op) or not listed or not means_array(op, i):
         return arg
     if arg is op.args[i]:
         return as_array(run.build, op, i, arg)

@@ -205,7 +205,11 @@ class Refusing(Opaque):
     """What ends with an error of ours where run time finds it must."""
 
 
-class Refusal(Opaque):
+class Ending(Opaque):
+    """A call of it ends with an error: control does not come back."""
+
+
+class Refusal(Ending):
     """Called where `op` would have run, with its operands, or with `only` one of them. `{operands}` in the
     message stands for what the user wrote for them, and their types."""
 

@@ -18,6 +18,7 @@ from ctxdispatch.ir.values import Const, Position, Value
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
+from ctxdispatch.passes.held import captures
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.programs.sources import NAMESPACE
@@ -108,7 +109,7 @@ def guardable(type_: T.Type) -> T.Type:
 
 
 def _by_identity(value: Any) -> bool:
-    return callable(value) and not (isinstance(value, FunctionType) and value.__closure__)
+    return callable(value) and not (isinstance(value, FunctionType) and captures(value))
 
 
 def _load(tests: Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Value:

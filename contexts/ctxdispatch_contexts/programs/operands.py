@@ -20,6 +20,7 @@ from ctxdispatch_contexts.derivatives.namespaces import CMATH, MATH, NUMPY
 from ctxdispatch_contexts.derivatives.table import (
     Elementwise,
     array_arguments,
+    array_parameters,
     attribute_rule,
     elementwise,
     is_of_ufunc,
@@ -137,6 +138,14 @@ def _rule_of_attribute(op: Op) -> FunctionType | None:
     if callable(getattr(cls, name.value, None)):
         return None  # a method: its rule is for its calls
     return attribute_rule(cls, name.value)  # type: ignore[return-value]
+
+
+def means_array(op: Op, i: int) -> bool:
+    """Argument i is an array by nature, given by position or by name: a list there means one."""
+    first = len(op.args) - len(op.kwnames)
+    if op.fn is getattr:
+        return False
+    return i < array_arguments(op.fn) if i < first else op.kwnames[i - first] in array_parameters(op.fn)
 
 
 def applies(op: Op) -> bool:

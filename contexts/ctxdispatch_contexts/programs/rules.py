@@ -31,9 +31,9 @@ from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import lowerings
 from ctxdispatch_contexts.derivatives.lowerings import sum_of
-from ctxdispatch_contexts.derivatives.table import array_arguments, vjp_rule
+from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.no_derivative import placed, stand_at
-from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
+from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, means_array
 
 effects.assume_harmless(sum_of)
 
@@ -232,7 +232,7 @@ def rule_positions(
 def as_array(build: Builder, op: Op, i: int, arg: Operand) -> Operand:
     """An argument as the rule takes it."""
     type_ = operand_type(arg)
-    if op.fn is getattr or i >= array_arguments(op.fn) or i >= len(op.args) - len(op.kwnames):
+    if not means_array(op, i):
         return arg
     if leaf_class(type_) not in (int, float, complex, bool) and T.cls_of(type_) not in (list, tuple):
         return arg

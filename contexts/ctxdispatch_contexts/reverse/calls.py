@@ -31,9 +31,9 @@ from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.errors import (
     DerivativeError,
+    Ending,
     MissingRuleError,
     MutationError,
-    Opaque,
     Refusal,
     Refusing,
     described,
@@ -177,16 +177,15 @@ def refuse_lost_stores(
     this is a call's program, and its caller goes on with the objects that it stores to. The result: calls
     that may do such a thing, to be looked into when they are made."""
     kept: list[Op] = []
-    for _, op in list(graph.ops()):
+    for block, op in list(graph.ops()):
         if op in followed:
             continue
         if found.lost(op):
             _refuse(op, MutationError, mutation_message(op))
         elif inner and found.changes_callers_array(op):
-            op.callee, op.syntax = (
-                Const(Unless(np.ndarray, op.fn, Refusal(MutationError, mutation_message(op), op))),
-                False,
-            )
+            refusal = Refusal(MutationError, mutation_message(op), op)
+            check = Op(Const(Unless(np.ndarray, _goes_on, refusal)), list(op.args), [], (), op.pos)
+            block.ops.insert(_index(block, op), check)  # a number's `+=` is differentiated as it is
         elif found.kept(op):
             kept.append(op)
     return kept
@@ -202,6 +201,10 @@ def refuse_stale_stores(
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
         else:
             store.callee, store.syntax = Const(refusal), False
+
+
+def _goes_on(*args: Any) -> None:
+    """Nothing is wrong."""
 
 
 class Unless(Refusing):
@@ -265,7 +268,7 @@ def _replace(
         found.keywords.add(opening)
 
 
-class Misfit(Opaque):
+class Misfit(Ending):
     """A function whose arguments do not fit its parameters: it fails as it would, and if not, is refused."""
 
     def __init__(self, function: FunctionType, refusal: Refusal) -> None:

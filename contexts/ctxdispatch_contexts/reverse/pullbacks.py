@@ -19,7 +19,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.changes import out_of
-from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, described, user_position
+from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, user_position
 from ctxdispatch_contexts.programs.followed import Followed
 from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -107,14 +107,12 @@ class Pullbacks:
         rule = static_rule(op, adjoint.active, certain=op is not self.own)
         if rule is not None:
             rule(adjoint, op)
-        elif not is_zero(adjoint.bar(op.results[0])) and not adjoint.active.isdisjoint(op.operands()):  # type: ignore[arg-type]
-            adjoint.call(
-                Refusal(
-                    DerivativeError,
-                    f"{described(op.fn)} was not differentiated; give it a rule with `custom_rule`",
-                    op,
-                )
-            )
+        else:  # all others are replaced
+            assert isinstance(op.fn, Ending) or not self._passes_on(adjoint, op), op
+
+    @staticmethod
+    def _passes_on(adjoint: Adjoint, op: Op) -> bool:
+        return not is_zero(adjoint.bar(op.results[0])) and not adjoint.active.isdisjoint(op.operands())  # type: ignore[arg-type]
 
     def end_block(self, adjoint: Adjoint, block: Block) -> None:
         """Lazy cotangents do not leave the block they arose in: elsewhere they may meet others in a merge."""

@@ -20,7 +20,7 @@ from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
-from ctxdispatch_contexts.sparsity.values import Array, Either, Scalar, Tracked, inexact, root_of
+from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Scalar, Tracked, inexact, root_of
 
 Args = list[Any]
 Kwargs = dict[str, Any]
@@ -286,12 +286,7 @@ def refuse_unknown_shape(run: Any, plain: Any, index: Any) -> None:
 
 
 def setitem(run: Any, owner: Any, index: Any, value: Any) -> None:
-    lifted, value = run.lifted(owner), run.lifted(value)
-    if isinstance(value, Either):
-        run.refuse(value.what)
-    unknown = run.touched(index)
-    if isinstance(value, (list, tuple)) and run.touched(value):
-        value = run.call(np.array, [value], {})
+    lifted, value, unknown = run.lifted(owner), _one_array(run, value), run.touched(index)
     if not unknown and not isinstance(lifted, Tracked) and not isinstance(value, Tracked):
         run.touch(owner)
         owner[index] = value
@@ -306,6 +301,38 @@ def setitem(run: Any, owner: Any, index: Any, value: Any) -> None:
     run.store(lifted, plain, stored)
 
 
+def set_flat(run: Any, flat: Any, index: Any, value: Any) -> None:
+    """flat[index] = value, of a.flat."""
+    array = flat.array if isinstance(flat, Flat) else flat.base
+    if not run.touched(index) or run.local:
+        plain = run.sampled(index)
+        return store_in_order(run, array, value, lambda a, v: operator.setitem(a.flat, plain, v))
+    run.about_to_store(array)
+    return _store_somewhere(run, array, run.sampled(index), index, _one_array(run, value), flat)
+
+
+def store_in_order(run: Any, owner: Any, value: Any, store: Callable[[Any, Any], None]) -> None:
+    """store(owner, value), which stores one element after the other, beginning again where the value ends."""
+    lifted, value = run.lifted(owner), _one_array(run, value)
+    if isinstance(lifted, Tracked) or isinstance(value, Tracked):
+        run.about_to_store(owner)
+        store(run.sampled(lifted), run.sampled(value))
+        run.store_moved(lifted, value, store)
+    else:
+        run.touch(owner)
+        store(owner, value)
+
+
+def _one_array(run: Any, value: Any) -> Any:
+    """What is stored: a list with something tracked in it as an array."""
+    value = run.lifted(value)
+    if isinstance(value, Either):
+        run.refuse(value.what)
+    if isinstance(value, (list, tuple)) and run.touched(value):
+        return run.call(np.array, [value], {})
+    return value
+
+
 def settled(run: Any, array: Any, index: Any, value: Any) -> Any:
     """What array[index] = value stores. Of a value in its own memory NumPy may read elements that it has
     written: each may then be any of them."""
@@ -314,13 +341,13 @@ def settled(run: Any, array: Any, index: Any, value: Any) -> Any:
     return run.scalar(0.0, run.bits(value))
 
 
-def _store_somewhere(run: Any, owner: Any, plain: Any, index: Any, value: Any) -> None:
+def _store_somewhere(run: Any, owner: Any, plain: Any, index: Any, value: Any, through: Any = None) -> None:
     """An index that is not known: any element may have the value. With a mask in it, the value must broadcast
-    to whatever is selected."""
+    to whatever is selected. `through`: owner.flat, where that is stored to."""
     masks = [p for p in (plain if isinstance(plain, tuple) else (plain,)) if np.asarray(p).dtype.kind == "b"]
     if masks and np.size(run.sampled(value)) != 1:
         refuse_unknown_shape(run, plain, index)
-    run.on_samples(operator.setitem, [owner, index, value], {})
+    run.on_samples(operator.setitem, [owner if through is None else through, index, value], {})
     bits = run.bits(value)
     run.store(owner, Ellipsis, run.scalar(0.0, bits) if bits else 0.0, weak=True)
 

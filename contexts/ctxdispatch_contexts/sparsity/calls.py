@@ -26,7 +26,7 @@ from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.journal import Cursor
 from ctxdispatch_contexts.sparsity.opaque import Opaque, of_library
-from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked
+from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Memory, Scalar, Tracked
 
 Rule = Callable[[Any, Any, list[Any], dict[str, Any]], Any]
 """rule(run, callee, args, kwargs)"""
@@ -254,6 +254,7 @@ class Calls(Opaque):
 
     def iterator(self, v: Any) -> Any:
         """iter(v), such that the journal can save its place, where that can be."""
+        self._check_flat(v)
         v = self.lifted(v)
         if isinstance(v, Either):
             self.refuse(v.what)
@@ -269,13 +270,19 @@ class Calls(Opaque):
             return self.born(Cursor(list(v)))
         return v if isinstance(v, Cursor) else self.born(iter(v))
 
+    def _check_flat(self, v: Any) -> None:
+        """Elements are read as the iterator gets to them, of a view."""
+        base = v.array.sample if isinstance(v, Flat) else getattr(v, "base", None)
+        if isinstance(v, (Flat, np.flatiter)) and not base.flags.c_contiguous and self.touched(v):
+            self.refuse("`flat` of an array that is not contiguous is iterated over; iterate over a.ravel()")
+
     def advance(self, iterator: Any) -> Any:
         if isinstance(iterator, Cursor):
             self.journal.touch(iterator)
             return next(iterator)
         if isinstance(iterator, Either):
             self.refuse(iterator.what)
-        if isinstance(iterator, (np.flatiter, Array)) and self.touched(iterator):
+        if isinstance(iterator, (Flat, np.flatiter)) and self.touched(iterator):
             self.refuse("`flat` of an array that depends on the inputs is advanced; iterate over a.ravel()")
         if special(type(iterator), "__next__") is not None:
             return self.call(type(iterator).__next__, [iterator], {})

@@ -21,7 +21,7 @@ from ctxdispatch_contexts.sparsity.branches import Joiner, any_of
 from ctxdispatch_contexts.sparsity.calls import BUFFERS, Bound
 from ctxdispatch_contexts.sparsity.errors import REMEDY
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
-from ctxdispatch_contexts.sparsity.values import Array, Either, Scalar, Tracked
+from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Scalar, Tracked
 
 Args = list[Any]
 Kwargs = dict[str, Any]
@@ -41,7 +41,7 @@ def making(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def changing(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Changes its first argument; arrays and iterators are read item by item."""
     run.touch(args[0])
-    rest = [run.iterator(a) if isinstance(a, (Array, np.ndarray)) else a for a in args[1:]]
+    rest = [run.iterator(a) if isinstance(a, (Array, Flat, np.ndarray)) else a for a in args[1:]]
     return f(args[0], *rest, **kwargs)
 
 
@@ -66,7 +66,7 @@ def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def iterable(run: Any, v: Any) -> Any:
     if isinstance(v, Either):
         run.refuse(v.what)
-    if isinstance(v, (Array, np.ndarray)):
+    if isinstance(v, (Array, Flat, np.ndarray)):
         return run.iterator(v)
     if isinstance(v, Cursor):
         run.journal.touch(v)
@@ -95,6 +95,8 @@ def getattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     for thing in (owner, args[1]):
         if isinstance(thing, Either):
             run.refuse(thing.what)
+    if isinstance(args[0], Flat) and hasattr(operator, args[1]):
+        return Bound(getattr(operator, args[1]), args[0])
     if not isinstance(owner, Tracked):
         if isinstance(owner, np.ndarray) and args[1] in ("data", "ctypes"):
             run.seal(owner, f"its attribute {args[1]!r}")
@@ -127,9 +129,7 @@ def attribute(run: Any, owner: Any, name: str, descriptor: Any) -> Any:
     if isinstance(owner, Scalar):
         return run.scalar(out, owner.bits if table.vjp_rule(descriptor) else 0)
     if name == "flat":
-        if not owner.sample.flags.c_contiguous:
-            run.refuse("`flat` of an array that is not contiguous is not supported; use ravel or reshape(-1)")
-        return run.call(np.ndarray.reshape, [owner, -1], {})
+        return Flat(owner)
     if table.vjp_rule(descriptor) is None and not table.is_zero(descriptor):
         run.refuse(
             f"attribute {name!r} of an array that depends on the inputs is not supported; "
@@ -139,6 +139,9 @@ def attribute(run: Any, owner: Any, name: str, descriptor: Any) -> Any:
 
 
 def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    owner, name, value = args
+    if name == "flat" and isinstance(owner, (Array, np.ndarray)):
+        return arrays.store_in_order(run, owner, value, lambda array, v: setattr(array, "flat", v))
     if isinstance(args[0], Tracked) or isinstance(run.lifted(args[0]), Tracked):
         run.refuse(
             f"attribute {args[1]!r} of an array that depends on the inputs is set; use reshape or a store"
@@ -146,7 +149,7 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if isinstance(args[0], np.ndarray) and run.touched(args[2]):
         run.refuse(
             f"attribute {args[1]!r} of an array is set to values that depend on the inputs; store them by "
-            "index: a[...] = v, a.real[...] = v, a.reshape(-1)[...] = v"
+            "index: a[...] = v, a.real[...] = v"
         )
     if not isinstance(args[0], (type, types.ModuleType)):
         run.touch(args[0])
@@ -178,8 +181,8 @@ def getitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     owner, index, value = args
-    if isinstance(owner, np.flatiter) and run.touched(owner, index, value):
-        owner = run.flat(owner.base)
+    if isinstance(owner, (Flat, np.flatiter)) and run.touched(owner, index, value):
+        return arrays.set_flat(run, owner, index, value)
     if isinstance(run.lifted(owner), (Array, np.ndarray)):
         return arrays.setitem(run, owner, index, value)
     if isinstance(owner, Either):

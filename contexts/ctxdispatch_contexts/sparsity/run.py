@@ -22,7 +22,16 @@ import numpy as np
 from ctxdispatch_contexts.sparsity.errors import REMEDY, OpaqueCallWarning, SparsityError, described
 from ctxdispatch_contexts.sparsity.indexsets import Arena, Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, Journal, fields
-from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked, inexact, root_of
+from ctxdispatch_contexts.sparsity.values import (
+    Array,
+    Either,
+    Flat,
+    Memory,
+    Scalar,
+    Tracked,
+    inexact,
+    root_of,
+)
 
 LEAVES = (
     int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType, range,
@@ -65,14 +74,15 @@ class Run:
             return v if shadow is None else Array(v, shadow)
         if isinstance(v, np.flatiter) and self.journal.shadows:
             shadow = self.journal.shadows.get(id(root_of(v.base)))
-            return v if shadow is None else self.lifted(self.flat(v.base))
-        return v
+            return v if shadow is None else self.raveled(Array(v.base, shadow))
+        return self.raveled(v.array) if isinstance(v, Flat) else v
 
-    def flat(self, array: Any) -> Any:
-        """array.flat as a view"""
-        if not array.flags.c_contiguous:
-            self.refuse("`flat` of an array that is not contiguous is not supported; use reshape(-1)")
-        return array.reshape(-1)
+    def raveled(self, array: Array) -> Any:
+        """What is read of array.flat: a view, or as it is now."""
+        flat = array.sample.reshape(-1)
+        if array.sample.flags.c_contiguous:
+            return Array(flat, array.memory)
+        return self.array(flat, [t.reshape(-1) for t in array.terms])
 
     def sampled(self, v: Any) -> Any:
         """A copy wherever something is replaced."""
@@ -131,6 +141,7 @@ class Run:
         return bits
 
     def bits(self, v: Any) -> int:
+        v = self.lifted(v) if isinstance(v, Flat) else v
         if isinstance(v, Scalar):
             return v.bits
         if isinstance(v, Array):

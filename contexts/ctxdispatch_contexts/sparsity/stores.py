@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.run import Run
-from ctxdispatch_contexts.sparsity.values import Array, root_of
+from ctxdispatch_contexts.sparsity.values import Array, Memory, root_of
 
 
 def _references(out: Any) -> int:
@@ -55,13 +56,33 @@ class Stores(Run):
         terms = self.terms(value) if self.sampled(target).dtype.kind in "fc" else ()
         if self.local and not terms and not isinstance(self.lifted(target), Array):
             return
-        if not isinstance(target, Array):
-            owner = root_of(target)
-            if id(owner) not in self.journal.shadows:
-                self.journal.shadow(owner, ())
-            target = self.lifted(target)
-        memory = target.memory
-        memory.store(target.sample, index, terms, weak)
+        target = self._followed(target)
+        target.memory.store(target.sample, index, terms, weak)
+        self._limit(target.memory)
+
+    def store_moved(self, target: Any, value: Any, store: Callable[[Any, Any], None]) -> None:
+        """The sets once store(target, value) has moved elements, see `Memory.carry`."""
+        terms = self.terms(value) if self.sampled(target).dtype.kind in "fc" else ()
+        if self.local and not terms and not isinstance(self.lifted(target), Array):
+            return
+        target = self._followed(target)
+        if target.sample.itemsize != target.memory.root.itemsize:  # a part of each element
+            self.store(target, Ellipsis, self.scalar(0.0, self.bits(value)), weak=True)
+            return
+        target.memory.carry(target.sample, self.sampled(value), terms, store)
+        self._limit(target.memory)
+
+    def _followed(self, target: Any) -> Array:
+        """An array whose memory has sets from now on."""
+        if isinstance(target, Array):
+            return target
+        owner = root_of(target)
+        if id(owner) not in self.journal.shadows:
+            self.journal.shadow(owner, ())
+        found: Array = self.lifted(target)
+        return found
+
+    def _limit(self, memory: Memory) -> None:
         if len(memory.terms) > MOST_TERMS:
             memory.terms = self.arena.limited(memory.terms)
             memory.private = False

@@ -3,6 +3,7 @@ value.
 
     Scalar   a number: a sample of it, and its set as a bitset
     Array    an ndarray: a sample, and the `Memory` that it is a view of
+    Flat     `a.flat` of an Array
     Either   something that is one thing or another, and of no use to either
 
 A *sample* is what the value is at the arguments at hand (on one path to it): NumPy and Python themselves say
@@ -13,6 +14,7 @@ other exactly where NumPy's do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,6 +89,15 @@ class Array(Tracked):
         return f"Array({self.sample.dtype}, {self.sample.shape})"
 
 
+class Flat(Tracked):
+    """`array.flat`: a vector to whoever reads it, and stored to in a way of its own."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Array) -> None:
+        self.array, self.sample = array, array.sample.flat
+
+
 class Either:
     """What an `if` on a tracked value left different on its two sides. `what` says so to the user."""
 
@@ -154,6 +165,31 @@ class Memory:
         old = len(seen) - len(terms) if weak else 0
         for k, target in enumerate(seen[old:]):
             target[index] = terms[k] if k < len(terms) else 0
+
+    def carry(self, view: Any, value: Any, terms: Terms, store: Callable[[Any, Any], None]) -> None:
+        """store(view, value) has moved elements of `value`, which has these `terms`: one after the other, so
+        that it may have read what it had just written. Numbers that are moved alike tell which."""
+        numbers = Memory(self.root, (np.arange(self.root.size, dtype=np.int32).reshape(self.root.shape),))
+        store(numbers.seen_by(view)[0], self._numbered(numbers, view, value))
+        sources, sizes = numbers.terms[0], (self.root.size, np.size(value))
+        count = max(len(self.terms), len(terms))
+        columns = [_filled(t, count, n) for t, n in zip((self.terms, terms), sizes)]
+        self.terms = tuple(np.concatenate(layer)[sources] for layer in zip(*columns))
+        self.private = True
+
+    def _numbered(self, numbers: Memory, view: Any, value: Any) -> Any:
+        """The numbers of the elements of `value`: behind those of this memory, where they are not in it. A
+        value of another dtype NumPy copies."""
+        if isinstance(value, np.ndarray) and root_of(value) is root_of(self.root):
+            mine = numbers.seen_by(value)[0]
+            return mine if value.dtype == view.dtype else mine.copy()
+        size = self.root.size
+        return np.arange(size, size + np.size(value), dtype=np.int32).reshape(np.shape(value))
+
+
+def _filled(terms: Terms, count: int, size: int) -> list[Any]:
+    """`count` terms of `size` elements, empty ones behind."""
+    return [t.reshape(-1) for t in terms] + [np.zeros(size, np.int32)] * (count - len(terms))
 
 
 def _positions(view: Any, offset: int, size: int) -> Any:
