@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.guards import AttrIs, CellIs, CellType, Guard, PathIs, PathType
 from ctxdispatch.passes.python_types import builtin
@@ -75,10 +76,12 @@ def stored_type(value: Anything, *, constant: bool = False) -> Type:
 
 
 def is_code(value: Anything) -> bool:
-    """A program part rather than data: a module, class, function, or what wraps one."""
+    """A program part rather than data: a module, class, function, or what wraps one. No part is what has no hash
+    (`functools.cmp_to_key(f)`): tables of callees cannot be asked about it."""
     if isinstance(value, (*CODE, np.vectorize)) or hasattr(type(value), "__wrapped__"):
         return True
-    return callable(value) and not isinstance(class_attribute(type(value), "__call__"), pytypes.FunctionType)
+    of_python = isinstance(class_attribute(type(value), "__call__"), pytypes.FunctionType)
+    return callable(value) and not of_python and hashable(value)
 
 
 def cell_contents(cell: pytypes.CellType, *, constant: bool = False) -> Found:

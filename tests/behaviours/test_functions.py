@@ -12,9 +12,10 @@ from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from behaviour_checks import check, same
 
-from ctxdispatch import ADContext, grad, overdub, value_and_grad, vjp
+from ctxdispatch import ADContext, grad, jacfwd, jvp, overdub, value_and_grad, vjp
 
 # -- 21: closures ------------------------------------------------------------------------------------------
 
@@ -538,3 +539,14 @@ def test_031_dispatch_dict_changed(monkeypatch):
     assert gradient(0.5, "square") == 1.0
     monkeypatch.setitem(TABLE, "square", lambda x: 7 * x)
     assert gradient(0.5, "square") == 7.0
+
+
+BY_SIZE = functools.cmp_to_key(lambda a, b: (a > b) - (a < b))
+
+
+@pytest.mark.parametrize("first", [lambda xs: sorted(xs, key=BY_SIZE)[0], lambda xs: min(xs, key=BY_SIZE)])
+def test_key_of_the_module_that_cannot_be_hashed(first):
+    def f(x):
+        return first([x, 2.0 * x, -x]) * x
+
+    assert (grad(f)(1.5), jvp(f, (1.5,), (1.0,)), jacfwd(f)(1.5)) == (-3.0, (-2.25, -3.0), -3.0)
