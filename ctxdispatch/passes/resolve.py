@@ -76,7 +76,7 @@ def stored_type(value: Anything, *, constant: bool = False) -> Type:
 
 
 def is_code(value: Anything) -> bool:
-    """A program part rather than data: a module, class, function, or what wraps one. No part is what has no hash
+    """A program part rather than data: a module, class, function, or what wraps one. What has no hash is none
     (`functools.cmp_to_key(f)`): tables of callees cannot be asked about it."""
     if isinstance(value, (*CODE, np.vectorize)) or hasattr(type(value), "__wrapped__"):
         return True

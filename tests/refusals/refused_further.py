@@ -106,6 +106,31 @@ def an_array_of_a_list(x):
     return np.array([*(v * x[0] for v in x)]).sum()
 
 
+def _totals():
+    total = 0.0
+    while True:
+        total = total + (yield total)
+
+
+TOTALS = _totals()
+next(TOTALS)
+
+
+@refused(
+    "the generator '_totals' was not made by the function that is differentiated: its code is not followed, "
+    "but what it is given or holds depends on what is differentiated; make it in the function",
+    *BOTH,
+)
+def sent_to_a_generator_of_the_module(x):
+    return TOTALS.send(x[0])  # here
+
+
+def sent_to_a_generator_made_here(x):
+    totals = _totals()
+    next(totals)
+    return totals.send(x[0])
+
+
 # -- calls ---------------------------------------------------------------------------------------------------
 
 
@@ -257,7 +282,7 @@ def a_default_beside_stars(x):
 
 
 REMEDIES = [
-    takes_items_by_index, an_array_of_a_list, a_function_that_is_passed,
+    takes_items_by_index, an_array_of_a_list, sent_to_a_generator_made_here, a_function_that_is_passed,
     by_comparison_that_is_stopped, a_threshold_that_is_stopped, a_tangent_of_one_dimension,
 ]  # fmt: skip
 """Programs as the refusals of their neighbours say that they are to be written."""
