@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.reverse import DerivativeError
 
 SETTINGS = settings(
     max_examples=12, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
@@ -22,7 +23,8 @@ def by_rule(case):
     return table.vjp_rule(case.callee) is not None or table.elementwise(case.callee) is not None
 
 
-RULES = [case for case in CASES if by_rule(case) and case.name != "math.log"]
+REFUSING = [case for case in CASES if "refuses" in case.options]
+RULES = [case for case in CASES if by_rule(case) and case.name != "math.log" and case not in REFUSING]
 LOWERED = [case for case in CASES if table.lowering(case.callee) is not None and "row" not in case.name]
 
 
@@ -76,6 +78,16 @@ def test_float32(case, data):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_float32(callee, args, kwargs, pull)
+
+
+@named(REFUSING)
+@SETTINGS
+@given(data=st.data())
+def test_rules_that_refuse(case, data):
+    args, kwargs = data.draw(case.arguments)
+    y = case.callee(*args, **kwargs)
+    with pytest.raises(DerivativeError, match="there is no derivative of .* with respect to its"):
+        pull_by_table(case.callee, y, y, args, kwargs)
 
 
 @named(LOWERED)

@@ -19,7 +19,7 @@ from ctxdispatch_contexts.forward import Dual, DualContext
 
 FACTORISE = (
     "lstsq qr svd eig eigh eigvals eigvalsh cholesky cho_factor cho_solve solve solve_triangular "
-    "solve_banded inv pinv expm sqrtm pad"
+    "solve_banded inv pinv expm sqrtm pad determined ramp_to"
 ).split()
 LONG = [case for case in WITH_DERIVATIVE if getattr(case.callee, "__name__", "") in FACTORISE]
 
