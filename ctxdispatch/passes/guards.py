@@ -63,8 +63,8 @@ ABSENT: Anything = object()
 
 @dataclass(frozen=True, eq=False)
 class ClassHolds:
-    """`cls.name is value`, or there is no such attribute where that is ABSENT: how attributes of its objects
-    are read and stored."""
+    """`vars(cls)[name] is value`, or there is no such entry where that is ABSENT: how attributes of its
+    objects are read and stored."""
 
     cls: type
     name: str

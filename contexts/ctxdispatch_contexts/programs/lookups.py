@@ -49,10 +49,20 @@ def _class_of_owner(op: Op) -> type | None:
 
 def _of(cls: type, name: str, method: str, plain: Any) -> Iterator[ClassHolds]:
     if class_attribute(cls, method) is plain:
-        yield ClassHolds(cls, method, plain)
+        yield from _found(cls, method)
     found = getattr(cls, name, ABSENT)
     if found is ABSENT or type(found) is MemberDescriptorType:
-        yield ClassHolds(cls, name, found)
+        yield from _found(cls, name)
+
+
+def _found(cls: type, name: str) -> Iterator[ClassHolds]:
+    """Which class the name is found in, of those that can be changed."""
+    for base in cls.__mro__:
+        if not builtin(base):
+            held = vars(base).get(name, ABSENT)
+            yield ClassHolds(base, name, held)
+            if held is not ABSENT:
+                return
 
 
 def held_names(graph: Graph) -> set[Any]:

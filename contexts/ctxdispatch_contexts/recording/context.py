@@ -142,7 +142,8 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
-    suspended.check(record, args)
+    if not suspended.KINDS.isdisjoint(map(type, args)):
+        suspended.check(record, args)
     if id(callee) in _THROUGH_ITEMS:
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
     if moves(known, callee, args):

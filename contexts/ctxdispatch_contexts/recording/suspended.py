@@ -25,6 +25,8 @@ _PREFIX: dict[type, str] = {
 }  # fmt: skip
 """Of the attributes that say what one is doing."""
 
+KINDS = frozenset(_PREFIX)
+
 
 def check(record: Any, args: tuple[Any, ...]) -> None:
     """MissingRuleError where one among `args` would compute with what is differentiated, out of sight."""
