@@ -41,43 +41,43 @@ def matmul_right(a, b):
 
 @block(np.dot, *of(np.ndarray, "dot"), of=0)
 def dot_left(a, b, out=None):
-    if a.ndim == 1 or b.ndim == 0:
-        return level(a, b.ndim) * b
-    return matmul_left(a, b) if a.ndim <= 3 and b.ndim <= 2 else np.dot(a, b)
+    if a.ndim == 1 or np.ndim(b) == 0:
+        return level(a, np.ndim(b)) * b
+    return matmul_left(a, b) if a.ndim <= 3 and np.ndim(b) <= 2 else np.dot(a, b)
 
 
 @block(np.dot, *of(np.ndarray, "dot"), of=1)
 def dot_right(a, b, out=None):
-    if a.ndim == 0 or b.ndim == 1:
-        return a * level(b, a.ndim)
-    if a.ndim <= 2 and b.ndim <= 3:
+    if np.ndim(a) == 0 or b.ndim == 1:
+        return a * level(b, np.ndim(a))
+    if np.ndim(a) <= 2 and b.ndim <= 3:
         return matmul_right(a, b)
-    return np.moveaxis(np.dot(a, b.T if b.ndim == 2 else b), a.ndim - 1, 0)
+    return np.moveaxis(np.dot(a, b.T if b.ndim == 2 else b), np.ndim(a) - 1, 0)
 
 
 @block(np.inner, of=0)
 def inner_left(a, b):
-    if a.ndim == 1 or b.ndim == 0:
-        return level(a, b.ndim) * b
+    if a.ndim == 1 or np.ndim(b) == 0:
+        return level(a, np.ndim(b)) * b
     return np.inner(a, b)
 
 
 @block(np.inner, of=1)
 def inner_right(a, b):
-    if a.ndim == 0 or b.ndim == 1:
-        return a * level(b, a.ndim)
-    return np.inner(b, a) if a.ndim == 1 else np.moveaxis(np.inner(a, b), a.ndim - 1, 0)
+    if np.ndim(a) == 0 or b.ndim == 1:
+        return a * level(b, np.ndim(a))
+    return np.inner(b, a) if np.ndim(a) == 1 else np.moveaxis(np.inner(a, b), np.ndim(a) - 1, 0)
 
 
 @block(np.vdot, of=0)
 def vdot_left(a, b):
     vectors = flat(np.conj(a)) if a.dtype.kind == "c" else flat(a)
-    return vectors @ b.reshape(-1)
+    return vectors @ np.ravel(b)
 
 
 @block(np.vdot, of=1)
 def vdot_right(a, b):
-    return flat(b) @ (np.conj(a) if a.dtype.kind == "c" else a).reshape(-1)
+    return flat(b) @ np.ravel(np.conj(a) if np.iscomplexobj(a) else a)
 
 
 # -- outer products ------------------------------------------------------------------------------------------
@@ -85,22 +85,22 @@ def vdot_right(a, b):
 
 @block(np.outer, *of(np.linalg, "outer"), of=0)
 def outer_left(a, b, out=None):
-    return flat(a)[:, :, None] * b.reshape(-1)
+    return flat(a)[:, :, None] * np.ravel(b)
 
 
 @block(np.outer, *of(np.linalg, "outer"), of=1)
 def outer_right(a, b, out=None):
-    return a.reshape((-1, 1)) * flat(b)[:, None]
+    return np.reshape(a, (-1, 1)) * flat(b)[:, None]
 
 
 @block(np.multiply.outer, of=0)
 def multiply_outer_left(a, b):
-    return a.reshape(a.shape + (1,) * b.ndim) * b
+    return a.reshape(a.shape + (1,) * np.ndim(b)) * b
 
 
 @block(np.multiply.outer, of=1)
 def multiply_outer_right(a, b):
-    return a.reshape(a.shape + (1,) * (b.ndim - 1)) * level(b, a.ndim + b.ndim - 1)
+    return np.reshape(a, np.shape(a) + (1,) * (b.ndim - 1)) * level(b, np.ndim(a) + b.ndim - 1)
 
 
 # -- tensordot -----------------------------------------------------------------------------------------------
@@ -117,11 +117,11 @@ def tensordot_left(a, b, axes=2):
 def tensordot_right(a, b, axes=2):
     """The result has a's free axes, then the block's first."""
     if isinstance(axes, int):
-        free = a.ndim - axes
-        y = np.tensordot(a, b, (tuple(range(free, a.ndim)), tuple(range(1, 1 + axes))))
+        free = np.ndim(a) - axes
+        y = np.tensordot(a, b, (tuple(range(free, np.ndim(a))), tuple(range(1, 1 + axes))))
         return np.moveaxis(y, free, 0)
     y = np.tensordot(a, b, (axes[0], afters(axes[1])))
-    return np.moveaxis(y, a.ndim - (1 if isinstance(axes[0], int) else len(axes[0])), 0)
+    return np.moveaxis(y, np.ndim(a) - (1 if isinstance(axes[0], int) else len(axes[0])), 0)
 
 
 @block(*of(np.linalg, "tensordot"), of=0)

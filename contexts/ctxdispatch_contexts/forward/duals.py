@@ -17,6 +17,7 @@ from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions, companion_name
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.arrays import Arrays
 from ctxdispatch_contexts.forward.containers import MIRRORED
 from ctxdispatch_contexts.forward.elementwise import push_row
@@ -29,7 +30,7 @@ from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_fu
 from ctxdispatch_contexts.programs.errors import Refusal
 from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.objects import unpacked
-from ctxdispatch_contexts.programs.operands import infer_op, row_for
+from ctxdispatch_contexts.programs.operands import infer_op, is_of_subclass, row_for
 from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.programs.refusals import looks_at_frame, refusal_of, refusal_of_frame
 
@@ -117,6 +118,7 @@ class Duals:
                 run.put(result, self.shapes.zero(run, result))
             return
         unknown = takes_function(op.fn) and not is_found_at_run_time(op.fn)
+        unknown |= any(is_of_subclass(operand_type(a)) for a in op.args)
         if op is self.own or not varying or isinstance(op.fn, Refusal) or unknown:
             self._refuse(run, op)
             return

@@ -67,8 +67,8 @@ def leaf_class(type_: T.Type) -> type | None:
     cls = T.cls_of(type_)
     if cls is None or not issubclass(cls, (int, float, complex, np.number, np.bool_, np.ndarray)):
         return None
-    if isinstance(type_, T.Exact) and cls is np.ndarray:
-        return None  # rank and dtype unknown
+    if isinstance(type_, T.Exact) and issubclass(cls, np.ndarray):
+        return None  # rank and dtype unknown; operators of a subclass may be its own (np.matrix)
     return cls
 
 
@@ -119,9 +119,19 @@ def rule_of(op: Op) -> FunctionType | None:
         return None
     if rule is None or (op.kwnames and is_of_ufunc(op.fn) and not takes(rule, op.kwnames)):
         return None
-    if any(map(is_function, op.args)):
+    if any(is_function(a) or is_of_subclass(operand_type(a)) for a in op.args):
         return None  # rules call none: np.pad with one as mode
     return rule  # type: ignore[return-value]
+
+
+def is_of_subclass(type_: T.Type) -> bool:
+    """Of arrays whose operators may be Python code (np.matrix), which rules compute with."""
+    if isinstance(type_, T.TupleOf):
+        return any(map(is_of_subclass, type_.items))
+    if isinstance(type_, T.ListOf):
+        return is_of_subclass(type_.item)
+    cls = T.cls_of(type_)
+    return cls is not None and cls is not np.ndarray and issubclass(cls, np.ndarray)
 
 
 def is_function(operand: Any) -> bool:

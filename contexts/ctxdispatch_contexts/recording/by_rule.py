@@ -25,7 +25,8 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, described, gi
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import arrays, buffers
 from ctxdispatch_contexts.recording.callees import Callee
-from ctxdispatch_contexts.recording.leaves import snapshot
+from ctxdispatch_contexts.recording.leaves import leaves, snapshot
+from ctxdispatch_contexts.recording.subclasses import of_subclasses
 
 Run = Callable[..., Any]
 
@@ -73,7 +74,10 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
     if ctx.record.buffers:
         args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
-    return ctx.record.call(INPLACE.get(callee, callee), operands, tuple(kwargs))
+    callee = INPLACE.get(callee, callee)
+    if any(isinstance(a, np.ndarray) and type(a) is not np.ndarray for a in leaves(operands)):
+        return of_subclasses(ctx.record, callee, operands, tuple(kwargs))
+    return ctx.record.call(callee, operands, tuple(kwargs))
 
 
 def _array_operands(callee: Any, args: Args) -> int:

@@ -213,6 +213,7 @@ VIEWS: frozenset[Any] = frozenset({
     np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims,
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_to, np.diagonal, np.asarray, np.asanyarray,
     np.ascontiguousarray, np.real, np.imag, np.flip, np.flipud, np.fliplr, np.rot90, np.require,
+    np.ndarray.__array__,
     *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal view".split()),
 })  # fmt: skip
 

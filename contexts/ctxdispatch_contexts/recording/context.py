@@ -47,6 +47,7 @@ from ctxdispatch_contexts.recording import (
     numbers,
     splines,
     stores,
+    subclasses,
     surgery,
     suspended,
     trajectories,
@@ -346,6 +347,12 @@ for _f in (recording, follow_imported, trajectories.mesh_of):  # their results a
 def _view_of(ctx: Recording, buffer: Any) -> Any:
     """A run around another knows the memory by the same array."""
     return memory.view_of(buffer) if ctx.record.ended else ctx.record.view(buffer)
+
+
+@Recording.rule(np.matrix.__getitem__)
+def _item_of_matrix(ctx: Recording, matrix: Any, index: Any) -> Any:
+    """It gives its result two axes by setting its shape, which nobody has seen by then."""
+    return subclasses.formed(resolve(ctx, operator.getitem)(subclasses.plain(matrix), index), matrix[index])
 
 
 Recording.rule(primitives.awaited)(suspended.awaited)
