@@ -1,6 +1,6 @@
 """A block of tangents is pushed as each of them is, through every function of the table.
 
-Rules of factorisations are long programs, whose block forms take seconds to compile: those have one example.
+One example each: the block forms take long to compile, those of factorisations many seconds.
 """
 
 from __future__ import annotations
@@ -16,12 +16,6 @@ from test_through_vjp import SETTINGS, named, program_of
 
 from ctxdispatch import overdub
 from ctxdispatch_contexts.forward import Dual, DualContext
-
-FACTORISE = (
-    "lstsq qr svd eig eigh eigvals eigvalsh cholesky cho_factor cho_solve solve solve_triangular "
-    "solve_banded inv pinv expm sqrtm pad determined ramp_to"
-).split()
-LONG = [case for case in WITH_DERIVATIVE if getattr(case.callee, "__name__", "") in FACTORISE]
 
 
 def check_block(f, args, active=None, k=3):
@@ -57,26 +51,11 @@ def drop_constants(block, x):
     return None
 
 
-@named([case for case in WITH_DERIVATIVE if case not in LONG])
-@settings(SETTINGS, max_examples=2)
-@given(data=st.data())
-def test_a_block_of_tangents(case, data):
-    check_case(case, data)
-
-
-@named(LONG)
+@named(WITH_DERIVATIVE)
 @settings(SETTINGS, max_examples=1)
 @given(data=st.data())
-def test_a_block_of_tangents_of_factors(case, data):
-    check_case(case, data)
-
-
-def check_case(case, data):
+def test_a_block_of_tangents(case, data):
     f, args = program_of(case, data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check_block(f, args, case.options.get("active"))
-
-
-def test_some_rules_are_long():
-    assert len(LONG) > 20

@@ -286,3 +286,17 @@ REMEDIES = [
     by_comparison_that_is_stopped, a_threshold_that_is_stopped, a_tangent_of_one_dimension,
 ]  # fmt: skip
 """Programs as the refusals of their neighbours say that they are to be written."""
+
+
+class Doubling(np.ndarray):
+    def __array_wrap__(self, out, context=None, return_scalar=False):
+        return np.asarray(out) * 2.0
+
+
+@refused(
+    "numpy.exp has no derivative rule for (x.view(Doubling): Doubling), of which the class makes something "
+    "else than of arrays; use `np.asarray` of them",
+    *BOTH,
+)
+def results_that_a_class_makes_others_of(x):
+    return np.exp(x.view(Doubling))[0]  # here

@@ -18,6 +18,7 @@ from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.numbers import times
 from ctxdispatch_contexts.recording.record import Number, Record
+from ctxdispatch_contexts.recording.subclasses import plain
 
 
 class Pushing(Record):
@@ -98,9 +99,10 @@ class Pushing(Record):
         return y
 
     def _pushed(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> tuple[Any, Any]:
+        operands = plain(tuple(operands))
         tangents = tuple([self.of(operand) for operand in operands])
         found: tuple[Any, Any] = call_any(
-            self.context, callee, None, tuple(operands), tangents, kwnames, self.count
+            self.context, callee, None, operands, tangents, kwnames, self.count
         )
         return found
 

@@ -7,6 +7,7 @@ result has the class, the axes and the attributes that the subclass gives it.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ def of_subclasses(record: Any, callee: Any, operands: Sequence[Any], kwnames: tu
     """callee(*operands), the last of them by keyword."""
     n = len(operands) - len(kwnames)
     y = callee(*operands[:n], **dict(zip(kwnames, operands[n:], strict=True)))
-    made = record.call(callee, [plain(a) for a in operands], kwnames)
+    made = record.call(callee, operands, kwnames)
     if not _same(y, made):
         raise MissingRuleError(
             f"{described(callee)} has no derivative rule for ({given(operands)}), of which the class makes "
@@ -30,11 +31,13 @@ def of_subclasses(record: Any, callee: Any, operands: Sequence[Any], kwnames: tu
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray):
-        return np.ndarray.view(value, np.ndarray)
-    if isinstance(value, (list, tuple)):
+    """`value`, lists and tuples too, with arrays in the place of those of subclasses that have no masks."""
+    if isinstance(value, np.ndarray):
+        seen = type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray)
+        return value if seen else np.ndarray.view(value, np.ndarray)
+    if type(value) is list or type(value) is tuple:
         items = [plain(item) for item in value]
-        return items if isinstance(value, list) else tuple(items)
+        return value if all(map(operator.is_, items, value)) else type(value)(items)
     return value
 
 

@@ -36,6 +36,7 @@ from ctxdispatch_contexts.recording.inserted import Inserted
 from ctxdispatch_contexts.recording.leaves import leaves
 from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.record import Number
+from ctxdispatch_contexts.recording.subclasses import plain
 from ctxdispatch_contexts.reverse.calling import call_any, call_with
 
 
@@ -58,8 +59,9 @@ class Tape(Bars):
 
     def call(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
         self.note(operands)
+        operands = plain(tuple(operands))
         wrt = tuple([i for i, operand in enumerate(operands) if self.any_active((operand,))])
-        y, pullback = call_with(self.context, callee, tuple(operands), kwnames, wrt)
+        y, pullback = call_with(self.context, callee, operands, kwnames, wrt)
         y = self.own(callee, y, operands)
         made = self.made(y)
         if made is not None:
@@ -106,7 +108,7 @@ class Tape(Bars):
         self.entries.append(Store(array, lasting(index), value, kept))
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
-        return call_any(self.context, f, tuple(operands), kwnames)[1]
+        return call_any(self.context, f, plain(tuple(operands)), kwnames)[1]
 
     def update(self, array: Array, found: Any, operands: Sequence[Any], kept: Kept) -> None:
         self.note(operands)
