@@ -55,6 +55,14 @@ def extended_and_taken(x):
     return total
 
 
+def replaced_at_once(x):
+    kept = [x]
+    kept.append(x * x)
+    kept[:] = [FIXED, FIXED * 2.0]
+    kept[1:] = (x, FIXED)
+    return cubes(kept)
+
+
 def added(x):
     return cubes([x] + [FIXED]) + cubes([FIXED] * 2 + [x])
 
@@ -131,9 +139,9 @@ def one_is_not_made_here(x):
     return total
 
 
-PROGRAMS = [appended, appended_on_a_branch, in_a_loop, inserted_and_replaced, extended_and_taken, added,
-            of_lists, copied, replaced_further_in, replaced_in_mappings, replaced_in_objects,
-            put_by_a_function, some_do_not_vary, one_is_not_made_here]  # fmt: skip
+PROGRAMS = [appended, appended_on_a_branch, in_a_loop, inserted_and_replaced, extended_and_taken,
+            replaced_at_once, added, of_lists, copied, replaced_further_in, replaced_in_mappings,
+            replaced_in_objects, put_by_a_function, some_do_not_vary, one_is_not_made_here]  # fmt: skip
 
 
 def differences(f, x, e=1e-5):

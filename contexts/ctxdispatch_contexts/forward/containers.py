@@ -164,7 +164,10 @@ def _map(shapes: Shapes, run: Companions, op: Op) -> None:
 def _keyed(shapes: Shapes, run: Companions, op: Op) -> None:
     """target, key, value: the key as it is."""
     target, *keys, value = op.args
-    _change(shapes, run, op, tangent_or_none(run, target), *keys, tangent_or_none(run, value))
+    tangent = tangent_or_none(run, value)
+    if T.cls_of(operand_type(keys[0])) is slice and T.cls_of(operand_type(value)) in (list, tuple):
+        tangent = run.call(added, tangent, run.call(len, value, type=T.Exact(int)))
+    _change(shapes, run, op, tangent_or_none(run, target), *keys, tangent)
 
 
 def _changed(shapes: Shapes, run: Companions, op: Op) -> None:
