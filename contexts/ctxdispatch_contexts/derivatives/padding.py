@@ -26,13 +26,8 @@ def pad(
         inner = unpadded(g, array.shape, pad_width)
         if isinstance(constant_values, int):
             return (inner,)
-        return (
-            inner,
-            None,
-            None,
-            None,
-            of_values(g, np.shape(constant_values), array.shape, pad_width, mode),
-        )
+        found = of_values(g, np.shape(constant_values), array.shape, pad_width, mode)
+        return (inner, None, None, None, found)
     if mode in ("edge", "reflect", "symmetric", "wrap") and reflect_type == "even":
         index = np.pad(np.arange(array.size).reshape(array.shape), pad_width, mode)
         return (scatter(g.reshape(-1), index.reshape(-1), (array.size,), y.dtype).reshape(array.shape),)
@@ -40,14 +35,8 @@ def pad(
         inner = unpadded_by_axes(g, array, pad_width, mode, {"end_values": end_values})
         if isinstance(end_values, int):
             return (inner,)
-        return (
-            inner,
-            None,
-            None,
-            None,
-            None,
-            of_values(g, np.shape(end_values), array.shape, pad_width, mode),
-        )
+        found = of_values(g, np.shape(end_values), array.shape, pad_width, mode)
+        return (inner, None, None, None, None, found)
     options = (
         {"reflect_type": reflect_type} if mode in ("reflect", "symmetric") else {"stat_length": stat_length}
     )

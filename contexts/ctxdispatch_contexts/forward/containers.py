@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import itertools
 import operator
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +26,7 @@ from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.reading import READ, Table, always, names_function_part
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, put_result, tangent_or_none
-from ctxdispatch_contexts.forward.walking import WALKED
+from ctxdispatch_contexts.forward.walking import WALKED, as_many
 from ctxdispatch_contexts.programs.aliases import assume_copying
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
@@ -56,6 +55,7 @@ def _change(shapes: Shapes, run: Companions, op: Op, tangent: Operand, *rest: Op
 
 
 def change_if_there(fn: Any, tangent: Any, *rest: Any) -> Any:
+    """`unless_none` of what changes the tangent, and so is not removed where its result is not read."""
     return None if tangent is None else fn(tangent, *rest)
 
 
@@ -91,17 +91,13 @@ def _extend_by(run: Companions, extended: Operand, tangents: Operand, more: Oper
     if T.cls_of(operand_type(more)) not in (list, tuple):
         # the items may be gone with an iterator: what was extended says how many they were
         lengths = [run.call(len, a, type=T.Exact(int)) for a in (extended, tangents)]
-        more = run.call(added, more, run.call(operator.sub, *lengths, type=T.Exact(int)))
+        more = run.call(as_many, more, run.call(operator.sub, *lengths, type=T.Exact(int)))
     run.build.op(primitives.list_extend, [tangents, more], [], syntax=True)
 
 
 def extend_by_none(tangents: Any, extended: list[Any]) -> None:
     if tangents is not None:
         tangents += [None] * (len(extended) - len(tangents))
-
-
-def added(tangents: Any, n: int) -> list[Any]:
-    return [None] * n if tangents is None else list(itertools.islice(tangents, n))
 
 
 def _updated(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -165,8 +161,8 @@ def _keyed(shapes: Shapes, run: Companions, op: Op) -> None:
     """target, key, value: the key as it is."""
     target, *keys, value = op.args
     tangent = tangent_or_none(run, value)
-    if T.cls_of(operand_type(keys[0])) is slice and T.cls_of(operand_type(value)) in (list, tuple):
-        tangent = run.call(added, tangent, run.call(len, value, type=T.Exact(int)))
+    if T.cls_of(operand_type(keys[0])) is slice and is_sequence(value):
+        tangent = run.call(as_many, tangent, run.call(len, value, type=T.Exact(int)))
     _change(shapes, run, op, tangent_or_none(run, target), *keys, tangent)
 
 
@@ -289,7 +285,7 @@ MIRRORED: Table = {
     list.insert: (_keyed, _is_list),
     list.pop: (_changed, _is_list),
     list.copy: (_converted, _is_list),
-    list.reverse: (_put_in, _is_list),
+    list.reverse: (_changed, _is_list),
     dict.copy: (_converted, always),
     builtins.dict: (_dict, always),
     operator.setitem: (_keyed, _is_mapping),
@@ -307,14 +303,13 @@ MIRRORED: Table = {
 }
 """handler, and which ops of the callee are its: what it does not accept is differentiated at run time."""
 
-assume_copying(added, concatenated, dict_of, entries_of)
+assume_copying(concatenated, dict_of, entries_of)
 
 effects.assume_removable(
     function_tangent,
     partial_tangent,
     unless_none,
     concatenated,
-    added,
     entries_of,
     dict_of,
 )

@@ -40,7 +40,6 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     containers.unless_none: (1,),
     containers.function_tangent: (0, 1, 2),
     containers.partial_tangent: (0, 1, 2),
-    containers.added: (0,),
     containers.entries_of: (0,),
     walking.items: (0,),
     walking.as_many: (0,),

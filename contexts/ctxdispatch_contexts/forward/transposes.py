@@ -124,7 +124,7 @@ def dict_of_vjp(g, y, source, tangent, made, entries):
 # -- what walks through a sequence ---------------------------------------------------------------------------
 
 
-@vjp(walking.items, walking.as_many, containers.added, duals.all_of, arrays=0)
+@vjp(walking.items, walking.as_many, duals.all_of, arrays=0)
 def items_vjp(g, y, tangents, values):
     """An iterator over things that have no tangents (`repeat`) has no cotangent."""
     return (None if has_none(tangents) else backward.from_items(g, tangents), None)

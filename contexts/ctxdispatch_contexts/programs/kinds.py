@@ -62,6 +62,9 @@ def only_recorded(type_: T.Type) -> bool:
 
 
 def _is_recorded(cls: type | None) -> bool:
-    if cls is None or cls is np.ndarray:
-        return False
-    return issubclass(cls, (np.ndarray, array.array, collections.deque))
+    return is_subclass(cls) or (cls is not None and issubclass(cls, (array.array, collections.deque)))
+
+
+def is_subclass(cls: type | None) -> bool:
+    """Of np.ndarray, and another class: its operators may be Python code (np.matrix)."""
+    return cls is not None and cls is not np.ndarray and issubclass(cls, np.ndarray)

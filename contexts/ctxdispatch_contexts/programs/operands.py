@@ -28,6 +28,7 @@ from ctxdispatch_contexts.derivatives.table import (
     vjp_rule,
 )
 from ctxdispatch_contexts.programs.activity import may_turn
+from ctxdispatch_contexts.programs.kinds import is_subclass
 
 
 def infer_op(op: Op) -> T.Type:
@@ -120,7 +121,7 @@ def rule_of(op: Op) -> FunctionType | None:
     if rule is None or (op.kwnames and is_of_ufunc(op.fn) and not takes(rule, op.kwnames)):
         return None
     if any(is_function(a) or is_of_subclass(operand_type(a)) for a in op.args):
-        return None  # rules call none: np.pad with one as mode
+        return None  # rules call none (np.pad with one as mode), and compute with plain arrays
     return rule  # type: ignore[return-value]
 
 
@@ -130,8 +131,7 @@ def is_of_subclass(type_: T.Type) -> bool:
         return any(map(is_of_subclass, type_.items))
     if isinstance(type_, T.ListOf):
         return is_of_subclass(type_.item)
-    cls = T.cls_of(type_)
-    return cls is not None and cls is not np.ndarray and issubclass(cls, np.ndarray)
+    return is_subclass(T.cls_of(type_))
 
 
 def is_function(operand: Any) -> bool:

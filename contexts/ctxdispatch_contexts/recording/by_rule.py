@@ -25,8 +25,8 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, described, gi
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import arrays, buffers
 from ctxdispatch_contexts.recording.callees import Callee
-from ctxdispatch_contexts.recording.leaves import leaves, snapshot
-from ctxdispatch_contexts.recording.subclasses import of_subclasses
+from ctxdispatch_contexts.recording.leaves import snapshot
+from ctxdispatch_contexts.recording.subclasses import of_subclasses, plain
 
 Run = Callable[..., Any]
 
@@ -75,7 +75,7 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
         args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     callee = INPLACE.get(callee, callee)
-    if any(isinstance(a, np.ndarray) and type(a) is not np.ndarray for a in leaves(operands)):
+    if plain(operands) is not operands:
         return of_subclasses(ctx.record, callee, operands, tuple(kwargs))
     return ctx.record.call(callee, operands, tuple(kwargs))
 

@@ -26,7 +26,7 @@ def activated(record: Record, array: Array, active: bool) -> None:
 
 
 def check_dtype(callee: Any, array: Array) -> None:
-    if array.dtype.kind not in "fcO" and array.dtype.kind in "biu":
+    if array.dtype.kind in "biu":
         return  # rounded: its derivative is zero
     if array.dtype.kind not in "fcO":
         raise MissingRuleError(
@@ -44,7 +44,7 @@ def moved(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
         ctx.array(a) if not isinstance(a, np.ndarray) and not is_number(a) and record.any_active(a) else a
         for a in rest
     ]
-    at = VALUES.get(callee, 0)
+    at = _VALUES.get(callee, 0)
     sources, tags = numbers(array, rest[at])
     callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
     kept = record.before(array, ...)
@@ -69,13 +69,14 @@ def sorted_along(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
 
 
 def put_in_flat(array: Array, index: Any, value: Any) -> None:
+    """A store through `flat`, in the order of its elements."""
     array.flat[index] = value
 
 
-VALUES: dict[Callable[..., Any], int] = {
+_VALUES: dict[Callable[..., Any], int] = {
     np.copyto: 0, np.fill_diagonal: 0, np.ndarray.fill: 0, operator.setitem: 1, np.ndarray.__setitem__: 1,
     np.put: 1, np.ndarray.put: 1, np.place: 1, np.putmask: 1, setattr: 1, put_in_flat: 1,
 }  # fmt: skip
 """Which of the operands after the array has the new values."""
 
-__all__ = ["VALUES", "activated", "check_dtype", "moved", "put_in_flat", "sorted_along"]
+__all__ = ["activated", "check_dtype", "moved", "put_in_flat", "sorted_along"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -73,7 +74,7 @@ def _into_some(ctx: Any, callee: Any, operands: Any, outs: Any, named: dict[str,
 def _check_apart(callee: Any, outs: Any) -> None:
     """Which of the results stays, where two are written to one place, is not said by NumPy."""
     written = [o for o in outs if o is not None]
-    if any(np.may_share_memory(a, b) for i, a in enumerate(written) for b in written[:i]):
+    if any(np.may_share_memory(a, b) for a, b in itertools.combinations(written, 2)):
         raise MutationError(
             f"{described(callee)} writes two results into arrays that share memory; give each an array of "
             "its own",
@@ -103,7 +104,7 @@ def _reads_what_it_wrote(given: Any, out: Any) -> bool:
 
 def _part_by_part(ctx: Any, callee: Any, given: Any, out: Array, named: dict[str, Any]) -> Array:
     """np.concatenate(operands, out=out), some of which lie in `out`: the stores that it makes."""
-    operands, axis = given[0], dict(zip(("axis",), given[1:])).get("axis", named.get("axis", 0))
+    operands, axis = given[0], given[1] if len(given) > 1 else named.get("axis", 0)
     callee(*given, out=np.empty_like(out), **named)  # whatever it says of axes, shapes and types
     if axis is None:
         raise MutationError(

@@ -101,9 +101,7 @@ class Pushing(Record):
     def _pushed(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> tuple[Any, Any]:
         operands = plain(tuple(operands))
         tangents = tuple([self.of(operand) for operand in operands])
-        found: tuple[Any, Any] = call_any(
-            self.context, callee, None, operands, tangents, kwnames, self.count
-        )
+        found: tuple[Any, Any] = call_any(self.context, callee, None, operands, tangents, kwnames, self.count)
         return found
 
     def item(self, array: Array, index: Any, out: Any) -> None:

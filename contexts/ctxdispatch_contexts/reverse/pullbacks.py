@@ -107,8 +107,8 @@ class Pullbacks:
         rule = static_rule(op, adjoint.active, certain=op is not self.own)
         if rule is not None:
             rule(adjoint, op)
-        else:  # all others are replaced
-            assert isinstance(op.fn, Ending) or not self._passes_on(adjoint, op), op
+        elif not isinstance(op.fn, Ending) and self._passes_on(adjoint, op):
+            raise AssertionError(f"{op} is neither ruled nor replaced: its cotangent would be lost")
 
     @staticmethod
     def _passes_on(adjoint: Adjoint, op: Op) -> bool:
