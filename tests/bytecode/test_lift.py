@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import inspect
+import operator
 import types
 
 import pytest
@@ -128,7 +129,7 @@ def test_positions():
     graph = lift(f)
     first = f.__code__.co_firstlineno
     by_name = {str(op.callee): op.pos for _, op in graph.ops()}
-    add = next(op.pos for _, op in graph.ops() if "add" in repr(op.callee))
+    add = next(op.pos for _, op in graph.ops() if getattr(op.callee, "value", None) is operator.add)
     assert (add.line, add.end_line, add.filename) == (first + 1, first + 3, __file__)
     assert add.function.endswith("f") and add.column is not None and len(by_name) >= 4
 
