@@ -32,7 +32,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     duals.all_of: (0,),
     reading.entry: (0,),
     reading.entry_or_default: (0, 3),
-    reading.pop_entry: (0, 2),
+    reading.pop_entry: (0, 3),
     reading.attribute_or_default: (0, 3),
     reading.content: (0,),
     containers.dict_of: (1, 3),
@@ -47,7 +47,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     walking.values_of: (0,),
     walking.items_of_mapping: (0,),
     walking.like_unpacked: (0,),
-    walking.next_or: (1, 4),
+    walking.next_or: (1, 2),
 }
 
 _SHAPELESS = (containers.__name__, reading.__name__, walking.__name__)

@@ -33,6 +33,8 @@ class Callee(NamedTuple):
     """It moves what is in containers, and is something else on numbers and arrays."""
     spreads: bool
     """It goes through its operands."""
+    replaces: bool
+    """It goes through what it puts in the place of a slice."""
     zero: bool
     real: bool
     """Its row in the table is for real numbers only."""
@@ -76,6 +78,7 @@ def _look_at(callee: Any) -> Callee:
         moves=_moves(callee, row),
         by_first=has_hash and callee in _ON_NUMBERS,
         spreads=row in moving.SPREADING,
+        replaces=row is not None and row is moving.ROWS.get(id(operator.setitem)),
         zero=has_hash and has_zero_derivative(callee),
         real=element is not None and not element.holomorphic,
         known=bool(known),
@@ -140,6 +143,11 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     if not args:
         return False
     return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
+
+
+def goes_through(known: Callee, args: tuple[Any, ...]) -> bool:
+    """A call that moves takes the items of its operands."""
+    return known.spreads or (known.replaces and len(args) == 3 and type(args[1]) is slice)
 
 
 def _by_numpy(callee: Any, args: tuple[Any, ...]) -> bool:

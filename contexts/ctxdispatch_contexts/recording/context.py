@@ -55,6 +55,7 @@ from ctxdispatch_contexts.recording import (
 from ctxdispatch_contexts.recording.callees import (
     SETS,
     Callee,
+    goes_through,
     holds_bytes,
     is_plain,
     look_at,
@@ -144,13 +145,13 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
     if not suspended.KINDS.isdisjoint(map(type, args)):
-        suspended.check(record, args)
+        suspended.check(ctx, args)
     if id(callee) in _THROUGH_ITEMS:
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
     if moves(known, callee, args):
         if callee is operator.setitem and holds_bytes(args[0]):
             stores.refuse_bytes(record, args)
-        return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
+        return run(*(_spread(record, callee, args) if goes_through(known, args) else args), **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
     if (known.known or known.code) and not all(map(is_plain, args)):
@@ -237,8 +238,10 @@ _OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_fla
 
 
 def _spread(record: Record, callee: Any, args: Args) -> Args:
-    through = [arrays.spread(record, a) for a in args]
-    return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
+    if callee is reversed:
+        return tuple([arrays.backwards(record, a) for a in args])
+    later = callee is builtins.iter or hasattr(callee, "__next__")
+    return tuple([arrays.spread(record, a, later) for a in args])
 
 
 def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
@@ -264,7 +267,7 @@ def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any,
     """It adds in C where it is given no function."""
     function = kwargs.pop("func", function)
     add = resolve(ctx, operator.add if function is None else function)
-    return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
+    return itertools.accumulate(arrays.spread(ctx.record, items, True), add, *args, **kwargs)
 
 
 @Recording.rule(itertools.starmap)

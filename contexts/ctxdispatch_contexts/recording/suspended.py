@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ctxdispatch.dispatch.compiling import Rewritten, code_for
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch.ir.sites import CONTEXT
@@ -28,12 +29,12 @@ _PREFIX: dict[type, str] = {
 KINDS = frozenset(_PREFIX)
 
 
-def check(record: Any, args: tuple[Any, ...]) -> None:
+def check(ctx: Any, args: tuple[Any, ...]) -> None:
     """MissingRuleError where one among `args` would compute with what is differentiated, out of sight."""
     for value in args:
-        if type(value) in _PREFIX and (frame := _frame_out_of_sight(value)) is not None:
+        if type(value) in _PREFIX and (frame := _frame_out_of_sight(ctx, value)) is not None:
             given = [a for a in args if a is not value]
-            if record.any_active([*given, *_parts(frame.f_locals.values())]):
+            if ctx.record.any_active([*given, *_parts(frame.f_locals.values())]):
                 _refuse(value)
 
 
@@ -46,13 +47,25 @@ def _refuse(value: Any) -> None:
     )
 
 
-def _frame_out_of_sight(value: Any) -> Any:
+def _frame_out_of_sight(ctx: Any, value: Any) -> Any:
     """Its frame, if it goes on and is not under a context. The code of this package computes nothing."""
     prefix = _PREFIX[type(value)]
     frame, code = getattr(value, f"{prefix}_frame"), getattr(value, f"{prefix}_code")
-    if frame is None or any(name.startswith(CONTEXT) for name in code.co_freevars):
+    if frame is None or _asks(code) or str(frame.f_globals.get("__name__", "")).startswith(OURS):
         return None
-    return None if str(frame.f_globals.get("__name__", "")).startswith(OURS) else frame
+    return frame if _computes(ctx, code, frame.f_globals) else None
+
+
+def _asks(code: types.CodeType) -> bool:
+    """It has a context."""
+    return any(name.startswith(CONTEXT) for name in code.co_freevars)
+
+
+def _computes(ctx: Any, code: types.CodeType, namespace: dict[str, Any]) -> bool:
+    """Under the context it would ask for it. (The code of `(v for v in items)` is the same under any.)"""
+    cells = tuple([types.CellType() for _ in code.co_freevars])
+    made = code_for(ctx, types.FunctionType(code, namespace, closure=cells))
+    return made is not None and not (isinstance(made, Rewritten) and not _asks(made.code))
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Any]:

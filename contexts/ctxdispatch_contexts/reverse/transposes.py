@@ -148,7 +148,7 @@ def take_keys_vjp(g, y, bar, other):
 
 @vjp(containers.take_from, arrays=0)
 def take_from_vjp(g, y, bar, first, items):
-    taken = [entry_of(g, key) for key in (items if isinstance(items, dict) else range(len(items)))]
+    taken = whole_items(g, items)
     return (None if bar is None else partial_of({first + i: b for i, b in enumerate(taken)}), None, None)
 
 
@@ -158,9 +158,11 @@ def by_position_vjp(g, y, bar, names):
 
 
 @vjp(containers.of_pairs, arrays=0)
-def of_pairs_vjp(g, y, bar, made, source, others):
-    pairs = entries_of(g) if hasattr(source, "keys") else [(k, entry_of(b, 1)) for k, b in zip(made, g)]
-    return (None if bar is None else partial_of(dict(pairs)), None, None, None)
+def of_pairs_vjp(g, y, bar, source, others):
+    if bar is None or hasattr(source, "keys"):
+        return (None if bar is None else partial_of(dict(entries_of(g))), None, None)
+    pairs = zip(containers.last_of_keys(source), g, strict=True)
+    return (partial_of({k: entry_of(b, 1) for (k, last), b in pairs if last}), None, None)
 
 
 @vjp(defaults.defaults_of, arrays=0)
