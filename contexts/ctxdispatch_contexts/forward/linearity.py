@@ -26,6 +26,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     tangents.or_zeros_block: (0,),
     tangents.expand: (0,),
     tangents.as_number: (0,),
+    tangents.of_inexact: (0,),
     structural.plus: (0, 1),
     structural.fill: (0,),
     releasing.apart: (0,),
@@ -65,7 +66,7 @@ def passed_on(block: Any, *values: Any) -> Any:
     return block
 
 
-for _function in (tangents.or_zeros, tangents.or_zeros_block, releasing.apart):
+for _function in (tangents.or_zeros, tangents.or_zeros_block, tangents.of_inexact, releasing.apart):
     registry.BLOCK[_function, None] = passed_on
 
 

@@ -33,6 +33,11 @@ def or_zeros_vjp(g, y, tangent, value, k=None):
     return (None if tangent is None else g, None, None)
 
 
+@vjp(tangents.of_inexact, arrays=0)
+def of_inexact_vjp(g, y, tangent, value):
+    return (None if y is None else g, None)
+
+
 @vjp(tangents.as_number, arrays=0)
 def as_number_vjp(g, y, tangent, cls):
     return (None if tangent is None else cotangents.project(g, tangent), None)

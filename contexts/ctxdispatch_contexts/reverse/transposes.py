@@ -42,6 +42,11 @@ def project_vjp(g, y, cotangent, primal):
     return (projected(g, cotangent, primal), None)
 
 
+@vjp(fitting.or_zeros, arrays=0)
+def or_zeros_vjp(g, y, cotangent, result):
+    return (None if cotangent is None else g, None)
+
+
 @vjp(releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied, arrays=0)
 def same_vjp(g, y, cotangent):
     return (None if cotangent is None else g,)
