@@ -138,11 +138,25 @@ def of_objects(
     of_python = isinstance(callee, np.ufunc) and all({*t} <= {*"O->"} for t in callee.types)
     if of_python or known.view:
         return run(*args, **kwargs)
-    raise MissingRuleError(
+    raise out_of_sight(callee)
+
+
+def out_of_sight(callee: Any) -> MissingRuleError:
+    return MissingRuleError(
         f"{described(callee)} on an array of objects computes out of sight; make it an array of floats "
         "(`.astype(float)`) first",
         user_position(),
     )
+
+
+def as_objects(record: Record, value: Any) -> Any:
+    """An array or list of numbers that are written down as an array of them, for a store into one of objects:
+    NumPy would make new objects, which nobody knows."""
+    if not isinstance(value, (np.ndarray, list, tuple)) or not record.any_active(value):
+        return value
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == object else _converted(record, value, object)
+    return np.array([as_objects(record, item) for item in value], object)
 
 
 def _converted(record: Record, array: Any, dtype: Any) -> Any:
