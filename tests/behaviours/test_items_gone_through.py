@@ -1,7 +1,9 @@
 """What takes the items of something else: stores to slices of lists, extensions, dicts made of pairs, views
 of dicts that change meanwhile, defaults of what is taken one by one."""
 
+import array
 import collections
+import itertools
 
 import numpy as np
 import pytest
@@ -199,7 +201,25 @@ def default_of_what_is_taken_out(x):
     return kept.pop(0, x[0]) * kept.pop(2, x[1]) * kept.pop(2, x[2])
 
 
+def extended_in_place_by_flat(x):
+    items = [1.0]
+    items += (x * x).flat
+    items += array.array("d", x)
+    return weighted(items)
+
+
+def arrays_of_the_standard_library(x):
+    numbers, squares = array.array("d", x), array.array("d", (value * value for value in x))
+    later = array.array("d", [0.0, 0.0])
+    items = iter(later)
+    later[1] = x[2]
+    kept = [0.0]
+    kept[:] = squares
+    return sum(numbers) * next(reversed(squares)) + weighted(kept) + sum(items)
+
+
 SLICES = [
+    extended_in_place_by_flat, arrays_of_the_standard_library,
     slice_of_array, slice_of_rows, slice_of_flat, slice_of_array_in_list_subclass, slice_of_keys,
     slice_of_numbers, slice_with_step, slice_that_run_time_knows, extended_by_keys,
     extended_by_iterators, extended_by_method_of_iadd,
@@ -268,7 +288,15 @@ def generator_over_what_is_stored_to(x):
     return sum(squares)
 
 
+def arrays_gone_through_in_their_turn(x):
+    buffer = np.zeros(3)
+    items = itertools.chain.from_iterable([x * x, buffer])
+    buffer[:] = x * 2.0
+    return weighted(items) + sum(itertools.starmap(lambda a, b, c: a * b + c, [x, buffer]))
+
+
 STORED_TO = [
+    arrays_gone_through_in_their_turn,
     stored_to_while_enumerated, stored_to_before_the_first_item,
     stored_to_before_it_is_gone_through_backwards, generator_over_what_is_stored_to,
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording import buffers
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import is_number, snapshot
@@ -38,7 +39,7 @@ def spread(record: Record, value: Any, later: bool = False) -> Any:
     if isinstance(value, np.flatiter) and record.is_active(value.base):
         array = value.base
         return (read(record, array, np.unravel_index(i, array.shape)) for i in range(array.size))
-    if type(value) is Buffer and record.is_active(value):
+    if type(value) is Buffer and (record.is_active(value) or (later and value.typecode in FLOATS)):
         return buffers.items(record, value)
     if _has_items(value) and (record.is_active(value) or (later and value.dtype.kind in "fc")):
         return map(Items(record, value).__getitem__, range(len(value)))

@@ -12,6 +12,7 @@ import builtins
 import functools
 import operator
 import types
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ class Callee(NamedTuple):
     """It goes through its operands."""
     replaces: bool
     """It goes through what it puts in the place of a slice."""
+    extends: bool
+    """It goes through what it adds to a list."""
     zero: bool
     real: bool
     """Its row in the table is for real numbers only."""
@@ -78,6 +81,7 @@ def _look_at(callee: Any) -> Callee:
         moves=_moves(callee, row),
         by_first=has_hash and callee in _ON_NUMBERS,
         spreads=row in moving.SPREADING,
+        extends=callee is operator.iadd,
         replaces=row is not None and row is moving.ROWS.get(id(operator.setitem)),
         zero=has_hash and has_zero_derivative(callee),
         real=element is not None and not element.holomorphic,
@@ -147,6 +151,8 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
 
 def goes_through(known: Callee, args: tuple[Any, ...]) -> bool:
     """A call that moves takes the items of its operands."""
+    if known.extends:
+        return isinstance(args[0], (list, deque))
     return known.spreads or (known.replaces and len(args) == 3 and type(args[1]) is slice)
 
 

@@ -272,9 +272,17 @@ def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any,
 
 @Recording.rule(itertools.starmap)
 def _starmap(ctx: Recording, function: Any, items: Any, /) -> Any:
-    """It spreads each of the items in C."""
-    each = map(functools.partial(arrays.spread, ctx.record), items)
-    return beyond_rules(ctx, itertools.starmap)(function, each)
+    return beyond_rules(ctx, itertools.starmap)(function, _each(ctx, items))
+
+
+@Recording.rule(itertools.chain.__dict__["from_iterable"])
+def _chained(ctx: Recording, cls: Any, items: Any, /) -> Any:
+    return beyond_rules(ctx, cls.from_iterable)(_each(ctx, items))
+
+
+def _each(ctx: Recording, items: Any) -> Any:
+    """The items, which C code goes through in their turn."""
+    return map(functools.partial(arrays.spread, ctx.record, later=True), items)
 
 
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]

@@ -99,7 +99,7 @@ def take_from(bar: Any, first: int, items: Any) -> list[Any]:
     if not hasattr(items, "__len__"):
         raise DerivativeError(
             f"a list is extended by a {type(items).__name__}, whose items are gone afterwards; make a list "
-            "of them first (`xs.extend([*items])`)",
+            "of them first (`xs.extend(list(items))`)",
             user_position(),
         )
     return [cotangents.take_entry(bar, first + i) for i in range(len(items))]
