@@ -144,7 +144,7 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
-    if not suspended.KINDS.isdisjoint(map(type, args)):
+    if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     if id(callee) in _THROUGH_ITEMS:
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
