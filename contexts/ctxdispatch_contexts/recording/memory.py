@@ -58,7 +58,8 @@ _NAMES = 16
 def stand_in(array: Array) -> Array:
     """Another array in the same memory, that is no view of `array`: its owner is itself."""
     made = np.asarray(StandIn(array))
-    made.dtype = array.dtype
+    if made.dtype != array.dtype:  # of records, where fields have titles or gaps
+        made = made.view(array.dtype)
     if type(array) is not np.ndarray:
         made = made.view(type(array))
         made.__array_finalize__(array)
