@@ -29,7 +29,7 @@ def owner(array: Array) -> Array:
     """The array that `array` is a view of; itself where it is none."""
     while True:
         base = array.base
-        if base is None:
+        if base is None or type(base) is StandIn:
             return array
         if not isinstance(base, np.ndarray):  # `as_strided` has one in between, a buffer another
             base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
@@ -170,7 +170,10 @@ class Memory:
         return found
 
     def is_active(self, array: Array) -> bool:
-        found = self.find(array)
+        of = owner(array)
+        found = self._blocks.get(id(of))
+        if found is None and type(of.base) is StandIn:
+            found = self.find(of)
         return found is not None and found.active
 
     def note(self, array: Array) -> Block:
