@@ -1,5 +1,6 @@
 """What a derivative is taken of by recording has no program to show; more calls that are refused."""
 
+import contextlib
 import functools
 
 import numpy as np
@@ -159,13 +160,47 @@ def stores_into_one(a, b):
 
 
 @refused(
-    "two arguments share memory, or a rule returned its argument, and one of the two is changed in place; "
-    "give one of them as a copy (`x.copy()`)",
+    "two arguments share memory, and one of the two is changed in place; give one of them as a copy "
+    "(`x.copy()`)",
     where=stores_into_one,
 )
 def arguments_in_one_memory():
     base = np.arange(4.0)
     grad(stores_into_one)(base[:3], base[1:])
+
+
+SHUFFLED = np.arange(4.0)
+
+
+def has_an_argument_shuffled(x):
+    with contextlib.suppress(ValueError):
+        np.random.default_rng(0).shuffle(SHUFFLED)  # here
+    return (x * x).sum()
+
+
+@refused(
+    "numpy.random._generator.Generator.shuffle changed an array that is an argument, which it was given by "
+    "another name; give the argument as a copy (`x.copy()`)",
+    where=has_an_argument_shuffled,
+)
+def an_argument_that_is_changed_out_of_sight():
+    grad(has_an_argument_shuffled)(SHUFFLED)
+
+
+def stores_into_what_is_stopped(x):
+    with contextlib.suppress(ValueError):
+        fixed = stop_gradient(x)
+        fixed[0] = x[1] * 2.0  # here
+    return (fixed * x).sum()
+
+
+@refused(
+    "`stop_gradient` or a rule returned its argument, and one of the two is changed in place; give it a copy "
+    "(`x.copy()`)",
+    where=stores_into_what_is_stopped,
+)
+def an_argument_that_is_returned():
+    grad(stores_into_what_is_stopped)(np.arange(4.0))
 
 
 # -- what changes meanwhile ----------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
-        return stores.constant(record, callee, args, kwargs, run)
+        return stores.constant(ctx, callee, args, kwargs, run)
     store = stores.find(callee, args, kwargs)
     if store is not None:
         stores.check_alias(ctx, args, kwargs)
@@ -316,7 +316,7 @@ for _f in (builtins.eval, builtins.exec):
 Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
     types.MethodType(_as_they_are, np.lib.stride_tricks.as_strided)
 )
-for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps):  # of a recording that is recorded
+for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps, memory.stand_in):  # of runs in runs
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, moving.RULED)
 for _f, _rule in (numbers.rules(lambda f: functools.partial(handled, f)) | surgery.RULES).items():

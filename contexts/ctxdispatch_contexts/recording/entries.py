@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.recording.bars import Bars, conjugate, fitted
-from ctxdispatch_contexts.recording.memory import Array
+from ctxdispatch_contexts.recording.memory import Array, Joined
 from ctxdispatch_contexts.recording.numbers import times
 from ctxdispatch_contexts.recording.record import Number
 
@@ -209,6 +209,18 @@ class Added:
         if block is not None and not block.empty and bars.is_active(self.value):
             bar = self.sign * block.shadow(self.array)[self.index]
             bars.add(self.value, fitted(conjugate(bar), self.value))
+
+
+class Parted:
+    """Here two names of the same memory became one."""
+
+    __slots__ = ("joined",)
+
+    def __init__(self, joined: Joined) -> None:
+        self.joined = joined
+
+    def back(self, bars: Bars, again: list[Again]) -> None:
+        bars.memory.part(self.joined)
 
 
 class Moved:

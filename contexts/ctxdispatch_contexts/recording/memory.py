@@ -5,17 +5,22 @@ is the same view of the shadow, whatever function made the view, and what is wri
 all. Complex shadows are not conjugated: the shadow of `z.imag` is the imaginary part of that of `z`. Of a
 *block* of k derivatives there are k such memories, along a leading axis.
 
+The same memory may have several *names*, each with derivatives of its own. An array that is an argument is
+given to the program by a name that nothing else has (`stand_in`), for the program may find the array itself
+in a global, a closure, an attribute: that is a constant until one of the two is stored into, and the same as
+the argument from then on (`join`). Two arguments stay two; neither may be stored into where they overlap.
+
 Invariant: a block keeps what owns its memory alive, so that no other array gets its address.
 """
 
 from __future__ import annotations
 
 import array as buffers
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 
 Array = np.ndarray[Any, Any]
 
@@ -24,13 +29,42 @@ def owner(array: Array) -> Array:
     """The array that `array` is a view of; itself where it is none."""
     while True:
         base = array.base
-        if base is None:
+        if base is None or type(base) is StandIn:
             return array
         if not isinstance(base, np.ndarray):  # `as_strided` has one in between, a buffer another
             base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
         if not isinstance(base, np.ndarray):
             return array
         array = base
+
+
+class StandIn:
+    """What an array that stands for another one has as its base. `names`: the other and those that it stands
+    for in turn, the nearest and the last of them."""
+
+    __slots__ = ("__array_interface__", "names")
+
+    def __init__(self, of: Array) -> None:
+        known = owner(of)
+        further = known.base.names if type(known.base) is StandIn else ()
+        self.__array_interface__ = of.__array_interface__
+        self.names: tuple[Array, ...] = (known, *further[: _NAMES - 2], *further[_NAMES - 2 :][-1:])
+
+
+_NAMES = 16
+"""Runs within runs stand in for one another: so many at most, and any number of them one after the other."""
+
+
+def stand_in(array: Array) -> Array:
+    """Another array in the same memory, that is no view of `array`: its owner is itself."""
+    made = np.asarray(StandIn(array))
+    if made.dtype != array.dtype:  # of records, where fields have titles or gaps
+        made = made.view(array.dtype)
+    if type(array) is not np.ndarray:
+        made = made.view(type(array))
+        made.__array_finalize__(array)
+        made.__dict__.update(array.__dict__)
+    return made
 
 
 def view_of(buffer: Any) -> Array:
@@ -46,12 +80,20 @@ def has_shadow(array: Any) -> bool:
 class Block:
     """The memory of one owner. `active`: what is in there depends on what is differentiated."""
 
-    __slots__ = ("owner", "low", "size", "count", "active", "_bytes")
+    __slots__ = ("owner", "low", "size", "count", "active", "names", "outside", "_bytes")
 
     def __init__(self, of: Array, count: int | None) -> None:
         low, high = bounds(of)
         self.owner, self.low, self.size, self.count, self.active = of, low, high - low, count, False
+        self.names: list[Block] = []
+        """Those of arguments in this memory, which are apart from this one."""
+        self.outside: Block | None = None
+        """Of an argument's, the one that has it in its `names`."""
         self._bytes: Array | None = None
+
+    def overlaps(self, place: tuple[int, int]) -> bool:
+        """The part of memory from address to address lies here, or some of it."""
+        return place[0] < self.low + self.size and self.low < place[1]
 
     @property
     def empty(self) -> bool:
@@ -75,8 +117,18 @@ class Block:
         return np.ndarray(shape, array.dtype, self._bytes, offset, strides)
 
 
+def _part(array: Array, index: Any) -> Array:
+    """array[index] as a view, also of one element; all of it where that is no view."""
+    indices = index if type(index) is tuple else (index,)
+    part = array[index] if any(i is ... for i in indices) else array[(*indices, ...)]
+    return part if np.may_share_memory(part, array) else array
+
+
 def bounds(array: Array) -> tuple[int, int]:
     """The addresses of the first byte and after the last one."""
+    if array.flags.forc:
+        low = address(array)
+        return low, low + array.nbytes
     low, high = np.lib.array_utils.byte_bounds(array)
     return low, high
 
@@ -84,6 +136,14 @@ def bounds(array: Array) -> tuple[int, int]:
 def address(array: Array) -> int:
     at: int = array.__array_interface__["data"][0]
     return at
+
+
+class Joined(NamedTuple):
+    """An argument's block and the one that it has been joined to; whether that was active before."""
+
+    own: Block
+    outside: Block
+    active: bool
 
 
 _REMEMBERED = 256
@@ -95,6 +155,7 @@ class Memory:
     def __init__(self, count: int | None = None) -> None:
         self.count = count
         self._blocks: dict[int, Block] = {}
+        self.joined: list[Joined] = []
         self.views: set[int] = set()
         """The arrays by which memory of other objects is known (`Record.view`)."""
         self._shadows: dict[int, tuple[Array, Block, Array]] = {}
@@ -102,19 +163,87 @@ class Memory:
 
     def find(self, array: Array) -> Block | None:
         """The block of `array`, None where the run knows nothing of its memory."""
-        return self._blocks.get(id(owner(array)))
+        of = owner(array)
+        found = self._blocks.get(id(of))
+        if found is None and type(of.base) is StandIn:
+            return next((b for name in of.base.names if (b := self._blocks.get(id(name)))), None)
+        return found
 
     def is_active(self, array: Array) -> bool:
-        found = self._blocks.get(id(owner(array)))
+        of = owner(array)
+        found = self._blocks.get(id(of))
+        if found is None and type(of.base) is StandIn:
+            found = self.find(of)
         return found is not None and found.active
 
     def note(self, array: Array) -> Block:
         """The block of `array`, from now on known."""
-        of = owner(array)
-        found = self._blocks.get(id(of))
+        found = self.find(array)
         if found is None:
+            of = owner(array)
             found = self._blocks[id(of)] = Block(of, self.count)
         return found
+
+    # -- names ---------------------------------------------------------------------------------------------
+
+    def stands_in(self, array: Array, active: bool = True) -> None:
+        """`array` is an argument's name: it has a block of its own, and what it stands for, another."""
+        own, names = Block(owner(array), self.count), owner(array).base.names
+        outside = self.note(names[-1])
+        for name in names:
+            self._blocks[id(name)] = outside
+        self._blocks[id(own.owner)] = own
+        outside.names.append(own)
+        own.outside, own.active = outside, active
+
+    def is_of_argument(self, array: Array) -> bool:
+        """It is in the memory of one, by another name."""
+        found = self.find(array)
+        return found is not None and bool(found.names)
+
+    def about_to_join(self, array: Array, index: Any = ...) -> list[Block]:
+        """array[index] is stored into: the arguments there, whose names are to be one with the others."""
+        found = self.find(array)
+        if found is None or not (found.names or found.outside):
+            return []
+        place = bounds(_part(array, index)) if found.outside is None else (found.low, found.low + found.size)
+        touched = [own for own in (found.outside or found).names if own.overlaps(place)]
+        if len(touched) > 1:
+            raise MutationError(
+                "two arguments share memory, and one of the two is changed in place; give one of them as a "
+                "copy (`x.copy()`)",
+                user_position(),
+            )
+        return touched
+
+    def join(self, own: Block) -> Joined:
+        """`own` and what it is a name of are one from now on. To be undone with `part`."""
+        assert own.outside is not None
+        joined = Joined(own, own.outside, own.outside.active)
+        own.outside.names.remove(own)
+        own.outside = None
+        self.joined.append(joined)
+        self._join(joined)
+        return joined
+
+    def _join(self, joined: Joined) -> None:
+        own, outside, _ = joined
+        if not own.empty:
+            outside.shadow(own.owner)[...] = own.shadow(own.owner)
+        outside.active |= own.active
+        self._blocks[id(own.owner)] = outside
+        self._shadows.clear()
+
+    def part(self, joined: Joined) -> None:
+        """On the way back: before they were one."""
+        own, outside, active = joined
+        if not outside.empty:
+            own.shadow(own.owner)[...] = outside.shadow(own.owner)
+        outside.active = active
+        self._blocks[id(own.owner)] = own
+        self._shadows.clear()
+
+    # -- what depends --------------------------------------------------------------------------------------
 
     def activate(self, array: Array) -> None:
         self.note(array).active = True
@@ -139,8 +268,10 @@ class Memory:
         return _copies([block.owner for block in self._blocks.values()])
 
     def clear(self) -> None:
-        for block in self._blocks.values():
+        for block in (*self._blocks.values(), *(joined.own for joined in self.joined)):
             block.clear()
+        for joined in self.joined:
+            self._join(joined)
 
     def shadow(self, array: Array) -> Array:
         known = self._shadows.get(id(array))

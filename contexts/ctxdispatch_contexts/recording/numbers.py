@@ -160,9 +160,12 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
         number = record.numbers.get(id(value))
         if record.still or (record.copies and not record.closed):
             return otherwise(ctx, container, index, value)
-        if record.closed or (number is None and record.memory.find(container) is None):
+        found = record.memory.find(container)
+        if record.closed or (number is None and found is None):
             container[index] = value
             return None
+        if found is not None and (found.names or found.outside):
+            record.join(container, index)
         before = container[index]
         container[index] = value
         if number is not None:

@@ -148,6 +148,11 @@ class Record:
         self.track(out)
         self.item(array, index, out)
 
+    def join(self, array: Array, index: Any = ...) -> None:
+        """array[index] is about to be written: the names of that memory are one from now on."""
+        for own in self.memory.about_to_join(array, index):
+            self.memory.join(own)
+
     # -- to be said by a mode ------------------------------------------------------------------------------
 
     def call(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
@@ -185,6 +190,11 @@ class Record:
 
     def before(self, array: Array, index: Any) -> Any:
         """Called before array[index] is written; what it returns goes to the method that is called after."""
+        self.join(array, index)
+        return self.keep(array, index)
+
+    def keep(self, array: Array, index: Any) -> Any:
+        """As `before`, where it may be written."""
 
     def unchanged(self, kept: Any) -> None:
         """Something else than a derivative was written there."""

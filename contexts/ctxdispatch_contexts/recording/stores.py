@@ -55,19 +55,44 @@ def _hashable(value: Any) -> bool:
     return getattr(type(value), "__hash__", None) is not None
 
 
-def constant(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
+def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
     """A call that nothing active comes into: it may change arrays that are read once more."""
+    record: Record = ctx.record
     given = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
     if callee is setattr and record.memory.find(args[0]):
         _refuse_layout(args[1])
     seen = [a for a in given if record.memory.find(a) and a.flags.num & _WRITEABLE]
-    kept = [(a, a.copy(), record.before(a, ...)) for a in seen]
+    store = find(callee, args, kwargs) if any(map(record.memory.is_of_argument, seen)) else None
+    if store is not None:
+        for target in _targets(args, kwargs):
+            record.join(target, args[1] if callee is operator.setitem else ...)
+        if record.any_active((args, kwargs)):
+            return store(ctx, callee, args, kwargs)
+    kept = [(a, a.copy(), record.keep(a, ...)) for a in seen]
     try:
         return run(*args, **kwargs)
     finally:
         for array, before, each in kept:
             if differ(array, before):
+                _check_apart(record, callee, array)
                 record.unchanged(each)
+
+
+def _check_apart(record: Record, callee: Any, array: Any) -> None:
+    """After a change of nobody knows which elements."""
+    if record.memory.about_to_join(array):
+        raise MutationError(
+            f"{described(callee)} changed an array that is an argument, which it was given by another name; "
+            "give the argument as a copy (`x.copy()`)",
+            user_position(),
+        )
+
+
+def _targets(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arrays that a store writes into."""
+    _, named = outputs.out_by_name(args[0], args, kwargs) if "out" in kwargs else ((), kwargs)
+    out = named.get("out", args[0])
+    return [a for a in (out if type(out) is tuple else (out,)) if isinstance(a, np.ndarray)]
 
 
 _WRITEABLE = 0x400
@@ -118,16 +143,14 @@ def _may_repeat(index: Any) -> bool:
 
 
 def check_alias(ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """An argument that lies where another one does is a copy, which the other would not see change."""
+    """What a rule returned of its own arguments is a copy, which the argument would not see change."""
     if not ctx.record.copies:
         return
-    _, named = outputs.out_by_name(args[0], args, kwargs) if "out" in kwargs else ((), kwargs)
-    out = named.get("out", args[0])
-    targets = [a for a in (out if type(out) is tuple else (out,)) if isinstance(a, np.ndarray)]
-    if any(np.may_share_memory(target, copy) for target in targets for copy in ctx.record.copies):
+    every = _targets(args, kwargs)
+    if any(np.may_share_memory(target, copy) for target in every for copy in ctx.record.copies):
         raise MutationError(
-            "two arguments share memory, or a rule returned its argument, and one of the two is changed in "
-            "place; give one of them as a copy (`x.copy()`)",
+            "`stop_gradient` or a rule returned its argument, and one of the two is changed in place; give "
+            "it a copy (`x.copy()`)",
             user_position(),
         )
 
@@ -153,7 +176,7 @@ def set_in_flat(ctx: Any, flat: Any, index: Any, value: Any) -> None:
         check_alias(ctx, args, {})
         moved(ctx, put_in_flat, args, {})
     else:
-        constant(record, operator.setitem, args, {}, put_in_flat)
+        constant(ctx, put_in_flat, args, {}, put_in_flat)
 
 
 def _refuse_layout(name: str) -> None:

@@ -86,7 +86,7 @@ def paused(ctx: Any, f: Any, run: Any, args: Args, kwargs: Kwargs) -> Any:
     store = stores.find(callee, args, kwargs)
     with resumed():
         if store is None:
-            return stores.constant(record, callee, args, kwargs, functools.partial(_paused, run))
+            return stores.constant(ctx, callee, args, kwargs, functools.partial(_paused, run))
         stores.check_alias(ctx, args, kwargs)
         return store(ctx, callee, (args[0], *[_constant(record, a) for a in args[1:]]), kwargs)
 

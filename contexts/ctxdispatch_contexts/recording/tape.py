@@ -27,6 +27,7 @@ from ctxdispatch_contexts.recording.entries import (
     Item,
     Kept,
     Moved,
+    Parted,
     SetElement,
     Store,
     Update,
@@ -97,7 +98,10 @@ class Tape(Bars):
         self.memory.note(array)
         self.entries.append(SetElement(array, index, number, before))
 
-    def before(self, array: Array, index: Any) -> Kept:
+    def join(self, array: Array, index: Any = ...) -> None:
+        self.entries += [Parted(self.memory.join(own)) for own in self.memory.about_to_join(array, index)]
+
+    def keep(self, array: Array, index: Any) -> Kept:
         self.memory.note(array)
         return Kept(array, lasting(index))
 

@@ -2,8 +2,8 @@
 change its containers.
 
 Before a run every number in the arguments becomes an object of its own, for a run knows numbers by
-identity: of `[1.0] * 3` each item has a cotangent. So does every array, of those that lie in the same memory;
-these may not be stored into. What was replaced is put back when the run ends, where it still is.
+identity: of `[1.0] * 3` each item has a cotangent. So does every array, which is the same memory by another
+name (`memory.stand_in`). What was replaced is put back when the run ends, where it still is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import is_floats
 from ctxdispatch_contexts.recording.leaves import another, is_number
-from ctxdispatch_contexts.recording.memory import has_shadow
+from ctxdispatch_contexts.recording.memory import has_shadow, stand_in
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.recording.tape import Tape
@@ -132,7 +132,7 @@ class Arguments:
             return self._array(value)
         if is_floats(value):
             view = self.record.view(value)
-            return value, None if self.record.is_active(view) else self._array(view)[1]
+            return value, None if self.record.is_active(view) else self._tracked(view)
         if isinstance(value, _LEAVES) or value is None:
             return value, None
         if isinstance(value, tuple):  # one that is given twice has parts of its own each time
@@ -157,9 +157,11 @@ class Arguments:
     def beside(self, value: Any) -> Any:
         """An argument that is held fixed: it lies apart from those that are not."""
         self.check(value)
-        if isinstance(value, np.ndarray) and self.record.is_active(value):
-            return self.record.apart(value)
-        return value
+        if not isinstance(value, np.ndarray) or self.record.memory.find(value) is None:
+            return value
+        made = stand_in(value)
+        self.record.memory.stands_in(made, active=False)
+        return made
 
     def _array(self, array: Any) -> tuple[Any, Tree | None]:
         if array.dtype == object:
@@ -168,10 +170,13 @@ class Arguments:
             return array, None
         if not has_shadow(array):
             return array, None
-        if self.record.is_active(array):
-            array = self.record.apart(array)
+        made = stand_in(array)
+        self.record.memory.stands_in(made)
+        return made, Leaf(made)
+
+    def _tracked(self, array: Any) -> Tree:
         self.record.track(array)
-        return array, Leaf(array)
+        return Leaf(array)
 
     def _replace(self, old: Any, put: Callable[[Any], None], now: Callable[[], Any]) -> Tree | None:
         """Put what the program gets in the place of `old`, until the run ends."""
