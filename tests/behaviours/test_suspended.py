@@ -205,3 +205,22 @@ def test_generators_of_code_that_computes_nothing_are_taken_from():
         return sum(v * v * (i + 1.0) for i, v in enumerate(kept)) * x
 
     assert grad(f)(2.0) == 3.0 * 4.0 + 2.0 * 1.0 + 3.0 * 4.0 + 4.0 * 4.0 + 5.0 * 9.0
+
+
+def test_functions_that_are_gone_through_compute_nothing_by_that():
+    scales = (lambda v: v * 3.0, lambda v: v * v)
+
+    def f(x):
+        total = 0.0
+        try:
+            items = iter((*scales, x))
+            for scale in items:
+                if scale is x:
+                    continue
+                total = total + scale(x)
+        finally:
+            pass
+        return total
+
+    assert grad(f)(2.0) == 7.0
+    assert jvp(f, (2.0,), (1.0,)) == (10.0, 7.0)

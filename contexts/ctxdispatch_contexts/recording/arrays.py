@@ -66,7 +66,7 @@ class Items:
 
 def backwards(record: Record, value: Any) -> Any:
     """What `reversed` gets in place of `value`."""
-    if _has_items(value):
+    if _has_items(value) and (type(value) is np.ndarray or record.is_active(value)):
         return Items(record, value)
     through = spread(record, value)
     return through if through is value else [*through]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -32,6 +33,15 @@ _PREFIX: dict[type, str] = {
 """Of the attributes that say what one is doing."""
 
 _OF_ARRAY = type(iter(np.zeros(1)))
+
+_OF_SEVERAL = (map, zip, itertools.zip_longest)
+"""They hold a tuple of iterators."""
+
+_CALLING = (
+    map, filter, itertools.starmap, itertools.accumulate, itertools.takewhile, itertools.dropwhile,
+    itertools.filterfalse, itertools.groupby,
+)  # fmt: skip
+"""The functions that they hold compute; those that others hold are items."""
 
 
 def check(ctx: Any, args: tuple[Any, ...]) -> None:
@@ -63,7 +73,9 @@ def _held(value: Any) -> list[Any]:
     if type(value) in _PREFIX:
         frame = _frame(value)
         return [] if frame is None else [*frame.f_locals.values()]
-    parts = gc.get_referents(value)  # zip and map have a tuple of iterators
+    parts = gc.get_referents(value)
+    if type(value) not in _OF_SEVERAL:
+        return parts
     return [a for part in parts for a in (part if type(part) is tuple else (part,))]
 
 
@@ -93,7 +105,7 @@ def _is_out_of_sight(ctx: Any, value: Any, held: list[Any]) -> bool:
     if type(value) in _PREFIX:
         frame = _frame(value)
         return frame is not None and _computes(ctx, frame.f_code, frame.f_globals)
-    functions = [f for f in held if type(f) is types.FunctionType]
+    functions = [f for f in held if type(f) is types.FunctionType] if type(value) in _CALLING else []
     return any(_computes(ctx, f.__code__, f.__globals__) for f in functions)
 
 
