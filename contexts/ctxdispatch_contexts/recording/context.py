@@ -38,15 +38,15 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import libraries, table
+from ctxdispatch_contexts.programs.refusing import SOLVED
 from ctxdispatch_contexts.recording import (
     arrays,
     buffers,
     by_rule,
-    distributions,
     following,
     memory,
     numbers,
-    splines,
+    scipy_rules,
     stores,
     subclasses,
     surgery,
@@ -57,7 +57,6 @@ from ctxdispatch_contexts.recording.callees import (
     SETS,
     Callee,
     goes_through,
-    holds_bytes,
     is_plain,
     look_at,
     moves,
@@ -152,8 +151,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if id(callee) in _THROUGH_ITEMS:
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
     if moves(known, callee, args):
-        if callee is operator.setitem and holds_bytes(args[0]):
-            stores.refuse_bytes(record, args)
+        if id(callee) in stores.REFUSALS:
+            stores.REFUSALS[id(callee)](record, args)
         return run(*(_all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
@@ -359,10 +358,10 @@ def _follow_table(loaded: tuple[str, ...]) -> None:
 def follow_imported() -> None:
     """What has rules in the libraries that have been imported is recorded from now on."""
     _follow_table(libraries.loaded())
-    ruled = {**splines.imported(), **distributions.imported(), **trajectories.imported()}
-    for f, rule in ruled.items():
+    for f, rule in scipy_rules.imported().items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
+            SOLVED.add(f)
 
 
 def recording(context: Any) -> type[Recording]:
