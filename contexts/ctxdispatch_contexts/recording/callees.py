@@ -13,6 +13,7 @@ import collections
 import functools
 import operator
 import types
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,10 @@ class Callee(NamedTuple):
     """It moves what is in containers, and is something else on numbers and arrays."""
     spreads: bool
     """It goes through its operands."""
+    replaces: bool
+    """It goes through what it puts in the place of a slice."""
+    extends: bool
+    """It goes through what it adds to a list."""
     zero: bool
     real: bool
     """Its row in the table is for real numbers only."""
@@ -77,6 +82,8 @@ def _look_at(callee: Any) -> Callee:
         moves=_moves(callee, row),
         by_first=has_hash and callee in _ON_NUMBERS,
         spreads=row in moving.SPREADING,
+        extends=callee is operator.iadd,
+        replaces=row is not None and row is moving.ROWS.get(id(operator.setitem)),
         zero=has_hash and has_zero_derivative(callee),
         real=element is not None and not element.holomorphic,
         known=bool(known),
@@ -166,6 +173,13 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     if not args:
         return False
     return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
+
+
+def goes_through(known: Callee, args: tuple[Any, ...]) -> bool:
+    """A call that moves takes the items of its operands."""
+    if known.extends:
+        return isinstance(args[0], (list, deque))
+    return known.spreads or (known.replaces and len(args) == 3 and type(args[1]) is slice)
 
 
 def _by_numpy(callee: Any, args: tuple[Any, ...]) -> bool:

@@ -32,6 +32,7 @@ import numpy as np
 from ctxdispatch.dispatch import moving, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
+from ctxdispatch.dispatch.reach import special
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
@@ -55,6 +56,7 @@ from ctxdispatch_contexts.recording import (
 from ctxdispatch_contexts.recording.callees import (
     SETS,
     Callee,
+    goes_through,
     is_plain,
     look_at,
     moves,
@@ -95,7 +97,7 @@ class Recording(Context):
 
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable)"""
-        return arrays.spread(self.record, iterable)
+        return _spread(self, iterable)
 
 
 def handled(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
@@ -122,6 +124,8 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
         run = callee if run is f else run
     slot, callee = callee, spelled(callee)
     if run is slot is not callee and not all(map(is_plain, args)):
+        if not record.any_active((args, kwargs)):
+            return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
         run = callee = of_slot(record, callee, args)
     known = look_at(callee)
     if Buffer in map(type, args) or callee is Buffer:
@@ -142,14 +146,14 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
-    if not suspended.KINDS.isdisjoint(map(type, args)):
-        suspended.check(record, args)
+    if any(map(suspended.go_on, map(type, args))):
+        suspended.check(ctx, args)
     if id(callee) in _THROUGH_ITEMS:
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
     if moves(known, callee, args):
         if id(callee) in stores.REFUSALS:
             stores.REFUSALS[id(callee)](record, args)
-        return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
+        return run(*(_all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
     if (known.known or known.code) and not all(map(is_plain, args)):
@@ -173,7 +177,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
-        args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
+        args = tuple([[*_spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
@@ -235,9 +239,29 @@ def _items(values: Any) -> Any:
 _OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
 
 
-def _spread(record: Record, callee: Any, args: Args) -> Args:
-    through = [arrays.spread(record, a) for a in args]
-    return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
+def _all_spread(ctx: Recording, callee: Any, args: Args) -> Args:
+    if callee is reversed:
+        return tuple([_backwards(ctx, a) for a in args])
+    later = callee is builtins.iter or hasattr(callee, "__next__")
+    return tuple([_spread(ctx, a, later) for a in args])
+
+
+def _backwards(ctx: Recording, value: Any) -> Any:
+    return [*_spread(ctx, value)] if _has_own_items(value) else arrays.backwards(ctx.record, value)
+
+
+def _spread(ctx: Recording, value: Any, later: bool = False) -> Any:
+    if _has_own_items(value):
+        return map(functools.partial(resolve(ctx, operator.getitem), value), range(len(value)))
+    return arrays.spread(ctx.record, value, later)
+
+
+def _has_own_items(value: Any) -> bool:
+    """An array whose class says in Python code what its items are."""
+    cls = type(value)
+    if cls is np.ndarray or not isinstance(value, np.ndarray) or not value.ndim:
+        return False
+    return special(cls, "__getitem__") is not None and not isinstance(value, (np.matrix, np.ma.MaskedArray))
 
 
 def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
@@ -263,14 +287,22 @@ def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any,
     """It adds in C where it is given no function."""
     function = kwargs.pop("func", function)
     add = resolve(ctx, operator.add if function is None else function)
-    return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
+    return itertools.accumulate(_spread(ctx, items, True), add, *args, **kwargs)
 
 
 @Recording.rule(itertools.starmap)
 def _starmap(ctx: Recording, function: Any, items: Any, /) -> Any:
-    """It spreads each of the items in C."""
-    each = map(functools.partial(arrays.spread, ctx.record), items)
-    return beyond_rules(ctx, itertools.starmap)(function, each)
+    return beyond_rules(ctx, itertools.starmap)(function, _each(ctx, items))
+
+
+@Recording.rule(itertools.chain.__dict__["from_iterable"])
+def _chained(ctx: Recording, cls: Any, items: Any, /) -> Any:
+    return beyond_rules(ctx, cls.from_iterable)(_each(ctx, items))
+
+
+def _each(ctx: Recording, items: Any) -> Any:
+    """The items, which C code goes through in their turn."""
+    return map(functools.partial(_spread, ctx, later=True), items)
 
 
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]

@@ -21,9 +21,16 @@ from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import outs
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
-from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
+from ctxdispatch_contexts.recording.leaves import leaves, snapshot
 from ctxdispatch_contexts.recording.memory import differ
-from ctxdispatch_contexts.recording.moved import activated, check_dtype, moved, put_in_flat, sorted_along
+from ctxdispatch_contexts.recording.moved import (
+    activated,
+    as_stored,
+    check_dtype,
+    moved,
+    put_in_flat,
+    sorted_along,
+)
 from ctxdispatch_contexts.recording.record import Record
 
 Run = Callable[..., Any]
@@ -104,8 +111,8 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     if array.dtype.names is not None and isinstance(index, (str, list)):
         array, index = array[index], ...
     index = snapshot(index)
-    if not isinstance(value, np.ndarray) and not is_number(value) and record.any_active(value):
-        value = ctx.array(value)
+    if array.dtype != object or isinstance(np.broadcast_to(False, array.shape)[index], np.ndarray):
+        value = as_stored(ctx, array, value)  # one object of an array is any
     if record.is_active(value):
         check_dtype(callee, array)
     if _may_repeat(index) or runs_over(array, index, value):
