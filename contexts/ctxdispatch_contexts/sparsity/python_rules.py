@@ -11,16 +11,19 @@ import copy
 import itertools
 import operator
 import types
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import special
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.branches import Joiner, any_of
 from ctxdispatch_contexts.sparsity.calls import BUFFERS, Bound
 from ctxdispatch_contexts.sparsity.errors import REMEDY
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
+from ctxdispatch_contexts.sparsity.run import held
 from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Scalar, Tracked
 
 Args = list[Any]
@@ -41,8 +44,7 @@ def making(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def changing(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Changes its first argument; arrays and iterators are read item by item."""
     run.touch(args[0])
-    rest = [run.iterator(a) if isinstance(a, (Array, Flat, np.ndarray)) else a for a in args[1:]]
-    return f(args[0], *rest, **kwargs)
+    return f(args[0], *[iterable(run, a) for a in args[1:]], **kwargs)
 
 
 def moving(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -58,15 +60,45 @@ def collecting(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """An iterator over what is there now."""
-    infinite = all(isinstance(a, (itertools.count, itertools.cycle, itertools.repeat)) for a in args)
+    ends = any if f in (builtins.zip, builtins.map) else all
+    endless = args and not ends(not isinstance(a, ENDLESS) for a in args) and not _sliced(f, args)
     out = f(*[iterable(run, a) for a in args], **kwargs)
-    return run.born(out if infinite else Cursor(list(out)))
+    return run.born(out if endless else Cursor(list(out)))
+
+
+ENDLESS = (
+    itertools.count,
+    itertools.cycle,
+    itertools.repeat,
+    itertools.chain,
+    builtins.zip,
+    builtins.enumerate,
+)
+"""What is made of iterators that end is a `Cursor`."""
+
+
+def _sliced(f: Any, args: Args) -> bool:
+    return f is itertools.islice and args[1 if len(args) == 2 else 2] is not None
+
+
+def flattened(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """chain.from_iterable(iterables)"""
+    return eagerly(run, itertools.chain, list(iterable(run, args[0])), kwargs)
+
+
+def repeated(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    out = f(*args, **kwargs)
+    return run.born(Cursor(list(out)) if len(args) + len(kwargs) > 1 else out)
+
+
+def cycled(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return run.born(f(list(iterable(run, args[0]))))
 
 
 def iterable(run: Any, v: Any) -> Any:
     if isinstance(v, Either):
         run.refuse(v.what)
-    if isinstance(v, (Array, Flat, np.ndarray)):
+    if isinstance(v, (Array, Flat, np.ndarray, np.flatiter)):
         return run.iterator(v)
     if isinstance(v, Cursor):
         run.journal.touch(v)
@@ -79,7 +111,7 @@ def _taken(run: Any, v: Any) -> Any:
     """The items of an object with Python methods."""
     if isinstance(v, type) or (not hasattr(type(v), "__iter__") and not hasattr(type(v), "__getitem__")):
         return v
-    iterator, items = run.call(builtins.iter, [v], {}), []
+    iterator, items = run.iterator(v), []
     while True:
         try:
             items.append(run.advance(iterator))
@@ -176,7 +208,16 @@ def getitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return any_of(run, owner)
     if run.touched(index) and not isinstance(owner, type):
         run.refuse(f"an index or key of a {type(owner).__name__} depends on the inputs' values; {REMEDY}")
+    if isinstance(owner, defaultdict) and index not in owner and owner.default_factory is not None:
+        return _made_default(run, owner, index)
     return f(owner, index)
+
+
+def _made_default(run: Any, owner: Any, key: Any) -> Any:
+    made = run.call(owner.default_factory, [], {})
+    run.touch(owner)
+    owner[key] = made
+    return made
 
 
 def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -334,27 +375,32 @@ def copied(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def deeply_copied(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return _deep(run, args[0], {})
+    if len(args) > 1 or kwargs:
+        run.refuse("a memo of copy.deepcopy is not supported; leave it out")
+    return _deep(run, args[0]) if run.touched(args[0]) else run.born(copy.deepcopy(args[0]))
 
 
-def _deep(run: Any, v: Any, memo: dict[int, Any]) -> Any:
-    if id(v) in memo:
-        return memo[id(v)]
+def _deep(run: Any, v: Any) -> Any:
+    """By `copy` itself, which is told of the copies of what is tracked."""
+    parts = run.reachable(v)
+    written = next((p for p in parts if special(type(p), "__deepcopy__") is not None), None)
+    if written is not None:
+        run.refuse(
+            f"`__deepcopy__` of a {type(written).__name__} that holds values that depend on the inputs is "
+            "not followed; copy what it holds"
+        )
+    held_by_parts = [x for part in [[v], *map(held, parts)] for x in part]
+    memo = {id(x): _copy_of(run, x) for x in held_by_parts if isinstance(run.lifted(x), (Tracked, Either))}
+    out = copy.deepcopy(v, memo)
+    for made in memo.values():
+        if is_mutable(made):
+            run.journal.bear(made)
+    return run.born(out)
+
+
+def _copy_of(run: Any, v: Any) -> Any:
     v = run.lifted(v)
-    if isinstance(v, Array):
-        out = run.call(np.ndarray.copy, [v], {})
-    elif type(v) in (list, tuple, set):
-        out = run.born(type(v)([_deep(run, x, memo) for x in v]))
-    elif type(v) is dict:
-        out = run.born({k: _deep(run, x, memo) for k, x in v.items()})
-    elif isinstance(v, Tracked) or not run.touched(v):
-        out = v if isinstance(v, Tracked) else run.born(copy.deepcopy(v))
-    else:
-        out = run.born(copy.copy(v))
-        for name, x in vars(v).items():
-            object.__setattr__(out, name, _deep(run, x, memo))
-    memo[id(v)] = out
-    return out
+    return run.call(np.ndarray.copy, [v], {}) if isinstance(v, Array) else v
 
 
 def sort_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
