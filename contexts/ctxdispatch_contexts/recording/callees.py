@@ -45,6 +45,8 @@ class Callee(NamedTuple):
     """So many leading arguments are arrays: it makes arrays of numbers and lists there."""
     code: Any
     """The Python code behind a function of NumPy's that a C object stands for."""
+    asks: str
+    """The method of operands that NumPy calls in its place, or nothing."""
 
 
 def look_at(callee: Any) -> Callee:
@@ -83,7 +85,19 @@ def _look_at(callee: Any) -> Callee:
         of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
         code=code if isinstance(code, types.FunctionType) else None,
+        asks=_asks(callee, has_hash),
     )
+
+
+UFUNC, FUNCTION = "__array_ufunc__", "__array_function__"
+_DISPATCHED = type(np.sum)
+
+
+def _asks(callee: Any, has_hash: bool) -> str:
+    of_ufunc = isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc)
+    if of_ufunc or callee is np.ufunc.at or (has_hash and INPLACE.get(callee, callee) in UFUNCS):
+        return UFUNC
+    return FUNCTION if type(callee) is _DISPATCHED else ""
 
 
 _ALL = 1 << 30
@@ -185,7 +199,7 @@ def spelled(callee: Any) -> Any:
     return _SPELLINGS.get(callee, callee) if type(callee) is _SLOT else callee
 
 
-_UFUNCS: dict[Any, Any] = {
+UFUNCS: dict[Any, Any] = {
     operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply,
     operator.truediv: np.true_divide, operator.floordiv: np.floor_divide, operator.mod: np.remainder,
     operator.pow: np.power, operator.matmul: np.matmul, operator.neg: np.negative, operator.pos: np.positive,
@@ -200,13 +214,13 @@ def of_slot(record: Any, callee: Any, args: tuple[Any, ...]) -> Any:
     Python code: the operator would be that one again."""
     if callee in _SLOTS:
         return callee
-    if callee not in _UFUNCS and record.any_active(args):
+    if callee not in UFUNCS and record.any_active(args):
         raise MissingRuleError(
             f"np.ndarray's {callee.__name__}, called by the class {type(args[0]).__name__}, has no "
             "derivative rule; use arrays of NumPy's own class (`np.asarray(x)`)",
             user_position(),
         )
-    return _UFUNCS.get(callee, callee)
+    return UFUNCS.get(callee, callee)
 
 
 VIEWS: frozenset[Any] = frozenset({

@@ -45,6 +45,7 @@ from ctxdispatch_contexts.recording import (
     following,
     memory,
     numbers,
+    overrides,
     splines,
     stores,
     subclasses,
@@ -59,7 +60,6 @@ from ctxdispatch_contexts.recording.callees import (
     is_plain,
     look_at,
     moves,
-    of_slot,
     spelled,
 )
 from ctxdispatch_contexts.recording.record import Record
@@ -117,13 +117,18 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
         return following.OBJECTS[type(f)](ctx, f, args, kwargs)
     callee, bound = rules.canonical(f)
     if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
-        callee, bound = f, ()  # the table knows np.add.reduce
+        callee, bound = (bound[0] if f.__name__ == "__call__" else f), ()  # the table knows np.add.reduce
+        run = callee if run is f else run
     if bound:
         args = (*bound, *args)
         run = callee if run is f else run
     slot, callee = callee, spelled(callee)
-    if run is slot is not callee and not all(map(is_plain, args)):
-        run = callee = of_slot(record, callee, args)
+    if run is slot and not all(map(is_plain, args)):
+        found = overrides.slot(record, slot, callee, args)
+        if found is None:
+            return NotImplemented
+        callee, args = found
+        run = slot if callee is slot else callee
     known = look_at(callee)
     if Buffer in map(type, args) or callee is Buffer:
         return _on_buffers(ctx, callee, known, run, args, kwargs)
@@ -153,6 +158,10 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
+    if known.asks and overrides.asks(known.asks, args, kwargs):
+        found = overrides.answered(ctx, callee, known.asks, args, kwargs)
+        if found is not NotImplemented:
+            return found
     if (known.known or known.code) and not all(map(is_plain, args)):
         args = tuple([a if is_plain(a) else _as_number(ctx, known, a) for a in args])
     return _computed(ctx, callee, known, run, args, kwargs)
@@ -355,6 +364,7 @@ def _item_of_matrix(ctx: Recording, matrix: Any, index: Any) -> Any:
     return subclasses.formed(resolve(ctx, operator.getitem)(subclasses.plain(matrix), index), matrix[index])
 
 
+Recording.rule(np.ndarray.__array_ufunc__)(overrides.of_array)
 Recording.rule(primitives.awaited)(suspended.awaited)
 Recording.rule(primitives.gone_through)(suspended.gone_through)
 
