@@ -22,6 +22,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
+from ctxdispatch_contexts.programs.converting import DISPATCHED, FUNCTION, UFUNC, takes_arrays
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -47,6 +48,8 @@ class Callee(NamedTuple):
     """The Python code behind a function of NumPy's that a C object stands for."""
     asks: str
     """The method of operands that NumPy calls in its place, or nothing."""
+    takes_arrays: bool
+    """It makes arrays of objects of the user's."""
 
 
 def look_at(callee: Any) -> Callee:
@@ -85,19 +88,16 @@ def _look_at(callee: Any) -> Callee:
         of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
         code=code if isinstance(code, types.FunctionType) else None,
-        asks=_asks(callee, has_hash),
+        asks=(asks := _asks(callee, has_hash)),
+        takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
     )
-
-
-UFUNC, FUNCTION = "__array_ufunc__", "__array_function__"
-_DISPATCHED = type(np.sum)
 
 
 def _asks(callee: Any, has_hash: bool) -> str:
     of_ufunc = isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc)
     if of_ufunc or callee is np.ufunc.at or (has_hash and INPLACE.get(callee, callee) in UFUNCS):
         return UFUNC
-    return FUNCTION if type(callee) is _DISPATCHED else ""
+    return FUNCTION if type(callee) is DISPATCHED else ""
 
 
 _ALL = 1 << 30

@@ -41,8 +41,10 @@ from ctxdispatch_contexts.recording import (
     arrays,
     buffers,
     by_rule,
+    conversions,
     distributions,
     following,
+    hidden,
     memory,
     numbers,
     overrides,
@@ -62,6 +64,7 @@ from ctxdispatch_contexts.recording.callees import (
     moves,
     spelled,
 )
+from ctxdispatch_contexts.recording.overrides import has_within
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
@@ -156,14 +159,18 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if callee is operator.setitem and holds_bytes(args[0]):
             stores.refuse_bytes(record, args)
         return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
-    if run is not callee and not all(map(is_plain, args)):
+    if callee is float or callee is complex:  # what a method returns is made one by C code
+        args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
+    if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
     if known.asks and overrides.asks(known.asks, args, kwargs):
         found = overrides.answered(ctx, callee, known.asks, args, kwargs)
         if found is not NotImplemented:
             return found
-    if (known.known or known.code) and not all(map(is_plain, args)):
-        args = tuple([a if is_plain(a) else _as_number(ctx, known, a) for a in args])
+    if (code := conversions.as_code(callee, args)) is not None:
+        return resolve(ctx, code)(*args, **kwargs)
+    args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
+    hidden.check(record, callee, known, args, kwargs)
     return _computed(ctx, callee, known, run, args, kwargs)
 
 
@@ -248,21 +255,6 @@ _OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_fla
 def _spread(record: Record, callee: Any, args: Args) -> Args:
     through = [arrays.spread(record, a) for a in args]
     return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
-
-
-def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
-    """What C code makes of an object of the user's."""
-    cls = type(value)
-    if isinstance(value, (np.ndarray, np.generic, float, complex)):
-        return value
-    if not known.of_math and hasattr(cls, "__array__"):
-        return resolve(ctx, value.__array__)()
-    methods = {f: getattr(cls, name, None) for name, f in _NUMBERS.items()}
-    of_python = [f for f, method in methods.items() if isinstance(method, types.FunctionType)]
-    return resolve(ctx, of_python[0])(value) if known.of_math and of_python else value
-
-
-_NUMBERS = {"__float__": float, "__complex__": complex}
 
 
 # -- rules ---------------------------------------------------------------------------------------------------

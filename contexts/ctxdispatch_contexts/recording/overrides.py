@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
-from ctxdispatch.dispatch.reach import ABSENT, bind, lookup, special
-from ctxdispatch_contexts.recording.callees import FUNCTION, UFUNC, UFUNCS, is_plain, of_slot
+from ctxdispatch.dispatch.reach import bind, special
+from ctxdispatch_contexts.programs.converting import FUNCTION, UFUNC, leaves_operator
+from ctxdispatch_contexts.recording.callees import UFUNCS, is_plain, of_slot
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -94,6 +95,10 @@ def _within(value: Any, which: Callable[[Any], bool]) -> Iterator[Any]:
             yield from _within(item, which)
 
 
+def has_within(value: Any, which: Callable[[Any], bool]) -> bool:
+    return any(True for _ in _within(value, which))
+
+
 # -- who is asked --------------------------------------------------------------------------------------------
 
 
@@ -101,8 +106,8 @@ def asks(method: str, args: Args, kwargs: Kwargs) -> bool:
     """Some operand has the method, in Python."""
     has = _having(method)
     if method is UFUNC:
-        return any(map(has, args)) or any(True for _ in _within(kwargs.get("out"), has))
-    return any(True for _ in _within((args, kwargs), has))
+        return any(map(has, args)) or has_within(kwargs.get("out"), has)
+    return has_within((args, kwargs), has)
 
 
 def _having(method: str) -> Callable[[Any], bool]:
@@ -146,7 +151,7 @@ def slot(record: Any, method: Any, callee: Any, args: Args) -> tuple[Any, Args] 
         return (callee, args) if callee is method else (of_slot(record, callee, args), args)
     ufunc, turned = found
     number, other = args
-    if gives_way(number, other) or (isinstance(number, np.generic) and not _is_array_like(other)):
+    if leaves_operator(type(number), type(other)):
         return None
     return ufunc, args[::-1] if turned else args
 
@@ -163,25 +168,6 @@ def _of_numpy(method: Any) -> tuple[Any, bool] | None:
 
 
 _SLOT = type(np.ndarray.__add__)
-_ARRAY_LIKE = (UFUNC, "__array__", "__array_interface__", "__array_struct__", "__getitem__")
-
-
-def _is_array_like(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or any(hasattr(type(value), name) for name in _ARRAY_LIKE)
-
-
-def gives_way(array: Any, other: Any) -> bool:
-    """`array + other` is left to `other`, by what its class says of itself (NumPy's `binop_should_defer`)."""
-    if is_plain(other) or isinstance(other, type(array)):
-        return False
-    method = lookup(type(other), UFUNC, ABSENT)
-    if method is not ABSENT:
-        return method is None
-    return _priority(array) < _priority(other)
-
-
-def _priority(value: Any) -> float:
-    return 0.0 if type(value) is np.ndarray else getattr(value, "__array_priority__", -1e6)
 
 
 # -- what subclasses of arrays inherit -----------------------------------------------------------------------
