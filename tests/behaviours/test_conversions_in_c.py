@@ -1,6 +1,7 @@
 """Objects that C code makes numbers or arrays of, by methods in Python that compute with what varies."""
 
 import cmath
+import enum
 import math
 
 import numpy as np
@@ -158,6 +159,20 @@ NUMBERS = {
     "pow": lambda x: pow(Rounded(x[0]), 3) * x[1],
 }
 
+
+def _flags_in_the_function(x):
+    class Flag(enum.IntFlag):
+        A = 1
+        B = 2
+
+    return x[0] * (Flag.A | Flag.B)
+
+
+OTHERS = {
+    "sum of arrays and lists": lambda x: sum([x * x, [1.0, 2.0]]) @ x,
+    "flags": _flags_in_the_function,
+}
+
 REFUSED = {
     "memory": (lambda x: np.asarray(Interface(x)).sum(), "__array_interface__"),
     "modulus": (lambda x: pow(Rounded(x[0]), 3, None), "pow"),
@@ -175,6 +190,17 @@ def test_arrays(name):
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers(name):
     check(NUMBERS[name])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_others(name):
+    check(OTHERS[name])
+
+
+def test_products_with_sparse_matrices():
+    sparse = pytest.importorskip("scipy.sparse")
+    matrix = sparse.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    check_refused(lambda x: (x @ matrix).sum(), "sparsetools")
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.reach import HEAPTYPE, lookup
+from ctxdispatch.dispatch.reach import HEAPTYPE, lookup, special
 from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Operand, Value, hashable
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import table
@@ -52,6 +52,19 @@ def is_of_python(cls: type) -> bool:
 
 
 _WRITTEN = (types.FunctionType, property)
+
+
+_NUMBER_LIKE = (
+    "__float__", "__complex__", "__index__", "__add__", "__radd__", "__sub__", "__rsub__", "__mul__",
+    "__rmul__", "__truediv__", "__rtruediv__", "__pow__", "__rpow__", "__neg__", "__abs__",
+)  # fmt: skip
+
+
+def is_converted(cls: type) -> bool:
+    """A class in Python of which objects become numbers or arrays, or are computed with as such."""
+    if not is_of_python(cls):
+        return False
+    return any(special(cls, name) is not None for name in (*ARRAY_LIKE, FUNCTION, *_NUMBER_LIKE))
 
 
 def takes_numbers(callee: Any) -> bool:
@@ -103,9 +116,12 @@ def leaves_operator(number: type, other: type) -> bool:
 
 
 def converts(op: Op, maker: Mapping[Value, Op]) -> bool:
-    """`op` makes numbers or arrays of an object among its operands, or among the items of a display."""
+    """`op` makes numbers or arrays of an object among its operands, or among the items of a display; or
+    records, of which programs know no more."""
     if not hashable(op.fn) or isinstance(op.fn, types.MethodType):
         return False
+    if op.fn in MAKES_RECORDS and _makes_records(op):
+        return True
     objects = [a for a in op.args if _is_object(operand_type(a)) or _holds_object(a, maker)]
     if not objects:
         return False
@@ -113,6 +129,18 @@ def converts(op: Op, maker: Mapping[Value, Op]) -> bool:
     if callee in _ON_ARRAYS:
         return any(_is_of_numpy(T.cls_of(operand_type(a))) for a in op.args if a not in objects)
     return takes_numbers(callee) or takes_arrays(callee)
+
+
+MAKES_RECORDS = frozenset({np.array, np.asarray, np.asanyarray})
+
+
+def _makes_records(op: Op) -> bool:
+    n = len(op.args) - len(op.kwnames)
+    named = dict(zip(op.kwnames, op.args[n:], strict=True))
+    dtype = operand_type(named.get("dtype", op.args[1] if n > 1 else Const(None)))
+    if isinstance(dtype, T.Known):
+        return isinstance(dtype.value, np.dtype) and dtype.value.names is not None
+    return T.cls_of(dtype) in (list, dict)
 
 
 def _is_of_numpy(cls: type | None) -> bool:
@@ -140,4 +168,4 @@ def _is_object(type_: T.Type) -> bool:
     if isinstance(type_, T.ListOf):
         return _is_object(type_.item)
     cls = None if isinstance(type_, T.Known) else T.cls_of(type_)
-    return cls is not None and is_of_python(cls)
+    return cls is not None and is_converted(cls)

@@ -149,6 +149,8 @@ def _is_dict(callee: Any) -> bool:
 
 def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     """This call moves objects."""
+    if callee is setattr and args and not isinstance(args[0], np.ndarray):
+        return True  # of the user's numbers too
     if known.moves:
         return not (known.by_first and args and (isinstance(args[0], _NUMERIC) or _by_numpy(callee, args)))
     if not args:
@@ -228,7 +230,8 @@ VIEWS: frozenset[Any] = frozenset({
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_to, np.diagonal, np.asarray, np.asanyarray,
     np.ascontiguousarray, np.real, np.imag, np.flip, np.flipud, np.fliplr, np.rot90, np.require,
     np.ndarray.__array__,
-    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal view".split()),
+    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal".split()),
+    np.ndarray.view, np.ndarray.getfield,
 })  # fmt: skip
 
 

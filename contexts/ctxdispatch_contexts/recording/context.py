@@ -179,6 +179,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     record = ctx.record
     if args and isinstance(args[0], np.flatiter) and callee in _OF_FLAT:
         return _OF_FLAT[callee](ctx, *args)
+    if args and arrays.is_record(args[0]) and callee in _OF_RECORD:
+        return _OF_RECORD[callee](ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (
@@ -194,7 +196,10 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
-        return stores.constant(ctx, callee, args, kwargs, run)
+        out = stores.constant(ctx, callee, args, kwargs, run)
+        if known.view:
+            record.memory.show(out)
+        return out
     store = stores.find(callee, args, kwargs)
     if store is not None:
         stores.check_alias(ctx, args, kwargs)
@@ -204,6 +209,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if known.view:
         out = run(*args, **kwargs)
         if isinstance(out, np.ndarray) and record.is_active(out):
+            memory.check_view(out, memory.owner(out))
             return out
     if not ruled:
         return by_rule.opaque(ctx, callee, known, args, kwargs, run)
@@ -249,6 +255,15 @@ def _items(values: Any) -> Any:
     return [*values]
 
 
+def _item_of_record(ctx: Recording, item: Any, index: Any) -> Any:
+    return arrays.read_field(ctx.record, item, index) if ctx.record.any_active(item) else item[index]
+
+
+def _set_in_record(ctx: Recording, item: Any, index: Any, value: Any) -> None:
+    operate(ctx, operator.setitem, operator.setitem, (arrays.field(item, index), ..., value), {})
+
+
+_OF_RECORD = {operator.getitem: _item_of_record, operator.setitem: _set_in_record}
 _OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
 
 

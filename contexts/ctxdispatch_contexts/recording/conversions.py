@@ -9,6 +9,7 @@ These methods are run under the context, and the C code gets what they return.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -18,7 +19,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
-from ctxdispatch_contexts.programs.converting import is_of_python
+from ctxdispatch_contexts.programs.converting import MAKES_RECORDS, is_converted
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.overrides import has_within, replaced
 
@@ -38,8 +39,8 @@ def converted(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) 
 
 
 def is_object(value: Any) -> bool:
-    """Of a class with methods in Python."""
-    return is_of_python(type(value))
+    """It may be converted, or computed with."""
+    return is_converted(type(value))
 
 
 # -- what each function takes -------------------------------------------------------------------------------
@@ -133,13 +134,48 @@ _BY_KIND = {"f": _as(as_real), "c": _as(as_complex), "O": None}
 _BY_KIND |= dict.fromkeys("biuV", as_array)
 
 
+# -- records -------------------------------------------------------------------------------------------------
+
+
+def are_records(callee: Any, args: Args, kwargs: Kwargs) -> bool:
+    """np.array(rows, dtype), of fields."""
+    makes = any(callee is f for f in MAKES_RECORDS)
+    dtype = dtype_of(callee, args, kwargs) if makes and args else None
+    return dtype is not None and dtype.names is not None and isinstance(args[0], (list, tuple))
+
+
+def filled(made: Any, rows: Any, /) -> Any:
+    """np.array(rows, dtype), which is `made`, stored field by field."""
+    for at in np.ndindex(made.shape):
+        row = functools.reduce(operator.getitem, at, rows)
+        for name, value in zip(made.dtype.names or (), row, strict=True):
+            made[name][at] = value
+    return made
+
+
 # -- arithmetic of objects -----------------------------------------------------------------------------------
 
 
 def as_code(callee: Any, args: Args) -> Callable[..., Any] | None:
-    """Python code for C code that does arithmetic with objects among the items that it is given."""
+    """Python code for C code that does arithmetic with the items that it is given, where among them are
+    objects, or lists beside arrays."""
     found = next((code for f, code in _ARITHMETIC if f is callee), None)
-    return found if found is not None and has_within(args, is_object) else None
+    if found is None or not args:
+        return None
+    if callee is sum:  # that runs methods of objects under the context
+        return found if type(args[0]) in (list, tuple) and _is_mixed(args[0]) else None
+    return found if has_within(args, is_object) else None
+
+
+def _is_mixed(items: Any) -> bool:
+    kinds = set(map(type, items))
+    return np.ndarray in kinds and not kinds.isdisjoint((list, tuple))
+
+
+def _sum(items: Any, /, start: Any = 0) -> Any:
+    for item in items:
+        start = start + item
+    return start
 
 
 def _product(items: Any, /, *, start: Any = 1) -> Any:
@@ -155,4 +191,4 @@ def _sum_of_products(p: Any, q: Any, /) -> Any:
     return total
 
 
-_ARITHMETIC = ((math.prod, _product), (getattr(math, "sumprod", None), _sum_of_products))
+_ARITHMETIC = ((sum, _sum), (math.prod, _product), (getattr(math, "sumprod", None), _sum_of_products))

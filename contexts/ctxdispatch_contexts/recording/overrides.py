@@ -115,8 +115,7 @@ def _having(method: str) -> Callable[[Any], bool]:
 
 
 def answered(ctx: Any, callee: Any, method: str, args: Args, kwargs: Kwargs) -> Any:
-    """What the operands' methods make of callee(*args, **kwargs); NotImplemented where NumPy asks none, or
-    none knows."""
+    """What the operands' methods make of callee(*args, **kwargs); NotImplemented where NumPy asks none."""
     given, named = replaced((args, kwargs), _having(method), lambda value: _stand_in(method, value))
     question = callee(*given, **named)
     if not isinstance(question, Question):
@@ -126,7 +125,7 @@ def answered(ctx: Any, callee: Any, method: str, args: Args, kwargs: Kwargs) -> 
         out = ask(*question.before, *question.args, **question.kwargs)
         if out is not NotImplemented:
             return out
-    return NotImplemented
+    return callee(*args, **kwargs)  # NumPy's error
 
 
 def _in_order(values: Iterable[Any]) -> list[Any]:
