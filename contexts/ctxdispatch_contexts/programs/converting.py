@@ -117,10 +117,10 @@ def leaves_operator(number: type, other: type) -> bool:
 
 def converts(op: Op, maker: Mapping[Value, Op]) -> bool:
     """`op` makes numbers or arrays of an object among its operands, or among the items of a display; or
-    records, of which programs know no more."""
+    records, or adds lists to arrays, of which programs know no more."""
     if not hashable(op.fn) or isinstance(op.fn, types.MethodType):
         return False
-    if op.fn in MAKES_RECORDS and _makes_records(op):
+    if (op.fn in MAKES_RECORDS and _makes_records(op)) or _adds_lists(op, maker):
         return True
     objects = [a for a in op.args if _is_object(operand_type(a)) or _holds_object(a, maker)]
     if not objects:
@@ -141,6 +141,15 @@ def _makes_records(op: Op) -> bool:
     if isinstance(dtype, T.Known):
         return isinstance(dtype.value, np.dtype) and dtype.value.names is not None
     return T.cls_of(dtype) in (list, dict)
+
+
+def _adds_lists(op: Op, maker: Mapping[Value, Op]) -> bool:
+    """sum([x, [1.0, 2.0]]) of an array x."""
+    made = maker.get(op.args[0]) if op.fn is builtins.sum and isinstance(op.args[0], Value) else None
+    if made is None or made.fn not in (primitives.build_list, primitives.build_tuple):
+        return False
+    classes = {T.cls_of(operand_type(a)) for a in made.args}
+    return np.ndarray in classes and not classes.isdisjoint((list, tuple))
 
 
 def _is_of_numpy(cls: type | None) -> bool:

@@ -48,6 +48,7 @@ from ctxdispatch_contexts.recording import (
     memory,
     numbers,
     overrides,
+    parts,
     splines,
     stores,
     subclasses,
@@ -177,10 +178,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
 def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """Of a callee that does not only move objects."""
     record = ctx.record
-    if args and isinstance(args[0], np.flatiter) and callee in _OF_FLAT:
-        return _OF_FLAT[callee](ctx, *args)
-    if args and arrays.is_record(args[0]) and callee in _OF_RECORD:
-        return _OF_RECORD[callee](ctx, *args)
+    if args and (of_part := parts.handler(callee, args)) is not None:
+        return of_part(ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (
@@ -221,17 +220,6 @@ def _knows_functions(ctx: Recording, callee: Any) -> bool:
     return bool(ctx.record.context.ad_ruled(callee)) or table.vjp_rule(callee) is None
 
 
-def _item_of_flat(ctx: Recording, flat: Any, index: Any) -> Any:
-    return operate(ctx, operator.getitem, operator.getitem, (flat.base, arrays.place(flat, index)), {})
-
-
-def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
-    """next(array.flat): an item of the array."""
-    array, at, is_left = items.base, items.coords, items.index < items.base.size
-    item = next(items, *default)
-    return operate(ctx, operator.getitem, operator.getitem, (array, at), {}) if is_left else item
-
-
 def _is_gone_through(callee: Any, value: Any) -> bool:
     """The callee looks at the items, and its rule is for sequences."""
     if is_iterator(value) or type(value) is np.flatiter:
@@ -253,18 +241,6 @@ def _is_gone_through_apart(value: Any) -> bool:
 
 def _items(values: Any) -> Any:
     return [*values]
-
-
-def _item_of_record(ctx: Recording, item: Any, index: Any) -> Any:
-    return arrays.read_field(ctx.record, item, index) if ctx.record.any_active(item) else item[index]
-
-
-def _set_in_record(ctx: Recording, item: Any, index: Any, value: Any) -> None:
-    operate(ctx, operator.setitem, operator.setitem, (arrays.field(item, index), ..., value), {})
-
-
-_OF_RECORD = {operator.getitem: _item_of_record, operator.setitem: _set_in_record}
-_OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
 
 
 def _spread(record: Record, callee: Any, args: Args) -> Args:
