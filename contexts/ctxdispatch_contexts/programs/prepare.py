@@ -40,6 +40,7 @@ from ctxdispatch_contexts.programs.assigned import (
     stored_attributes,
 )
 from ctxdispatch_contexts.programs.changes import sets_name
+from ctxdispatch_contexts.programs.converting import converts
 from ctxdispatch_contexts.programs.derived import (
     chain_of,
     is_spelled_out,
@@ -62,10 +63,12 @@ from ctxdispatch_contexts.programs.objects import (
     construct,
     is_neighbour,
     iterate_by_code,
+    method_of_operator,
     open_partial,
     set_by_code,
 )
 from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays
+from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -305,6 +308,9 @@ def _rewrite(
     if (_worth(op.args) or is_neighbour(op.fn, prepared.graph)) and construct(prepared, block, op):
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
+        return block
+    if converts(op, prepared.maker) and method_of_operator(prepared, op) is None:
+        op.callee, op.syntax = Const(refusal_of(op)), False
         return block
     if make_arrays(block, op):
         return block

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodDescriptorType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -64,11 +64,16 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
         source: Any = entry.source
         writes = {"out", "where"}.intersection(getattr(source, "kwnames", ()))
-        return bool(writes) or getattr(source, "callee", None) in INPLACE
+        return bool(writes) or callee in INPLACE or _has_none(callee)
     try:
         return refuses(entry.derivative(types).graph, (*within, entry))
     except (DerivativeError, UnsupportedSyntax):
         return True
+
+
+def _has_none(callee: Any) -> bool:
+    """A method of arrays that has no derivative, whatever it is given."""
+    return type(callee) is MethodDescriptorType and not (has_derivative(callee) or table.lowering(callee))
 
 
 def finds_at_run_time(fn: Any) -> bool:

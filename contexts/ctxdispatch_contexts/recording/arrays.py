@@ -28,6 +28,30 @@ def read(record: Record, array: Any, index: Any) -> Any:
     return out
 
 
+def is_record(value: Any) -> bool:
+    """An item of a structured array, which lies in the array's memory."""
+    return isinstance(value, np.void) and value.dtype.names is not None
+
+
+def of_record(callee: Any) -> MissingRuleError:
+    return MissingRuleError(
+        f"{described(callee)} of a record of an array whose fields depend on what is differentiated has no "
+        "derivative rule; read the fields (`r[i]['name']`)",
+        user_position(),
+    )
+
+
+def field(item: Any, index: Any) -> Any:
+    """That of a record, by name or number: an array in its memory."""
+    return np.asarray(item)[item.dtype.names[index] if isinstance(index, int) else index]
+
+
+def read_field(record: Record, item: Any, index: Any) -> Any:
+    """item[index], of an active record."""
+    found = field(item, index)
+    return item[index] if found.ndim or found.dtype.kind not in "fc" else read(record, found, ())
+
+
 def place(flat: Any, index: Any) -> Any:
     """The index of the array by which `flat[index]` is read, of a.flat."""
     return np.unravel_index(np.arange(flat.base.size)[index], flat.base.shape)
@@ -41,6 +65,8 @@ def spread(record: Record, value: Any, later: bool = False) -> Any:
         return (read(record, array, np.unravel_index(i, array.shape)) for i in range(array.size))
     if type(value) is Buffer and (record.is_active(value) or (later and value.typecode in FLOATS)):
         return buffers.items(record, value)
+    if is_record(value) and record.any_active(value):
+        return (read_field(record, value, name) for name in value.dtype.names)
     if _has_items(value) and (record.is_active(value) or (later and value.dtype.kind in "fc")):
         return map(Items(record, value).__getitem__, range(len(value)))
     return value

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.kinds import FLOATS
@@ -28,9 +29,10 @@ AS_IT_IS: Any = object()
 def concerned(record: Record, callee: Any, args: Args) -> bool:
     """The call makes, or is given, an array.array that depends on what is differentiated, or stores into one
     what does."""
-    if callee is array.array or (callee is operator.setitem and type(args[0]) is array.array):
-        known = callee is operator.setitem and id(args[0]) in record.buffers
-        return known or is_iterator(args[-1]) or record.any_active(args)
+    if callee is array.array:
+        return len(args) == 2 and not isinstance(args[1], (str, bytes, bytearray))
+    if callee is operator.setitem and type(args[0]) is array.array:
+        return id(args[0]) in record.buffers or is_iterator(args[-1]) or record.any_active(args)
     if any(type(a) is array.array and record.is_active(a) for a in args):
         return True
     return callee is _EXTEND and is_iterator(args[1])
@@ -130,12 +132,15 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
     if typecode not in FLOATS:
         return array.array(typecode, given)
     record: Record = ctx.record
-    values = record.view(given) if type(given) is array.array else None
-    listed = [*ctx._splat(given)]
+    listed = [*given] if type(given) is array.array else resolve(ctx, _listed)(given)
     made = array.array(typecode, listed)
-    if not record.any_active(listed):
-        return made
-    return _filled(record, made, ctx.array(listed) if values is None else values)
+    if type(given) is array.array:
+        return _filled(record, made, record.view(given)) if record.is_active(given) else made
+    return _filled(record, made, ctx.array(listed)) if record.any_active(listed) else made
+
+
+def _listed(values: Any) -> list[Any]:
+    return [*values]
 
 
 def _extended(ctx: Any, callee: Any, args: Args) -> None:

@@ -24,6 +24,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
+from ctxdispatch_contexts.programs.converting import DISPATCHED, FUNCTION, UFUNC, takes_arrays
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -51,6 +52,10 @@ class Callee(NamedTuple):
     """So many leading arguments are arrays: it makes arrays of numbers and lists there."""
     code: Any
     """The Python code behind a function of NumPy's that a C object stands for."""
+    asks: str
+    """The method of operands that NumPy calls in its place, or nothing."""
+    takes_arrays: bool
+    """It makes arrays of objects of the user's."""
 
 
 def look_at(callee: Any) -> Callee:
@@ -91,7 +96,16 @@ def _look_at(callee: Any) -> Callee:
         of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
         code=code if isinstance(code, types.FunctionType) else None,
+        asks=(asks := _asks(callee, has_hash)),
+        takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
     )
+
+
+def _asks(callee: Any, has_hash: bool) -> str:
+    of_ufunc = isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc)
+    if of_ufunc or callee is np.ufunc.at or (has_hash and INPLACE.get(callee, callee) in UFUNCS):
+        return UFUNC
+    return FUNCTION if type(callee) is DISPATCHED else ""
 
 
 _ALL = 1 << 30
@@ -168,6 +182,8 @@ def _is_dict(callee: Any) -> bool:
 
 def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     """This call moves objects."""
+    if callee is setattr and args and not isinstance(args[0], np.ndarray):
+        return True  # of the user's numbers too
     if known.moves:
         return not (known.by_first and args and (isinstance(args[0], _NUMERIC) or _by_numpy(callee, args)))
     if not args:
@@ -235,7 +251,7 @@ def spelled(callee: Any) -> Any:
     return _SPELLINGS.get(callee, callee) if type(callee) is _SLOT else callee
 
 
-_UFUNCS: dict[Any, Any] = {
+UFUNCS: dict[Any, Any] = {
     operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply,
     operator.truediv: np.true_divide, operator.floordiv: np.floor_divide, operator.mod: np.remainder,
     operator.pow: np.power, operator.matmul: np.matmul, operator.neg: np.negative, operator.pos: np.positive,
@@ -250,13 +266,13 @@ def of_slot(record: Any, callee: Any, args: tuple[Any, ...]) -> Any:
     Python code: the operator would be that one again."""
     if callee in _SLOTS:
         return callee
-    if callee not in _UFUNCS and record.any_active(args):
+    if callee not in UFUNCS and record.any_active(args):
         raise MissingRuleError(
             f"np.ndarray's {callee.__name__}, called by the class {type(args[0]).__name__}, has no "
             "derivative rule; use arrays of NumPy's own class (`np.asarray(x)`)",
             user_position(),
         )
-    return _UFUNCS.get(callee, callee)
+    return UFUNCS.get(callee, callee)
 
 
 VIEWS: frozenset[Any] = frozenset({
@@ -264,7 +280,8 @@ VIEWS: frozenset[Any] = frozenset({
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_to, np.diagonal, np.asarray, np.asanyarray,
     np.ascontiguousarray, np.real, np.imag, np.flip, np.flipud, np.fliplr, np.rot90, np.require,
     np.ndarray.__array__,
-    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal view".split()),
+    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal".split()),
+    np.ndarray.view, np.ndarray.getfield,
 })  # fmt: skip
 
 

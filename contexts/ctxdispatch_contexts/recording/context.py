@@ -32,7 +32,6 @@ import numpy as np
 from ctxdispatch.dispatch import moving, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
-from ctxdispatch.dispatch.reach import special
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
@@ -40,12 +39,16 @@ from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.programs.refusing import SOLVED
 from ctxdispatch_contexts.recording import (
-    arrays,
     buffers,
     by_rule,
+    conversions,
     following,
+    hidden,
+    items,
     memory,
     numbers,
+    overrides,
+    parts,
     scipy_rules,
     stores,
     subclasses,
@@ -60,9 +63,9 @@ from ctxdispatch_contexts.recording.callees import (
     is_plain,
     look_at,
     moves,
-    of_slot,
     spelled,
 )
+from ctxdispatch_contexts.recording.overrides import has_within
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
@@ -97,7 +100,7 @@ class Recording(Context):
 
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable)"""
-        return _spread(self, iterable)
+        return items.spread(self, iterable)
 
 
 def handled(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
@@ -118,19 +121,29 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
         return following.OBJECTS[type(f)](ctx, f, args, kwargs)
     callee, bound = rules.canonical(f)
     if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
-        callee, bound = f, ()  # the table knows np.add.reduce
+        callee, bound = (bound[0] if f.__name__ == "__call__" else f), ()  # the table knows np.add.reduce
+        run = callee if run is f else run
     if bound:
         args = (*bound, *args)
         run = callee if run is f else run
     slot, callee = callee, spelled(callee)
-    if run is slot is not callee and not all(map(is_plain, args)):
-        if not record.any_active((args, kwargs)):
+    if run is slot and not all(map(is_plain, args)):
+        constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
+        if slot is not callee and constant:
             return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
-        run = callee = of_slot(record, callee, args)
+        found = overrides.slot(record, slot, callee, args)
+        if found is None:
+            return NotImplemented
+        callee, args = found
+        run = slot if callee is slot else callee
     known = look_at(callee)
     if Buffer in map(type, args) or callee is Buffer:
         return _on_buffers(ctx, callee, known, run, args, kwargs)
     return _operated(ctx, callee, known, run, args, kwargs)
+
+
+def _is_number_or_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_plain(value)
 
 
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
@@ -153,19 +166,27 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if moves(known, callee, args):
         if id(callee) in stores.REFUSALS:
             stores.REFUSALS[id(callee)](record, args)
-        return run(*(_all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
-    if run is not callee and not all(map(is_plain, args)):
+        return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
+    if callee is float or callee is complex:  # what a method returns is made one by C code
+        args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
+    if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
-    if (known.known or known.code) and not all(map(is_plain, args)):
-        args = tuple([a if is_plain(a) else _as_number(ctx, known, a) for a in args])
+    if known.asks and overrides.asks(known.asks, args, kwargs):
+        found = overrides.answered(ctx, callee, known.asks, args, kwargs)
+        if found is not NotImplemented:
+            return found
+    if (code := conversions.as_code(callee, args)) is not None:
+        return resolve(ctx, code)(*args, **kwargs)
+    args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
+    hidden.check(record, callee, known, args, kwargs)
     return _computed(ctx, callee, known, run, args, kwargs)
 
 
 def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """Of a callee that does not only move objects."""
     record = ctx.record
-    if args and isinstance(args[0], np.flatiter) and callee in _OF_FLAT:
-        return _OF_FLAT[callee](ctx, *args)
+    if args and (of_part := parts.handler(callee, args)) is not None:
+        return of_part(ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (
@@ -177,11 +198,14 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
-        args = tuple([[*_spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
+        args = tuple([[*items.spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
-        return stores.constant(ctx, callee, args, kwargs, run)
+        out = stores.constant(ctx, callee, args, kwargs, run)
+        if known.view:
+            record.memory.show(out)
+        return out
     store = stores.find(callee, args, kwargs)
     if store is not None:
         stores.check_alias(ctx, args, kwargs)
@@ -191,6 +215,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if known.view:
         out = run(*args, **kwargs)
         if isinstance(out, np.ndarray) and record.is_active(out):
+            memory.check_view(out, memory.owner(out))
             return out
     if not ruled:
         return by_rule.opaque(ctx, callee, known, args, kwargs, run)
@@ -200,17 +225,6 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
 def _knows_functions(ctx: Recording, callee: Any) -> bool:
     """Its derivative takes functions among its arguments: vjp rules call none (np.pad with one as mode)."""
     return bool(ctx.record.context.ad_ruled(callee)) or table.vjp_rule(callee) is None
-
-
-def _item_of_flat(ctx: Recording, flat: Any, index: Any) -> Any:
-    return operate(ctx, operator.getitem, operator.getitem, (flat.base, arrays.place(flat, index)), {})
-
-
-def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
-    """next(array.flat): an item of the array."""
-    array, at, is_left = items.base, items.coords, items.index < items.base.size
-    item = next(items, *default)
-    return operate(ctx, operator.getitem, operator.getitem, (array, at), {}) if is_left else item
 
 
 def _is_gone_through(callee: Any, value: Any) -> bool:
@@ -236,58 +250,15 @@ def _items(values: Any) -> Any:
     return [*values]
 
 
-_OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
-
-
-def _all_spread(ctx: Recording, callee: Any, args: Args) -> Args:
-    if callee is reversed:
-        return tuple([_backwards(ctx, a) for a in args])
-    later = callee is builtins.iter or hasattr(callee, "__next__")
-    return tuple([_spread(ctx, a, later) for a in args])
-
-
-def _backwards(ctx: Recording, value: Any) -> Any:
-    return [*_spread(ctx, value)] if _has_own_items(value) else arrays.backwards(ctx.record, value)
-
-
-def _spread(ctx: Recording, value: Any, later: bool = False) -> Any:
-    if _has_own_items(value):
-        return map(functools.partial(resolve(ctx, operator.getitem), value), range(len(value)))
-    return arrays.spread(ctx.record, value, later)
-
-
-def _has_own_items(value: Any) -> bool:
-    """An array whose class says in Python code what its items are."""
-    cls = type(value)
-    if cls is np.ndarray or not isinstance(value, np.ndarray) or not value.ndim:
-        return False
-    return special(cls, "__getitem__") is not None and not isinstance(value, (np.matrix, np.ma.MaskedArray))
-
-
-def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
-    """What C code makes of an object of the user's."""
-    cls = type(value)
-    if isinstance(value, (np.ndarray, np.generic, float, complex)):
-        return value
-    if not known.of_math and hasattr(cls, "__array__"):
-        return resolve(ctx, value.__array__)()
-    methods = {f: getattr(cls, name, None) for name, f in _NUMBERS.items()}
-    of_python = [f for f, method in methods.items() if isinstance(method, types.FunctionType)]
-    return resolve(ctx, of_python[0])(value) if known.of_math and of_python else value
-
-
-_NUMBERS = {"__float__": float, "__complex__": complex}
-
-
 # -- rules ---------------------------------------------------------------------------------------------------
 
 
 @Recording.rule(itertools.accumulate)
-def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any, **kwargs: Any) -> Any:
+def _accumulate(ctx: Recording, values: Any, function: Any = None, /, *args: Any, **kwargs: Any) -> Any:
     """It adds in C where it is given no function."""
     function = kwargs.pop("func", function)
     add = resolve(ctx, operator.add if function is None else function)
-    return itertools.accumulate(_spread(ctx, items, True), add, *args, **kwargs)
+    return itertools.accumulate(items.spread(ctx, values, True), add, *args, **kwargs)
 
 
 @Recording.rule(itertools.starmap)
@@ -300,9 +271,9 @@ def _chained(ctx: Recording, cls: Any, items: Any, /) -> Any:
     return beyond_rules(ctx, cls.from_iterable)(_each(ctx, items))
 
 
-def _each(ctx: Recording, items: Any) -> Any:
+def _each(ctx: Recording, values: Any) -> Any:
     """The items, which C code goes through in their turn."""
-    return map(functools.partial(_spread, ctx, later=True), items)
+    return map(functools.partial(items.spread, ctx, later=True), values)
 
 
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
@@ -386,6 +357,7 @@ def _item_of_matrix(ctx: Recording, matrix: Any, index: Any) -> Any:
     return subclasses.formed(resolve(ctx, operator.getitem)(subclasses.plain(matrix), index), matrix[index])
 
 
+Recording.rule(np.ndarray.__array_ufunc__)(overrides.of_array)
 Recording.rule(primitives.awaited)(suspended.awaited)
 Recording.rule(primitives.gone_through)(suspended.gone_through)
 

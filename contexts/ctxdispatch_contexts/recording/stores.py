@@ -60,7 +60,7 @@ def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     """A call that nothing active comes into: it may change arrays that are read once more."""
     record: Record = ctx.record
     given = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
-    if callee is setattr and record.memory.find(args[0]):
+    if callee is setattr and isinstance(args[0], np.ndarray) and record.memory.find(args[0]):
         _refuse_layout(args[1])
     seen = [a for a in given if record.memory.find(a) and a.flags.num & _WRITEABLE]
     store = find(callee, args, kwargs) if any(map(record.memory.is_of_argument, seen)) else None
