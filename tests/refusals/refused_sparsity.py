@@ -380,3 +380,10 @@ class CopiedInItsOwnWay:
 )
 def copied_in_its_own_way(x):
     return copy.deepcopy(CopiedInItsOwnWay(x[0])).value  # here
+
+
+@refused(
+    "eval reads the variables of the function by name, which is not followed; write the code out", "sparsity"
+)
+def evaluated(x):
+    return eval("x[0] * 2.0")  # here
