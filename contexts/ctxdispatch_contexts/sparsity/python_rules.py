@@ -108,6 +108,8 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     owner, name, value = args
     if name == "flat" and isinstance(owner, (Array, np.ndarray)):
         return arrays.store_in_order(run, owner, value, lambda array, v: setattr(array, "flat", v))
+    if _is_part(run, owner, name):
+        return run.call(operator.setitem, [run.call(getattr, [owner, name], {}), Ellipsis, value], {})
     if isinstance(args[0], Tracked) or isinstance(run.lifted(args[0]), Tracked):
         run.refuse(
             f"attribute {args[1]!r} of an array that depends on the inputs is set; use reshape or a store"
@@ -125,6 +127,12 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
             "module; return it"
         )
     return f(*args)
+
+
+def _is_part(run: Any, owner: Any, name: str) -> bool:
+    """a.real = v is a store into a view; real arrays have no other part."""
+    sample = run.sampled(owner) if isinstance(owner, (Array, np.ndarray)) else None
+    return sample is not None and (name == "real" or (name == "imag" and np.iscomplexobj(sample)))
 
 
 # -- items ---------------------------------------------------------------------------------------------------

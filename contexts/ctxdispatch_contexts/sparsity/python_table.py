@@ -80,7 +80,7 @@ def _function_rules() -> dict[Any, Rule]:
         **dict.fromkeys((p.dict_update, p.dict_merge), changing),
         **dict.fromkeys((heapq.heappush, heapq.heappop, heapq.heapify), moving),
         **dict.fromkeys((heapq.heappushpop, heapq.heapreplace), moving),
-        functools._lru_cache_wrapper: plain,
+        functools._lru_cache_wrapper: plain, functools.update_wrapper: plain,
         **dict.fromkeys((p.list_extend, p.set_update), changing),
         **dict.fromkeys((builtins.list, builtins.tuple, builtins.set, builtins.frozenset), collecting),
         **dict.fromkeys((builtins.dict, collections.deque, collections.OrderedDict), collecting),
