@@ -209,13 +209,13 @@ def the_shape_is_set(x):
 
 
 @refused(
-    "attribute 'real' of an array is set to values that depend on the inputs; store them by index: "
+    "attribute 'imag' of an array is set to values that depend on the inputs; store them by index: "
     "a[...] = v, a.real[...] = v",
     "sparsity",
 )
-def real_parts_are_set(x):
+def imaginary_parts_of_real_numbers(x):
     y = np.zeros(2)
-    y.real = x  # here
+    y.imag = x  # here
     return y
 
 
@@ -380,3 +380,10 @@ class CopiedInItsOwnWay:
 )
 def copied_in_its_own_way(x):
     return copy.deepcopy(CopiedInItsOwnWay(x[0])).value  # here
+
+
+@refused(
+    "eval reads the variables of the function by name, which is not followed; write the code out", "sparsity"
+)
+def evaluated(x):
+    return eval("x[0] * 2.0")  # here

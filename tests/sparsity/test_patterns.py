@@ -284,7 +284,27 @@ def imul(a, b):
     return a
 
 
+def parts(x):
+    z = np.zeros(3, complex)
+    z.real = x
+    z.imag = x[::-1]
+    return z.imag * 2.0
+
+
+def decorated(x):
+    def scaled(f):
+        @functools.wraps(f)
+        def g(*args):
+            return f(*args) * x[0]
+
+        return g
+
+    return scaled(lambda v: v * 2.0)(x[1])
+
+
 MOVED = {
+    "parts of complex numbers": parts,
+    "functools.wraps": decorated,
     "counter": lambda x: [Counter(a=x[0], b=x[1]).total(), Counter({"a": x[2]})["a"]],
     "sum of counters": lambda x: changed(Counter(a=x[0], b=x[1]), "update", {"a": x[2]})["a"],
     "union of dicts": lambda x: list(({"a": x[0]} | {"b": x[1]}).values()),

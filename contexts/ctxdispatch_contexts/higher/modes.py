@@ -271,7 +271,7 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     prepared, settled, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
     y_type = _result_type(mode, prepared)
     contained = issubclass(T.cls_of(y_type) or object, (tuple, list, dict))
-    if not mode.has_aux and (contained or y_type is T.Any):
+    if not mode.has_aux and (contained or y_type is T.Any or mode.row_by_row):
         rows = pulled_containers if contained else pulled_rows
         return _reverse_at_run_time(mode, source, types, cells, rows)
     if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
@@ -281,7 +281,7 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
         return gradient.differentiate(source, types, cells, ADContext)
     if mode.has_aux:
         raise DerivativeError("jacrev has no has_aux for arrays; use jacfwd", user_position())
-    if mode.row_by_row or is_seen(prepared.graph):
+    if is_seen(prepared.graph):
         return _reverse_at_run_time(mode, source, types, cells, pulled_rows)
     if y_type.dtype.kind == "c":
         raise DerivativeError(COMPLEX, user_position())

@@ -16,16 +16,24 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.protocols import INPLACE
-from ctxdispatch.dispatch.reach import special
 from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.programs.overlapping import runs_over
+from ctxdispatch_contexts.sparsity.conversions import TO_ARRAYS, TO_NUMBERS, converted
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
-from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Scalar, Tracked, inexact, root_of
+from ctxdispatch_contexts.sparsity.values import (
+    NUMBERS,
+    Array,
+    Either,
+    Flat,
+    Scalar,
+    Tracked,
+    inexact,
+    root_of,
+)
 
 Args = list[Any]
 Kwargs = dict[str, Any]
-NUMBERS = (int, float, complex, np.ndarray, np.generic, Array, Scalar)
 
 # -- results -------------------------------------------------------------------------------------------------
 
@@ -76,24 +84,6 @@ def _int32(ids: Any, out: Any) -> Any:
 
 
 # -- elementwise ---------------------------------------------------------------------------------------------
-
-
-def converted(run: Any, v: Any, protocol: Any = None) -> Any:
-    """An object that says what array or number it stands for, as that; a list with something tracked in it as
-    an array."""
-    if isinstance(v, (*NUMBERS, Either, str, type(None))) or not run.touched(v):
-        return run.lifted(v)
-    if isinstance(v, (list, tuple)):
-        return run.call(np.array, [v], {})
-    for name, as_one in protocol or TO_ARRAYS:
-        method = special(type(v), name)
-        if method is not None:
-            return run.call(as_one, [run.call(method, [v], {})], {})
-    return v
-
-
-TO_NUMBERS = (("__float__", float),)
-TO_ARRAYS = (("__array__", np.asarray), *TO_NUMBERS)
 
 
 def numeric(run: Any, args: Sequence[Any]) -> bool:

@@ -20,9 +20,16 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.protocols import OPERATIONS as PROTOCOLS
-from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, own_way, special
+from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup, own_way, special
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes.outputs import out_by_name, takes_out
+from ctxdispatch_contexts.sparsity.callees import (
+    descriptor_of,
+    has_python_constructor,
+    implementation,
+    is_sparse_product,
+    keeps,
+)
 from ctxdispatch_contexts.sparsity.conversions import converted_by, special_method
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.journal import Cursor
@@ -83,13 +90,13 @@ class Calls(Opaque):
 
     def call(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         protocol = _get(PROTOCOLS, f)
-        if protocol is not None and len(args) == 2 and _is_sparse_product(f, args):
+        if protocol is not None and len(args) == 2 and is_sparse_product(f, args):
             from ctxdispatch_contexts.sparsity.products import sparse_product
 
             x = self.lifted(args[1])
             if isinstance(x, Array):
                 return sparse_product(self, args[0], x, f(args[0], x.sample))
-        if protocol is not None and any(_has_python_methods(a) for a in args[:2]) and not _keeps(f, args):
+        if protocol is not None and any(_has_python_methods(a) for a in args[:2]) and not keeps(f, args):
             method = None if kwargs else special_method(f, args)
             if method is not None:
                 return converted_by(self, method, f, args, f)
@@ -172,7 +179,7 @@ class Calls(Opaque):
                 return self.call(owner, args, kwargs)
             method = UFUNC_METHODS.get(f.__name__)
             return self.native(f, args, kwargs) if method is None else method(self, f, args, kwargs)
-        descriptor = _descriptor(f)
+        descriptor = descriptor_of(f)
         if not isinstance(owner, type) and (self.rule(descriptor) is not None or takes_out(descriptor)):
             return self.primitive(descriptor, [owner, *args], kwargs)
         if isinstance(owner, (np.ndarray, np.flatiter)) and hasattr(operator, f.__name__):
@@ -207,10 +214,10 @@ class Calls(Opaque):
             self.refuse(f.what if isinstance(f, Either) else "a number is called; call a function")
         if isinstance(f, np.ufunc) and f.signature is None:
             return any_ufunc(self, f, args, kwargs)
-        inner = _implementation(f)
+        inner = implementation(f)
         if inner is not None and self.touched(f, args, kwargs):
             return self.call(inner, args, kwargs)
-        if isinstance(f, type) and issubclass(f, CONTAINERS) and not _has_python_constructor(f):
+        if isinstance(f, type) and issubclass(f, CONTAINERS) and not has_python_constructor(f):
             return self.collected(f, args, kwargs)
         if any(f is view for view in FOREIGN_VIEWS):
             self.seen_elsewhere(f, args, kwargs)
@@ -226,7 +233,7 @@ class Calls(Opaque):
 
     def collected(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A container, of a class derived from Python's: its items are moved, not looked at."""
-        from ctxdispatch_contexts.sparsity.python_rules import iterable
+        from ctxdispatch_contexts.sparsity.iterables import iterable
 
         return self.born(f(*[iterable(self, a) for a in args], **kwargs))
 
@@ -336,7 +343,6 @@ BUFFERS = (memoryview, bytearray, array.array, np.nditer)
 """They hold plain numbers only."""
 FOREIGN_VIEWS = (np.nditer, np.nested_iters, memoryview)
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
-C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 LIBRARY_CALLABLES = (
     types.BuiltinFunctionType,
     types.MethodDescriptorType,
@@ -354,39 +360,6 @@ def _get(table: dict[Any, Any], f: Any) -> Any:
 
 def _has_python_methods(a: Any) -> bool:
     return bool(type(a).__flags__ & HEAPTYPE) and not isinstance(a, (*OWN, type, types.ModuleType))
-
-
-def _is_sparse_product(f: Any, args: list[Any]) -> bool:
-    owner = args[0]
-    if not type(owner).__module__.startswith("scipy.sparse"):
-        return False
-    return f is operator.matmul or (f is operator.mul and not hasattr(owner, "_is_array"))
-
-
-def _keeps(f: Any, args: list[Any]) -> bool:
-    """Whether reading the attribute stores it: the journal would not see that."""
-    descriptor = lookup(type(args[0]), args[1]) if f is getattr and isinstance(args[1], str) else None
-    return isinstance(descriptor, functools.cached_property)
-
-
-def _has_python_constructor(cls: type) -> bool:
-    return is_python(lookup(cls, "__new__")) or is_python(lookup(cls, "__init__"))
-
-
-def _descriptor(f: Any) -> Any:
-    """The C method that `f` is, bound to its object: `super().update` is not its class's `update`."""
-    owner, cls = f.__self__, type(f.__self__)
-    found = [vars(base)[f.__name__] for base in cls.__mro__ if f.__name__ in vars(base)]
-    return next((d for d in found if isinstance(d, C_METHODS) and d.__get__(owner, cls) == f), None)
-
-
-def _implementation(f: Any) -> Any:
-    """The Python function behind NumPy's dispatchers and caches of results."""
-    for name in ("_implementation", "__wrapped__"):
-        inner = getattr(f, name, None) if not isinstance(f, type) else None
-        if isinstance(inner, types.FunctionType) and type(f).__module__ in ("numpy", "functools"):
-            return inner
-    return None
 
 
 class _Plainly(Handled):

@@ -10,10 +10,12 @@ import builtins
 import operator
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.dispatch.protocols.conversions import CONVERSIONS
 from ctxdispatch.dispatch.reach import lookup, special
 from ctxdispatch.ir import primitives
-from ctxdispatch_contexts.sparsity.values import Either, Tracked
+from ctxdispatch_contexts.sparsity.values import NUMBERS, Either, Tracked
 
 CONTAINS: dict[Any, Any] = {operator.contains: builtins.bool, primitives.not_contains: operator.not_}
 
@@ -44,4 +46,22 @@ def _returning(f: Any, owner: Any, out: Any) -> Any:
     return type(type(owner).__name__, (), {has[0]: lambda self, *args: out})()
 
 
-__all__ = ["converted_by", "special_method"]
+TO_NUMBERS = (("__float__", float),)
+TO_ARRAYS = (("__array__", np.asarray), *TO_NUMBERS)
+
+
+def converted(run: Any, v: Any, protocol: Any = None) -> Any:
+    """An object that says what array or number it stands for, as that; a list with something tracked in it as
+    an array."""
+    if isinstance(v, (*NUMBERS, Either, str, type(None))) or not run.touched(v):
+        return run.lifted(v)
+    if isinstance(v, (list, tuple)):
+        return run.call(np.array, [v], {})
+    for name, as_one in protocol or TO_ARRAYS:
+        method = special(type(v), name)
+        if method is not None:
+            return run.call(as_one, [run.call(method, [v], {})], {})
+    return v
+
+
+__all__ = ["TO_ARRAYS", "TO_NUMBERS", "converted", "converted_by", "special_method"]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, converted, same_memory
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, same_memory
 from ctxdispatch_contexts.sparsity.calls import Rule
+from ctxdispatch_contexts.sparsity.conversions import converted
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.linearity import bends
 from ctxdispatch_contexts.sparsity.values import Scalar

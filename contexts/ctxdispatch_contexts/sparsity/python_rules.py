@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import builtins
 import copy
-import itertools
 import operator
 import types
 from collections import defaultdict
@@ -22,7 +21,8 @@ from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.branches import Joiner, any_of
 from ctxdispatch_contexts.sparsity.calls import BUFFERS, Bound
 from ctxdispatch_contexts.sparsity.errors import REMEDY
-from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
+from ctxdispatch_contexts.sparsity.iterables import iterable
+from ctxdispatch_contexts.sparsity.journal import is_mutable
 from ctxdispatch_contexts.sparsity.run import held
 from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Scalar, Tracked
 
@@ -51,72 +51,6 @@ def moving(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Changes its first argument to hold the others."""
     run.touch(args[0])
     return f(*args, **kwargs)
-
-
-def collecting(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """list(iterable), zip(*iterables), ..."""
-    return run.born(f(*[iterable(run, a) for a in args], **kwargs))
-
-
-def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """An iterator over what is there now."""
-    ends = any if f in (builtins.zip, builtins.map) else all
-    endless = args and not ends(not isinstance(a, ENDLESS) for a in args) and not _sliced(f, args)
-    out = f(*[iterable(run, a) for a in args], **kwargs)
-    return run.born(out if endless else Cursor(list(out)))
-
-
-ENDLESS = (
-    itertools.count,
-    itertools.cycle,
-    itertools.repeat,
-    itertools.chain,
-    builtins.zip,
-    builtins.enumerate,
-)
-"""What is made of iterators that end is a `Cursor`."""
-
-
-def _sliced(f: Any, args: Args) -> bool:
-    return f is itertools.islice and args[1 if len(args) == 2 else 2] is not None
-
-
-def flattened(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """chain.from_iterable(iterables)"""
-    return eagerly(run, itertools.chain, list(iterable(run, args[0])), kwargs)
-
-
-def repeated(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    out = f(*args, **kwargs)
-    return run.born(Cursor(list(out)) if len(args) + len(kwargs) > 1 else out)
-
-
-def cycled(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.born(f(list(iterable(run, args[0]))))
-
-
-def iterable(run: Any, v: Any) -> Any:
-    if isinstance(v, Either):
-        run.refuse(v.what)
-    if isinstance(v, (Array, Flat, np.ndarray, np.flatiter)):
-        return run.iterator(v)
-    if isinstance(v, Cursor):
-        run.journal.touch(v)
-    elif type(v).__flags__ & (1 << 9) and not isinstance(v, (list, tuple, dict, set, frozenset, Tracked)):
-        return _taken(run, v)
-    return v
-
-
-def _taken(run: Any, v: Any) -> Any:
-    """The items of an object with Python methods."""
-    if isinstance(v, type) or (not hasattr(type(v), "__iter__") and not hasattr(type(v), "__getitem__")):
-        return v
-    iterator, items = run.iterator(v), []
-    while True:
-        try:
-            items.append(run.advance(iterator))
-        except StopIteration:
-            return Cursor(items)
 
 
 # -- attributes ----------------------------------------------------------------------------------------------
@@ -174,6 +108,8 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     owner, name, value = args
     if name == "flat" and isinstance(owner, (Array, np.ndarray)):
         return arrays.store_in_order(run, owner, value, lambda array, v: setattr(array, "flat", v))
+    if _is_part(run, owner, name):
+        return run.call(operator.setitem, [run.call(getattr, [owner, name], {}), Ellipsis, value], {})
     if isinstance(args[0], Tracked) or isinstance(run.lifted(args[0]), Tracked):
         run.refuse(
             f"attribute {args[1]!r} of an array that depends on the inputs is set; use reshape or a store"
@@ -191,6 +127,12 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
             "module; return it"
         )
     return f(*args)
+
+
+def _is_part(run: Any, owner: Any, name: str) -> bool:
+    """a.real = v is a store into a view; real arrays have no other part."""
+    sample = run.sampled(owner) if isinstance(owner, (Array, np.ndarray)) else None
+    return sample is not None and (name == "real" or (name == "imag" and np.iscomplexobj(sample)))
 
 
 # -- items ---------------------------------------------------------------------------------------------------
@@ -316,39 +258,26 @@ def of_container_or_array(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return f(args[0].sample if isinstance(args[0], Tracked) else args[0])
 
 
-# -- iteration -----------------------------------------------------------------------------------------------
-
-
-def iter_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.iterator(args[0]) if len(args) == 1 else run.born(iter(*args))
-
-
-def next_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    try:
-        return run.advance(args[0])
-    except StopIteration:
-        if len(args) > 1:
-            return args[1]
-        raise
-
-
-def unpacking(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return f(iterable(run, run.lifted(args[0])), *args[1:])
-
-
-def any_all(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    items = list(iterable(run, args[0]))
-    if not any(isinstance(run.lifted(x), (Tracked, Either)) for x in items):
-        return f(items)
-    return run.scalar(f([bool(run.sampled(x)) for x in items]), 0)
-
-
 def call_ex(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     callee, positional = args[0], list(iterable(run, args[1]))
     return run.call(callee, positional, dict(args[2] or {}) if len(args) > 2 else {})
 
 
 # -- numbers and containers under operators ------------------------------------------------------------------
+
+
+def by_name(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """What goes by the variables of whoever calls it: `eval`, `exec`, `locals`, `globals`, `vars`, `dir`."""
+    if len(args) + len(kwargs) <= (f in (builtins.eval, builtins.exec)):
+        run.refuse(
+            f"{f.__name__} reads the variables of the function by name, which is not followed; write the "
+            "code out"
+        )
+    return run.native(f, args, kwargs)
+
+
+def attributes_of(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return f(*args) if args else by_name(run, f, args, kwargs)
 
 
 def silent(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -406,13 +335,6 @@ def _copy_of(run: Any, v: Any) -> Any:
 def sort_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     run.touch(args[0])
     args[0][:] = run.call(builtins.sorted, [args[0]], kwargs)
-
-
-def reversed_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    v = run.lifted(args[0])
-    if isinstance(v, (Array, np.ndarray)):
-        return run.iterator(run.call(operator.getitem, [v, slice(None, None, -1)], {}))
-    return eagerly(run, f, [v], kwargs)
 
 
 def hasattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:

@@ -16,6 +16,7 @@ from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, refuse_shape, settled, with_options
 from ctxdispatch_contexts.sparsity.branches import any_of
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
+from ctxdispatch_contexts.sparsity.iterables import iterable
 from ctxdispatch_contexts.sparsity.linearity import bends
 from ctxdispatch_contexts.sparsity.movement import movement_rules, of
 from ctxdispatch_contexts.sparsity.operands import (
@@ -26,7 +27,6 @@ from ctxdispatch_contexts.sparsity.operands import (
     operand,
     when_touched,
 )
-from ctxdispatch_contexts.sparsity.python_rules import iterable
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, inexact
 
 # -- reductions ----------------------------------------------------------------------------------------------
