@@ -161,8 +161,11 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     record = ctx.record
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
+    if callee is dict and args and has_within(args[0], conversions.is_object):
+        args = (resolve(ctx, conversions.pairs)(args[0]), *args[1:])
     if id(callee) in _THROUGH_ITEMS:
-        args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
+        beside = not all(map(is_plain, args))
+        args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a, beside) else a for a in args])
     if moves(known, callee, args):
         if id(callee) in stores.REFUSALS:
             stores.REFUSALS[id(callee)](record, args)
@@ -241,9 +244,11 @@ _OF_DICTS = (dict, type({}.values()))
 _THROUGH_ITEMS = frozenset(map(id, (sum, min, max, math.fsum, math.prod, math.dist)))
 
 
-def _is_gone_through_apart(value: Any) -> bool:
-    """Its class says what its items are, or no rule knows such containers."""
-    return type(value) is deque or (isinstance(value, np.ndarray) and type(value) is not np.ndarray)
+def _is_gone_through_apart(value: Any, beside: bool) -> bool:
+    """Its class says what its items are, or no rule knows such containers, or what is `beside` it."""
+    return type(value) is deque or (
+        isinstance(value, np.ndarray) and (beside or type(value) is not np.ndarray)
+    )
 
 
 def _items(values: Any) -> Any:

@@ -9,6 +9,7 @@ These methods are run under the context, and the C code gets what they return.
 
 from __future__ import annotations
 
+import cmath
 import functools
 import math
 import operator
@@ -33,9 +34,14 @@ def converted(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) 
     if not has_within((args, kwargs), is_object):
         return args, kwargs
     found = _of(callee, known, args, kwargs)
-    if found is None:
-        return args, kwargs
-    return replaced((args, kwargs), is_object, lambda value: found(ctx, value))  # type: ignore[no-any-return]
+    n = len(args) if known.view else known.arrays or len(args)
+    given = [_by(ctx, found[min(i, len(found) - 1)], a) if found and i < n else a for i, a in enumerate(args)]
+    named = {name: _by(ctx, found[-1], value) if found else value for name, value in kwargs.items()}
+    return tuple(given), named
+
+
+def _by(ctx: Any, convert: Convert, value: Any) -> Any:
+    return replaced(value, is_object, lambda item: convert(ctx, item))
 
 
 def is_object(value: Any) -> bool:
@@ -46,21 +52,36 @@ def is_object(value: Any) -> bool:
 # -- what each function takes -------------------------------------------------------------------------------
 
 
-def _of(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> Convert | None:
-    if known.of_math or callee is float or callee is complex:
-        return as_complex if callee is complex or callee.__module__ == "cmath" else as_real
+def _of(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> tuple[Convert, ...]:
+    """By which the arguments are converted, the last one those that are left."""
+    particular = next((by for f, by in _PARTICULAR if f is callee), None)
+    if particular is not None:
+        return particular
+    if known.of_math:
+        return (as_complex if callee.__module__ == "cmath" else as_real,)
     if isinstance(callee, type) and issubclass(callee, np.inexact):
-        return _BY_KIND[np.dtype(callee).kind]
+        return _BY_KIND[np.dtype(callee).kind] if len(args) == 1 else ()
     dtype = dtype_of(callee, args, kwargs)
     if dtype is not None:
-        return _BY_KIND.get(dtype.kind)
-    return as_array if known.takes_arrays else None
+        return _BY_KIND.get(dtype.kind, ())
+    return (as_array,) if known.takes_arrays and reads_arrays(callee, args) else ()
+
+
+def is_operator(callee: Any) -> bool:
+    return getattr(callee, "__module__", None) == "_operator"
+
+
+def reads_arrays(callee: Any, args: Args) -> bool:
+    """An operator does where one of its operands is NumPy's."""
+    return not is_operator(callee) or any(isinstance(a, (np.ndarray, np.generic)) for a in args)
 
 
 def dtype_of(callee: Any, args: Args, kwargs: Kwargs) -> np.dtype[Any] | None:
     """Of the elements that the callee makes, or stores, where it is known beforehand."""
     if _is(callee, _STORES) and args and isinstance(args[0], np.ndarray):
         return args[0].dtype
+    if callee is np.full_like and len(args) == 2 and "dtype" not in kwargs:
+        return np.asarray(args[0]).dtype
     at = next((at for f, at in _MAKES if f is callee), None)
     given = kwargs.get("dtype", args[at] if at is not None and len(args) > at else None)
     if at is None or given is None:
@@ -130,8 +151,21 @@ def _number(*names: str) -> Convert:
 _KINDS = {"__float__": float, "__complex__": complex, "__index__": int}
 as_real = _number("__float__", "__index__")
 as_complex = _number("__complex__", "__float__", "__index__")
-_BY_KIND = {"f": _as(as_real), "c": _as(as_complex), "O": None}
-_BY_KIND |= dict.fromkeys("biuV", as_array)
+_PARTICULAR: tuple[tuple[Any, tuple[Convert, ...]], ...] = (
+    (float, (as_real,)), (complex, (as_complex, as_real)), (cmath.rect, (as_real,)),
+    (math.ldexp, (as_real, lambda ctx, value: value)),
+    *((getattr(math, name), ()) for name in ("comb", "factorial", "gcd", "isqrt", "lcm", "perm")),
+)  # fmt: skip
+_BY_KIND: dict[str, tuple[Convert, ...]] = {"f": (_as(as_real),), "c": (_as(as_complex),), "O": ()}
+_BY_KIND |= dict.fromkeys("biuV", (as_array,))
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------
+
+
+def pairs(items: Any, /) -> Any:
+    """What `dict` makes entries of, where objects among the items are gone through."""
+    return [(*item,) for item in items] if type(items) in (list, tuple) else items
 
 
 # -- records -------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ Kwargs = dict[str, Any]
 
 def check(record: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> None:
     """MissingRuleError where `callee` may call methods of an object that holds what is differentiated."""
-    if record.still or not (known.takes_arrays or _computes(callee)) or _keeps(callee, known, args, kwargs):
+    if record.still or not _asks(callee, known, args) or _keeps(callee, known, args, kwargs):
         return
     for value in _objects((*args, *kwargs.values())):
         if any(map(record.is_active, _held(value))):
@@ -42,16 +42,25 @@ def check(record: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
             )
 
 
+def _asks(callee: Any, known: Callee, args: Args) -> bool:
+    """It may call methods that compute. Operators that are no method of their operands' do where one of
+    those is NumPy's; comparisons say yes or no."""
+    if known.takes_arrays:
+        compares = known.zero and conversions.is_operator(callee)
+        return conversions.reads_arrays(callee, args) and not compares
+    return _computes(callee)
+
+
 def _keeps(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> bool:
     """What it returns has the objects themselves in it: views, new arrays of objects; a function of Python's
     is called with them."""
-    if known.view or id(callee) in _MAKING:
+    if (known.view and all(isinstance(a, np.ndarray) for a in args[:1])) or id(callee) in _MAKING:
         dtype = conversions.dtype_of(callee, args, kwargs)
         return dtype is None or dtype.kind == "O"
     return isinstance(callee, np.ufunc) and all({*t} <= {*"O->"} for t in callee.types)
 
 
-_MAKING = frozenset(map(id, (np.array, np.asarray, np.asanyarray, np.full, np.full_like)))
+_MAKING = frozenset(map(id, (np.array, np.asarray, np.asanyarray, np.full)))
 _COMPUTING = frozenset(map(id, (
     builtins.sum, builtins.abs, builtins.pow, builtins.divmod, builtins.round, builtins.float,
     builtins.complex,

@@ -32,15 +32,23 @@ class Question(NamedTuple):
     kwargs: Kwargs
 
 
+class _NotAsked(BaseException):
+    """NumPy's own code has begun: it has asked none of the operands."""
+
+
 class _StandIn:
-    """For one object; of a class of its own, so that NumPy asks each."""
+    """For one object among the operands of `callee`; of a class of its own, so that NumPy asks each."""
 
     original: Any
+    callee: Any
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise _NotAsked
 
 
-def _stand_in(method: str, value: Any) -> _StandIn:
+def _stand_in(callee: Any, method: str, value: Any) -> _StandIn:
     made = type(type(value).__name__, (_StandIn,), {method: _ASKED[method]})()
-    made.original = value
+    made.original, made.callee = value, callee
     return made
 
 
@@ -51,6 +59,8 @@ def _ufunc_asked(self: _StandIn, ufunc: Any, method: str, /, *inputs: Any, **kwa
 
 
 def _function_asked(self: _StandIn, function: Any, types: Any, args: Args, kwargs: Kwargs, /) -> Question:
+    if function is not self.callee:
+        raise _NotAsked
     classes = {type(each): each.original for each in _within((args, kwargs), _is_stand_in)}
     asked = tuple([classes[cls] for cls in types if cls in classes])
     known = tuple(dict.fromkeys(type(classes[cls]) if cls in classes else cls for cls in types))
@@ -116,8 +126,11 @@ def _having(method: str) -> Callable[[Any], bool]:
 
 def answered(ctx: Any, callee: Any, method: str, args: Args, kwargs: Kwargs) -> Any:
     """What the operands' methods make of callee(*args, **kwargs); NotImplemented where NumPy asks none."""
-    given, named = replaced((args, kwargs), _having(method), lambda value: _stand_in(method, value))
-    question = callee(*given, **named)
+    given, named = replaced((args, kwargs), _having(method), lambda value: _stand_in(callee, method, value))
+    try:
+        question = callee(*given, **named)
+    except _NotAsked:
+        return NotImplemented
     if not isinstance(question, Question):
         return NotImplemented
     for each in _in_order(question.asked):
