@@ -58,6 +58,7 @@ from ctxdispatch_contexts.recording import (
 )
 from ctxdispatch_contexts.recording.callees import (
     SETS,
+    SLOT,
     Callee,
     goes_through,
     is_plain,
@@ -127,7 +128,7 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
         args = (*bound, *args)
         run = callee if run is f else run
     slot, callee = callee, spelled(callee)
-    if run is slot and not all(map(is_plain, args)):
+    if run is slot and type(slot) is SLOT and not all(map(is_plain, args)):
         constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
         if slot is not callee and constant:
             return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
@@ -159,6 +160,10 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
+    if (callee is getattr or callee is setattr) and moves(known, callee, args):
+        if callee is setattr:
+            stores.refuse_native(record, args)
+        return run(*args, **kwargs)
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     if callee is dict and args and has_within(args[0], conversions.is_object):
@@ -167,8 +172,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         beside = not all(map(is_plain, args))
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a, beside) else a for a in args])
     if moves(known, callee, args):
-        if id(callee) in stores.REFUSALS:
-            stores.REFUSALS[id(callee)](record, args)
+        if callee is operator.setitem:
+            stores.refuse_bytes(record, args)
         return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
         args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
