@@ -147,6 +147,18 @@ def _is_number_or_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or is_plain(value)
 
 
+def _are_numbers(values: Args) -> bool:
+    """Or arrays of numbers: there are no objects of the user's in them."""
+    for value in values:
+        cls = type(value)
+        if not (cls in _NUMBERS or (cls is np.ndarray and not value.dtype.hasobject)):
+            return False
+    return True
+
+
+_NUMBERS = frozenset({float, int, bool, complex, np.float64, np.int64, types.NoneType, slice, str})
+
+
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """A call that is given array.arrays, or makes one."""
     if buffers.concerned(ctx.record, callee, args) and not kwargs.keys() & {"out"}:
@@ -175,6 +187,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if callee is operator.setitem:
             stores.refuse_bytes(record, args)
         return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
+    if _are_numbers(args) and not kwargs:
+        return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
         args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):
