@@ -72,6 +72,7 @@ from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
+from ctxdispatch_contexts.programs.spelled_items import spell_out_items
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import merge, spread
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
@@ -162,9 +163,9 @@ def prepare(
         if open_fields(graph):
             changed = True
             snapshot("open fields", graph)
-        if spell_out_stores(graph):
+        if spell_out_stores(graph) | spell_out_items(graph):
             changed = True
-            snapshot("spell out stores", graph)
+            snapshot("spell out stores and items", graph)
         if changed:
             dce(graph)
             prune(graph)

@@ -26,6 +26,9 @@ FOUND_AT_RUN_TIME: set[Any] = set()
 """Functions that find at run time what is called. What is called may change objects that it is given, and
 then is refused."""
 
+SOLVED: set[Any] = set()
+"""Functions whose derivative is what holds of their result, which a recorded run writes down."""
+
 
 def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> bool:
     """Somewhere in it, or in the programs that it calls, stands a refusal."""
@@ -53,7 +56,9 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     if entry is None or entry in within:
         return False
     callee = getattr(entry.source, "callee", None)
-    if _is_numpys_own_code(callee) or (table.vjp_rule(callee) and any(map(is_function, op.args))):
+    if callee in SOLVED or _is_numpys_own_code(callee):
+        return True
+    if table.vjp_rule(callee) and any(map(is_function, op.args)):
         return True
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):

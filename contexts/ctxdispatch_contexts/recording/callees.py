@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import _abc
 import builtins
+import collections
 import functools
 import operator
 import types
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,10 @@ class Callee(NamedTuple):
     """It moves what is in containers, and is something else on numbers and arrays."""
     spreads: bool
     """It goes through its operands."""
+    replaces: bool
+    """It goes through what it puts in the place of a slice."""
+    extends: bool
+    """It goes through what it adds to a list."""
     zero: bool
     real: bool
     """Its row in the table is for real numbers only."""
@@ -81,6 +87,8 @@ def _look_at(callee: Any) -> Callee:
         moves=_moves(callee, row),
         by_first=has_hash and callee in _ON_NUMBERS,
         spreads=row in moving.SPREADING,
+        extends=callee is operator.iadd,
+        replaces=row is not None and row is moving.ROWS.get(id(operator.setitem)),
         zero=has_hash and has_zero_derivative(callee),
         real=element is not None and not element.holomorphic,
         known=bool(known),
@@ -117,11 +125,31 @@ _MOVERS = frozenset(map(id, (
 _KEY = type(functools.cmp_to_key(lambda a, b: 0))
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 _CONTAINERS = (
-    "builtins", "collections", "itertools", "types", "weakref", "_queue", "_thread", "_contextvars",
+    "collections", "itertools", "types", "weakref", "_queue", "_thread", "_contextvars",
     "_asyncio", "re", "functools",
 )  # fmt: skip
 _COMPUTE = (float, complex, int, bool, bytes, bytearray, memoryview)
-"""Methods of classes of those modules move what they are given, but for those of these classes."""
+"""Methods of classes of those modules, and of `_BUILTINS`, move what they are given, but for those of these
+classes."""
+
+
+def _builtins() -> frozenset[type]:
+    """Those that have names, and those that have none: iterators, views of dicts."""
+    ordered, plain = collections.OrderedDict[Any, Any](), dict[Any, Any]()
+    views = [view for d in (plain, ordered) for view in (d, d.keys(), d.values(), d.items())]
+    texts = ("", "\u00e9", b"", bytearray(), memoryview(b""))
+    sequences = ([], (), set(), *texts, range(0), range(1 << 99), list[int], _Items())
+    nameless = [*views, *map(iter, (*views, *sequences)), *map(reversed, (*views, [], range(1 << 99)))]
+    named = [c for c in (*vars(builtins).values(), *vars(types).values()) if isinstance(c, type)]
+    return frozenset([*named, *map(type, nameless), type(iter(int, 1))])
+
+
+class _Items:
+    def __getitem__(self, index: int) -> Any:
+        raise IndexError
+
+
+_BUILTINS = _builtins()
 
 _ON_SEQUENCES = frozenset({
     operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior,
@@ -135,9 +163,14 @@ _ON_NUMBERS = _ON_SEQUENCES | {
 def _moves(callee: Any, row: Any) -> bool:
     if row is not None or id(callee) in _MOVERS or type(callee) is _KEY or _is_dict(callee):
         return True
-    if type(callee) in _METHODS and callee.__objclass__ not in _COMPUTE:
-        return callee.__objclass__.__module__ in _CONTAINERS
-    return False
+    return (
+        type(callee) in _METHODS and callee.__objclass__ not in _COMPUTE and _is_pythons(callee.__objclass__)
+    )
+
+
+def _is_pythons(cls: type) -> bool:
+    """Of Python's own classes. Those of other C code may have no module, which reads `builtins`."""
+    return cls in _BUILTINS if cls.__module__ == "builtins" else cls.__module__ in _CONTAINERS
 
 
 def _is_dict(callee: Any) -> bool:
@@ -156,6 +189,13 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     if not args:
         return False
     return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
+
+
+def goes_through(known: Callee, args: tuple[Any, ...]) -> bool:
+    """A call that moves takes the items of its operands."""
+    if known.extends:
+        return isinstance(args[0], (list, deque))
+    return known.spreads or (known.replaces and len(args) == 3 and type(args[1]) is slice)
 
 
 def _by_numpy(callee: Any, args: tuple[Any, ...]) -> bool:
@@ -180,7 +220,17 @@ def holds_bytes(container: Any) -> bool:
     if type(store) is not types.WrapperDescriptorType:
         return False
     owner = store.__objclass__
-    return owner in _COMPUTE or owner.__module__ not in _CONTAINERS
+    return owner in _COMPUTE or not _is_pythons(owner)
+
+
+def is_native_attribute(cls: type, name: str) -> bool:
+    """What is stored there goes to C code that is no part of Python."""
+    found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+    if isinstance(found, property):
+        return isinstance(found.fset, types.BuiltinFunctionType)
+    if isinstance(found, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+        return not (found.__objclass__.__flags__ & HEAPTYPE or _is_pythons(found.__objclass__))
+    return type(found).__module__ == "_ctypes"
 
 
 _NUMERIC = (np.ndarray, np.flatiter, float, complex, np.generic, int)

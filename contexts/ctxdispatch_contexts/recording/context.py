@@ -37,19 +37,19 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import libraries, table
+from ctxdispatch_contexts.programs.refusing import SOLVED
 from ctxdispatch_contexts.recording import (
-    arrays,
     buffers,
     by_rule,
     conversions,
-    distributions,
     following,
     hidden,
+    items,
     memory,
     numbers,
     overrides,
     parts,
-    splines,
+    scipy_rules,
     stores,
     subclasses,
     surgery,
@@ -59,7 +59,7 @@ from ctxdispatch_contexts.recording import (
 from ctxdispatch_contexts.recording.callees import (
     SETS,
     Callee,
-    holds_bytes,
+    goes_through,
     is_plain,
     look_at,
     moves,
@@ -100,7 +100,7 @@ class Recording(Context):
 
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable)"""
-        return arrays.spread(self.record, iterable)
+        return items.spread(self, iterable)
 
 
 def handled(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
@@ -128,6 +128,9 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
         run = callee if run is f else run
     slot, callee = callee, spelled(callee)
     if run is slot and not all(map(is_plain, args)):
+        constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
+        if slot is not callee and constant:
+            return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
         found = overrides.slot(record, slot, callee, args)
         if found is None:
             return NotImplemented
@@ -137,6 +140,10 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     if Buffer in map(type, args) or callee is Buffer:
         return _on_buffers(ctx, callee, known, run, args, kwargs)
     return _operated(ctx, callee, known, run, args, kwargs)
+
+
+def _is_number_or_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_plain(value)
 
 
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
@@ -152,17 +159,17 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
-    if not suspended.KINDS.isdisjoint(map(type, args)):
-        suspended.check(record, args)
+    if any(map(suspended.go_on, map(type, args))):
+        suspended.check(ctx, args)
     if callee is dict and args and has_within(args[0], conversions.is_object):
         args = (resolve(ctx, conversions.pairs)(args[0]), *args[1:])
     if id(callee) in _THROUGH_ITEMS:
         beside = not all(map(is_plain, args))
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a, beside) else a for a in args])
     if moves(known, callee, args):
-        if callee is operator.setitem and holds_bytes(args[0]):
-            stores.refuse_bytes(record, args)
-        return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
+        if id(callee) in stores.REFUSALS:
+            stores.REFUSALS[id(callee)](record, args)
+        return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
         args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):
@@ -194,7 +201,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
-        args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
+        args = tuple([[*items.spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
@@ -248,27 +255,30 @@ def _items(values: Any) -> Any:
     return [*values]
 
 
-def _spread(record: Record, callee: Any, args: Args) -> Args:
-    through = [arrays.spread(record, a) for a in args]
-    return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
-
-
 # -- rules ---------------------------------------------------------------------------------------------------
 
 
 @Recording.rule(itertools.accumulate)
-def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any, **kwargs: Any) -> Any:
+def _accumulate(ctx: Recording, values: Any, function: Any = None, /, *args: Any, **kwargs: Any) -> Any:
     """It adds in C where it is given no function."""
     function = kwargs.pop("func", function)
     add = resolve(ctx, operator.add if function is None else function)
-    return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
+    return itertools.accumulate(items.spread(ctx, values, True), add, *args, **kwargs)
 
 
 @Recording.rule(itertools.starmap)
 def _starmap(ctx: Recording, function: Any, items: Any, /) -> Any:
-    """It spreads each of the items in C."""
-    each = map(functools.partial(arrays.spread, ctx.record), items)
-    return beyond_rules(ctx, itertools.starmap)(function, each)
+    return beyond_rules(ctx, itertools.starmap)(function, _each(ctx, items))
+
+
+@Recording.rule(itertools.chain.__dict__["from_iterable"])
+def _chained(ctx: Recording, cls: Any, items: Any, /) -> Any:
+    return beyond_rules(ctx, cls.from_iterable)(_each(ctx, items))
+
+
+def _each(ctx: Recording, values: Any) -> Any:
+    """The items, which C code goes through in their turn."""
+    return map(functools.partial(items.spread, ctx, later=True), values)
 
 
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
@@ -324,10 +334,10 @@ def _follow_table(loaded: tuple[str, ...]) -> None:
 def follow_imported() -> None:
     """What has rules in the libraries that have been imported is recorded from now on."""
     _follow_table(libraries.loaded())
-    ruled = {**splines.imported(), **distributions.imported(), **trajectories.imported()}
-    for f, rule in ruled.items():
+    for f, rule in scipy_rules.imported().items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
+            SOLVED.add(f)
 
 
 def recording(context: Any) -> type[Recording]:
