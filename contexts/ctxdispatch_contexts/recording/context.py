@@ -123,10 +123,8 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     callee, bound = rules.canonical(f)
     if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
         callee, bound = (bound[0] if f.__name__ == "__call__" else f), ()  # the table knows np.add.reduce
-        run = callee if run is f else run
-    if bound:
-        args = (*bound, *args)
-        run = callee if run is f else run
+    args = (*bound, *args) if bound else args
+    run = callee if run is f else run
     slot, callee = callee, spelled(callee)
     if run is slot and type(slot) is SLOT and not all(map(is_plain, args)):
         constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
@@ -178,8 +176,7 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         return run(*args, **kwargs)
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
-    if callee is dict and args and has_within(args[0], conversions.is_object):
-        args = (resolve(ctx, conversions.pairs)(args[0]), *args[1:])
+    args = conversions.with_pairs(ctx, args) if callee is dict else args
     if id(callee) in _THROUGH_ITEMS:
         beside = not all(map(is_plain, args))
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a, beside) else a for a in args])
