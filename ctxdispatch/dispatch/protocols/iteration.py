@@ -65,6 +65,36 @@ def stepping(engine: Engine, ctx: Any, iterable: Any, iterator: Any) -> Any:
     return iter(stand_in(engine, ctx, iterator))
 
 
+def _delegated(engine: Engine, ctx: Any, f: Any, iterable: Any, /) -> Any:
+    """`yield from iterable`: generators and coroutines are no others' to iterate over."""
+    if type(iterable) in _SUSPENDED:
+        return iterable
+    iterator = engine.resolve(ctx, builtins.iter)(iterable)
+    if special(type(iterator), "__next__") is None:
+        return stepping(engine, ctx, iterable, iterator)
+    return Delegate(engine, ctx, iterator)
+
+
+_SUSPENDED = (types.GeneratorType, types.CoroutineType)
+
+
+class Delegate:
+    """An iterator of the user's that gets what is sent or thrown into the generator that delegates to it."""
+
+    def __init__(self, engine: Engine, ctx: Any, iterator: Any) -> None:
+        self._run, self._iterator = (engine, ctx), iterator
+
+    def __iter__(self) -> Delegate:
+        return self
+
+    def __next__(self) -> Any:
+        return invoke(*self._run, self._iterator, "__next__")
+
+    def __getattr__(self, name: str) -> Any:
+        engine, ctx = self._run
+        return engine.resolve(ctx, engine.resolve(ctx, getattr)(self._iterator, name))
+
+
 class _Old:
     def __getitem__(self, index: int) -> Any:
         raise IndexError(index)
@@ -232,6 +262,7 @@ HANDLERS: dict[Any, Total] = {
     **{f: _going_through(row) for f, row in ITERABLES.items()},
     builtins.iter: running(_iter),
     builtins.next: running(_next),
+    primitives.delegated: running(_delegated),
     builtins.any: running(_quantifier),
     builtins.all: running(_quantifier),
     builtins.sum: running(_sum),
