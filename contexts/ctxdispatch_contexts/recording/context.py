@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import builtins
 import functools
-import itertools
-import math
 import operator
 import types
 from array import array as Buffer
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Any, ClassVar
@@ -43,6 +40,7 @@ from ctxdispatch_contexts.recording import (
     by_rule,
     distributions,
     following,
+    going_through,
     memory,
     numbers,
     splines,
@@ -53,7 +51,6 @@ from ctxdispatch_contexts.recording import (
     trajectories,
 )
 from ctxdispatch_contexts.recording.callees import (
-    SETS,
     Callee,
     holds_bytes,
     is_plain,
@@ -145,12 +142,11 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     record = ctx.record
     if not suspended.KINDS.isdisjoint(map(type, args)):
         suspended.check(record, args)
-    if id(callee) in _THROUGH_ITEMS:
-        args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a) else a for a in args])
+    args = going_through.listed(ctx, callee, args)
     if moves(known, callee, args):
         if callee is operator.setitem and holds_bytes(args[0]):
             stores.refuse_bytes(record, args)
-        return run(*_spread(record, callee, args), **kwargs) if known.spreads else run(*args, **kwargs)
+        return run(*going_through.spread(record, known, callee, args), **kwargs)
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
     if (known.known or known.code) and not all(map(is_plain, args)):
@@ -173,7 +169,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
-    if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
+    if ruled and not known.zero and any(through := [*map(going_through.is_gone_through, args)]):
         args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
@@ -210,35 +206,7 @@ def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
     return operate(ctx, operator.getitem, operator.getitem, (array, at), {}) if is_left else item
 
 
-def _is_gone_through(callee: Any, value: Any) -> bool:
-    """The callee looks at the items, and its rule is for sequences."""
-    if is_iterator(value) or type(value) is np.flatiter:
-        return True
-    return callee in _GO_THROUGH and isinstance(value, (*SETS, *_OF_DICTS))
-
-
-_GO_THROUGH = frozenset({builtins.sum, builtins.min, builtins.max, math.prod, math.fsum, math.dist})
-_OF_DICTS = (dict, type({}.values()))
-
-
-_THROUGH_ITEMS = frozenset(map(id, (sum, min, max, math.fsum, math.prod, math.dist)))
-
-
-def _is_gone_through_apart(value: Any) -> bool:
-    """Its class says what its items are, or no rule knows such containers."""
-    return type(value) is deque or (isinstance(value, np.ndarray) and type(value) is not np.ndarray)
-
-
-def _items(values: Any) -> Any:
-    return [*values]
-
-
 _OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
-
-
-def _spread(record: Record, callee: Any, args: Args) -> Args:
-    through = [arrays.spread(record, a) for a in args]
-    return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
 
 
 def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
@@ -257,21 +225,6 @@ _NUMBERS = {"__float__": float, "__complex__": complex}
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
-
-
-@Recording.rule(itertools.accumulate)
-def _accumulate(ctx: Recording, items: Any, function: Any = None, /, *args: Any, **kwargs: Any) -> Any:
-    """It adds in C where it is given no function."""
-    function = kwargs.pop("func", function)
-    add = resolve(ctx, operator.add if function is None else function)
-    return itertools.accumulate(arrays.spread(ctx.record, items), add, *args, **kwargs)
-
-
-@Recording.rule(itertools.starmap)
-def _starmap(ctx: Recording, function: Any, items: Any, /) -> Any:
-    """It spreads each of the items in C."""
-    each = map(functools.partial(arrays.spread, ctx.record), items)
-    return beyond_rules(ctx, itertools.starmap)(function, each)
 
 
 _UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
@@ -308,7 +261,9 @@ Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
 for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps, memory.stand_in):  # of runs in runs
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, moving.RULED)
-for _f, _rule in (numbers.rules(lambda f: functools.partial(handled, f)) | surgery.RULES).items():
+for _f, _rule in (
+    numbers.rules(lambda f: functools.partial(handled, f)) | surgery.RULES | going_through.RULES
+).items():
     Recording.rule(_f)(_rule)
 
 

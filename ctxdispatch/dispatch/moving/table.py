@@ -119,7 +119,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     )),
     (spreading(1), (
         primitives.list_extend, list.extend, list.__init__, tuple.__new__, collections.deque.extend,
-        collections.deque.extendleft, collections.deque.__init__,
+        collections.deque.extendleft, collections.deque.__init__, list.__iadd__, collections.deque.__iadd__,
     )),
     (spreading(1, result=True), (
         primitives.set_update, set.__init__, set.update, set.union, frozenset.union, set.intersection,

@@ -11,6 +11,7 @@ import builtins
 import collections
 import functools
 import itertools
+import math
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -145,12 +146,14 @@ ITERABLES: dict[Any, Iterables] = {
     builtins.list: _ONE, builtins.tuple: _ONE,
     builtins.set: _TO_SET, builtins.frozenset: _TO_SET, builtins.enumerate: Iterables(0, 1, "iterable"),
     builtins.zip: Iterables(), dict.__dict__["fromkeys"]: _OF_SELF,
-    list.extend: _OF_SELF, list.__init__: _OF_SELF,
+    list.extend: _OF_SELF, list.__init__: _OF_SELF, list.__iadd__: _OF_SELF,
     set.__init__: _INTO_SET, set.update: _INTO_SET, set.union: _INTO_SET, frozenset.union: _INTO_SET,
     str.join: _OF_SELF, bytes.join: _OF_SELF, bytearray.extend: _OF_SELF,
     collections._count_elements: _OF_SELF,  # type: ignore[attr-defined]
     collections.deque: Iterables(0, 1, "iterable"),
     collections.deque.extend: _OF_SELF, collections.deque.extendleft: _OF_SELF,
+    collections.deque.__iadd__: _OF_SELF,
+    math.fsum: _ONE, math.prod: _ONE, math.dist: Iterables(0, 2),
     itertools.chain: Iterables(), itertools.zip_longest: Iterables(), itertools.product: Iterables(),
     itertools.cycle: _ONE, itertools.islice: _ONE, itertools.pairwise: _ONE, itertools.tee: _ONE,
     itertools.permutations: Iterables(0, 1, "iterable"),
@@ -160,6 +163,10 @@ ITERABLES: dict[Any, Iterables] = {
     primitives.list_extend: _OF_SELF,
     primitives.set_update: _INTO_SET, primitives.unpack: _ONE, primitives.unpack_ex: _ONE,
 }  # fmt: skip
+
+
+if hasattr(math, "sumprod"):
+    ITERABLES[math.sumprod] = Iterables(0, 2)
 
 
 def _going_through(row: Iterables) -> Total:
