@@ -150,7 +150,7 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if run is not callee and not all(map(is_plain, args)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
     if (known.known or known.code) and not all(map(is_plain, args)):
-        args = tuple([a if is_plain(a) else _as_number(ctx, known, a) for a in args])
+        args = tuple([a if is_plain(a) else _as_number(ctx, known, a, i) for i, a in enumerate(args)])
     return _computed(ctx, callee, known, run, args, kwargs)
 
 
@@ -209,13 +209,15 @@ def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
 _OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
 
 
-def _as_number(ctx: Recording, known: Callee, value: Any) -> Any:
-    """What C code makes of an object of the user's."""
+def _as_number(ctx: Recording, known: Callee, value: Any, i: int) -> Any:
+    """What C code makes of an object of the user's, argument `i`."""
     cls = type(value)
     if isinstance(value, (np.ndarray, np.generic, float, complex)):
         return value
     if not known.of_math and hasattr(cls, "__array__"):
         return resolve(ctx, value.__array__)()
+    if i < known.arrays and going_through.is_sequence(cls):
+        return going_through.as_list(ctx, value)
     methods = {f: getattr(cls, name, None) for name, f in _NUMBERS.items()}
     of_python = [f for f, method in methods.items() if isinstance(method, types.FunctionType)]
     return resolve(ctx, of_python[0])(value) if known.of_math and of_python else value

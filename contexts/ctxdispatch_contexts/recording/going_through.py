@@ -20,8 +20,8 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
 from ctxdispatch.dispatch.protocols.standins import stand_in
-from ctxdispatch.dispatch.reach import lookup, special
 from ctxdispatch.dispatch.strip import is_iterator
+from ctxdispatch_contexts.programs.by_code import gives_by_code
 from ctxdispatch_contexts.recording import arrays
 from ctxdispatch_contexts.recording.callees import SETS, Callee
 from ctxdispatch_contexts.recording.record import Record
@@ -75,28 +75,25 @@ def listed(ctx: Any, callee: Any, args: Args) -> Args:
     count = _count(callee, args)
     if not any(map(_is_of_its_own, args[:count])):
         return args
-    return (*[_list(ctx, a) for a in args[:count]], *args[count:])
+    return (*[as_list(ctx, a) if _is_of_its_own(a) else a for a in args[:count]], *args[count:])
 
 
 def _is_of_its_own(value: Any) -> bool:
     if type(value) is deque or isinstance(value, (*SETS, *_OF_DICTS)):
         return True
-    return is_of_python(value) or (isinstance(value, np.ndarray) and type(value) is not np.ndarray)
+    return gives_by_code(type(value)) or (isinstance(value, np.ndarray) and type(value) is not np.ndarray)
 
 
 _OF_DICTS = (dict, type({}.values()))
 
 
-def is_of_python(value: Any) -> bool:
-    """Methods of the user's say what its items are."""
-    cls = type(value)
-    if lookup(cls, "__iter__") is None:
-        return special(cls, "__getitem__") is not None
-    return special(cls, "__iter__") is not None or special(cls, "__next__") is not None
+def is_sequence(cls: type) -> bool:
+    """What NumPy makes an array of, by its items, and whose class says in Python code what these are."""
+    return gives_by_code(cls) and hasattr(cls, "__len__") and hasattr(cls, "__getitem__")
 
 
-def _list(ctx: Any, value: Any) -> Any:
-    return resolve(ctx, _items)(value) if _is_of_its_own(value) else value
+def as_list(ctx: Any, value: Any) -> Any:
+    return resolve(ctx, _items)(value)
 
 
 def _items(values: Any) -> Any:
