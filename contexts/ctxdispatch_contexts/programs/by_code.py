@@ -21,10 +21,12 @@ from ctxdispatch.dispatch.reach import lookup, special
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.ir.watching import UNDISPATCHED
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
-from ctxdispatch_contexts.programs.errors import MissingRuleError, Refusal
+from ctxdispatch_contexts.programs.errors import MissingRuleError, Refusal, user_position
 from ctxdispatch_contexts.programs.objects import unpacked
 
 _FIRST = Iterables(0, 1)
@@ -48,9 +50,24 @@ def refuse_items_by_code(graph: Graph, varied: Container[Value]) -> None:
     for block in graph.blocks:
         block.ops = [each for op in block.ops for each in (*_refusals(op, varied), op)]
         end = block.terminator
-        if isinstance(end, Iterate) and _gives_by_code(end.iterator, varied):
-            loop = Op(Const(builtins.next), [end.iterator], [Value()], (), _place(graph, end.iterator))
-            block.ops.append(_refusal(loop, loop.args))
+        if isinstance(end, Iterate) and end.iterator in varied:
+            block.ops += _of_loop(end.iterator, _place(graph, end.iterator))
+
+
+def _of_loop(iterator: Operand, at: Any) -> list[Op]:
+    if gives_by_code(T.cls_of(operand_type(iterator))):
+        loop = Op(Const(builtins.next), [iterator], [Value()], (), at)
+        return [_refusal(loop, loop.args)]
+    return [_check(iterator, at)] if _is_unknown(iterator) else []
+
+
+def _is_unknown(operand: Operand) -> bool:
+    return operand_type(operand) is T.Any
+
+
+def _check(operand: Operand, at: Any) -> Op:
+    """At run time, of what is not known before."""
+    return Op(Const(check_items), [operand], [], (), at)
 
 
 def _place(graph: Graph, iterator: Operand) -> Any:
@@ -59,19 +76,22 @@ def _place(graph: Graph, iterator: Operand) -> Any:
 
 
 def _refusals(op: Op, varied: Container[Value]) -> Iterator[Op]:
-    through = [a for a in _gone_through(op) if _gives_by_code(a, varied)]
-    if through:
+    through = [a for a in _gone_through(op) if a in varied]
+    if any(gives_by_code(T.cls_of(operand_type(a))) for a in through):
         yield _refusal(op, op.args)
+    elif op.fn in _OF_ANY:
+        yield from (_check(a, op.pos) for a in through if _is_unknown(a))
 
 
 def _refusal(op: Op, args: Sequence[Operand]) -> Op:
     return Op(Const(Refusal(MissingRuleError, MESSAGE, op)), [*args], [Value()], (), op.pos)
 
 
-MESSAGE = (
-    "items of ({operands}) are taken that Python code of an object's class gives (`__iter__`, `__next__`, "
-    "`__getitem__`), which is not followed here; give a list of them"
+BY = (
+    "are given by Python code of its class (`__iter__`, `__next__`, `__getitem__`), which is not followed "
+    "here; give it a method that returns a list of them, and go through that"
 )
+MESSAGE = f"items of an object among ({{operands}}) {BY}"
 
 
 def _gone_through(op: Op) -> Sequence[Operand]:
@@ -86,8 +106,22 @@ def _gone_through(op: Op) -> Sequence[Operand]:
     return given if vjp_rule(op.fn) or lowering(op.fn) else ()
 
 
-def _gives_by_code(operand: Operand, varied: Container[Value]) -> bool:
-    return operand in varied and gives_by_code(T.cls_of(operand_type(operand)))
+def check_items(items: Any) -> None:
+    """MissingRuleError where code of the user's gives them: the program goes on with items of C code."""
+    if gives_by_code(type(items)):
+        raise MissingRuleError(
+            f"items of an object of the class {type(items).__name__}, only known at run time, {BY}",
+            user_position(),
+        )
+
+
+check_items.__dict__[UNDISPATCHED] = True
+effects.assume_harmless(check_items)
+_OF_ANY = (
+    builtins.zip, primitives.list_extend, list.extend, builtins.dict, primitives.dict_update,
+    primitives.dict_merge,
+)  # fmt: skip
+"""Programs do these to whatever is gone through."""
 
 
 def gives_by_code(cls: type | None) -> bool:

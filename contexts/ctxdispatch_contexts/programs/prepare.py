@@ -65,7 +65,7 @@ from ctxdispatch_contexts.programs.objects import (
     open_partial,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays
+from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays, make_lists
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -305,7 +305,7 @@ def _rewrite(
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block
-    if make_arrays(block, op):
+    if make_arrays(block, op) or make_lists(block, op):
         return block
     target = callee_of(op, prepared)
     if target is None or not _worth_it(op, target):

@@ -13,6 +13,8 @@ import operator
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -29,7 +31,7 @@ from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import ZERO, is_zero
 from ctxdispatch_contexts.reverse.defaults import DEFAULTS, KWDEFAULTS, defaults_of
 from ctxdispatch_contexts.reverse.handlers import Handler, arrived, or_none, own_bar
-from ctxdispatch_contexts.reverse.walking import WALKED
+from ctxdispatch_contexts.reverse.walking import WALKED, from_items
 
 
 def _entry(adjoint: Adjoint, g: Operand, key: Operand, to: Operand) -> None:
@@ -91,6 +93,8 @@ def _extend(adjoint: Adjoint, op: Op) -> None:
 def take_from(bar: Any, first: int, items: Any) -> Any:
     """The cotangents of what an extend appended from position `first` on."""
     taken = [cotangents.take_entry(bar, first + i) for i in range(len(items))]
+    if isinstance(items, np.ndarray):
+        return from_items(taken, items)
     return dict(zip(items, taken, strict=True)) if isinstance(items, dict) else taken
 
 
