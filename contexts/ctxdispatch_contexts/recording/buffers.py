@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording.leaves import snapshot
@@ -27,9 +28,14 @@ AS_IT_IS: Any = object()
 def concerned(record: Record, callee: Any, args: Args) -> bool:
     """The call makes, or is given, an array.array that depends on what is differentiated, or stores into one
     what does."""
+    if callee is array.array and len(args) == 2 and not isinstance(args[1], _BYTES):
+        return True  # what it goes through may be anything that has items
     if callee is array.array or (callee is operator.setitem and type(args[0]) is array.array):
         return record.any_active(args) or (callee is operator.setitem and id(args[0]) in record.buffers)
     return any(type(a) is array.array and record.is_active(a) for a in args)
+
+
+_BYTES = (str, bytes, bytearray, array.array)
 
 
 def handle(ctx: Any, callee: Any, args: Args) -> Any:
@@ -125,8 +131,10 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
         return array.array(typecode, given)
     record: Record = ctx.record
     values = record.view(given) if type(given) is array.array else None
-    listed = [*given]
+    listed = resolve(ctx, list)(given)
     made = array.array(typecode, listed)
+    if not record.any_active(listed):
+        return made
     return _filled(record, made, ctx.array(listed) if values is None else values)
 
 

@@ -216,7 +216,7 @@ def _as_number(ctx: Recording, known: Callee, value: Any, i: int) -> Any:
         return value
     if not known.of_math and hasattr(cls, "__array__"):
         return resolve(ctx, value.__array__)()
-    if i < known.arrays and going_through.is_sequence(cls):
+    if not known.of_math and i < max(known.arrays, 1) and going_through.is_sequence(cls):
         return going_through.as_list(ctx, value)
     methods = {f: getattr(cls, name, None) for name, f in _NUMBERS.items()}
     of_python = [f for f, method in methods.items() if isinstance(method, types.FunctionType)]
