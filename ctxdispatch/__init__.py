@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ctxdispatch_contexts.broadcast import BroadcastContext, KernelError, broadcast
     from ctxdispatch_contexts.forward import Dual, DualContext, jvp, linearize
     from ctxdispatch_contexts.higher import hessian, hvp, jacfwd, jacobian, jacrev
+    from ctxdispatch_contexts.programs.errors import DerivativeError, MissingRuleError, MutationError, Refused
     from ctxdispatch_contexts.reverse import (
         ADContext,
         check_grads,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     )
     from ctxdispatch_contexts.sparsity import (
         SparsityContext,
+        SparsityError,
         SparsityPattern,
         color,
         hessian_sparsity,
@@ -54,7 +56,8 @@ __all__ = [
     "jacobian_sparsity", "hessian_sparsity", "sparse_jacobian", "sparse_hessian", "color",
     "broadcast",
     "ADContext", "DualContext", "Dual", "SparsityContext", "SparsityPattern", "BroadcastContext",
-    "UnsupportedSyntax", "KernelError",
+    "UnsupportedSyntax", "KernelError", "Refused", "DerivativeError", "MissingRuleError", "MutationError",
+    "SparsityError",
 ]  # fmt: skip
 
 _NAMES = {
@@ -64,13 +67,14 @@ _NAMES = {
     "ctxdispatch_contexts.broadcast": "broadcast BroadcastContext KernelError",
     "ctxdispatch_contexts.forward": "jvp linearize DualContext Dual",
     "ctxdispatch_contexts.higher": "jacobian jacfwd jacrev hessian hvp",
+    "ctxdispatch_contexts.programs.errors": "Refused DerivativeError MissingRuleError MutationError",
     "ctxdispatch_contexts.reverse": (
         "code_adjoint grad value_and_grad vjp checkpoint stop_gradient no_grad insert_grad_of custom_rule "
         "check_grads debug_rules ADContext"
     ),
     "ctxdispatch_contexts.sparsity": (
         "jacobian_sparsity hessian_sparsity sparse_jacobian sparse_hessian color SparsityContext "
-        "SparsityPattern"
+        "SparsityError SparsityPattern"
     ),
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}

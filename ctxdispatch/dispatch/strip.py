@@ -213,10 +213,10 @@ def _refill(container: Any, items: Any) -> None:
 def is_iterator(value: Any) -> bool:
     """An iterator of the interpreter's own, generators included: one that gives nothing but its items."""
     cls = type(value)
-    return cls is Untagging or _gives_items(cls)
+    return cls is Untagging or gives_items(cls)
 
 
-def _gives_items(cls: type) -> bool:
+def gives_items(cls: type) -> bool:
     """What is awaited (`agen.aclose()`) has a `__next__` too, and C code wants it itself."""
     own = hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools")
     return own and not hasattr(cls, "__await__")
@@ -258,7 +258,7 @@ _BASES: tuple[tuple[type, Callable[[Strip, Any], Any]], ...] = (
 
 
 def _by_base(cls: type) -> Callable[[Strip, Any], Any] | None:
-    if _gives_items(cls):
+    if gives_items(cls):
         return Strip.iterator
     found = next((into for base, into in _BASES if issubclass(cls, base)), None)
     of_numpy = cls.__module__ == "numpy" or hasattr(cls, "__array_interface__")

@@ -22,6 +22,7 @@ from ctxdispatch.ir.rewrite import definitions, uses
 from ctxdispatch.ir.values import UNREAD, Const, Operand, Value
 from ctxdispatch.passes import transfer
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
 
 
 class Algebra(Protocol):
@@ -105,7 +106,8 @@ class Companions:
 
     def item_beside(self, item: Value, always: Callable[..., Any]) -> Value | None:
         """For companions of iterators that are iterators: the companion of `item`, both being taken from
-        zip(iterator, companion). None where more than this loop takes from the iterator.
+        zip(iterator, companion), which is strict where both go through what has a length. None where more
+        than this loop takes from the iterator.
         `always(companion, iterator)` is an iterator, where it is not known that the companion is."""
         loop = self.loop_of[self.build.block]
         iterator = loop.iterator
@@ -116,6 +118,7 @@ class Companions:
         made = [i for i, op in enumerate(home.ops) if companion in op.results]
         if not made:
             return None
+        sized = all(any(_is_of_sized(op, v) for op in home.ops) for v in (iterator, companion))
         pairs, pair, beside = Value("pairs"), Value("pair"), Value(companion_name(item))
         if isinstance(companion, Value) and not isinstance(companion.type, T.IterOf):
             sure = Value(companion.name)
@@ -124,7 +127,9 @@ class Companions:
         types = [v.type or T.Any for v in (iterator, companion) if isinstance(v, Value)]
         pairs.type = transfer.call(zip, tuple(types), {})
         pair.type, beside.type = (transfer.call(next, (t,), {}) for t in (pairs.type, types[1]))
-        home.ops.insert(made[0] + 1, Op(Const(zip), [iterator, companion], [pairs], (), self.build.pos))
+        given, named = ([Const(True)], ("strict",)) if sized else ([], ())
+        zipping = Op(Const(zip), [iterator, companion, *given], [pairs], named, self.build.pos)
+        home.ops.insert(made[0] + 1, zipping)
         loop.iterator, self.build.block.params[0] = pairs, pair
         self.build.op(primitives.unpack, [pair, Const(2)], [item, beside], syntax=True)
         return beside
@@ -137,6 +142,14 @@ class Companions:
             if param in self.tracked:
                 companion = UNREAD if arg is UNREAD else self.of(arg)
                 edge.args.append(self.algebra.absent(self, arg, param) if companion is None else companion)
+
+
+def _is_of_sized(op: Op, iterator: Operand) -> bool:
+    """It makes the iterator, of a list, tuple or array."""
+    if op.fn is not iter or iterator not in op.results:
+        return False
+    type_ = operand_type(op.args[0])
+    return isinstance(type_, T.ArrayOf) or T.cls_of(type_) in (list, tuple)
 
 
 def companion_name(value: Value) -> str:

@@ -1,8 +1,11 @@
 """Subclasses of np.ndarray within functions of arrays: their operators are their own, their derivatives are
 those of what they compute."""
 
+import contextlib
+
 import numpy as np
 import pytest
+from mutation_checks import both_modes
 
 from ctxdispatch import grad, hessian, jacfwd, jvp
 
@@ -86,3 +89,44 @@ def test_second_derivatives(name):
 def test_products_with_a_number_in_blocks_of_tangents(call):
     np.testing.assert_allclose(jacfwd(lambda x: np.sum(call(x, 2.0)))(AT), np.full((2, 2), 2.0))
     np.testing.assert_allclose(jacfwd(lambda x: np.sum(call(2.0, x)))(AT), np.full((2, 2), 2.0))
+
+
+class Own(np.ndarray):
+    """Its operations in Python code end with those of np.ndarray."""
+
+    def __getitem__(self, index):
+        return 2.0 * super().__getitem__(index)
+
+    def __setitem__(self, index, value):
+        super().__setitem__(index, 3.0 * value)
+
+    def __iadd__(self, other):
+        return super().__iadd__(2.0 * other)
+
+
+HELD = np.array([1.0, 2.0, 3.0]).view(Own)
+
+
+def items_of_a_constant(x):
+    with contextlib.nullcontext():
+        return (HELD[0] + HELD[1:].sum()) * x[0] * x[1]
+
+
+def stores_into_what_is_constant(x):
+    with contextlib.nullcontext():
+        held = np.zeros(2).view(Own)
+        held[0] = 1.0
+        held += np.ones(2)
+        return np.asarray(held).sum() * x[0] * x[1]
+
+
+def gone_through(x):
+    with contextlib.nullcontext():
+        own = (x * 1.0).view(Own)
+        products = sum(a * b for a, b in zip(own, x, strict=True))
+        return sum(own) * sum(HELD) + next(reversed(own)) * x[0] + products
+
+
+@pytest.mark.parametrize("f", [items_of_a_constant, stores_into_what_is_constant, gone_through])
+def test_methods_of_the_class_run_once(f):
+    both_modes(f, np.array([0.7, 1.3]))

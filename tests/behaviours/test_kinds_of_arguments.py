@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import pytest
+from mutation_checks import both_modes
 
 from ctxdispatch import grad, hessian, jvp, value_and_grad, vjp
 from ctxdispatch_contexts.programs.errors import DerivativeError
@@ -225,3 +226,23 @@ def test_attributes_that_subclasses_add_only_move():
     np.testing.assert_allclose(grad(f)(x.copy()), grad(plain)(x))
     np.testing.assert_allclose(jvp(f, (x.copy(),), (x,))[1], jvp(plain, (x,), (x,))[1])
     np.testing.assert_allclose(hessian(f)(x.copy()), hessian(plain)(x), atol=1e-12)
+
+
+def numbers_of_two_classes(x):
+    total = 0.0
+    for v in [2.0, x[0]]:
+        total = total + np.sum(v) * np.sum(v)
+    return total
+
+
+def functions_of_numbers_of_two_classes(x):
+    total = 0.0
+    for i in range(3):
+        v = x[i] if i else 2.0
+        total = total + np.max(v) * np.dot(v, v) * np.transpose(v) * np.reshape(v, ())
+    return total
+
+
+@pytest.mark.parametrize("f", [numbers_of_two_classes, functions_of_numbers_of_two_classes])
+def test_numbers_that_may_be_python_s_or_numpy_s(f):
+    both_modes(f, np.array([0.7, 1.3, -0.4]))

@@ -651,6 +651,12 @@ def test_055_stores_that_have_no_derivative_are_refused_at_the_line_with_a_remed
         numbers.append(x[1])
         return numbers[1]
 
+    def bytes_that_a_generator_makes_longer(x):
+        numbers = array.array("d", [1.0])
+        numbers.extend(2.0 for _ in x)
+        numbers.extend(v * v for v in x)
+        return numbers[3]
+
     def added_bytes(x):
         return (array.array("d", [x[0]]) + array.array("d", [x[1]]))[1]
 
@@ -669,7 +675,8 @@ def test_055_stores_that_have_no_derivative_are_refused_at_the_line_with_a_remed
         return numbers[0] * x[1]
 
     bytes_changed = (item_of_a_view_of_bytes, array_over_bytes, arrays_over_bytes)
-    for f in (product_of_its_own_at, longer_bytes, added_bytes, *bytes_changed):
+    longer = (longer_bytes, bytes_that_a_generator_makes_longer)
+    for f in (product_of_its_own_at, *longer, added_bytes, *bytes_changed):
         for derivative in (lambda f=f: grad(f)(X.copy()), lambda f=f: jvp(f, (X.copy(),), (X.copy(),))):
             with pytest.raises(DerivativeError, match=rf"test_mutation.py:\d+ in .*{f.__name__}: .*;"):
                 derivative()

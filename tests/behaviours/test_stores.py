@@ -1,11 +1,13 @@
 """Stores under reverse mode: what the sweep would not see is refused, what it does not read goes through."""
 
+import operator
 from collections import deque
 
 import numpy as np
 import pytest
+from mutation_checks import both_modes
 
-from ctxdispatch import grad, vjp
+from ctxdispatch import grad, jvp, vjp
 from ctxdispatch_contexts.reverse import DerivativeError
 
 
@@ -202,3 +204,55 @@ def test_lists_that_grow_after_they_were_read():
         return x
 
     assert np.isclose(grad(made_anew)(2.0), 2 * (8.0 + 1) * 2 * (2.0 + 1))
+
+
+# -- arrays of objects hold the numbers themselves -----------------------------------------------------------
+
+
+def objects_of_array(x):
+    kept = np.empty(3, object)
+    kept[:] = x * 2.0
+    return kept[0] * kept[1]
+
+
+def objects_of_lists(x):
+    kept = np.empty((2, 3), object)
+    kept[0] = (x[0], x[1], 2.0)
+    kept[1:] = [x * x]
+    return kept[0, 0] * kept[1, 2] + kept[0, 2] * kept[0, 1]
+
+
+def objects_that_move(x):
+    kept = np.empty(3, object)
+    np.copyto(kept, x)
+    kept[[0, 1]] = x[1:]
+    np.put(kept, [2], x[:1])
+    kept[1:] = kept[:2]
+    return kept[0] * kept[1] ** 2 * kept[2]
+
+
+def object_that_is_a_list(x):
+    kept = np.empty(2, object)
+    kept[0], kept[1] = x, [x[0], 1.0]
+    return kept[0][1] * kept[1][0]
+
+
+@pytest.mark.parametrize("f", [objects_of_array, objects_of_lists, objects_that_move, object_that_is_a_list])
+def test_stores_into_arrays_of_objects(f):
+    both_modes(f, np.array([0.7, 1.3, 2.4]))
+
+
+@pytest.mark.parametrize("change", [
+    lambda kept, x: operator.imul(kept, 2.0), lambda kept, x: np.add(x, 1.0, out=kept),
+    lambda kept, x: np.add.at(kept, [0, 0], x[:2]),
+])  # fmt: skip
+def test_what_computes_with_objects_in_place_is_refused(change):
+    def f(x):
+        kept = np.zeros(3, object)
+        kept[:] = x
+        change(kept, x)
+        return kept[0] * kept[1]
+
+    for derivative in (grad(f), lambda x: jvp(f, (x,), (x,))):
+        with pytest.raises(DerivativeError, match="on an array of objects computes out of sight"):
+            derivative(np.array([0.7, 1.3, 2.4]))

@@ -151,3 +151,76 @@ def test_errors_of_what_cannot_be_awaited(main, x):
     with pytest.raises(TypeError) as found:
         grad(f)(x)
     assert str(found.value) == str(plain.value)
+
+
+def _numbers_times_two(numbers):
+    return (2.0 * v for v in numbers)
+
+
+MADE_BEFORE = {
+    "iterator": iter,
+    "generator": _numbers_times_two,
+    "map": lambda numbers: map(lambda v: v * 3.0, numbers),
+    "zip": lambda numbers: map(sum, zip(iter(numbers), strict=True)),
+}
+
+
+@pytest.mark.parametrize("make", MADE_BEFORE.values(), ids=list(MADE_BEFORE))
+def test_iterators_made_before_over_arrays_that_are_stored_to(make):
+    held = {}
+
+    def f(x):
+        held["numbers"][:] = x
+        return sum(v * v for v in held["items"])
+
+    x = np.array([1.0, 2.0])
+    for derivative in (lambda: grad(f)(x), lambda: jvp(f, (x,), (x,))):
+        held["numbers"] = np.zeros(2)
+        held["items"] = make(held["numbers"])
+        with pytest.raises(DerivativeError, match=r"test_suspended\.py:.*not made by the function"):
+            derivative()
+
+
+@pytest.mark.parametrize("make", [_numbers_times_two, lambda numbers: map(lambda v: v * 3.0, numbers)])
+def test_iterators_made_before_over_lists_that_are_stored_to(make):
+    numbers = [0.0, 0.0]
+
+    def f(x):
+        numbers[:] = x
+        return sum(v * v for v in make_items[0])
+
+    make_items = [make(numbers)]
+    with pytest.raises(DerivativeError, match=r"test_suspended\.py:.*not made by the function"):
+        grad(f)(np.array([1.0, 2.0]))
+
+
+def test_generators_of_code_that_computes_nothing_are_taken_from():
+    items = iter([2.0, 3.0])
+    constants = (v for v in items)
+
+    def f(x):
+        kept = [x]
+        kept.extend(v for v in (1.0, 2.0))
+        kept.extend(constants)
+        return sum(v * v * (i + 1.0) for i, v in enumerate(kept)) * x
+
+    assert grad(f)(2.0) == 3.0 * 4.0 + 2.0 * 1.0 + 3.0 * 4.0 + 4.0 * 4.0 + 5.0 * 9.0
+
+
+def test_functions_that_are_gone_through_compute_nothing_by_that():
+    scales = (lambda v: v * 3.0, lambda v: v * v)
+
+    def f(x):
+        total = 0.0
+        try:
+            items = iter((*scales, x))
+            for scale in items:
+                if scale is x:
+                    continue
+                total = total + scale(x)
+        finally:
+            pass
+        return total
+
+    assert grad(f)(2.0) == 7.0
+    assert jvp(f, (2.0,), (1.0,)) == (10.0, 7.0)

@@ -3,6 +3,8 @@ it runs here."""
 
 import importlib.util
 import json
+import pathlib
+import re
 
 import names
 import numpy as np
@@ -132,3 +134,16 @@ def test_the_exit_status_says_whether_all_is_right(monkeypatch, capsys):
         monkeypatch.setattr(report, "examined", lambda *_, found=found: [found])
         assert report.main(["--only", name]) == 1
         assert printed in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("library", ["special", "linalg", "signal"])
+def test_the_page_on_scipy_lists_the_functions_with_rules(library):
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "scipy.md").read_text()
+    (row,) = re.findall(rf"^\| `{library}` \| (.*) \|$", page, re.MULTILINE)
+    module = importlib.import_module(f"scipy.{library}")
+    names = {getattr(f, "__name__", "") for _, f in table.names()}
+    ruled = {name for name in names if getattr(module, name, None) in _FUNCTIONS}
+    assert set(re.findall(r"`(\w+)`", row.partition(";")[0])) == ruled
+
+
+_FUNCTIONS = {f for _, f in table.names()}

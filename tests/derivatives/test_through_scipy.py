@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from solution_checks import check, differences
 
-from ctxdispatch import grad, hessian
+from ctxdispatch import grad, hessian, jacfwd, jvp
 from ctxdispatch_contexts.programs.errors import DerivativeError
 
 pytest.importorskip("scipy")
@@ -179,6 +179,31 @@ def cubic(x, p):
 )
 def test_roots(solve):
     check(solve, 2.0)
+
+
+@pytest.mark.parametrize(
+    "solve",
+    [
+        lambda p: optimize.bisect(lambda x: cubic(x, p), 0.0, 5.0),
+        lambda p: optimize.fsolve(lambda x: cubic(x, p), [2.0])[0],
+        lambda p: optimize.minimize_scalar(lambda x: (x - p) ** 2 + 0.1 * x**4).x,
+        lambda p: integrate.quad(lambda x: np.exp(-p * x), 0.0, 1.0)[0],
+        lambda p: integrate.odeint(lambda y, t: -p * y, [1.0], [0.0, 1.0])[-1, 0],
+    ],
+)
+def test_what_a_function_captured_varies_in_forward_mode_alone(solve):
+    y, tangent = jvp(solve, (2.0,), (1.0,))
+    assert y == pytest.approx(solve(2.0))
+    assert tangent == pytest.approx(grad(solve)(2.0), rel=1e-7) == pytest.approx(jacfwd(solve)(2.0), rel=1e-7)
+
+
+def test_searches_of_what_does_not_vary_run_as_they_are():
+    def f(p):
+        fitted = optimize.curve_fit(lambda t, a: a * t, [1.0, 2.0], [2.0, 4.0])[0][0]
+        found = optimize.fmin(lambda z: ((z - 3.0) ** 2).sum(), [0.0], disp=False)[0]
+        return p * fitted * round(found, 3)
+
+    assert grad(f)(2.0) == pytest.approx(6.0) == pytest.approx(jacfwd(f)(2.0))
 
 
 def test_roots_of_systems():

@@ -306,3 +306,69 @@ def test_more_primals_than_the_function_takes():
     with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
         jvp(lambda x: x * x, (1.0, 2.0), (1.0, 1.0))
     assert jvp(lambda *a: a[0] * a[1], (2.0, 3.0), (1.0, 0.0))[1] == 3.0
+
+
+# -- how often a function runs -------------------------------------------------------------------------------
+
+
+def scaled_in_place(x):
+    x *= 2.0
+    return x**2
+
+
+def swapped_in_place(x):
+    y = x[0]
+    x[0] = x[1]
+    return y * x
+
+
+def counted(log, result):
+    """A function that sees how often it has run."""
+
+    def f(x):
+        log.append(1.0)
+        return result(x, len(log))
+
+    return f
+
+
+COUNTED = {
+    "fewer": lambda x, k: k * x[:2] ** 2,
+    "more": lambda x, k: k * np.concatenate([x, x**2]),
+    "a number": lambda x, k: k * np.sum(x**2),
+    "complex": lambda x, k: k * np.exp(1j * x[:2]),
+    "a complex number": lambda x, k: k * np.sum(np.exp(1j * x)),
+    "a list": lambda x, k: [k * x[0], k * x[:3] ** 2],
+}
+
+
+@pytest.mark.parametrize("n", [3, 40])
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_function_runs_once(name, n):
+    log = []
+    x = np.linspace(0.1, 1.0, n)
+    g = jacobian(counted(log, COUNTED[name]))
+    expected = jacfwd(lambda x: COUNTED[name](x, 1))(x)
+    for _ in range(3):
+        log.clear()
+        found = g(x)
+        assert len(log) == 1
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_allclose(a, b)
+
+
+@pytest.mark.parametrize("jac", [jacfwd, jacrev, jacobian])
+def test_what_the_function_changes_is_as_after_one_call(jac):
+    for f, result, left in (
+        (scaled_in_place, [[8.0, 0.0], [0.0, 24.0]], [2.0, 6.0]),
+        (swapped_in_place, [[3.0, 1.0], [3.0, 1.0]], [3.0, 3.0]),
+    ):
+        x = np.array([1.0, 3.0])
+        np.testing.assert_allclose(jac(f)(x), result)
+        np.testing.assert_array_equal(x, left)
+    log = []
+    np.testing.assert_allclose(jac(counted(log, lambda x, k: x * k))(np.ones(2)), np.eye(2))
+    assert log == [1.0]
+    numbers = iter([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(jac(lambda x: x * next(numbers))(np.ones(2)), np.eye(2))
+    assert next(numbers) == 2.0

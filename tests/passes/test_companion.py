@@ -15,6 +15,7 @@ from ctxdispatch.ir.graph import Return, positional
 from ctxdispatch.ir.interpret import interpret
 from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.ir.verify import verify
+from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions, companion_name
 
 NOTHING = Const(frozenset())
@@ -122,3 +123,51 @@ def test_what_is_not_tracked_has_no_companion():
     calls = [op.fn for _, op in graph.ops()]
     assert all(r not in run.companions for _, op in graph.ops() for r in op.results)
     assert operator.mul in calls
+
+
+class Beside:
+    """The companion of a list is one that lacks its last items; loops go through both."""
+
+    def __init__(self, lacking):
+        self.lacking = lacking
+
+    def op(self, run, op):
+        run.emit(op)
+        if op.fn is primitives.build_list:
+            short = run.call(primitives.build_list, *op.args[: len(op.args) - self.lacking], syntax=True)
+            op.result.type = short.type = T.Exact(list)
+            run.put(op.result, short)
+        elif op.fn is iter:
+            run.put(op.result, run.call(iter, run.of(op.args[0])))
+        else:
+            run.put(op.result, run.call(op.fn, *(run.of(a) or a for a in op.args)))
+
+    def parameter(self, param):
+        return Value(companion_name(param))
+
+    def absent(self, run, operand, param):
+        return operand
+
+    def item(self, run, iterator, item):
+        return run.item_beside(item, lambda companion, iterator: companion)
+
+
+def summed(a, b, c):
+    items, total = [a, b, c], 0.0
+    for item in items:
+        total += item
+    return total
+
+
+def with_companion(f, algebra):
+    graph = lift(f)
+    every = {p for b in graph.blocks for p in b.params} | {r for _, op in graph.ops() for r in op.results}
+    Companions(graph, every, algebra).run({p: p for p in graph.params})
+    verify(graph)
+    return lambda *args: interpret(graph, list(args))
+
+
+def test_loops_take_as_many_items_as_there_are_companions():
+    assert with_companion(summed, Beside(0))(1.0, 2.0, 4.0) == 7.0
+    with pytest.raises(ValueError, match="shorter"):
+        with_companion(summed, Beside(1))(1.0, 2.0, 4.0)

@@ -11,10 +11,13 @@ from tests.refusals.refusal_table import BOTH, refused
 scipy = pytest.importorskip("scipy")
 
 from scipy import integrate, interpolate, linalg, optimize, special, stats  # noqa: E402
+from scipy.sparse import csc_array  # noqa: E402
+from scipy.sparse.linalg import splu  # noqa: E402
 
 ONE = 2.0
 
 _SINE = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(math.sin)
+LU = splu(csc_array(np.diag([2.0])))
 SINE = scipy.LowLevelCallable(_SINE)
 
 
@@ -43,6 +46,88 @@ def a_root_without_slope(p):
 )
 def a_singular_system(p):
     return optimize.fsolve(lambda z: np.array([z[0] + z[1] - p, z[0] + z[1] - p]), np.ones(2))[0]  # here
+
+
+NOT_FOUND = (
+    "the root was not found: the function is not zero where SciPy stopped, and so it has no derivative "
+    "there; give more iterations, a smaller tolerance or another start"
+)
+
+
+@refused(NOT_FOUND, "grad", x=ONE)
+def a_system_without_solution(p):
+    return optimize.root(lambda z: z**2 + p, [1.0, 2.0]).x[0]  # here
+
+
+@refused(NOT_FOUND, "grad", x=ONE)
+def a_root_that_is_not_found(p):
+    return optimize.newton(lambda z: z**3 - p, 30.0, maxiter=2, disp=False)  # here
+
+
+def searched(name, remedy):
+    return refused(
+        f"scipy.optimize.{name} has no derivative rule: how it finds its result says nothing of the "
+        f"derivative; {remedy}",
+        "grad",
+        x=ONE,
+    )
+
+
+@searched("fmin", "use `scipy.optimize.minimize(.., method='Nelder-Mead')`")
+def a_search_by_simplex(p):
+    return optimize.fmin(lambda z: ((z - p) ** 2).sum(), [0.0], disp=False)[0]  # here
+
+
+@searched("golden", "use `scipy.optimize.minimize_scalar`")
+def a_search_of_one_number(p):
+    return optimize.golden(lambda z, at: (z - at) ** 2, (p,), brack=(0.0, 1.0))  # here
+
+
+@searched("brute", "use `scipy.optimize.minimize` from what it finds with `stop_gradient` of the arguments")
+def a_search_on_a_grid(p):
+    return optimize.brute(lambda z: (z - p) ** 2, [(0.0, 3.0)], Ns=4, finish=None)  # here
+
+
+@searched("least_squares", "use `scipy.optimize.minimize` of the sum of squares")
+def squares_that_are_least_already(p):
+    return optimize.least_squares(lambda z: z - p, [ONE]).x[0]  # here
+
+
+@searched("curve_fit", "use `scipy.optimize.minimize` of the sum of squares")
+def a_curve_that_is_fitted(p):
+    return optimize.curve_fit(lambda t, a: a * t, [1.0, 2.0], [p, p])[0][0]  # here
+
+
+@searched("linprog", "give it one with `custom_rule`")
+def a_linear_program(p):
+    return optimize.linprog([p, 1.0], A_ub=[[-1.0, -1.0]], b_ub=[-1.0]).fun  # here
+
+
+@refused(
+    "builtins.SuperLU.solve has no derivative rule for (LU: SuperLU, p * np.ones(1): ndarray); give it one "
+    "with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`",
+    "grad",
+    x=ONE,
+)
+def a_factor_of_c_code(p):
+    return LU.solve(p * np.ones(1))[0]  # here
+
+
+class Fields(ctypes.Structure):
+    _fields_ = [("mass", ctypes.c_double)]
+
+
+@refused(
+    "the attribute 'mass' of (tests.refusals.refused_by_scipy.Fields) is given a value that depends on what "
+    "is differentiated, which C code makes something else of; keep it in an object of Python's, or give it "
+    "`stop_gradient`",
+    "grad",
+    x=ONE,
+)
+def a_field_of_c_code(p):
+    fields = Fields()
+    fields.mass = p * 2.0  # here
+    return fields.mass * p
 
 
 @refused(

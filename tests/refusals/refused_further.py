@@ -355,10 +355,34 @@ def a_default_beside_stars(x):
     return after(3, scaled, x[1])
 
 
+@refused(
+    "a list is extended by a list_iterator, whose items are gone afterwards; make a list of them first "
+    "(`xs.extend(list(items))`)",
+    "grad",
+)
+def a_list_extended_by_one_iterator_or_list_of_several(x):
+    total = 0.0
+    for items in [iter([x[0]]), [x[1]]]:
+        kept = [x[0]]
+        kept.extend(items)  # here
+        total = total + kept[0] * kept[1]
+    return total
+
+
+def a_list_extended_by_lists_of_several(x):
+    total = 0.0
+    for items in [iter([x[0]]), [x[1]]]:
+        kept = [x[0]]
+        kept.extend(list(items))
+        total = total + kept[0] * kept[1]
+    return total
+
+
 REMEDIES = [
     takes_items_by_index, an_array_of_a_list, items_listed_by_a_method, sent_to_a_generator_made_here,
     a_function_that_is_passed,
     by_comparison_that_is_stopped, a_threshold_that_is_stopped, a_tangent_of_one_dimension,
+    a_list_extended_by_lists_of_several,
 ]  # fmt: skip
 """Programs as the refusals of their neighbours say that they are to be written."""
 

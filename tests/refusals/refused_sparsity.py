@@ -2,8 +2,10 @@
 
 import array
 import collections
+import copy
 import heapq
 import itertools
+import queue
 
 import numpy as np
 
@@ -207,13 +209,13 @@ def the_shape_is_set(x):
 
 
 @refused(
-    "attribute 'real' of an array is set to values that depend on the inputs; store them by index: "
+    "attribute 'imag' of an array is set to values that depend on the inputs; store them by index: "
     "a[...] = v, a.real[...] = v",
     "sparsity",
 )
-def real_parts_are_set(x):
+def imaginary_parts_of_real_numbers(x):
     y = np.zeros(2)
-    y.real = x  # here
+    y.imag = x  # here
     return y
 
 
@@ -298,3 +300,90 @@ def tested_in_c(x):
 )
 def text_of_numbers(x):
     return float(f"{x[0]:.3f}") * x[1]  # here
+
+
+# -- what would keep a value out of sight --------------------------------------------------------------------
+
+
+@refused(
+    "a value that depends on the inputs is stored into an array of dtype object; use an array of floats, "
+    "or a list",
+    "sparsity",
+)
+def an_array_of_objects(x):
+    found = np.empty(2, object)
+    found[0] = x[0]  # here
+    return found[0]
+
+
+@refused(
+    "an item of a structured array that depends on the inputs; index its field first",
+    "sparsity",
+)
+def an_item_of_a_structured_array(x):
+    found = np.zeros(2, [("a", float)])
+    found["a"][0] = x[0]
+    return found[0]["a"]  # here
+
+
+@refused(
+    "a value that depends on the inputs is passed to SimpleQueue.put, whose object may keep it out of sight; "
+    "use a list or an array",
+    "sparsity",
+)
+def a_queue(x):
+    found = queue.SimpleQueue()
+    found.put(x[0])  # here
+    return found.get()
+
+
+@refused("an array of a deque that depends on the inputs; make a list of it", "sparsity")
+def an_array_of_a_deque(x):
+    return np.array(collections.deque(x))  # here
+
+
+@refused(
+    "a dict that was made of values that depend on the inputs is used; what is in it cannot be followed",
+    "sparsity",
+)
+def keys(x):
+    return sum(dict.fromkeys([x[0], x[1]]).keys())  # here
+
+
+@refused(
+    "resize of an array that depends on the inputs changes it in place; use np.resize",
+    "sparsity",
+)
+def resized_in_place(x):
+    y = x * 2.0
+    y.resize(1)  # here
+    return y
+
+
+@refused("a memo of copy.deepcopy is not supported; leave it out", "sparsity")
+def copied_with_a_memo(x):
+    return copy.deepcopy([x[0]], {})[0]  # here
+
+
+class CopiedInItsOwnWay:
+    def __init__(self, value):
+        self.value = value
+
+    def __deepcopy__(self, memo):
+        return CopiedInItsOwnWay(0.0)
+
+
+@refused(
+    "`__deepcopy__` of a CopiedInItsOwnWay that holds values that depend on the inputs is not followed; "
+    "copy what it holds",
+    "sparsity",
+)
+def copied_in_its_own_way(x):
+    return copy.deepcopy(CopiedInItsOwnWay(x[0])).value  # here
+
+
+@refused(
+    "eval reads the variables of the function by name, which is not followed; write the code out", "sparsity"
+)
+def evaluated(x):
+    return eval("x[0] * 2.0")  # here

@@ -19,6 +19,7 @@ from tests.refusals import (
     refused_in_checkpoints,
     refused_kernels,
     refused_kinds,
+    refused_objects,
     refused_operands,
     refused_patterns,
     refused_programs,
@@ -32,6 +33,7 @@ from tests.refusals.unprovoked import UNPROVOKED
 assert refused_by_scipy and refused_calls and refused_further and refused_kinds
 assert refused_in_checkpoints and refused_programs and refused_rules
 assert refused_kernels and refused_operands and refused_by_sparsity and refused_patterns and refused_sparsity
+assert refused_objects
 
 CALLED_IN = re.compile(r" \(called in [^)]*\)")
 """A line of a library that the marked line runs."""

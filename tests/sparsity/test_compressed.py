@@ -3,6 +3,8 @@
 Each runs with forward mode and with finite differences in its place, which test compression alone.
 """
 
+import dataclasses
+
 import numpy as np
 import pytest
 from sparsity_checks import brusselator, hessian_by_differences, jacobian_by_differences
@@ -237,3 +239,22 @@ def test_a_coloring_that_is_none():
         SparsityError, match=r"`coloring` is a Coloring, not a int; make one with color\(pattern\)"
     ):
         sparse_jacobian(chain, X, coloring=3)
+
+
+@dataclasses.dataclass
+class Model:
+    weights: np.ndarray
+    power: int = 2
+
+
+def test_an_argument_that_holds_arrays_is_compared_by_what_it_holds():
+    def f(x, model):
+        return (x * model.weights) ** model.power
+
+    x, weights = np.arange(1.0, 4.0), np.array([1.0, 0.0, 2.0])
+    jacobian = sparse_jacobian(f, x, Model(weights))
+    expected = np.diag(2 * x * weights**2)
+    np.testing.assert_allclose(jacobian(x, Model(weights.copy())).toarray(), expected)
+    for other in (Model(np.ones(3)), Model(weights, 3), Model(weights[:2])):
+        with pytest.raises(SparsityError, match="now has another value"):
+            jacobian(x, other)

@@ -1,7 +1,13 @@
 """Patterns of Jacobians of code without branches on values."""
 
+import array
+import copy
 import functools
+import io
+import itertools
 import math
+import struct
+from collections import Counter, defaultdict, deque
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,9 +15,10 @@ import pytest
 from sparsity_checks import brusselator, jacobian_by_differences, rows
 
 from ctxdispatch import SparsityContext, jacobian_sparsity, overdub
-from ctxdispatch_contexts.sparsity import OpaqueCallWarning, SparsityPattern
+from ctxdispatch_contexts.sparsity import OpaqueCallWarning, SparsityError, SparsityPattern
 
 X = np.array([0.3, -1.2, 0.7, 2.1, -0.4])
+X3 = np.array([0.8, 1.3, 2.1])
 MATRIX = np.array([[1.0, 0, 0, 2, 0], [0, 0, 3, 0, 0], [0, 4, 0, 0, 5]])
 
 
@@ -223,3 +230,156 @@ def test_operands_of_other_shapes_that_begin_at_the_same_element(f):
     found = jacobian_sparsity(flat, x).toarray().astype(bool)
     for point in (x, -x[::-1]):
         assert not (jacobian_by_differences(flat, point) != 0)[~found].any()
+
+
+# -- what C code moves or keeps ------------------------------------------------------------------------------
+
+
+class Wrapped:
+    def __init__(self, v):
+        self.v = v
+
+    def __array__(self, dtype=None, copy=None):
+        return self.v
+
+    def __float__(self):
+        return float(self.v[0])
+
+    def __iter__(self):
+        return iter(self.v)
+
+
+class ByIndex:
+    def __init__(self, v):
+        self.v = v
+
+    def __getitem__(self, i):
+        return self.v[i]
+
+
+class Overriding:
+    def __init__(self, v):
+        self.v = v
+
+    def __array_ufunc__(self, f, method, *args, **kwargs):
+        plain = [a.v if isinstance(a, Overriding) else a for a in args]
+        return Overriding(getattr(f, method)(*plain, **kwargs))
+
+    def __array_function__(self, f, types, args, kwargs):
+        return Overriding(f(*[a.v if isinstance(a, Overriding) else a for a in args], **kwargs))
+
+
+class Between:
+    def __contains__(self, v):
+        return bool(v < 1.0)
+
+
+def changed(thing, method, *args):
+    getattr(thing, method)(*args)
+    return thing
+
+
+def imul(a, b):
+    a *= b
+    return a
+
+
+def parts(x):
+    z = np.zeros(3, complex)
+    z.real = x
+    z.imag = x[::-1]
+    return z.imag * 2.0
+
+
+def decorated(x):
+    def scaled(f):
+        @functools.wraps(f)
+        def g(*args):
+            return f(*args) * x[0]
+
+        return g
+
+    return scaled(lambda v: v * 2.0)(x[1])
+
+
+MOVED = {
+    "parts of complex numbers": parts,
+    "functools.wraps": decorated,
+    "counter": lambda x: [Counter(a=x[0], b=x[1]).total(), Counter({"a": x[2]})["a"]],
+    "sum of counters": lambda x: changed(Counter(a=x[0], b=x[1]), "update", {"a": x[2]})["a"],
+    "union of dicts": lambda x: list(({"a": x[0]} | {"b": x[1]}).values()),
+    "default": lambda x: defaultdict(lambda: x[1])["k"],
+    "extendleft": lambda x: list(changed(deque(), "extendleft", x)),
+    "fsum of a view": lambda x: math.fsum({"a": x[0]}.values()) + math.fsum(deque(x[1:])),
+    "chain": lambda x: list(itertools.chain.from_iterable([x, [x[0]]])),
+    "repeat": lambda x: list(itertools.islice(itertools.chain(x, itertools.repeat(x[0])), 5)),
+    "repeat an array": lambda x: [v[1] for v in itertools.repeat(x, 2)],
+    "cycle": lambda x: list(itertools.islice(itertools.cycle(x), 4)),
+    "deep copy": lambda x: [*copy.deepcopy(deque(x)), copy.deepcopy(defaultdict(list, a=[x[1]]))["a"][0]],
+    "by __iter__": lambda x: [sum(Wrapped(x)), *Wrapped(x)],
+    "by index": lambda x: [sum(ByIndex(x)), *ByIndex(x)],
+    "by __array__": lambda x: np.ones(3) * Wrapped(x) + np.sin(Wrapped(x)),
+    "by __float__": lambda x: [math.sin(Wrapped(x)), float(Wrapped(x[1:]))],
+    "array ufunc": lambda x: np.sin(Overriding(x)).v,
+    "array function": lambda x: np.cumsum(Overriding(x)).v,
+    "contains": lambda x: x[1] if x[0] in Between() else x[2],
+    "in place, of a list": lambda x: imul(np.ones(2), [x[0], x[1]]),
+    "stored by __array__": lambda x: changed(np.ones(3), "__setitem__", slice(None), Wrapped(x)),
+}
+OF_THE_VALUES_AT_HAND = {
+    "arange": lambda x: np.arange(x[0], 3.0, 0.5),
+    "arange by steps": lambda x: np.arange(0.0, 3.0, x[0]),
+    "polynomial": lambda x: np.poly1d(x)(2.0),
+    "product of polynomials": lambda x: np.polymul(x, [1.0, x[0]]),
+}
+
+
+@pytest.mark.parametrize("mode", ["global", "local"])
+@pytest.mark.parametrize("name", [*MOVED, *OF_THE_VALUES_AT_HAND])
+def test_what_c_code_moves_is_followed(name, mode):
+    if name in OF_THE_VALUES_AT_HAND and mode == "global":
+        with pytest.raises(SparsityError, match="the shape"):
+            jacobian_sparsity(OF_THE_VALUES_AT_HAND[name], X3)
+        return
+    f = {**MOVED, **OF_THE_VALUES_AT_HAND}[name]
+    expected = jacobian_by_differences(lambda x: np.array(f(x), float), X3) != 0
+    assert expected.any()
+    assert not (expected & ~jacobian_sparsity(f, X3, mode=mode).toarray()).any()
+
+
+def generated(x):
+    for v in x:
+        yield v * v
+
+
+KEPT = {
+    "records": lambda x: np.rec.fromarrays([x, x], names="a,b").a,
+    "fields": lambda x: changed(np.zeros(3, [("a", float)]), "__setitem__", "a", x)["a"],
+    "texts": lambda x: changed(np.zeros(3, "U20"), "__setitem__", slice(None), x).astype(float),
+    "buffer": lambda x: changed(array.array("d"), "extend", [x[0]])[0],
+    "bytes": lambda x: np.frombuffer(changed(io.BytesIO(), "write", x).getvalue()),
+    "packed": lambda x: np.frombuffer(_packed(bytearray(8), x[0])),
+    "fraction": lambda x: x[0].as_integer_ratio()[0] * 1.0,
+    "generator in a display": lambda x: [*generated(x)],
+    "generator in a list": lambda x: changed([], "extend", generated(x)),
+    "accumulate in a display": lambda x: [*itertools.accumulate(x)],
+}
+
+
+def _packed(buffer, v):
+    struct.pack_into("d", buffer, 0, v)
+    return buffer
+
+
+@pytest.mark.filterwarnings("ignore::ctxdispatch_contexts.sparsity.errors.OpaqueCallWarning")
+@pytest.mark.parametrize("mode", ["global", "local"])
+@pytest.mark.parametrize("name", KEPT)
+def test_what_c_code_keeps_out_of_sight_is_refused(name, mode):
+    with pytest.raises(SparsityError, match="inputs|can reach") as caught:
+        jacobian_sparsity(KEPT[name], X3, mode=mode)
+    assert __file__ in str(caught.value)
+
+
+def test_an_iterator_without_an_end_is_no_list():
+    pairs = zip(itertools.repeat(2.0), itertools.count(1.0))
+    assert jacobian_sparsity(lambda x: [a * b * v for v, (a, b) in zip(x, pairs)], X3).nnz == 3

@@ -14,19 +14,20 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.reading import READ, Table, always, names_function_part
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, put_result, tangent_or_none
-from ctxdispatch_contexts.forward.walking import WALKED, as_many
+from ctxdispatch_contexts.forward.walking import WALKED, as_many, items, items_of, items_of_block
 from ctxdispatch_contexts.programs.aliases import assume_copying
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
@@ -78,8 +79,9 @@ def _is_there(tangent: Operand) -> bool:
 
 
 def _extended(shapes: Shapes, run: Companions, op: Op) -> None:
-    target, items = op.args
-    _extend_by(run, target, tangent_or_none(run, target), tangent_or_none(run, items))
+    target, added = op.args
+    more = NONE if run.of(added) is None else items_of(shapes, run, added)
+    _extend_by(run, target, tangent_or_none(run, target), more)
     for result in op.results:
         run.put(result, NONE)
 
@@ -160,10 +162,36 @@ def _map(shapes: Shapes, run: Companions, op: Op) -> None:
 def _keyed(shapes: Shapes, run: Companions, op: Op) -> None:
     """target, key, value: the key as it is."""
     target, *keys, value = op.args
-    tangent = tangent_or_none(run, value)
-    if T.cls_of(operand_type(keys[0])) is slice and is_sequence(value):
-        tangent = run.call(as_many, tangent, run.call(len, value, type=T.Exact(int)))
-    _change(shapes, run, op, tangent_or_none(run, target), *keys, tangent)
+    _change(shapes, run, op, tangent_or_none(run, target), *keys, tangent_or_none(run, value))
+
+
+def _set_item(shapes: Shapes, run: Companions, op: Op) -> None:
+    target, place, value = op.args
+    if T.cls_of(operand_type(target)) is list and T.cls_of(operand_type(place)) in (slice, None):
+        replace = replace_in_block if shapes.block else replace_in
+        run.call(replace, *(tangent_or_none(run, a) for a in (target, value)), *op.args)
+    else:
+        _keyed(shapes, run, op)
+
+
+def replace_in(tangents: Any, tangent: Any, target: list[Any], place: Any, value: Any) -> None:
+    """target[place] = value has been done: the same to the tangents, of a slice with those of the items."""
+    _replace(tangents, tangent, target, place, value, items)
+
+
+def replace_in_block(tangents: Any, tangent: Any, target: list[Any], place: Any, value: Any) -> None:
+    _replace(tangents, tangent, target, place, value, items_of_block)
+
+
+def _replace(
+    tangents: Any, tangent: Any, target: list[Any], place: Any, value: Any, items: Callable[[Any, Any], Any]
+) -> None:
+    if tangents is None:
+        return
+    if isinstance(place, slice):
+        replaced = len(range(len(tangents))[place])
+        tangent = as_many(items(tangent, value), len(target) - len(tangents) + replaced)
+    tangents[place] = tangent
 
 
 def _changed(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -226,7 +254,7 @@ def _dict(shapes: Shapes, run: Companions, op: Op) -> None:
     """dict(mapping or pairs, **entries)"""
     n = len(op.args) - len(op.kwnames)
     tangents = [tangent_or_none(run, a) for a in op.args]
-    first = [op.args[0], tangents[0], op.result] if n else [NONE, NONE, NONE]
+    first = [op.args[0], tangents[0], _at_hand(run, op)] if n else [NONE, NONE, NONE]
     entries = run.call(
         primitives.build_map,
         *(x for k, d in zip(op.kwnames, tangents[n:], strict=True) for x in (Const(k), d)),
@@ -235,14 +263,31 @@ def _dict(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, run.call(dict_of, *first, entries))
 
 
-def dict_of(source: Any, tangent: Any, made: Any, entries: dict[Any, Any] | None) -> dict[Any, Any]:
-    """Of pairs the keys are gone with the iterator: they are those of what was made, in its order."""
+def _at_hand(run: Companions, op: Op) -> Operand:
+    """What the dict, just emitted, is made of: of an iterator's pairs the keys would be gone."""
+    source, *more = op.args
+    if T.cls_of(operand_type(source)) in (list, tuple, dict):
+        return source
+    given = Value("given")
+    listing = Op(Const(at_hand), [source], [given], (), op.pos)
+    at = run.build.block.ops.index(op)
+    run.build.block.ops[at:] = [listing, Op(op.callee, [given, *more], op.results, op.kwnames, op.pos)]
+    return given
+
+
+def at_hand(source: Any) -> Any:
+    return source if hasattr(source, "keys") else list(source)
+
+
+def dict_of(source: Any, tangent: Any, given: Any, entries: dict[Any, Any] | None) -> dict[Any, Any]:
+    """`given`: the mapping or its pairs, of which the last one of a key counts."""
     entries = {} if entries is None else entries
     if source is None or tangent is None:
         return entries
     if hasattr(source, "keys"):
         return {**tangent, **entries}
-    return {**{key: d[1] for key, d in zip(made, tangent, strict=False) if d is not None}, **entries}
+    beside = zip(given, as_many(items(tangent, source), len(given)), strict=True)
+    return {**{key: None if d is None else d[1] for (key, _), d in beside}, **entries}
 
 
 # -- the table -----------------------------------------------------------------------------------------------
@@ -288,7 +333,7 @@ MIRRORED: Table = {
     list.reverse: (_changed, _is_list),
     dict.copy: (_converted, always),
     builtins.dict: (_dict, always),
-    operator.setitem: (_keyed, _is_mapping),
+    operator.setitem: (_set_item, _is_mapping),
     operator.delitem: (_changed, _is_mapping),
     operator.add: (_concatenated, all_sequences),
     operator.iadd: (_concatenated, all_sequences),

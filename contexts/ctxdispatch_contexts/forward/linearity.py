@@ -26,13 +26,14 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     tangents.or_zeros_block: (0,),
     tangents.expand: (0,),
     tangents.as_number: (0,),
+    tangents.of_inexact: (0,),
     structural.plus: (0, 1),
     structural.fill: (0,),
     releasing.apart: (0,),
     duals.all_of: (0,),
     reading.entry: (0,),
     reading.entry_or_default: (0, 3),
-    reading.pop_entry: (0, 2),
+    reading.pop_entry: (0, 3),
     reading.attribute_or_default: (0, 3),
     reading.content: (0,),
     containers.dict_of: (1, 3),
@@ -47,7 +48,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     walking.values_of: (0,),
     walking.items_of_mapping: (0,),
     walking.like_unpacked: (0,),
-    walking.next_or: (1, 4),
+    walking.next_or: (1, 2),
 }
 
 _SHAPELESS = (containers.__name__, reading.__name__, walking.__name__)
@@ -65,7 +66,7 @@ def passed_on(block: Any, *values: Any) -> Any:
     return block
 
 
-for _function in (tangents.or_zeros, tangents.or_zeros_block, releasing.apart):
+for _function in (tangents.or_zeros, tangents.or_zeros_block, tangents.of_inexact, releasing.apart):
     registry.BLOCK[_function, None] = passed_on
 
 

@@ -76,7 +76,9 @@ class ForwardMode(Mode):
         if self.stub or (self.inner and not self.asking):
             return None
         from ctxdispatch_contexts.recording.api import pushed
+        from ctxdispatch_contexts.recording.context import follow_imported
 
+        follow_imported()
         return lambda *args: pushed(function, self, args, context)
 
     def differentiate(

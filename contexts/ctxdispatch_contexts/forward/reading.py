@@ -16,7 +16,7 @@ from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
@@ -24,6 +24,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, put_result, tangent_or_none
 from ctxdispatch_contexts.programs.aliases import assume_reading
 from ctxdispatch_contexts.programs.containers import attribute_key, indexable, plain_attribute_of
+from ctxdispatch_contexts.programs.operands import infer_op
 
 Handler = Callable[[Shapes, Companions, Op], None]
 Table = dict[Any, tuple[Handler, Callable[[Op], bool]]]
@@ -59,14 +60,34 @@ def entry_or_default(tangent: Any, mapping: Any, key: Any, default: Any = None) 
     return None if tangent is None else tangent.get(key)
 
 
+ABSENT: Any = object()
+
+
+def ask(run: Companions, op: Op) -> Value:
+    """What `op`, which has just been emitted and ends with a default, finds, or ABSENT. Its result is made of
+    that: it may be the very default, and was found all the same."""
+    found = Value("found")
+    asked = Op(op.callee, [*op.args[:-1], Const(ABSENT)], [found], op.kwnames, op.pos, op.syntax)
+    found.type = infer_op(asked)
+    run.build.block.ops[run.build.block.ops.index(op)] = asked
+    run.build.op(found_or, [found, op.args[-1]], [op.result])
+    return found
+
+
+def found_or(found: Any, default: Any) -> Any:
+    return default if found is ABSENT else found
+
+
 def _pop_key(shapes: Shapes, run: Companions, op: Op) -> None:
     mapping, key, *default = op.args
-    args = [tangent_or_none(run, mapping), key, *(tangent_or_none(run, d) for d in default)]
-    run.put(op.result, shapes.definite(run, run.call(pop_entry, *args), op.result))
+    more = [ask(run, op), tangent_or_none(run, default[0])] if default else []
+    popped = run.call(pop_entry, tangent_or_none(run, mapping), key, *more)
+    run.put(op.result, shapes.definite(run, popped, op.result))
 
 
-def pop_entry(tangent: Any, key: Any, default: Any = None) -> Any:
-    return default if tangent is None else tangent.pop(key, default)
+def pop_entry(tangent: Any, key: Any, found: Any = None, default: Any = None) -> Any:
+    popped = None if tangent is None else tangent.pop(key, None)
+    return default if found is ABSENT else popped
 
 
 def _attribute(shapes: Shapes, run: Companions, op: Op) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from ctxdispatch.passes import effects
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.forward.tangents import zeros_block
+from ctxdispatch_contexts.forward.walking import OF_VIEW, as_many, items
 from ctxdispatch_contexts.programs.containers import rebuild
 
 
@@ -25,6 +26,8 @@ def apart(tangent: Any, value: Any, k: int | None = None) -> Any:
         return rebuild(value, [apart(d, v, k) for d, v in zip(parts, value, strict=True)])
     if isinstance(value, dict):
         return {key: apart(None if tangent is None else tangent.get(key), v, k) for key, v in value.items()}
+    if type(value) in OF_VIEW:
+        return apart(as_many(items(tangent, value), len(value)), list(value), k)
     if isinstance(value, Dual):
         parts = vars(tangent) if isinstance(tangent, SimpleNamespace) else {}
         return Dual(

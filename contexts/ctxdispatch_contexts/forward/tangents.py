@@ -86,6 +86,8 @@ class Shapes:
     def fit(self, run: Companions, tangent: Operand, value: Value, *, whole: bool = True) -> Operand:
         """`tangent` with the shape and dtype that the tangent of `value` has. `whole`: of arrays of one rank,
         the lengths that are not known are the same."""
+        if value.type in (None, T.Any) and tangent is not NONE:
+            return run.call(of_inexact, tangent, value)
         want, now = self.type(value.type), T.widen(operand_type(tangent))
         whole = whole or not (isinstance(value.type, T.ArrayOf) and None in value.type.dims)
         if want is T.Any or (now == want and whole):
@@ -97,6 +99,11 @@ class Shapes:
         if not self.block:
             return run.call(expand, tangent, value, type=want)
         return run.call(expand_block, tangent, value, self.count, type=want)
+
+
+def of_inexact(tangent: Any, value: Any) -> Any:
+    """Arrays of whole numbers have none, whatever they were put together of."""
+    return None if isinstance(value, np.ndarray) and value.dtype.kind in "biu" else tangent
 
 
 def numeric(type_: T.Type | None) -> bool:
@@ -213,7 +220,7 @@ def as_number(tangent: Any, cls: type) -> Any:
 
 
 effects.assume_removable(
-    zeros_block, or_zeros, or_zeros_block, align, expand, expand_block, as_number, np.zeros_like
+    zeros_block, or_zeros, or_zeros_block, align, expand, expand_block, as_number, of_inexact, np.zeros_like
 )
 returning(like_argument(1), expand)
 returning(block_like(1), expand_block)

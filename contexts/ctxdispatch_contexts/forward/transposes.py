@@ -33,6 +33,11 @@ def or_zeros_vjp(g, y, tangent, value, k=None):
     return (None if tangent is None else g, None, None)
 
 
+@vjp(tangents.of_inexact, arrays=0)
+def of_inexact_vjp(g, y, tangent, value):
+    return (None if y is None else g, None)
+
+
 @vjp(tangents.as_number, arrays=0)
 def as_number_vjp(g, y, tangent, cls):
     return (None if tangent is None else cotangents.project(g, tangent), None)
@@ -114,10 +119,11 @@ def concatenated_vjp(g, y, fn, a, da, b, db):
 
 
 @vjp(containers.dict_of, arrays=0)
-def dict_of_vjp(g, y, source, tangent, made, entries):
+def dict_of_vjp(g, y, source, tangent, given, entries):
     rest = {k: b for k, b in g.items() if k not in entries}
-    if tangent is not None and not hasattr(source, "keys"):
-        rest = [(None, rest.get(key)) for key in made]
+    if tangent is not None and not hasattr(tangent, "keys"):
+        last = {key: i for i, (key, _) in enumerate(given)}
+        rest = [(None, rest.get(key) if last[key] == i else None) for i, (key, _) in enumerate(given)]
     return (None, None if tangent is None else rest, None, {k: g.get(k) for k in entries})
 
 
@@ -142,13 +148,13 @@ def like_unpacked_vjp(g, y, tangents, values, before, after=None):
 
 
 @vjp(walking.values_of, arrays=0)
-def values_of_vjp(g, y, tangent, mapping):
-    return (None if tangent is None else present(backward.by_key(g, mapping), tangent), None)
+def values_of_vjp(g, y, tangent, view):
+    return (None if tangent is None else present(backward.by_key(g, view.mapping), tangent), None)
 
 
 @vjp(walking.items_of_mapping, arrays=0)
-def items_of_mapping_vjp(g, y, tangent, mapping):
-    bars = backward.by_key(backward.unzip(g, 1), mapping)
+def items_of_mapping_vjp(g, y, tangent, view):
+    bars = backward.by_key(backward.unzip(g, 1), view.mapping)
     return (None if tangent is None else present(bars, tangent), None)
 
 

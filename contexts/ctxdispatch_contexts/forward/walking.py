@@ -19,7 +19,8 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.forward.tangents import NONE, Shapes, of_list
+from ctxdispatch_contexts.forward.reading import ABSENT, ask
+from ctxdispatch_contexts.forward.tangents import NONE, Shapes, of_list, tangent_or_none
 from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving
 from ctxdispatch_contexts.programs.containers import any_iterable
 from ctxdispatch_contexts.programs.objects import unpacked
@@ -38,6 +39,8 @@ def items_of(shapes: Shapes, run: Companions, operand: Operand) -> Operand:
         return run.call(rows_of_block, tangent) if shapes.block else tangent
     if T.cls_of(operand_type(tangent)) in (tuple, list):
         return tangent
+    if T.cls_of(type_) in OF_VIEW:
+        return run.call(OF_VIEW[T.cls_of(type_)], tangent, operand)
     return run.call(items_of_block if shapes.block else items, tangent, operand)
 
 
@@ -46,9 +49,10 @@ def rows_of_block(tangent: Any) -> Any:
 
 
 def items(tangent: Any, iterable: Any) -> Any:
-    if tangent is None:
+    if tangent is None or isinstance(iterable, _WITHOUT):
         return itertools.repeat(None)
-    return itertools.repeat(None) if isinstance(iterable, (dict, str, set, frozenset)) else tangent
+    of_view = OF_VIEW.get(type(iterable))
+    return tangent if of_view is None else of_view(tangent, iterable)
 
 
 def items_of_block(tangent: Any, iterable: Any) -> Any:
@@ -78,7 +82,10 @@ def _collect(shapes: Shapes, run: Companions, op: Op) -> None:
 
 def as_many(tangents: Any, n: int) -> Any:
     """As many as there are values: what gives None for ever must end."""
-    return [None] * n if tangents is None else list(itertools.islice(tangents, n))
+    found = [None] * n if tangents is None else list(itertools.islice(tangents, n))
+    if len(found) != n:
+        raise AssertionError(f"{len(found)} tangents of {n} items")
+    return found
 
 
 def _enumerate(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -100,22 +107,26 @@ def backwards(tangents: Any) -> Any:
     return itertools.repeat(None) if tangents is None else reversed(tangents)
 
 
-def _values(shapes: Shapes, run: Companions, op: Op) -> None:
-    tangent = run.of(op.args[0])
-    run.put(op.result, run.call(values_of, NONE if tangent is None else tangent, op.args[0]))
+def _view(shapes: Shapes, run: Companions, op: Op) -> None:
+    """The tangents are looked up when it is gone through: the mapping may have changed by then."""
+    run.put(op.result, tangent_or_none(run, op.args[0]))
 
 
-def values_of(tangent: Any, mapping: dict[Any, Any]) -> list[Any]:
-    return [None if tangent is None else tangent.get(key) for key in mapping]
+def values_of(tangent: Any, view: Any) -> Any:
+    return itertools.repeat(None) if tangent is None else map(tangent.get, view.mapping)
 
 
-def _items(shapes: Shapes, run: Companions, op: Op) -> None:
-    tangent = run.of(op.args[0])
-    run.put(op.result, run.call(items_of_mapping, NONE if tangent is None else tangent, op.args[0]))
+def items_of_mapping(tangent: Any, view: Any) -> Any:
+    return zip(itertools.repeat(None), values_of(tangent, view), strict=False)
 
 
-def items_of_mapping(tangent: Any, mapping: dict[Any, Any]) -> list[Any]:
-    return [(None, d) for d in values_of(tangent, mapping)]
+_WITHOUT = (dict, str, set, frozenset, type({}.keys()))
+"""Their items have no tangents."""
+
+OF_VIEW: dict[Any, Callable[[Any, Any], Any]] = {
+    type({}.values()): values_of,
+    type({}.items()): items_of_mapping,
+}
 
 
 def _next(shapes: Shapes, run: Companions, op: Op) -> None:
@@ -123,16 +134,15 @@ def _next(shapes: Shapes, run: Companions, op: Op) -> None:
     if len(op.args) == 1 and tangent is not None:
         run.put(op.result, shapes.definite(run, run.call(next, tangent), op.result))
         return
-    args = [op.args[0], NONE if tangent is None else tangent, op.result, op.args[1]]
-    default = run.of(op.args[1])
-    found = run.call(next_or, *args, NONE if default is None else default)
-    run.put(op.result, shapes.definite(run, found, op.result))
+    found = ask(run, op)
+    args = [found, NONE if tangent is None else tangent, tangent_or_none(run, op.args[1])]
+    run.put(op.result, shapes.definite(run, run.call(next_or, *args), op.result))
 
 
-def next_or(iterator: Any, tangents: Any, value: Any, default: Any, tangent: Any) -> Any:
-    """The tangent of next(iterator, default), which was `value`: only its identity says which it is."""
-    if value is default:
-        return tangent
+def next_or(found: Any, tangents: Any, default: Any) -> Any:
+    """The tangent of next(iterator, default), `found` being what the iterator gave."""
+    if found is ABSENT:
+        return default
     return next(tangents) if tangents is not None else None
 
 
@@ -209,8 +219,8 @@ WALKED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     builtins.zip: (_zip, _always),
     builtins.reversed: (_reversed, _of_sequence),
     builtins.next: (_next, _is_iterator),
-    dict.values: (_values, _always),
-    dict.items: (_items, _always),
+    dict.values: (_view, _always),
+    dict.items: (_view, _always),
 }
 
 assume_giving(items, items_of_block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -75,15 +76,20 @@ def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward:
 @maker(DualContext, functools.partial(_mode, forward=None))
 def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of `f` by the mode that is cheaper: forward where the result has at least as many elements
-    as the arguments `argnums`, else reverse. To know that, `f` runs once for every new shape of its
-    arguments.
+    as the arguments `argnums`, else reverse. `f` runs once at every call.
+
+    Of up to 32 inputs it is reverse mode only where the types say that the result is a number; of more, the
+    first call with arguments of new shapes finds out, by one pullback for each element of the result.
 
     See `jacfwd` for what the result is.
     """
     choice = _Choice(f, argnums, has_aux)
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        return _chosen(choice, args, kwargs)(*args, **kwargs)
+        shapes = _shapes(args, kwargs)
+        found = _chosen(choice, shapes, args, kwargs)(*args, **kwargs)
+        _seen(choice, shapes, args, kwargs, found)
+        return found
 
     def function_for(n: int, kwnames: tuple[str, ...] = ()) -> Callable[..., Any]:
         """Within a program, where shapes are not known."""
@@ -94,6 +100,10 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
     return function
 
 
+FEW = 32
+"""Inputs of which forward mode is taken unless the types say that the result is a number."""
+
+
 class _Choice:
     """The cheaper of `jacfwd` and `jacrev`, by the shapes of the arguments."""
 
@@ -102,30 +112,54 @@ class _Choice:
         self.by_forward, self.by_reverse = jacfwd(f, argnums, has_aux), jacrev(f, argnums, has_aux)
         self.made: dict[Any, Callable[..., Any]] = {}
 
-    def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
-        y = self.f(*args, **kwargs)
-        y = y[0] if self.has_aux else y
+    def inputs(self, args: tuple[Any, ...]) -> int:
         argnums = (self.argnums,) if isinstance(self.argnums, int) else tuple(self.argnums)
-        inputs = sum(np.size(args[i]) for i in checked_indices(argnums, len(args), "f"))
-        real = isinstance(y, (float, np.floating, np.ndarray)) and np.isrealobj(y)
-        if not real or (self.has_aux and np.ndim(y)) or np.size(y) >= inputs:
+        return sum(np.size(args[i]) for i in checked_indices(argnums, len(args), "f"))
+
+    def first(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
+        """For shapes that are new."""
+        few = self.has_aux or self.inputs(args) <= FEW
+        mode = _mode(len(args), self.argnums, self.has_aux, forward=None if few else False)
+        mode = replace(mode, row_by_row=not few)
+        function = entry_function(self.f, mode, DualContext if few else ADContext, len(args), tuple(kwargs))
+        return function if few else self.or_forward(function)
+
+    def or_forward(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def either(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except DerivativeError:  # forward mode may know what to do; else it says what is wrong
+                return self.by_forward(*args, **kwargs)
+
+        return either
+
+    def later(self, args: tuple[Any, ...], found: Any) -> Callable[..., Any] | None:
+        """Once a Jacobian is known; None: what was first is taken on."""
+        if self.has_aux or self.inputs(args) <= FEW:
+            return None
+        single = isinstance(self.argnums, int)
+        jacobian = found if single else found[0]
+        x = args[self.argnums if single else self.argnums[0]]  # type: ignore[index]
+        if not isinstance(jacobian, np.ndarray) or np.iscomplexobj(jacobian):
             return self.by_forward
-        try:
-            self.by_reverse(*args, **kwargs)
-        except DerivativeError:  # forward mode may know what to do; else it says what is wrong
-            return self.by_forward
-        return self.by_reverse
+        fewer = np.size(jacobian) < self.inputs(args) * max(np.size(x), 1)
+        return self.or_forward(self.by_reverse) if fewer else self.by_forward
 
 
-def _chosen(choice: _Choice, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
-    shapes = (*map(np.shape, args), *((k, np.shape(v)) for k, v in kwargs.items()))
-    found = choice.made.get(shapes)
-    if found is None:
-        found = choice.made[shapes] = choice.find(args, kwargs)
-    return found
+def _shapes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return (*map(np.shape, args), *((k, np.shape(v)) for k, v in kwargs.items()))
 
 
-ZERO_BY_RULE.add(_chosen)
+def _chosen(choice: _Choice, shapes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return choice.made.get(shapes) or choice.first(args, kwargs)
+
+
+def _seen(choice: _Choice, shapes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], found: Any) -> None:
+    if shapes not in choice.made:
+        choice.made[shapes] = choice.later(args, found) or choice.first(args, kwargs)
+
+
+ZERO_BY_RULE.update((_shapes, _chosen, _seen))
 
 
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:

@@ -36,6 +36,7 @@ from ctxdispatch_contexts.higher.arranging import (
     size,
     sizes,
 )
+from ctxdispatch_contexts.higher.once import is_seen
 from ctxdispatch_contexts.higher.pulling import COMPLEX, pulled_containers, pulled_rows
 from ctxdispatch_contexts.programs.arguments import check_argument
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
@@ -52,13 +53,15 @@ Source = Callable[[], Graph]
 @dataclass(frozen=True)
 class JacobianMode(Mode):
     """With respect to the arguments `wrt`; `single`: one Jacobian, not a tuple of them. `forward` None: what
-    is cheaper, as far as the types say."""
+    is cheaper, as far as the types say. `row_by_row`: in reverse mode one pullback for each element of the
+    result, complex ones too, where the block of all may be larger than memory."""
 
     wrt: tuple[int, ...]
     single: bool = False
     has_aux: bool = False
     forward: bool | None = True
     leading: int = 0
+    row_by_row: bool = False
 
     def after(self, k: int, n: int) -> JacobianMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
@@ -268,7 +271,7 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     prepared, settled, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
     y_type = _result_type(mode, prepared)
     contained = issubclass(T.cls_of(y_type) or object, (tuple, list, dict))
-    if not mode.has_aux and (contained or y_type is T.Any):
+    if not mode.has_aux and (contained or y_type is T.Any or mode.row_by_row):
         rows = pulled_containers if contained else pulled_rows
         return _reverse_at_run_time(mode, source, types, cells, rows)
     if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
@@ -278,6 +281,8 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
         return gradient.differentiate(source, types, cells, ADContext)
     if mode.has_aux:
         raise DerivativeError("jacrev has no has_aux for arrays; use jacfwd", user_position())
+    if is_seen(prepared.graph):
+        return _reverse_at_run_time(mode, source, types, cells, pulled_rows)
     if y_type.dtype.kind == "c":
         raise DerivativeError(COMPLEX, user_position())
     swept = ReverseMode(wrt=mode.wrt, split=False, seeded=True, inner=True, leading=mode.leading)
@@ -306,7 +311,7 @@ def _reverse_at_run_time(
             build = Builder(program.graph)
             build.enter(block)
             xs = [program.graph.params[i] for i in mode.wrt]
-            found = build.call(rows, block.terminator.value, Const(mode.wrt), *xs)
+            found = build.call(rows, block.terminator.value, Const(mode.wrt), Const(mode.row_by_row), *xs)
             block.terminator.value = _item(build, found, 0) if mode.single else found
     return program
 

@@ -14,10 +14,13 @@ from ctxdispatch_contexts.reverse.seeds import scalar_seed
 COMPLEX = "jacrev needs a real result, and this function returned a complex array; use jacfwd"
 
 
-def pulled_rows(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
+def pulled_rows(pair: Any, wrt: tuple[int, ...], turned: bool, *xs: Any) -> tuple[Any, ...]:
     """Of (y, pullback), the Jacobians with respect to the arguments `xs`, which are at `wrt`: of y's shape
-    and then theirs; the gradients where y is a number."""
+    and then theirs; the gradients where y is a number. Those of a complex y where they are `turned`: its
+    imaginary part is the real one of -1j y."""
     y, pullback = pair
+    if turned and np.iscomplexobj(y):
+        return _turned(y, pullback, wrt, xs)
     if not isinstance(y, np.ndarray) or y.ndim == 0:
         cotangents = pullback(scalar_seed(y))
         return tuple([cotangents[i] for i in wrt])
@@ -27,22 +30,30 @@ def pulled_rows(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
     return tuple([stacked([row[i] for row in every], y, x) for i, x in zip(wrt, xs, strict=True)])
 
 
-def pulled_containers(pair: Any, wrt: tuple[int, ...], *xs: Any) -> tuple[Any, ...]:
+def _turned(y: Any, pullback: Any, wrt: tuple[int, ...], xs: tuple[Any, ...]) -> tuple[Any, ...]:
+    units = basis(np.asarray(y))
+    kind = type(y) if np.ndim(y) == 0 and not isinstance(y, np.ndarray) else np.asarray
+    parts = [[pullback(kind(unit * by)) for unit in units.reshape(-1, *np.shape(y))] for by in (1.0, -1j)]
+    rows = [[stacked([row[i] for row in part], np.asarray(y), x) for part in parts] for i, x in zip(wrt, xs)]
+    return tuple([real + 1j * imag for real, imag in rows])
+
+
+def pulled_containers(pair: Any, wrt: tuple[int, ...], turned: bool, *xs: Any) -> tuple[Any, ...]:
     """The same for a container y: containers of Jacobians."""
     y, pullback = pair
-    tree = pulled_tree(y, pullback, wrt, xs)
+    tree = pulled_tree(y, pullback, wrt, turned, xs)
     return tuple([_picked(y, tree, j) for j in range(len(wrt))])
 
 
-def pulled_tree(y: Any, pullback: Any, wrt: tuple[int, ...], xs: tuple[Any, ...]) -> Any:
+def pulled_tree(y: Any, pullback: Any, wrt: tuple[int, ...], turned: bool, xs: tuple[Any, ...]) -> Any:
     """For each number or array in `y`, the Jacobians with respect to all of `xs`; None for what has none."""
     if isinstance(y, dict):
-        return {k: pulled_tree(v, _through(pullback, y, k), wrt, xs) for k, v in y.items()}
+        return {k: pulled_tree(v, _through(pullback, y, k), wrt, turned, xs) for k, v in y.items()}
     if isinstance(y, (tuple, list)):
-        return [pulled_tree(v, _through(pullback, y, i), wrt, xs) for i, v in enumerate(y)]
+        return [pulled_tree(v, _through(pullback, y, i), wrt, turned, xs) for i, v in enumerate(y)]
     if not isinstance(y, (float, complex, np.inexact, np.ndarray)) or np.result_type(y).kind not in "fc":
         return None
-    return pulled_rows((y, pullback), wrt, *xs)
+    return pulled_rows((y, pullback), wrt, turned, *xs)
 
 
 def _through(pullback: Any, whole: Any, key: Any) -> Any:

@@ -34,5 +34,5 @@ def jacobian(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
 def _by_pulling(f: Any, mode: Any, args: Sequence[Any], xs: Sequence[Any], context: Any) -> Any:
     pair = split(f, ReverseMode(wrt=mode.wrt, leading=mode.leading), args, context)
     rows = pulled_containers if isinstance(pair[0], (tuple, list, dict)) else pulled_rows
-    found = rows(pair, mode.wrt, *xs)
+    found = rows(pair, mode.wrt, mode.row_by_row, *xs)
     return found[0] if mode.single else found

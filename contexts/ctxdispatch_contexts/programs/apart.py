@@ -10,7 +10,7 @@ run time knows that, and where they do, the run is recorded, which knows arrays 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.aliases import NAMESPACES, Objects, is_outside, runs_python
+from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.errors import Refusing
 
 _LOADS = (primitives.load_global, primitives.cell_get)
@@ -41,6 +42,16 @@ class Strangers:
     def known(self) -> bool:
         return all(map(self._param, self.params)) and all(map(self._block, self.graph.blocks))
 
+    @functools.cached_property
+    def _read(self) -> set[Operand]:
+        """What is more than looked whether it is what it was (a captured function that has been inlined)."""
+        blocks = self.graph.blocks
+        found = {a for block in blocks for op in block.ops for a in op.operands()}
+        for block in blocks:
+            assert block.terminator is not None
+            found.update(block.terminator.operands(), *[edge.args for edge in block.edges()])
+        return found
+
     def _param(self, param: Value) -> bool:
         if not self._objects.of(param):
             return True
@@ -56,7 +67,7 @@ class Strangers:
         if op.fn in _LOADS:
             if any(map(self._objects.of, op.results)):
                 self.loads[tuple(map(_key, op.args))] = op
-            return all(_is_array(r) or not self._objects.of(r) for r in op.results)
+            return all(_is_array(r) or r not in self._read or not self._objects.of(r) for r in op.results)
         if op.fn in NAMESPACES or runs_python(op):
             return False
         return self._constants(op.operands()) and self._is_of_operands(op)
@@ -72,6 +83,18 @@ class Strangers:
 
     def _from_outside(self, operand: Operand) -> bool:
         return any(map(is_outside, self._objects.reach(operand)))
+
+
+def exposed(graph: Graph, objects: Objects, active: Set[Value], followed: Container[Op]) -> list[Value]:
+    """The arrays among the parameters that are differentiated, where the graph stores to an array that was
+    there before it began, and may be one of them. `followed`: stores of which that is known."""
+    if not any(op not in followed and _changes_outside(objects, op) for _, op in graph.ops()):
+        return []
+    return [p for p in graph.params if p in active and _is_array(p)]
+
+
+def _changes_outside(objects: Objects, op: Op) -> bool:
+    return any(_is_array(target) and any(map(is_outside, objects.of(target))) for target in changed(op))
 
 
 def _is_array(operand: Operand) -> bool:
@@ -176,4 +199,4 @@ def record_with(graph: Graph, run: Callable[..., Any]) -> None:
             op.callee = Const(run)
 
 
-__all__ = ["RECORD", "Strangers", "apart", "asks_apart", "record_with", "records", "test_apart"]
+__all__ = ["RECORD", "Strangers", "apart", "asks_apart", "exposed", "record_with", "records", "test_apart"]

@@ -7,10 +7,13 @@ a + b         type(a).__add__(a, b), and the reflected method where that says No
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Callable
 from types import FunctionType, MemberDescriptorType, NoneType, SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -21,6 +24,7 @@ from ctxdispatch.passes.guards import AttrIs, PathIs
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.converting import leaves_operator
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
 
 REFLECTED = {
@@ -29,12 +33,15 @@ REFLECTED = {
     operator.floordiv: ("__floordiv__", "__rfloordiv__"), operator.mod: ("__mod__", "__rmod__"),
     operator.pow: ("__pow__", "__rpow__"), operator.matmul: ("__matmul__", "__rmatmul__"),
     operator.lt: ("__lt__", "__gt__"), operator.le: ("__le__", "__ge__"), operator.gt: ("__gt__", "__lt__"),
+    divmod: ("__divmod__", "__rdivmod__"), pow: ("__pow__", "__rpow__"),
     operator.ge: ("__ge__", "__le__"), operator.eq: ("__eq__", "__eq__"), operator.ne: ("__ne__", "__ne__"),
 }  # fmt: skip
 
 SINGLE = {
     operator.neg: "__neg__", operator.pos: "__pos__", operator.getitem: "__getitem__", abs: "__abs__",
     operator.contains: "__contains__", float: "__float__", iter: "__iter__", len: "__len__",
+    complex: "__complex__", round: "__round__", math.floor: "__floor__", math.ceil: "__ceil__",
+    math.trunc: "__trunc__",
 }  # fmt: skip
 
 
@@ -162,6 +169,8 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
     name, reflected = REFLECTED[op.fn]
     a, b = op.args
     first, second = _method(prepared, a, name), _method(prepared, b, reflected)
+    if first is None and _is_numpys(a, b):
+        return None
     if operand_type(a) is T.Any or (first is None and second is None):
         return None  # run time knows
     if operand_type(b) is T.Any:
@@ -175,6 +184,14 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
             else (either, [Const(first), Const(second), a, b])
         )
     return second, [b, a]  # type: ignore[return-value]
+
+
+def _is_numpys(a: Operand, b: Operand) -> bool:
+    """NumPy does it, `a` being an array or a number of its own, and does not ask the class of `b`."""
+    number, other = T.cls_of(operand_type(a)), T.cls_of(operand_type(b))
+    if number is None or other is None or not issubclass(number, (np.ndarray, np.generic)):
+        return False
+    return not leaves_operator(number, other)
 
 
 def _method(prepared: Any, operand: Operand, name: str) -> FunctionType | None:

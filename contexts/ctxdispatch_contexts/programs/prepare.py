@@ -40,6 +40,7 @@ from ctxdispatch_contexts.programs.assigned import (
     stored_attributes,
 )
 from ctxdispatch_contexts.programs.changes import sets_name
+from ctxdispatch_contexts.programs.converting import converts
 from ctxdispatch_contexts.programs.derived import (
     chain_of,
     is_spelled_out,
@@ -62,13 +63,16 @@ from ctxdispatch_contexts.programs.objects import (
     construct,
     is_neighbour,
     iterate_by_code,
+    method_of_operator,
     open_partial,
     set_by_code,
 )
 from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays, make_lists
+from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
+from ctxdispatch_contexts.programs.spelled_items import spell_out_items
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import merge, spread
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
@@ -159,9 +163,9 @@ def prepare(
         if open_fields(graph):
             changed = True
             snapshot("open fields", graph)
-        if spell_out_stores(graph):
+        if spell_out_stores(graph) | spell_out_items(graph):
             changed = True
-            snapshot("spell out stores", graph)
+            snapshot("spell out stores and items", graph)
         if changed:
             dce(graph)
             prune(graph)
@@ -304,6 +308,9 @@ def _rewrite(
     if (_worth(op.args) or is_neighbour(op.fn, prepared.graph)) and construct(prepared, block, op):
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
+        return block
+    if converts(op, prepared.maker) and method_of_operator(prepared, op) is None:
+        op.callee, op.syntax = Const(refusal_of(op)), False
         return block
     if make_arrays(block, op) or make_lists(block, op):
         return block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodDescriptorType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -30,6 +30,9 @@ from ctxdispatch_contexts.programs.operands import INPLACE, is_function, is_iter
 FOUND_AT_RUN_TIME: set[Any] = set()
 """Functions that find at run time what is called. What is called may change objects that it is given, and
 then is refused."""
+
+SOLVED: set[Any] = set()
+"""Functions whose derivative is what holds of their result, which a recorded run writes down."""
 
 
 def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> bool:
@@ -58,12 +61,15 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     if entry is None or entry in within:
         return False
     callee = getattr(entry.source, "callee", None)
-    if _is_numpys_own_code(callee) or (table.vjp_rule(callee) and any(map(is_function, op.args))):
+    if callee in SOLVED or _is_numpys_own_code(callee):
+        return True
+    if table.vjp_rule(callee) and any(map(is_function, op.args)):
         return True
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
         writes = {"out", "where"}.intersection(getattr(entry.source, "kwnames", ()))
-        return bool(writes) or callee in INPLACE or _takes_out_of_sight(callee, op)
+        none = _has_none(callee) or _takes_out_of_sight(callee, op)
+        return bool(writes) or callee in INPLACE or none
     try:
         return refuses(entry.derivative(types).graph, (*within, entry))
     except (DerivativeError, UnsupportedSyntax):
@@ -86,6 +92,11 @@ _MIRRORED = frozenset({
     builtins.dict, builtins.sum, builtins.len, unpacked,
 })  # fmt: skip
 """Of C code, what a program does to items."""
+
+
+def _has_none(callee: Any) -> bool:
+    """A method of arrays that has no derivative, whatever it is given."""
+    return type(callee) is MethodDescriptorType and not (has_derivative(callee) or table.lowering(callee))
 
 
 def finds_at_run_time(fn: Any) -> bool:

@@ -229,12 +229,16 @@ def rule_positions(
     return found + [(at.get(k, len(names)), a) for k, a in zip(kwnames, args[n:], strict=True)]
 
 
+_NO_ARRAYS = (int, float, complex, bool, list, tuple)
+
+
 def as_array(build: Builder, op: Op, i: int, arg: Operand) -> Operand:
     """An argument as the rule takes it."""
     type_ = operand_type(arg)
     if not means_array(op, i):
         return arg
-    if leaf_class(type_) not in (int, float, complex, bool) and T.cls_of(type_) not in (list, tuple):
+    classes = type_.classes if isinstance(type_, T.OneOf) else {leaf_class(type_), T.cls_of(type_)}
+    if classes.isdisjoint(_NO_ARRAYS):
         return arg
     if isinstance(arg, Const):
         return Const(np.asarray(arg.value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from array import array as Buffer
 from collections.abc import Callable
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording import buffers
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import is_number, snapshot
-from ctxdispatch_contexts.recording.memory import owner
+from ctxdispatch_contexts.recording.memory import Array, owner
 from ctxdispatch_contexts.recording.record import Record
 
 Run = Callable[..., Any]
@@ -28,21 +28,74 @@ def read(record: Record, array: Any, index: Any) -> Any:
     return out
 
 
+def is_record(value: Any) -> bool:
+    """An item of a structured array, which lies in the array's memory."""
+    return isinstance(value, np.void) and value.dtype.names is not None
+
+
+def of_record(callee: Any) -> MissingRuleError:
+    return MissingRuleError(
+        f"{described(callee)} of a record of an array whose fields depend on what is differentiated has no "
+        "derivative rule; read the fields (`r[i]['name']`)",
+        user_position(),
+    )
+
+
+def field(item: Any, index: Any) -> Any:
+    """That of a record, by name or number: an array in its memory."""
+    return np.asarray(item)[item.dtype.names[index] if isinstance(index, int) else index]
+
+
+def read_field(record: Record, item: Any, index: Any) -> Any:
+    """item[index], of an active record."""
+    found = field(item, index)
+    return item[index] if found.ndim or found.dtype.kind not in "fc" else read(record, found, ())
+
+
 def place(flat: Any, index: Any) -> Any:
     """The index of the array by which `flat[index]` is read, of a.flat."""
     return np.unravel_index(np.arange(flat.base.size)[index], flat.base.shape)
 
 
-def spread(record: Record, value: Any) -> Any:
-    """What goes through an array item by item gets items that are written down."""
+def spread(record: Record, value: Any, later: bool = False) -> Any:
+    """What goes through an array item by item gets items that are written down. `later`: it takes them one by
+    one, and what is differentiated may have been stored into the array by then."""
     if isinstance(value, np.flatiter) and record.is_active(value.base):
         array = value.base
         return (read(record, array, np.unravel_index(i, array.shape)) for i in range(array.size))
-    if type(value) is Buffer and record.is_active(value):
+    if type(value) is Buffer and (record.is_active(value) or (later and value.typecode in FLOATS)):
         return buffers.items(record, value)
-    if isinstance(value, np.ndarray) and value.ndim and record.is_active(value):
-        return map(functools.partial(read, record, value), range(len(value)))
+    if is_record(value) and record.any_active(value):
+        return (read_field(record, value, name) for name in value.dtype.names)
+    if _has_items(value) and (record.is_active(value) or (later and value.dtype.kind in "fc")):
+        return map(Items(record, value).__getitem__, range(len(value)))
     return value
+
+
+def _has_items(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0
+
+
+class Items:
+    """Those of an array, as a sequence: each is written down when it is read, if it has to be by then."""
+
+    def __init__(self, record: Record, array: Array) -> None:
+        self.record, self.array = record, array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def __getitem__(self, index: int) -> Any:
+        record, array = self.record, self.array
+        return read(record, array, index) if record.is_active(array) else array[index]
+
+
+def backwards(record: Record, value: Any) -> Any:
+    """What `reversed` gets in place of `value`."""
+    if _has_items(value) and (type(value) is np.ndarray or record.is_active(value)):
+        return Items(record, value)
+    through = spread(record, value)
+    return through if through is value else [*through]
 
 
 ONE_BY_ONE = frozenset({np.broadcast_arrays, np.atleast_1d, np.atleast_2d, np.atleast_3d})
@@ -112,11 +165,25 @@ def of_objects(
     of_python = isinstance(callee, np.ufunc) and all({*t} <= {*"O->"} for t in callee.types)
     if of_python or known.view:
         return run(*args, **kwargs)
-    raise MissingRuleError(
+    raise out_of_sight(callee)
+
+
+def out_of_sight(callee: Any) -> MissingRuleError:
+    return MissingRuleError(
         f"{described(callee)} on an array of objects computes out of sight; make it an array of floats "
         "(`.astype(float)`) first",
         user_position(),
     )
+
+
+def as_objects(record: Record, value: Any) -> Any:
+    """An array or list of numbers that are written down as an array of them, for a store into one of objects:
+    NumPy would make new objects, which nobody knows."""
+    if not isinstance(value, (np.ndarray, list, tuple)) or not record.any_active(value):
+        return value
+    if isinstance(value, np.ndarray):
+        return value if value.dtype == object else _converted(record, value, object)
+    return np.array([as_objects(record, item) for item in value], object)
 
 
 def _converted(record: Record, array: Any, dtype: Any) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording.leaves import snapshot
@@ -28,20 +29,20 @@ AS_IT_IS: Any = object()
 def concerned(record: Record, callee: Any, args: Args) -> bool:
     """The call makes, or is given, an array.array that depends on what is differentiated, or stores into one
     what does."""
-    if callee is array.array and len(args) == 2 and not isinstance(args[1], _BYTES):
-        return True  # what it goes through may be anything that has items
-    if callee is array.array or (callee is operator.setitem and type(args[0]) is array.array):
-        return record.any_active(args) or (callee is operator.setitem and id(args[0]) in record.buffers)
-    return any(type(a) is array.array and record.is_active(a) for a in args)
-
-
-_BYTES = (str, bytes, bytearray, array.array)
+    if callee is array.array:
+        return len(args) == 2 and not isinstance(args[1], (str, bytes, bytearray))
+    if callee is operator.setitem and type(args[0]) is array.array:
+        return id(args[0]) in record.buffers or is_iterator(args[-1]) or record.any_active(args)
+    if any(type(a) is array.array and record.is_active(a) for a in args):
+        return True
+    return callee is _EXTEND and is_iterator(args[1])
 
 
 def handle(ctx: Any, callee: Any, args: Args) -> Any:
     """What the call gives, AS_IT_IS where it is no matter of an array.array's own."""
     found = _HANDLERS.get(callee) if type(callee).__hash__ is not None else None
-    return AS_IT_IS if found is None else found(ctx, callee, args)
+    elsewhere = callee in _CHANGES and type(args[0]) is not array.array
+    return AS_IT_IS if found is None or elsewhere else found(ctx, callee, args)
 
 
 def operands(ctx: Any, callee: Any, args: Args) -> Args:
@@ -77,13 +78,14 @@ _OPERATORS = frozenset({
 
 
 def items(record: Record, buffer: Any) -> Any:
-    """The items one by one, written down."""
+    """The items one by one, written down if they have to be by then."""
     return map(functools.partial(_item, record, buffer), range(len(buffer)))
 
 
 def _item(record: Record, buffer: Any, i: int) -> Any:
     out = buffer[i]
-    record.read(record.view(buffer), i, out)
+    if record.is_active(buffer):
+        record.read(record.view(buffer), i, out)
     return out
 
 
@@ -130,12 +132,23 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
     if typecode not in FLOATS:
         return array.array(typecode, given)
     record: Record = ctx.record
-    values = record.view(given) if type(given) is array.array else None
-    listed = resolve(ctx, list)(given)
+    listed = [*given] if type(given) is array.array else resolve(ctx, _listed)(given)
     made = array.array(typecode, listed)
-    if not record.any_active(listed):
-        return made
-    return _filled(record, made, ctx.array(listed) if values is None else values)
+    if type(given) is array.array:
+        return _filled(record, made, record.view(given)) if record.is_active(given) else made
+    return _filled(record, made, ctx.array(listed)) if record.any_active(listed) else made
+
+
+def _listed(values: Any) -> list[Any]:
+    return [*values]
+
+
+def _extended(ctx: Any, callee: Any, args: Args) -> None:
+    buffer, given = args
+    listed = [*ctx._splat(given)]
+    if ctx.record.any_active((buffer, listed)):
+        raise _other_length(described(callee))
+    buffer.extend(listed)
 
 
 def _other_length(what: str) -> MissingRuleError:
@@ -160,13 +173,19 @@ def _resized(ctx: Any, callee: Any, args: Args) -> Any:
     raise _other_length(described(callee))
 
 
+_EXTEND = array.array.extend
+
+_CHANGES = (operator.setitem, operator.delitem, operator.iadd, operator.imul)
+"""Of their first operand; the second one is gone through."""
+
 _HANDLERS: dict[Any, Handler] = {
     operator.getitem: _get, operator.setitem: _set, array.array: _made,
     array.array.tolist: lambda ctx, callee, args: [*items(ctx.record, args[0])],
     **{
         getattr(array.array, name): _resized
-        for name in "append extend insert pop remove fromlist frombytes fromfile reverse byteswap".split()
+        for name in "append insert pop remove fromlist frombytes fromfile reverse byteswap".split()
     },
+    _EXTEND: _extended,
     operator.add: _joined, operator.mul: _joined,
     **dict.fromkeys((operator.delitem, operator.iadd, operator.imul), _resized),
 }  # fmt: skip

@@ -23,7 +23,7 @@ from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.recording import arrays, buffers
+from ctxdispatch_contexts.recording import arrays, buffers, conversions
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.subclasses import of_subclasses, plain
@@ -39,6 +39,10 @@ def computed(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, r
         return arrays.attribute(record, *args[:2], run, *args[2:])
     if arrays.are_objects(callee, known, args, kwargs):
         return arrays.of_objects(record, callee, known, args, kwargs, run)
+    if conversions.are_records(callee, args, kwargs):
+        return resolve(ctx, conversions.filled)(run(*args, **kwargs), args[0])
+    if any(map(arrays.is_record, args)):
+        raise arrays.of_record(callee)
     if callee in arrays.ONE_BY_ONE and len(args) > 1:
         return tuple([resolve(ctx, f)(*given) for f, *given in arrays.one_by_one(callee, args)])
     return recorded(ctx, callee, known, args, kwargs)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import _abc
 import builtins
+import collections
 import functools
 import operator
 import types
+from collections import deque
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
+from ctxdispatch_contexts.programs.converting import DISPATCHED, FUNCTION, UFUNC, takes_arrays
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -33,6 +36,10 @@ class Callee(NamedTuple):
     """It moves what is in containers, and is something else on numbers and arrays."""
     spreads: bool
     """It goes through its operands."""
+    replaces: bool
+    """It goes through what it puts in the place of a slice."""
+    extends: bool
+    """It goes through what it adds to a list."""
     zero: bool
     real: bool
     """Its row in the table is for real numbers only."""
@@ -45,6 +52,10 @@ class Callee(NamedTuple):
     """So many leading arguments are arrays: it makes arrays of numbers and lists there."""
     code: Any
     """The Python code behind a function of NumPy's that a C object stands for."""
+    asks: str
+    """The method of operands that NumPy calls in its place, or nothing."""
+    takes_arrays: bool
+    """It makes arrays of objects of the user's."""
 
 
 def look_at(callee: Any) -> Callee:
@@ -76,6 +87,8 @@ def _look_at(callee: Any) -> Callee:
         moves=_moves(callee, row),
         by_first=has_hash and callee in _ON_NUMBERS,
         spreads=row in moving.SPREADING,
+        extends=callee is operator.iadd,
+        replaces=row is not None and row is moving.ROWS.get(id(operator.setitem)),
         zero=has_hash and has_zero_derivative(callee),
         real=element is not None and not element.holomorphic,
         known=bool(known),
@@ -83,7 +96,16 @@ def _look_at(callee: Any) -> Callee:
         of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
         code=code if isinstance(code, types.FunctionType) else None,
+        asks=(asks := _asks(callee, has_hash)),
+        takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
     )
+
+
+def _asks(callee: Any, has_hash: bool) -> str:
+    of_ufunc = isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc)
+    if of_ufunc or callee is np.ufunc.at or (has_hash and INPLACE.get(callee, callee) in UFUNCS):
+        return UFUNC
+    return FUNCTION if type(callee) is DISPATCHED else ""
 
 
 _ALL = 1 << 30
@@ -103,11 +125,31 @@ _MOVERS = frozenset(map(id, (
 _KEY = type(functools.cmp_to_key(lambda a, b: 0))
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)
 _CONTAINERS = (
-    "builtins", "collections", "itertools", "types", "weakref", "_queue", "_thread", "_contextvars",
+    "collections", "itertools", "types", "weakref", "_queue", "_thread", "_contextvars",
     "_asyncio", "re", "functools",
 )  # fmt: skip
 _COMPUTE = (float, complex, int, bool, bytes, bytearray, memoryview)
-"""Methods of classes of those modules move what they are given, but for those of these classes."""
+"""Methods of classes of those modules, and of `_BUILTINS`, move what they are given, but for those of these
+classes."""
+
+
+def _builtins() -> frozenset[type]:
+    """Those that have names, and those that have none: iterators, views of dicts."""
+    ordered, plain = collections.OrderedDict[Any, Any](), dict[Any, Any]()
+    views = [view for d in (plain, ordered) for view in (d, d.keys(), d.values(), d.items())]
+    texts = ("", "\u00e9", b"", bytearray(), memoryview(b""))
+    sequences = ([], (), set(), *texts, range(0), range(1 << 99), list[int], _Items())
+    nameless = [*views, *map(iter, (*views, *sequences)), *map(reversed, (*views, [], range(1 << 99)))]
+    named = [c for c in (*vars(builtins).values(), *vars(types).values()) if isinstance(c, type)]
+    return frozenset([*named, *map(type, nameless), type(iter(int, 1))])
+
+
+class _Items:
+    def __getitem__(self, index: int) -> Any:
+        raise IndexError
+
+
+_BUILTINS = _builtins()
 
 _ON_SEQUENCES = frozenset({
     operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior,
@@ -121,9 +163,14 @@ _ON_NUMBERS = _ON_SEQUENCES | {
 def _moves(callee: Any, row: Any) -> bool:
     if row is not None or id(callee) in _MOVERS or type(callee) is _KEY or _is_dict(callee):
         return True
-    if type(callee) in _METHODS and callee.__objclass__ not in _COMPUTE:
-        return callee.__objclass__.__module__ in _CONTAINERS
-    return False
+    return (
+        type(callee) in _METHODS and callee.__objclass__ not in _COMPUTE and _is_pythons(callee.__objclass__)
+    )
+
+
+def _is_pythons(cls: type) -> bool:
+    """Of Python's own classes. Those of other C code may have no module, which reads `builtins`."""
+    return cls in _BUILTINS if cls.__module__ == "builtins" else cls.__module__ in _CONTAINERS
 
 
 def _is_dict(callee: Any) -> bool:
@@ -135,11 +182,20 @@ def _is_dict(callee: Any) -> bool:
 
 def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     """This call moves objects."""
+    if callee is setattr and args and not isinstance(args[0], np.ndarray):
+        return True  # of the user's numbers too
     if known.moves:
         return not (known.by_first and args and (isinstance(args[0], _NUMERIC) or _by_numpy(callee, args)))
     if not args:
         return False
     return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
+
+
+def goes_through(known: Callee, args: tuple[Any, ...]) -> bool:
+    """A call that moves takes the items of its operands."""
+    if known.extends:
+        return isinstance(args[0], (list, deque))
+    return known.spreads or (known.replaces and len(args) == 3 and type(args[1]) is slice)
 
 
 def _by_numpy(callee: Any, args: tuple[Any, ...]) -> bool:
@@ -164,7 +220,17 @@ def holds_bytes(container: Any) -> bool:
     if type(store) is not types.WrapperDescriptorType:
         return False
     owner = store.__objclass__
-    return owner in _COMPUTE or owner.__module__ not in _CONTAINERS
+    return owner in _COMPUTE or not _is_pythons(owner)
+
+
+def is_native_attribute(cls: type, name: str) -> bool:
+    """What is stored there goes to C code that is no part of Python."""
+    found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+    if isinstance(found, property):
+        return isinstance(found.fset, types.BuiltinFunctionType)
+    if isinstance(found, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+        return not (found.__objclass__.__flags__ & HEAPTYPE or _is_pythons(found.__objclass__))
+    return type(found).__module__ == "_ctypes"
 
 
 _NUMERIC = (np.ndarray, np.flatiter, float, complex, np.generic, int)
@@ -185,7 +251,7 @@ def spelled(callee: Any) -> Any:
     return _SPELLINGS.get(callee, callee) if type(callee) is _SLOT else callee
 
 
-_UFUNCS: dict[Any, Any] = {
+UFUNCS: dict[Any, Any] = {
     operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply,
     operator.truediv: np.true_divide, operator.floordiv: np.floor_divide, operator.mod: np.remainder,
     operator.pow: np.power, operator.matmul: np.matmul, operator.neg: np.negative, operator.pos: np.positive,
@@ -200,13 +266,13 @@ def of_slot(record: Any, callee: Any, args: tuple[Any, ...]) -> Any:
     Python code: the operator would be that one again."""
     if callee in _SLOTS:
         return callee
-    if callee not in _UFUNCS and record.any_active(args):
+    if callee not in UFUNCS and record.any_active(args):
         raise MissingRuleError(
             f"np.ndarray's {callee.__name__}, called by the class {type(args[0]).__name__}, has no "
             "derivative rule; use arrays of NumPy's own class (`np.asarray(x)`)",
             user_position(),
         )
-    return _UFUNCS.get(callee, callee)
+    return UFUNCS.get(callee, callee)
 
 
 VIEWS: frozenset[Any] = frozenset({
@@ -214,7 +280,8 @@ VIEWS: frozenset[Any] = frozenset({
     np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_to, np.diagonal, np.asarray, np.asanyarray,
     np.ascontiguousarray, np.real, np.imag, np.flip, np.flipud, np.fliplr, np.rot90, np.require,
     np.ndarray.__array__,
-    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal view".split()),
+    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal".split()),
+    np.ndarray.view, np.ndarray.getfield,
 })  # fmt: skip
 
 

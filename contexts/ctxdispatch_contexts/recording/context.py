@@ -34,16 +34,20 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import libraries, table
+from ctxdispatch_contexts.programs.refusing import SOLVED
 from ctxdispatch_contexts.recording import (
-    arrays,
     buffers,
     by_rule,
-    distributions,
+    conversions,
     following,
     going_through,
+    hidden,
+    items,
     memory,
     numbers,
-    splines,
+    overrides,
+    parts,
+    scipy_rules,
     stores,
     subclasses,
     surgery,
@@ -52,13 +56,13 @@ from ctxdispatch_contexts.recording import (
 )
 from ctxdispatch_contexts.recording.callees import (
     Callee,
-    holds_bytes,
+    goes_through,
     is_plain,
     look_at,
     moves,
-    of_slot,
     spelled,
 )
+from ctxdispatch_contexts.recording.overrides import has_within
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
@@ -93,7 +97,7 @@ class Recording(Context):
 
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable)"""
-        return arrays.spread(self.record, iterable)
+        return items.spread(self, iterable)
 
 
 def handled(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
@@ -114,17 +118,29 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
         return following.OBJECTS[type(f)](ctx, f, args, kwargs)
     callee, bound = rules.canonical(f)
     if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
-        callee, bound = f, ()  # the table knows np.add.reduce
+        callee, bound = (bound[0] if f.__name__ == "__call__" else f), ()  # the table knows np.add.reduce
+        run = callee if run is f else run
     if bound:
         args = (*bound, *args)
         run = callee if run is f else run
     slot, callee = callee, spelled(callee)
-    if run is slot is not callee and not all(map(is_plain, args)):
-        run = callee = of_slot(record, callee, args)
+    if run is slot and not all(map(is_plain, args)):
+        constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
+        if slot is not callee and constant:
+            return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
+        found = overrides.slot(record, slot, callee, args)
+        if found is None:
+            return NotImplemented
+        callee, args = found
+        run = slot if callee is slot else callee
     known = look_at(callee)
     if Buffer in map(type, args) or callee is Buffer:
         return _on_buffers(ctx, callee, known, run, args, kwargs)
     return _operated(ctx, callee, known, run, args, kwargs)
+
+
+def _is_number_or_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_plain(value)
 
 
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
@@ -140,25 +156,35 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
-    if not suspended.KINDS.isdisjoint(map(type, args)):
-        suspended.check(record, args)
+    if any(map(suspended.go_on, map(type, args))):
+        suspended.check(ctx, args)
+    if callee is dict and args and has_within(args[0], conversions.is_object):
+        args = (resolve(ctx, conversions.pairs)(args[0]), *args[1:])
     args = going_through.listed(ctx, callee, args)
     if moves(known, callee, args):
-        if callee is operator.setitem and holds_bytes(args[0]):
-            stores.refuse_bytes(record, args)
-        return run(*going_through.spread(record, known, callee, args), **kwargs)
-    if run is not callee and not all(map(is_plain, args)):
+        if id(callee) in stores.REFUSALS:
+            stores.REFUSALS[id(callee)](record, args)
+        return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
+    if callee is float or callee is complex:  # what a method returns is made one by C code
+        args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
+    if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
-    if (known.known or known.code) and not all(map(is_plain, args)):
-        args = tuple([a if is_plain(a) else _as_number(ctx, known, a, i) for i, a in enumerate(args)])
+    if known.asks and overrides.asks(known.asks, args, kwargs):
+        found = overrides.answered(ctx, callee, known.asks, args, kwargs)
+        if found is not NotImplemented:
+            return found
+    if (code := conversions.as_code(callee, args)) is not None:
+        return resolve(ctx, code)(*args, **kwargs)
+    args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
+    hidden.check(record, callee, known, args, kwargs)
     return _computed(ctx, callee, known, run, args, kwargs)
 
 
 def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """Of a callee that does not only move objects."""
     record = ctx.record
-    if args and isinstance(args[0], np.flatiter) and callee in _OF_FLAT:
-        return _OF_FLAT[callee](ctx, *args)
+    if args and (of_part := parts.handler(callee, args)) is not None:
+        return of_part(ctx, *args)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (
@@ -170,11 +196,14 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [*map(going_through.is_gone_through, args)]):
-        args = tuple([[*arrays.spread(record, a)] if gone else a for a, gone in zip(args, through)])
+        args = tuple([[*items.spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
-        return stores.constant(ctx, callee, args, kwargs, run)
+        out = stores.constant(ctx, callee, args, kwargs, run)
+        if known.view:
+            record.memory.show(out)
+        return out
     store = stores.find(callee, args, kwargs)
     if store is not None:
         stores.check_alias(ctx, args, kwargs)
@@ -184,6 +213,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if known.view:
         out = run(*args, **kwargs)
         if isinstance(out, np.ndarray) and record.is_active(out):
+            memory.check_view(out, memory.owner(out))
             return out
     if not ruled:
         return by_rule.opaque(ctx, callee, known, args, kwargs, run)
@@ -193,37 +223,6 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
 def _knows_functions(ctx: Recording, callee: Any) -> bool:
     """Its derivative takes functions among its arguments: vjp rules call none (np.pad with one as mode)."""
     return bool(ctx.record.context.ad_ruled(callee)) or table.vjp_rule(callee) is None
-
-
-def _item_of_flat(ctx: Recording, flat: Any, index: Any) -> Any:
-    return operate(ctx, operator.getitem, operator.getitem, (flat.base, arrays.place(flat, index)), {})
-
-
-def _next_of_flat(ctx: Recording, items: Any, *default: Any) -> Any:
-    """next(array.flat): an item of the array."""
-    array, at, is_left = items.base, items.coords, items.index < items.base.size
-    item = next(items, *default)
-    return operate(ctx, operator.getitem, operator.getitem, (array, at), {}) if is_left else item
-
-
-_OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
-
-
-def _as_number(ctx: Recording, known: Callee, value: Any, i: int) -> Any:
-    """What C code makes of an object of the user's, argument `i`."""
-    cls = type(value)
-    if isinstance(value, (np.ndarray, np.generic, float, complex)):
-        return value
-    if not known.of_math and hasattr(cls, "__array__"):
-        return resolve(ctx, value.__array__)()
-    if not known.of_math and i < max(known.arrays, 1) and going_through.is_sequence(cls):
-        return going_through.as_list(ctx, value)
-    methods = {f: getattr(cls, name, None) for name, f in _NUMBERS.items()}
-    of_python = [f for f, method in methods.items() if isinstance(method, types.FunctionType)]
-    return resolve(ctx, of_python[0])(value) if known.of_math and of_python else value
-
-
-_NUMBERS = {"__float__": float, "__complex__": complex}
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
@@ -284,10 +283,10 @@ def _follow_table(loaded: tuple[str, ...]) -> None:
 def follow_imported() -> None:
     """What has rules in the libraries that have been imported is recorded from now on."""
     _follow_table(libraries.loaded())
-    ruled = {**splines.imported(), **distributions.imported(), **trajectories.imported()}
-    for f, rule in ruled.items():
+    for f, rule in scipy_rules.imported().items():
         if not Recording.has_rules(f):
             Recording.rule(f)(functools.partial(_solved, f, rule))
+            SOLVED.add(f)
 
 
 def recording(context: Any) -> type[Recording]:
@@ -312,6 +311,7 @@ def _item_of_matrix(ctx: Recording, matrix: Any, index: Any) -> Any:
     return subclasses.formed(resolve(ctx, operator.getitem)(subclasses.plain(matrix), index), matrix[index])
 
 
+Recording.rule(np.ndarray.__array_ufunc__)(overrides.of_array)
 Recording.rule(primitives.awaited)(suspended.awaited)
 Recording.rule(primitives.gone_through)(suspended.gone_through)
 

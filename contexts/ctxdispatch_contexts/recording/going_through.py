@@ -1,7 +1,7 @@
 """What goes through items in C: it is given what gives items that the run knows.
 
 itertools.accumulate(x)      the items of an array are written down as they are read
-[1.0] * 2 [0:1] = x          so are those that an array stored in a slice of a list is taken apart into
+chain.from_iterable([x, x])  of each of those that it gives, too
 math.fsum(items)             of a class of the user's: `__iter__` and `__next__` are under the context
 """
 
@@ -22,34 +22,15 @@ from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
 from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.by_code import gives_by_code
-from ctxdispatch_contexts.recording import arrays
-from ctxdispatch_contexts.recording.callees import SETS, Callee
-from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.recording.callees import SETS, is_plain
+from ctxdispatch_contexts.recording.items import spread
 
 Args = tuple[Any, ...]
 
 
 def through(ctx: Any, items: Any) -> Any:
     """What C code is to go through in the place of `items`."""
-    return stand_in(ENGINE, ctx, arrays.spread(ctx.record, items))
-
-
-# -- what moves items ----------------------------------------------------------------------------------------
-
-
-def spread(record: Record, known: Callee, callee: Any, args: Args) -> Args:
-    """The arguments of a callee that moves objects."""
-    if not (known.spreads or _takes_apart(callee, args)):
-        return args
-    through = [arrays.spread(record, a) for a in args]
-    return tuple([[*a] if callee is reversed and type(a) is map else a for a in through])
-
-
-def _takes_apart(callee: Any, args: Args) -> bool:
-    """It stores the items of what it is given into a list or deque."""
-    if callee is operator.setitem or callee is list.__setitem__:
-        return len(args) == 3 and isinstance(args[1], slice)
-    return callee is operator.iadd or callee is list.__iadd__ or callee is deque.__iadd__
+    return stand_in(ENGINE, ctx, spread(ctx, items, later=True))
 
 
 # -- what computes with items --------------------------------------------------------------------------------
@@ -73,27 +54,22 @@ def _count(callee: Any, args: Args) -> int:
 def listed(ctx: Any, callee: Any, args: Args) -> Args:
     """The arguments, as lists where no rule knows what they are, or their class says what the items are."""
     count = _count(callee, args)
-    if not any(map(_is_of_its_own, args[:count])):
+    if not count:
         return args
-    return (*[as_list(ctx, a) if _is_of_its_own(a) else a for a in args[:count]], *args[count:])
+    beside = not all(map(is_plain, args))
+    return tuple([
+        resolve(ctx, _items)(a) if i < count and _is_of_its_own(a, beside) else a for i, a in enumerate(args)
+    ])  # fmt: skip
 
 
-def _is_of_its_own(value: Any) -> bool:
-    if type(value) is deque or isinstance(value, (*SETS, *_OF_DICTS)):
+def _is_of_its_own(value: Any, beside: bool) -> bool:
+    """Its class says what its items are, or no rule knows such containers, or what is `beside` it."""
+    if type(value) is deque or isinstance(value, (*SETS, *_OF_DICTS)) or gives_by_code(type(value)):
         return True
-    return gives_by_code(type(value)) or (isinstance(value, np.ndarray) and type(value) is not np.ndarray)
+    return isinstance(value, np.ndarray) and (beside or type(value) is not np.ndarray)
 
 
 _OF_DICTS = (dict, type({}.values()))
-
-
-def is_sequence(cls: type) -> bool:
-    """What NumPy makes an array of, by its items, and whose class says in Python code what these are."""
-    return gives_by_code(cls) and hasattr(cls, "__len__") and hasattr(cls, "__getitem__")
-
-
-def as_list(ctx: Any, value: Any) -> Any:
-    return resolve(ctx, _items)(value)
 
 
 def _items(values: Any) -> Any:

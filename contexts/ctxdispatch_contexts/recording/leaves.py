@@ -26,6 +26,8 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
                 yield from leaves(item, depth - 1)
     elif isinstance(value, np.flatiter):
         yield value.base
+    elif isinstance(value, np.void):
+        yield np.asarray(value)  # in the memory of its array
     elif depth and isinstance(value, (tuple, list, set, frozenset, deque)):
         for item in value:
             yield from leaves(item, depth - 1)

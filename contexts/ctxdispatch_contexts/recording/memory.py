@@ -16,6 +16,7 @@ Invariant: a block keeps what owns its memory alive, so that no other array gets
 from __future__ import annotations
 
 import array as buffers
+import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,6 +109,7 @@ class Block:
 
     def shadow(self, array: Array) -> Array:
         """That of `array`, which lies in this memory."""
+        check_view(array, self.owner)
         if self._bytes is None:
             self._bytes = np.zeros(self.size * (1 if self.count is None else self.count), np.uint8)
         offset = address(array) - self.low
@@ -115,6 +117,33 @@ class Block:
             return np.ndarray(array.shape, array.dtype, self._bytes, offset, array.strides)
         shape, strides = (self.count, *array.shape), (self.size, *array.strides)
         return np.ndarray(shape, array.dtype, self._bytes, offset, strides)
+
+
+def is_other(array: Array, of: Array) -> bool:
+    """The numbers of a view are others than those of the array, made of the same bytes. (Memory of bytes is
+    what is stored there; that of shadows, in a run of a run, is such.)"""
+    if array.dtype == of.dtype or of.dtype == np.uint8:
+        return False
+    return not _parts(array.dtype) <= _parts(of.dtype)
+
+
+def check_view(array: Array, of: Array) -> None:
+    if is_other(array, of):
+        raise MissingRuleError(
+            f"a view shows an array of dtype {of.dtype} that depends on what is differentiated as one of "
+            f"dtype {array.dtype}, of which the numbers are others; convert it (`.astype`), or look at what "
+            "is no part of the derivative (`stop_gradient(x)`)",
+            user_position(),
+        )
+
+
+def _parts(dtype: np.dtype[Any]) -> set[np.dtype[Any]]:
+    """The real numbers that its elements consist of."""
+    if dtype.names is not None:
+        return {part for name in dtype.names for part in _parts(dtype[name])}
+    if dtype.subdtype is not None:
+        return _parts(dtype.subdtype[0])
+    return {np.empty(0, dtype).real.dtype}
 
 
 def _part(array: Array, index: Any) -> Array:
@@ -158,6 +187,8 @@ class Memory:
         self.joined: list[Joined] = []
         self.views: set[int] = set()
         """The arrays by which memory of other objects is known (`Record.view`)."""
+        self._shown: dict[int, weakref.ref[Array]] = {}
+        """By the array that they lie in, the last views of constants of which the numbers are others."""
         self._shadows: dict[int, tuple[Array, Block, Array]] = {}
         """Of arrays of late, for those that are read element by element."""
 
@@ -252,6 +283,8 @@ class Memory:
         """What is differentiated has been stored into `array`. Refused where its memory is that of an object
         of another kind, for what that reads is not followed."""
         of = owner(array)
+        if self._shown and (shown := self._shown.get(id(of), _nothing)()) is not None:
+            check_view(shown, of)
         base = None if id(of) in self.views else of.base
         base = base.obj if isinstance(base, memoryview) else base
         if isinstance(base, (buffers.array, bytearray, memoryview)):
@@ -262,6 +295,11 @@ class Memory:
                 user_position(),
             )
         self.activate(array)
+
+    def show(self, view: Any) -> None:
+        """A view of a constant has been made, which may be stored into later."""
+        if isinstance(view, np.ndarray) and is_other(view, owner(view)):
+            self._shown[id(owner(view))] = weakref.ref(view)
 
     def copies(self) -> list[tuple[Array, bytes]]:
         """What can be written into of the memory that is known, and what is there now."""
@@ -308,6 +346,10 @@ class Memory:
         derivative = np.broadcast_to(derivative, shadow.shape)
         flat, places = _elements(block, array)
         np.add.at(flat, places, derivative)
+
+
+def _nothing() -> None:
+    """No view."""
 
 
 def overlaps(array: Array) -> bool:

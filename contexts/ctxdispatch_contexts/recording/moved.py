@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.recording.arrays import as_objects
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.numbered import numbers, places
@@ -36,14 +37,19 @@ def check_dtype(callee: Any, array: Array) -> None:
         )
 
 
+def as_stored(ctx: Any, array: Array, value: Any) -> Any:
+    """`value` as it goes into `array`: lists as arrays that are written down, or of the objects in them."""
+    if array.dtype == object:
+        return as_objects(ctx.record, value)
+    listed = not isinstance(value, np.ndarray) and not is_number(value)
+    return ctx.array(value) if listed and ctx.record.any_active(value) else value
+
+
 def moved(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     """args[0] gets elements of its own, or of other operands that are numbers or arrays of inexact dtype."""
     array, *rest = args
     record: Record = ctx.record
-    rest = [
-        ctx.array(a) if not isinstance(a, np.ndarray) and not is_number(a) and record.any_active(a) else a
-        for a in rest
-    ]
+    rest = [as_stored(ctx, array, a) for a in rest]
     at = _VALUES.get(callee, 0)
     sources, tags = numbers(array, rest[at])
     callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
@@ -79,4 +85,4 @@ _VALUES: dict[Callable[..., Any], int] = {
 }  # fmt: skip
 """Which of the operands after the array has the new values."""
 
-__all__ = ["activated", "check_dtype", "moved", "put_in_flat", "sorted_along"]
+__all__ = ["activated", "as_stored", "check_dtype", "moved", "put_in_flat", "sorted_along"]

@@ -146,7 +146,7 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
             return otherwise(ctx, *_given(container, index, value, *more))
         cls = type(container)
         if cls is list or cls is dict:
-            if type(index) is not slice:
+            if cls is dict or type(index) is not slice:
                 container[index] = value
                 return None
             return otherwise(ctx, container, index, value)

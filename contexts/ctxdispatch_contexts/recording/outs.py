@@ -16,9 +16,9 @@ from ctxdispatch_contexts.programs.errors import MutationError, described, user_
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import arrays
 from ctxdispatch_contexts.recording.callees import look_at
-from ctxdispatch_contexts.recording.leaves import is_number, snapshot
+from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.memory import Array, overlaps
-from ctxdispatch_contexts.recording.moved import activated, check_dtype, moved
+from ctxdispatch_contexts.recording.moved import activated, as_stored, check_dtype, moved
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.stopping import no_grad
 
@@ -149,7 +149,7 @@ def _update(
     every = (*operands, *named.values())
     found = None
     if active:
-        check_dtype(f, array)
+        _check_numbers(f, array)
         apart = [_apart(record, o, array) for o in operands]
         found = record.updating(f, (*map(snapshot, apart), *named.values()), tuple(named))
     out = run()
@@ -160,6 +160,12 @@ def _update(
         record.store(array, ..., 0.0, kept)
     number = isinstance(out, np.generic) and record.is_active(array)  # that is how np.dot returns it
     return arrays.read(record, array, ()) if number else out
+
+
+def _check_numbers(callee: Any, array: Array) -> None:
+    if array.dtype == object:
+        raise arrays.out_of_sight(callee)
+    check_dtype(callee, array)
 
 
 def _apart(record: Record, operand: Any, array: Array) -> Any:
@@ -185,10 +191,8 @@ def at(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     if ufunc not in _SIGNS:
         _in_rounds(ctx, ufunc, array, index, values)
         return
-    value = values[0]
-    if not isinstance(value, np.ndarray) and not is_number(value) and record.any_active(value):
-        value = ctx.array(value)
-    check_dtype(ufunc.at, array)
+    value = as_stored(ctx, array, values[0])
+    _check_numbers(ufunc.at, array)
     kept = record.before(array, ...)
     callee(ufunc, array, index, value)
     activated(record, array, record.is_active(value))

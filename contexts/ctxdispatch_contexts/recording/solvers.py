@@ -160,7 +160,17 @@ def carried(ctx: Any, f: Any, x: Any, args: Any) -> Any:
             "a root has no derivative where that of the function is zero; keep it out of "
             "the derivative with `stop_gradient`"
         )
+    _check_root(np.asarray(value) / slope, x)
     return resolve(ctx, scaled)(x, value, apart(value), slope)
+
+
+def _check_root(step: Any, x: Any) -> None:
+    """`step`: that of Newton's method, from x."""
+    if not np.linalg.norm(np.array(step)) <= 1e-2 * (1.0 + np.linalg.norm(x)):
+        raise refused(
+            "the root was not found: the function is not zero where SciPy stopped, and so it has no "
+            "derivative there; give more iterations, a smaller tolerance or another start"
+        )
 
 
 @rule("scipy.optimize", "root", "fsolve")
@@ -178,7 +188,9 @@ def root_of_system(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     if not depends(ctx, (value,)):
         return found
     slope = np.reshape(jacfwd(lambda at: np.asarray(function(at, *rest)))(x), (x.size, x.size))
-    y = resolve(ctx, newton_step)(x, value, np.array(value), inverted(slope))
+    inverse = inverted(slope)
+    _check_root(inverse @ np.ravel(np.array(value)), x)
+    y = resolve(ctx, newton_step)(x, value, np.array(value), inverse)
     if of_root:
         found["x"] = y
         return found

@@ -20,9 +20,17 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import outs
-from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
+from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
+from ctxdispatch_contexts.recording.leaves import leaves, snapshot
 from ctxdispatch_contexts.recording.memory import differ
-from ctxdispatch_contexts.recording.moved import activated, check_dtype, moved, put_in_flat, sorted_along
+from ctxdispatch_contexts.recording.moved import (
+    activated,
+    as_stored,
+    check_dtype,
+    moved,
+    put_in_flat,
+    sorted_along,
+)
 from ctxdispatch_contexts.recording.record import Record
 
 Run = Callable[..., Any]
@@ -52,7 +60,7 @@ def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     """A call that nothing active comes into: it may change arrays that are read once more."""
     record: Record = ctx.record
     given = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
-    if callee is setattr and record.memory.find(args[0]):
+    if callee is setattr and isinstance(args[0], np.ndarray) and record.memory.find(args[0]):
         _refuse_layout(args[1])
     seen = [a for a in given if record.memory.find(a) and a.flags.num & _WRITEABLE]
     store = find(callee, args, kwargs) if any(map(record.memory.is_of_argument, seen)) else None
@@ -103,8 +111,8 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     if array.dtype.names is not None and isinstance(index, (str, list)):
         array, index = array[index], ...
     index = snapshot(index)
-    if not isinstance(value, np.ndarray) and not is_number(value) and record.any_active(value):
-        value = ctx.array(value)
+    if array.dtype != object or isinstance(np.broadcast_to(False, array.shape)[index], np.ndarray):
+        value = as_stored(ctx, array, value)  # one object of an array is any
     if record.is_active(value):
         check_dtype(callee, array)
     if _may_repeat(index) or runs_over(array, index, value):
@@ -119,12 +127,28 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
 def refuse_bytes(record: Record, args: tuple[Any, ...]) -> None:
     """container[index] = value, where the container has bytes and no objects."""
     container, _, value = args
-    if not record.closed and record.any_active((value,)):
+    if holds_bytes(container) and not record.closed and record.any_active((value,)):
         raise MissingRuleError(
             f"an item of ({described(type(container))}) is given a value that depends on what is "
             "differentiated, which is lost there; use a list or an array of floats",
             user_position(),
         )
+
+
+def refuse_native(record: Record, args: tuple[Any, ...]) -> None:
+    """obj.name = value, where C code makes of the value what it keeps."""
+    obj, name, value = args
+    if not record.closed and record.any_active((value,)) and is_native_attribute(type(obj), name):
+        raise MissingRuleError(
+            f"the attribute {name!r} of ({described(type(obj))}) is given a value that depends on what is "
+            "differentiated, which C code makes something else of; keep it in an object of Python's, or give "
+            "it `stop_gradient`",
+            user_position(),
+        )
+
+
+REFUSALS = {id(operator.setitem): refuse_bytes, id(setattr): refuse_native}
+"""Of what moves otherwise (not every callee has a hash)."""
 
 
 def _may_repeat(index: Any) -> bool:

@@ -8,12 +8,19 @@ What is awaited or gone through by methods of the user's own is under the contex
 
 from __future__ import annotations
 
+import functools
+import gc
+import itertools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
+from ctxdispatch.dispatch.compiling import Rewritten, code_for
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
+from ctxdispatch.dispatch.strip import gives_items, is_iterator
 from ctxdispatch.ir.sites import CONTEXT
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.recording.callees import is_plain
@@ -25,41 +32,104 @@ _PREFIX: dict[type, str] = {
 }  # fmt: skip
 """Of the attributes that say what one is doing."""
 
-KINDS = frozenset(_PREFIX)
+_OF_ARRAY = type(iter(np.zeros(1)))
+
+_OF_SEVERAL = (map, zip, itertools.zip_longest)
+"""They hold a tuple of iterators."""
+
+_CALLING = (
+    map, filter, itertools.starmap, itertools.accumulate, itertools.takewhile, itertools.dropwhile,
+    itertools.filterfalse, itertools.groupby,
+)  # fmt: skip
+"""The functions that they hold compute; those that others hold are items."""
 
 
-def check(record: Any, args: tuple[Any, ...]) -> None:
-    """MissingRuleError where one among `args` would compute with what is differentiated, out of sight."""
+def check(ctx: Any, args: tuple[Any, ...]) -> None:
+    """MissingRuleError where an iterator or coroutine among `args` would compute with what is differentiated,
+    or read it off an array, out of sight."""
     for value in args:
-        if type(value) in _PREFIX and (frame := _frame_out_of_sight(value)) is not None:
+        if go_on(type(value)):
             given = [a for a in args if a is not value]
-            if record.any_active([*given, *_parts(frame.f_locals.values())]):
+            if any(_is_lost(ctx, part, given) for part in _within(value)):
                 _refuse(value)
 
 
+@functools.lru_cache(1024)
+def go_on(cls: type) -> bool:
+    """Its instances are generators, coroutines or iterators of the interpreter's own."""
+    return cls in _PREFIX or gives_items(cls)
+
+
+def _within(value: Any) -> list[Any]:
+    """The iterator, and those that it takes its items from."""
+    found = [value]
+    for part in found:  # grows
+        found += [a for a in _held(part) if go_on(type(a)) and not any(a is seen for seen in found)]
+    return found
+
+
+def _held(value: Any) -> list[Any]:
+    """What a generator's variables hold, or an iterator of C code refers to."""
+    if type(value) in _PREFIX:
+        frame = _frame(value)
+        return [] if frame is None else [*frame.f_locals.values()]
+    parts = gc.get_referents(value)
+    if type(value) not in _OF_SEVERAL:
+        return parts
+    return [a for part in parts for a in (part if type(part) is tuple else (part,))]
+
+
+def _is_lost(ctx: Any, value: Any, given: list[Any]) -> bool:
+    held, record = _held(value), ctx.record
+    if type(value) is _OF_ARRAY:  # one of the run's own writes down what it reads
+        return any(isinstance(a, np.ndarray) and a.ndim == 1 and record.is_active(a) for a in held)
+    return _is_out_of_sight(ctx, value, held) and record.any_active([*given, *_parts(held)])
+
+
 def _refuse(value: Any) -> None:
+    cls = type(value).__name__
+    what = f"the {cls} {value.__qualname__!r}" if type(value) in _PREFIX else f"an iterator ({cls})"
     raise MissingRuleError(
-        f"the {type(value).__name__} {value.__qualname__!r} was not made by the function that is "
-        "differentiated: its code is not followed, but what it is given or holds depends on what is "
-        "differentiated; make it in the function",
+        f"{what} was not made by the function that is differentiated: its code is not followed, but what it "
+        "is given or holds depends on what is differentiated; make it in the function",
         user_position(),
     )
 
 
-def _frame_out_of_sight(value: Any) -> Any:
-    """Its frame, if it goes on and is not under a context. The code of this package computes nothing."""
-    prefix = _PREFIX[type(value)]
-    frame, code = getattr(value, f"{prefix}_frame"), getattr(value, f"{prefix}_code")
-    if frame is None or any(name.startswith(CONTEXT) for name in code.co_freevars):
-        return None
-    return None if str(frame.f_globals.get("__name__", "")).startswith(OURS) else frame
+def _frame(value: Any) -> Any:
+    return getattr(value, f"{_PREFIX[type(value)]}_frame")
+
+
+def _is_out_of_sight(ctx: Any, value: Any, held: list[Any]) -> bool:
+    """Code that is not under a context goes on in it. The code of this package computes nothing."""
+    if type(value) in _PREFIX:
+        frame = _frame(value)
+        return frame is not None and _computes(ctx, frame.f_code, frame.f_globals)
+    functions = [f for f in held if type(f) is types.FunctionType] if type(value) in _CALLING else []
+    return any(_computes(ctx, f.__code__, f.__globals__) for f in functions)
+
+
+def _asks(code: types.CodeType) -> bool:
+    """It has a context."""
+    return any(name.startswith(CONTEXT) for name in code.co_freevars)
+
+
+def _computes(ctx: Any, code: types.CodeType, namespace: dict[str, Any]) -> bool:
+    """Under the context it would ask for it. (The code of `(v for v in items)` is the same under any.)"""
+    if _asks(code) or str(namespace.get("__name__", "")).startswith(OURS):
+        return False
+    cells = tuple([types.CellType() for _ in code.co_freevars])
+    made = code_for(ctx, types.FunctionType(code, namespace, closure=cells))
+    return made is not None and not (isinstance(made, Rewritten) and not _asks(made.code))
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Any]:
     """The values, and the attributes of objects of the user's among them."""
     for value in values:
         yield value
-        if not is_plain(value) and not isinstance(value, type):
+        if is_iterator(value):
+            yield from _held(value)
+        elif not is_plain(value) and not isinstance(value, type):
             yield from _attributes(value).values()
 
 

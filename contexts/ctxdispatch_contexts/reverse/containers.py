@@ -10,10 +10,9 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
-
-import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
@@ -24,8 +23,10 @@ from ctxdispatch_contexts.programs.containers import (
     any_iterable,
     attribute_key,
     indexable,
+    is_sequence,
     plain_attribute_of,
 )
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import ZERO, is_zero
@@ -87,15 +88,21 @@ def _extend(adjoint: Adjoint, op: Op) -> None:
     g = _opened(adjoint, target)
     if not is_zero(g) and items in adjoint.active:
         first = adjoint.recall(adjoint.pullbacks.before[op])
-        adjoint.add(items, adjoint.call(take_from, g, first, adjoint.shaped(items)))
+        taken = adjoint.call(take_from, g, first, adjoint.shaped(items))
+        if not is_sequence(items):
+            taken = adjoint.call(from_items, taken, adjoint.shaped(items))
+        adjoint.add(items, taken)
 
 
-def take_from(bar: Any, first: int, items: Any) -> Any:
+def take_from(bar: Any, first: int, items: Any) -> list[Any]:
     """The cotangents of what an extend appended from position `first` on."""
-    taken = [cotangents.take_entry(bar, first + i) for i in range(len(items))]
-    if isinstance(items, np.ndarray):
-        return from_items(taken, items)
-    return dict(zip(items, taken, strict=True)) if isinstance(items, dict) else taken
+    if not hasattr(items, "__len__"):
+        raise DerivativeError(
+            f"a list is extended by a {type(items).__name__}, whose items are gone afterwards; make a list "
+            "of them first (`xs.extend(list(items))`)",
+            user_position(),
+        )
+    return [cotangents.take_entry(bar, first + i) for i in range(len(items))]
 
 
 def _map_add(adjoint: Adjoint, op: Op) -> None:
@@ -246,22 +253,33 @@ def _dict(adjoint: Adjoint, op: Op) -> None:
     for key, arg in zip(op.kwnames, op.args[n:], strict=True):
         _entry(adjoint, g, Const(key), arg)
     if n:
-        args = (g, adjoint.shaped(op.result), adjoint.shaped(op.args[0]), Const(op.kwnames))
+        args = (g, adjoint.shaped(op.args[0]), Const(op.kwnames))
         adjoint.add(op.args[0], adjoint.call(of_pairs, *args))
 
 
-def of_pairs(bar: Any, made: dict[Any, Any], source: Any, others: tuple[str, ...]) -> Any:
-    """The cotangent of what a dict was made of, but for the entries that `others` came in the place of."""
+def of_pairs(bar: Any, source: Any, others: tuple[str, ...]) -> Any:
+    """The cotangent of what a dict was made of, but for the entries that `others` came in the place of. Of
+    the pairs of one key the last one counts."""
     if bar is None:
         return None
     entries = {k: b for k, b in cotangents.entries_of(bar) if k not in others}
     if hasattr(source, "keys"):
         return entries
-    return [(None, entries.get(k)) for k in made]
+    return [(None, entries.get(k)) if last else None for k, last in last_of_keys(source)]
+
+
+def last_of_keys(pairs: Sequence[Any]) -> list[tuple[Any, bool]]:
+    """The key of each pair, and whether it is the last pair of that key."""
+    last = {key: i for i, (key, _) in enumerate(pairs)}
+    return [(key, last[key] == i) for i, (key, _) in enumerate(pairs)]
 
 
 def _makes_dict(op: Op) -> bool:
-    return len(op.args) == len(op.kwnames) or any_iterable(op)
+    """Of an iterator, the pairs would be gone: `programs/spelled_items.py` makes lists of those."""
+    if len(op.args) == len(op.kwnames):
+        return True
+    cls = T.cls_of(operand_type(op.args[0]))
+    return any_iterable(op) and (cls in (list, tuple) or hasattr(cls, "keys"))
 
 
 REVERSED: dict[Any, Handler] = {

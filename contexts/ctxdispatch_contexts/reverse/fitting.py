@@ -63,6 +63,11 @@ def expand(cotangent: Any, primal: Any) -> Any:
     return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)
 
 
+def or_zeros(cotangent: Any, result: Any) -> Any:
+    """What a rule gets: an array of whole numbers has no cotangent, and so has nothing to pass on."""
+    return np.zeros(result.shape) if cotangent is None and isinstance(result, np.ndarray) else cotangent
+
+
 def full(cotangent: Any, primal: Any) -> Any:
     """`expand`, where a merge of cotangents may have been the zero 0.0. `tidy` knows whether."""
     return expand(cotangent, primal)

@@ -131,6 +131,12 @@ registry.LINEAR[fitting.full] = Linear((0,), True)
 registry.BLOCK[fitting.full, None] = expand_block
 
 
+@linear_in(0, of=fitting.or_zeros)
+def or_zeros_block(block: Any, result: Any) -> Any:
+    """None stays the zero."""
+    return block
+
+
 @linear_in(0, of=project)
 def project_block(block: Any, primal: Any) -> Any:
     if block is None:
@@ -254,6 +260,8 @@ returning(
     project, releasing.finish, releasing.released,
 )  # fmt: skip
 assume_reading(cotangents.unwrapped)
-assume_giving(fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, project)
+assume_giving(
+    fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, fitting.or_zeros, project
+)
 returning(first_if_numeric, releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied)
 returning(block_like(1), unbroadcast_block, expand_block, project_block, finish_block)

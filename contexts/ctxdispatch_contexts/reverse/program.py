@@ -24,8 +24,9 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
+from ctxdispatch_contexts.programs import apart
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
-from ctxdispatch_contexts.programs.apart import Strangers, test_apart
+from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
 from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
@@ -188,7 +189,9 @@ def _adjoint(
     join_methods(graph, active)
     looked = LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within, active=active)
     strangers = Strangers(graph, looked.objects) if mode.may_record else None
+    testable = strangers is not None and strangers.known
     followed = _followed(shape, looked, active, part_of, strangers)
+    exposed = apart.exposed(graph, looked.objects, active, followed.stores) if testable else []
     kept = refuse_lost_stores(graph, looked, mode.within, followed.stores)
     found = instrument(shape, active, entries, own, kept)
     snapshot("instrument", graph)
@@ -200,8 +203,9 @@ def _adjoint(
         adjoint.reverse()
         refuse_stale_stores(graph, looked.objects, overwritten.stores, adjoint.reads)
     _close_sweep(adjoint, wrt, mode, shape, y)
-    if strangers is not None and followed.given:
-        test_apart(graph, followed.given, strangers)
+    stored = [*dict.fromkeys([*followed.given, *exposed])]
+    if strangers is not None and stored:
+        apart.test_apart(graph, stored, strangers)
     return adjoint
 
 

@@ -36,6 +36,7 @@ def reverse_structural(adjoint: Adjoint, op: Op) -> None:
         return
     if may_be_none(g):
         g = adjoint.call(releasing.finish, g, adjoint.shaped(op.result))
+        g = adjoint.call(fitting.or_zeros, g, adjoint.shaped(op.result))
     rule = rule_of(op)
     assert rule is not None
     given = op.args[:1] if op.fn is getattr else op.args

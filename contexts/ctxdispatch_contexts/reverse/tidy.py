@@ -53,7 +53,7 @@ FULLS = (fitting.full, fitting.full_result)
 
 effects.assume_removable(
     cotangents.rewind, cotangents.steps, cotangents.times, *FULLS, fitting.expand, fitting.unbroadcast,
-    fitting.fitted, cotangents.project,
+    fitting.fitted, fitting.or_zeros, cotangents.project,
     releasing.finish, releasing.released, releasing.own, releasing.number, cotangents.whole,
     cotangents.entry_of, walking.from_items, walking.unzip, walking.backwards, walking.by_key,
     containers.by_position,

@@ -42,6 +42,11 @@ def project_vjp(g, y, cotangent, primal):
     return (projected(g, cotangent, primal), None)
 
 
+@vjp(fitting.or_zeros, arrays=0)
+def or_zeros_vjp(g, y, cotangent, result):
+    return (None if cotangent is None else g, None)
+
+
 @vjp(releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied, arrays=0)
 def same_vjp(g, y, cotangent):
     return (None if cotangent is None else g,)
@@ -148,7 +153,7 @@ def take_keys_vjp(g, y, bar, other):
 
 @vjp(containers.take_from, arrays=0)
 def take_from_vjp(g, y, bar, first, items):
-    taken = [entry_of(g, key) for key in (items if isinstance(items, dict) else range(len(items)))]
+    taken = whole_items(g, items)
     return (None if bar is None else partial_of({first + i: b for i, b in enumerate(taken)}), None, None)
 
 
@@ -158,9 +163,11 @@ def by_position_vjp(g, y, bar, names):
 
 
 @vjp(containers.of_pairs, arrays=0)
-def of_pairs_vjp(g, y, bar, made, source, others):
-    pairs = entries_of(g) if hasattr(source, "keys") else [(k, entry_of(b, 1)) for k, b in zip(made, g)]
-    return (None if bar is None else partial_of(dict(pairs)), None, None, None)
+def of_pairs_vjp(g, y, bar, source, others):
+    if bar is None or hasattr(source, "keys"):
+        return (None if bar is None else partial_of(dict(entries_of(g))), None, None)
+    pairs = zip(containers.last_of_keys(source), g, strict=True)
+    return (partial_of({k: entry_of(b, 1) for (k, last), b in pairs if last}), None, None)
 
 
 @vjp(defaults.defaults_of, arrays=0)

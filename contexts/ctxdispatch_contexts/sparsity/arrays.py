@@ -18,13 +18,22 @@ import numpy as np
 from ctxdispatch.dispatch.protocols import INPLACE
 from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.programs.overlapping import runs_over
+from ctxdispatch_contexts.sparsity.conversions import TO_ARRAYS, TO_NUMBERS, converted
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
-from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Scalar, Tracked, inexact, root_of
+from ctxdispatch_contexts.sparsity.values import (
+    NUMBERS,
+    Array,
+    Either,
+    Flat,
+    Scalar,
+    Tracked,
+    inexact,
+    root_of,
+)
 
 Args = list[Any]
 Kwargs = dict[str, Any]
-NUMBERS = (int, float, complex, np.ndarray, np.generic, Array, Scalar)
 
 # -- results -------------------------------------------------------------------------------------------------
 
@@ -121,8 +130,8 @@ def mixed(run: Any, f: Any, args: Args) -> Any:
     for a in args:
         if isinstance(a, Either):
             run.refuse(a.what)
-    if isinstance(f, np.ufunc) or any(isinstance(a, Array) for a in args):
-        plain = [run.call(np.array, [a], {}) if isinstance(a, (list, tuple)) else a for a in args]
+    if _converts(f, [run.sampled(a) for a in args if isinstance(a, Tracked)]):
+        plain = [converted(run, a, _protocol(f)) for a in args]
         if numeric(run, plain):
             return run.call(f, plain, {})
     run.on_samples(f, args, {})  # Python's own error, if it is one
@@ -138,14 +147,26 @@ def without_tracked(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return run.born(f(*args))
     if any(isinstance(a, Either) for a in args):
         run.refuse(next(a for a in args if isinstance(a, Either)).what)
-    if type(f).__module__ != "numpy":
-        return f(*args, **kwargs)
     if not run.touched(args, kwargs):
-        return run.run_natively(f, args, kwargs)
-    plain = [run.call(np.array, [a], {}) if isinstance(a, (list, tuple)) else a for a in args]
+        return run.run_natively(f, args, kwargs) if type(f).__module__ == "numpy" else f(*args, **kwargs)
+    if not _converts(f, args):
+        return f(*args, **kwargs)
+    plain = [converted(run, a, _protocol(f)) for a in args]
+    if not any(isinstance(a, Tracked) for a in plain) and not run.touched(kwargs):
+        return run.on_samples(f, plain, kwargs)  # refused
     if kwargs:
         return with_options(run, f, plain, kwargs, lambda plain: run.call(f, plain, {}))
     return run.call(f, plain, {})
+
+
+def _converts(f: Any, args: Args) -> bool:
+    """Whether C code asks the operands what numbers or arrays they stand for."""
+    by_kind = type(f).__module__ == "numpy" or _protocol(f) is TO_NUMBERS
+    return by_kind or any(isinstance(a, np.ndarray) for a in args)
+
+
+def _protocol(f: Any) -> Any:
+    return TO_NUMBERS if getattr(f, "__module__", None) in ("math", "cmath") else TO_ARRAYS
 
 
 def united(run: Any, row: Elementwise, out: Any, args: Args, active: list[bool]) -> Any:
@@ -196,6 +217,7 @@ def inplace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if isinstance(target, Either) or isinstance(value, Either):
         run.refuse((target if isinstance(target, Either) else value).what)
     if isinstance(sample, np.ndarray):
+        value = _one_array(run, value)
         if not isinstance(target, Tracked) and not isinstance(value, Tracked):
             run.touch(args[0])
             return f(args[0], args[1])
@@ -244,6 +266,12 @@ def refuse_shape(run: Any, f: Any) -> None:
         )
 
 
+def of_numbers_or_sets(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """`|` and its like: of numbers zero; of containers what they hold is moved."""
+    moves = not any(isinstance(run.lifted(a), (*NUMBERS, Either)) for a in args)
+    return run.born(f(*args, **kwargs)) if moves else zero(run, f, args, kwargs)
+
+
 def zero(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if not run.touched(args, kwargs):
         return run.run_natively(f, args, kwargs) if kwargs else run.born(f(*args))
@@ -251,7 +279,7 @@ def zero(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         refuse_shape(run, f)
     if f in VALUE_FREE and args:
         run.check_mixed(run.lifted(args[0]))
-    out = run.on_samples(f, args, kwargs)
+    out = run.attempt(f, *run.samples(args, kwargs))
     return out if f in VALUE_FREE else run.dense(out, 0)
 
 
@@ -325,11 +353,9 @@ def store_in_order(run: Any, owner: Any, value: Any, store: Callable[[Any, Any],
 
 def _one_array(run: Any, value: Any) -> Any:
     """What is stored: a list with something tracked in it as an array."""
-    value = run.lifted(value)
+    value = converted(run, value)
     if isinstance(value, Either):
         run.refuse(value.what)
-    if isinstance(value, (list, tuple)) and run.touched(value):
-        return run.call(np.array, [value], {})
     return value
 
 

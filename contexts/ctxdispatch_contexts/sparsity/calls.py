@@ -20,12 +20,21 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.protocols import OPERATIONS as PROTOCOLS
-from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, is_python, lookup, own_way, special
+from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup, own_way, special
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes.outputs import out_by_name, takes_out
+from ctxdispatch_contexts.sparsity.callees import (
+    descriptor_of,
+    has_python_constructor,
+    implementation,
+    is_sparse_product,
+    keeps,
+)
+from ctxdispatch_contexts.sparsity.conversions import converted_by, special_method
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.journal import Cursor
 from ctxdispatch_contexts.sparsity.opaque import Opaque, of_library
+from ctxdispatch_contexts.sparsity.overrides import overridden
 from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Memory, Scalar, Tracked
 
 Rule = Callable[[Any, Any, list[Any], dict[str, Any]], Any]
@@ -81,13 +90,16 @@ class Calls(Opaque):
 
     def call(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         protocol = _get(PROTOCOLS, f)
-        if protocol is not None and len(args) == 2 and _is_sparse_product(f, args):
+        if protocol is not None and len(args) == 2 and is_sparse_product(f, args):
             from ctxdispatch_contexts.sparsity.products import sparse_product
 
             x = self.lifted(args[1])
             if isinstance(x, Array):
                 return sparse_product(self, args[0], x, f(args[0], x.sample))
-        if protocol is not None and any(_has_python_methods(a) for a in args[:2]) and not _keeps(f, args):
+        if protocol is not None and any(_has_python_methods(a) for a in args[:2]) and not keeps(f, args):
+            method = None if kwargs else special_method(f, args)
+            if method is not None:
+                return converted_by(self, method, f, args, f)
             return protocol(ENGINE, self, f)(*args, **kwargs)
         out = self.primitive(f, args, kwargs)
         return self.of_types(out, args) if self.loose and isinstance(out, Scalar) else out
@@ -98,6 +110,10 @@ class Calls(Opaque):
         return Scalar(out.sample, out.bits, out.also | also) if also else out
 
     def primitive(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if type(f).__module__ == "numpy":
+            found = overridden(self, f, args, kwargs)
+            if found is not NotImplemented:
+                return found
         if takes_out(f):
             args, kwargs = out_by_name(f, args, kwargs)
             if kwargs.get("overwrite_input") and self.touched(args[:1]):
@@ -105,6 +121,8 @@ class Calls(Opaque):
             if "out" in kwargs:
                 out = kwargs["out"]
                 named, kwargs = kwargs, {k: v for k, v in kwargs.items() if k != "out"}
+                if out is Ellipsis:  # an array where there would be a number
+                    return self.call(np.asarray, [self.by_rule(f, args, kwargs)], {})
                 if isinstance(f, np.ufunc) and f.signature is not None and self.rule(f) is None:
                     return self.by_rule(f, args, named)  # opaque; the shape of `out` may be a parameter
                 if out is not None and (type(out) is not tuple or any(o is not None for o in out)):
@@ -141,7 +159,7 @@ class Calls(Opaque):
         rule = self.rule(f)
         if rule is not None:
             return rule(self, f, args, kwargs)
-        if type(f) in (types.BuiltinFunctionType, types.MethodWrapperType) and not isinstance(
+        if isinstance(f, (types.BuiltinFunctionType, types.MethodWrapperType)) and not isinstance(
             f.__self__, (types.ModuleType, type(None))
         ):
             return self.builtin_method(f, args, kwargs)
@@ -161,11 +179,13 @@ class Calls(Opaque):
                 return self.call(owner, args, kwargs)
             method = UFUNC_METHODS.get(f.__name__)
             return self.native(f, args, kwargs) if method is None else method(self, f, args, kwargs)
-        descriptor = getattr(type(owner), f.__name__, None)
+        descriptor = descriptor_of(f)
         if not isinstance(owner, type) and (self.rule(descriptor) is not None or takes_out(descriptor)):
             return self.primitive(descriptor, [owner, *args], kwargs)
         if isinstance(owner, (np.ndarray, np.flatiter)) and hasattr(operator, f.__name__):
-            return self.call(getattr(operator, f.__name__), [owner, *args], kwargs)  # a.__setitem__(i, v)
+            return self.primitive(
+                getattr(operator, f.__name__), [owner, *args], kwargs
+            )  # a.__setitem__(i, v)
         if isinstance(owner, np.ndarray) and descriptor is not None:
             return self.native(descriptor, [owner, *args], kwargs)  # it may store into its owner
         if isinstance(owner, BUFFERS) and self.touched(args, kwargs):
@@ -194,10 +214,10 @@ class Calls(Opaque):
             self.refuse(f.what if isinstance(f, Either) else "a number is called; call a function")
         if isinstance(f, np.ufunc) and f.signature is None:
             return any_ufunc(self, f, args, kwargs)
-        inner = _implementation(f)
+        inner = implementation(f)
         if inner is not None and self.touched(f, args, kwargs):
             return self.call(inner, args, kwargs)
-        if isinstance(f, type) and issubclass(f, CONTAINERS) and not _has_python_constructor(f):
+        if isinstance(f, type) and issubclass(f, CONTAINERS) and not has_python_constructor(f):
             return self.collected(f, args, kwargs)
         if any(f is view for view in FOREIGN_VIEWS):
             self.seen_elsewhere(f, args, kwargs)
@@ -213,7 +233,7 @@ class Calls(Opaque):
 
     def collected(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A container, of a class derived from Python's: its items are moved, not looked at."""
-        from ctxdispatch_contexts.sparsity.python_rules import iterable
+        from ctxdispatch_contexts.sparsity.iterables import iterable
 
         return self.born(f(*[iterable(self, a) for a in args], **kwargs))
 
@@ -268,7 +288,22 @@ class Calls(Opaque):
             return self.born(Cursor(v))
         if type(v) in _VIEWS:
             return self.born(Cursor(list(v)))
-        return v if isinstance(v, Cursor) else self.born(iter(v))
+        if isinstance(v, Cursor):
+            return v
+        if special(type(v), "__iter__") is not None:
+            return PROTOCOLS[iter](ENGINE, self, iter)(v)
+        if lookup(type(v), "__iter__") is None and special(type(v), "__getitem__") is not None:
+            return self.born(Cursor(self._by_index(v)))
+        return self.born(iter(v))
+
+    def _by_index(self, v: Any) -> list[Any]:
+        """The items of an object that has nothing but `__getitem__`."""
+        items: list[Any] = []
+        while True:
+            try:
+                items.append(self.call(operator.getitem, [v, len(items)], {}))
+            except IndexError:
+                return items
 
     def _check_flat(self, v: Any) -> None:
         """Elements are read as the iterator gets to them, of a view."""
@@ -327,38 +362,25 @@ def _has_python_methods(a: Any) -> bool:
     return bool(type(a).__flags__ & HEAPTYPE) and not isinstance(a, (*OWN, type, types.ModuleType))
 
 
-def _is_sparse_product(f: Any, args: list[Any]) -> bool:
-    owner = args[0]
-    if not type(owner).__module__.startswith("scipy.sparse"):
-        return False
-    return f is operator.matmul or (f is operator.mul and not hasattr(owner, "_is_array"))
+class _Plainly(Handled):
+    """What a handler of the engine calls: `by` of a run. It is the run's, and no program to look into."""
 
+    def __init__(self, by: Callable[..., Any], f: Any) -> None:
+        self.by, self.f = by, f
 
-def _keeps(f: Any, args: list[Any]) -> bool:
-    """Whether reading the attribute stores it: the journal would not see that."""
-    descriptor = lookup(type(args[0]), args[1]) if f is getattr and isinstance(args[1], str) else None
-    return isinstance(descriptor, functools.cached_property)
+    def run(self, run: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self.by(self.f, args, kwargs)
 
-
-def _has_python_constructor(cls: type) -> bool:
-    return is_python(lookup(cls, "__new__")) or is_python(lookup(cls, "__init__"))
-
-
-def _implementation(f: Any) -> Any:
-    """The Python function behind NumPy's dispatchers and caches of results."""
-    for name in ("_implementation", "__wrapped__"):
-        inner = getattr(f, name, None) if not isinstance(f, type) else None
-        if isinstance(inner, types.FunctionType) and type(f).__module__ in ("numpy", "functools"):
-            return inner
-    return None
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.by(self.f, list(args), kwargs)
 
 
 def _engine_native(run: Any, f: Any) -> Any:
-    return lambda *args, **kwargs: run.primitive(f, list(args), kwargs)
+    return _Plainly(run.primitive, f)
 
 
 def _engine_resolve(run: Any, f: Any) -> Any:
-    return lambda *args, **kwargs: run.call(f, list(args), kwargs)
+    return _Plainly(run.call, f)
 
 
 ENGINE = Engine(_engine_resolve, _engine_resolve, _engine_resolve, _engine_native)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import FunctionType, ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +21,7 @@ from ctxdispatch_contexts.programs.errors import user_position
 from ctxdispatch_contexts.sparsity.api import hessian_sparsity, jacobian_sparsity
 from ctxdispatch_contexts.sparsity.coloring import Coloring, color, gather
 from ctxdispatch_contexts.sparsity.errors import SparsityError, described
+from ctxdispatch_contexts.sparsity.journal import fields
 from ctxdispatch_contexts.sparsity.pattern import SparsityPattern
 
 Mode = Literal["auto", "forward", "reverse"]
@@ -227,12 +229,30 @@ def _rewind(args: Sequence[Any], before: Sequence[Any]) -> None:
             a[...] = b
 
 
-def _same_value(a: Any, b: Any) -> bool:
-    if a is b:
+def _same_value(a: Any, b: Any, within: frozenset[tuple[int, int]] = frozenset()) -> bool:
+    """Objects of one class are compared by what they hold: `==` of theirs may be that of arrays. `within`:
+    the pairs around these two."""
+    pair = (id(a), id(b))
+    if a is b or pair in within:
         return True
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        return type(a) is type(b) and a.dtype == b.dtype and np.array_equal(a, b)
-    return type(a) is type(b) and bool(a == b)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return bool(a.dtype == b.dtype and np.array_equal(a, b))
+    plain = isinstance(a, (FunctionType, ModuleType, type)) or not fields(a)
+    if plain and not isinstance(a, (list, tuple, dict)):
+        return bool(a == b)
+    return _same_parts(_parts(a), _parts(b), within | {pair})
+
+
+def _same_parts(a: dict[Any, Any], b: dict[Any, Any], within: frozenset[tuple[int, int]]) -> bool:
+    return a.keys() == b.keys() and all(_same_value(v, b[k], within) for k, v in a.items())
+
+
+def _parts(v: Any) -> dict[Any, Any]:
+    """What a container or object holds: its items by place or key, its attributes by name."""
+    items = v if isinstance(v, dict) else dict(enumerate(v)) if isinstance(v, (list, tuple)) else {}
+    return {**{("item", k): x for k, x in items.items()}, **fields(v)}
 
 
 # -- entries -------------------------------------------------------------------------------------------------

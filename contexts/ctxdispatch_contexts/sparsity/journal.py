@@ -186,14 +186,19 @@ def _restore_cursor(cursor: Cursor, state: int | None) -> None:
 def fields(thing: Any) -> dict[str, Any]:
     """What an object's own attributes hold, in its dictionary and its slots."""
     found = dict(vars(thing)) if hasattr(thing, "__dict__") else {}
-    for cls in type(thing).__mro__:
+    found.update((name, getattr(thing, name)) for name in _slots(type(thing)) if hasattr(thing, name))
+    return found
+
+
+def _slots(owner: type) -> set[str]:
+    """The names of a class's slots, as attributes have them."""
+    found = set()
+    for cls in owner.__mro__:
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
-            if name.startswith("__") and not name.endswith("__"):
-                name = f"_{cls.__name__.lstrip('_')}{name}"
-            if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
-                found[name] = getattr(thing, name)
-    return found
+            private = name.startswith("__") and not name.endswith("__")
+            found.add(f"_{cls.__name__.lstrip('_')}{name}" if private else name)
+    return found - {"__dict__", "__weakref__"}
 
 
 def _save_object(thing: Any) -> tuple[dict[str, Any], Any]:
@@ -205,9 +210,12 @@ def _save_object(thing: Any) -> tuple[dict[str, Any], Any]:
 def _restore_object(thing: Any, state: tuple[dict[str, Any], Any]) -> None:
     old, items = state
     for name in fields(thing).keys() - old.keys():
-        object.__delattr__(thing, name)
+        vars(thing).pop(name) if name in getattr(thing, "__dict__", ()) else object.__delattr__(thing, name)
     for name, value in old.items():
-        object.__setattr__(thing, name, value)
+        if hasattr(thing, "__dict__") and name not in _slots(type(thing)):
+            vars(thing)[name] = value  # a property may have its name
+        else:
+            object.__setattr__(thing, name, value)
     if items is not None:
         _refill(thing, items)
 

@@ -116,6 +116,8 @@ def _array_skeleton(run: Any, v: Any, leaves: list[Any]) -> Any:
         return [_array_skeleton(run, x, leaves) for x in v]
     if hasattr(v, "__next__"):
         run.refuse("an array of an iterator; make a list of it")
+    if not isinstance(v, (Tracked, np.ndarray)) and run.touched(v):
+        run.refuse(f"an array of a {type(v).__name__} that depends on the inputs; make a list of it")
     leaves.append(run.lifted(v))
     return len(leaves) - 1
 
@@ -136,6 +138,19 @@ def fill(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         known(run, f, shape)
     named = {k: v for k, v in kwargs.items() if k != "fill_value"}
     return run.made(f(run.sampled(shape), run.sampled(value), *args[2:], **named), run.terms(value))
+
+
+def arange(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """start + step * i: where it stops tells how many there are, which must be known."""
+    refuse_shape(run, f)
+    out = f(*[run.sampled(a) for a in args], **{k: run.sampled(v) for k, v in kwargs.items()})
+    ends = [argument(args, kwargs, k, name) for k, name in enumerate(("start", "stop", "step"))]
+    start = ends[0] if ends[1] is not None else None
+    return run.dense(out, run.bits(start) | run.bits(ends[2]))
+
+
+def resize_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    run.refuse("resize of an array that depends on the inputs changes it in place; use np.resize")
 
 
 def selection(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -173,6 +188,8 @@ def movement_rules() -> list[tuple[Rule, list[Any]]]:
         (same, of(nd, "astype copy __copy__ conj conjugate")),
         (same, of(np.generic, "astype copy conj conjugate")),
         (fill, [np.full, np.full_like]),
+        (arange, [np.arange]),
+        (resize_in_place, [nd.resize]),
         (selection, [np.compress, np.extract]),
         (to_list, [nd.tolist, np.generic.tolist]),
     ]

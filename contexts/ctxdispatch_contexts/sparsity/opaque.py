@@ -7,8 +7,11 @@ and containers nothing could be said: they are refused.
 
 from __future__ import annotations
 
+import array
+import random
 import sys
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -17,15 +20,26 @@ import numpy as np
 from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.sparsity.errors import described
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
-from ctxdispatch_contexts.sparsity.run import Run, held
+from ctxdispatch_contexts.sparsity.run import LEAVES, Run, held
 from ctxdispatch_contexts.sparsity.stores import Stores
-from ctxdispatch_contexts.sparsity.values import Array, root_of
+from ctxdispatch_contexts.sparsity.values import Array, Tracked, root_of
 
 LIBRARIES = frozenset(sys.stdlib_module_names) | {"numpy", "scipy"}
 
 HARMLESS = ("numpy.fft", "numpy.linalg", "scipy.special", "scipy.fft")
 """Modules of C functions that leave their arguments alone. What others do to an array, at other values, is
 not known."""
+
+
+SEEN = (
+    *LEAVES, types.FunctionType, types.MethodType, list, tuple, dict, set, frozenset, deque, np.ndarray,
+    Tracked, np.ufunc, np.random.Generator, np.random.RandomState, random.Random,
+)  # fmt: skip
+"""Owners of methods in C: those that hold numbers of the user's show it."""
+
+
+BUFFERS = (bytearray, array.array)
+"""What holds numbers, and no objects."""
 
 
 class Opaque(Stores):
@@ -38,18 +52,13 @@ class Opaque(Stores):
     def opaque(self, f: Any, args: list[Any], kwargs: dict[str, Any], why: str) -> Any:
         """Runs on samples. Arrays that it changes depend on all that reached it as well."""
         bits = self.union(f, args, kwargs, self.outside() if isinstance(f, types.FunctionType) else [])
+        self._check_owner(f, args)
         self.warn_opaque(f, why)
         direct, others = self._arrays(f, args, kwargs)
         before = [np.array(self.sampled(a)) for a in (*direct, *others)]
         for a in (*direct, *others):
             self.journal.touch(self.owner(a) if isinstance(a, Array) else root_of(a))
-        plain, named = self.samples(args, kwargs)
-        if self.touched([x for x in (plain, named) if not isinstance(x, np.ndarray)]):
-            self.refuse(
-                f"{described(f)} is not looked into ({why}), and takes an object that holds values that "
-                "depend "
-                "on the inputs; pass it arrays and numbers"
-            )
+        plain, named = self.computed(f, args, kwargs, f" is not looked into ({why}), and")
         unchanged = self._watch(f, args, kwargs, plain, named)
         out = self.attempt(_sampled_callee(self, f) if self.touched(f) else f, plain, named)
         if not unchanged():
@@ -67,6 +76,18 @@ class Opaque(Stores):
         if self.pairs is not None:
             self.pairs.clique(self, bits)
         return self._result(out, bits, [*direct, *others])
+
+    def _check_owner(self, f: Any, args: list[Any]) -> None:
+        """A method in C may keep what it is given, in an object of which we do not see what it holds."""
+        owner = getattr(f, "__self__", None)
+        if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType)) and args:
+            owner = args[0]
+        if isinstance(f, types.FunctionType) or isinstance(owner, SEEN):
+            return
+        self.refuse(
+            f"a value that depends on the inputs is passed to {described(f)}, whose object may keep it out "
+            "of sight; use a list or an array"
+        )
 
     def _arrays(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """Writable arrays that a callee is given; and those that it reaches otherwise."""
@@ -117,6 +138,8 @@ def _shallow(thing: Any) -> list[Any]:
     """What it holds, by identity."""
     if isinstance(thing, Cursor):
         return [thing.items]
+    if isinstance(thing, BUFFERS):
+        return [sys.intern(bytes(thing).hex())]
     return list(thing.values()) if isinstance(thing, dict) else held(thing)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, same_memory
 from ctxdispatch_contexts.sparsity.calls import Rule
+from ctxdispatch_contexts.sparsity.conversions import converted
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.linearity import bends
 from ctxdispatch_contexts.sparsity.values import Scalar
@@ -16,9 +17,7 @@ from ctxdispatch_contexts.sparsity.values import Scalar
 
 def operand(run: Any, v: Any) -> Any:
     """An array or number: lists of such become arrays."""
-    if isinstance(v, (list, tuple)) and run.touched(v):
-        return run.call(np.array, [v], {})
-    return run.lifted(v)
+    return converted(run, v)
 
 
 def when_touched(rule: Rule) -> Rule:

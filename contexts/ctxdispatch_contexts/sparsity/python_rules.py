@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import builtins
 import copy
-import itertools
 import operator
 import types
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import special
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.branches import Joiner, any_of
 from ctxdispatch_contexts.sparsity.calls import BUFFERS, Bound
 from ctxdispatch_contexts.sparsity.errors import REMEDY
-from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
+from ctxdispatch_contexts.sparsity.iterables import iterable
+from ctxdispatch_contexts.sparsity.journal import is_mutable
+from ctxdispatch_contexts.sparsity.run import held
 from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Scalar, Tracked
 
 Args = list[Any]
@@ -41,50 +44,13 @@ def making(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def changing(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Changes its first argument; arrays and iterators are read item by item."""
     run.touch(args[0])
-    rest = [run.iterator(a) if isinstance(a, (Array, Flat, np.ndarray)) else a for a in args[1:]]
-    return f(args[0], *rest, **kwargs)
+    return f(args[0], *[iterable(run, a) for a in args[1:]], **kwargs)
 
 
 def moving(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Changes its first argument to hold the others."""
     run.touch(args[0])
     return f(*args, **kwargs)
-
-
-def collecting(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """list(iterable), zip(*iterables), ..."""
-    return run.born(f(*[iterable(run, a) for a in args], **kwargs))
-
-
-def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """An iterator over what is there now."""
-    infinite = all(isinstance(a, (itertools.count, itertools.cycle, itertools.repeat)) for a in args)
-    out = f(*[iterable(run, a) for a in args], **kwargs)
-    return run.born(out if infinite else Cursor(list(out)))
-
-
-def iterable(run: Any, v: Any) -> Any:
-    if isinstance(v, Either):
-        run.refuse(v.what)
-    if isinstance(v, (Array, Flat, np.ndarray)):
-        return run.iterator(v)
-    if isinstance(v, Cursor):
-        run.journal.touch(v)
-    elif type(v).__flags__ & (1 << 9) and not isinstance(v, (list, tuple, dict, set, frozenset, Tracked)):
-        return _taken(run, v)
-    return v
-
-
-def _taken(run: Any, v: Any) -> Any:
-    """The items of an object with Python methods."""
-    if isinstance(v, type) or (not hasattr(type(v), "__iter__") and not hasattr(type(v), "__getitem__")):
-        return v
-    iterator, items = run.call(builtins.iter, [v], {}), []
-    while True:
-        try:
-            items.append(run.advance(iterator))
-        except StopIteration:
-            return Cursor(items)
 
 
 # -- attributes ----------------------------------------------------------------------------------------------
@@ -142,6 +108,8 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     owner, name, value = args
     if name == "flat" and isinstance(owner, (Array, np.ndarray)):
         return arrays.store_in_order(run, owner, value, lambda array, v: setattr(array, "flat", v))
+    if _is_part(run, owner, name):
+        return run.call(operator.setitem, [run.call(getattr, [owner, name], {}), Ellipsis, value], {})
     if isinstance(args[0], Tracked) or isinstance(run.lifted(args[0]), Tracked):
         run.refuse(
             f"attribute {args[1]!r} of an array that depends on the inputs is set; use reshape or a store"
@@ -161,6 +129,12 @@ def setattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return f(*args)
 
 
+def _is_part(run: Any, owner: Any, name: str) -> bool:
+    """a.real = v is a store into a view; real arrays have no other part."""
+    sample = run.sampled(owner) if isinstance(owner, (Array, np.ndarray)) else None
+    return sample is not None and (name == "real" or (name == "imag" and np.iscomplexobj(sample)))
+
+
 # -- items ---------------------------------------------------------------------------------------------------
 
 
@@ -176,7 +150,16 @@ def getitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return any_of(run, owner)
     if run.touched(index) and not isinstance(owner, type):
         run.refuse(f"an index or key of a {type(owner).__name__} depends on the inputs' values; {REMEDY}")
+    if isinstance(owner, defaultdict) and index not in owner and owner.default_factory is not None:
+        return _made_default(run, owner, index)
     return f(owner, index)
+
+
+def _made_default(run: Any, owner: Any, key: Any) -> Any:
+    made = run.call(owner.default_factory, [], {})
+    run.touch(owner)
+    owner[key] = made
+    return made
 
 
 def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -275,39 +258,26 @@ def of_container_or_array(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return f(args[0].sample if isinstance(args[0], Tracked) else args[0])
 
 
-# -- iteration -----------------------------------------------------------------------------------------------
-
-
-def iter_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.iterator(args[0]) if len(args) == 1 else run.born(iter(*args))
-
-
-def next_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    try:
-        return run.advance(args[0])
-    except StopIteration:
-        if len(args) > 1:
-            return args[1]
-        raise
-
-
-def unpacking(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return f(iterable(run, run.lifted(args[0])), *args[1:])
-
-
-def any_all(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    items = list(iterable(run, args[0]))
-    if not any(isinstance(run.lifted(x), (Tracked, Either)) for x in items):
-        return f(items)
-    return run.scalar(f([bool(run.sampled(x)) for x in items]), 0)
-
-
 def call_ex(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     callee, positional = args[0], list(iterable(run, args[1]))
     return run.call(callee, positional, dict(args[2] or {}) if len(args) > 2 else {})
 
 
 # -- numbers and containers under operators ------------------------------------------------------------------
+
+
+def by_name(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """What goes by the variables of whoever calls it: `eval`, `exec`, `locals`, `globals`, `vars`, `dir`."""
+    if len(args) + len(kwargs) <= (f in (builtins.eval, builtins.exec)):
+        run.refuse(
+            f"{f.__name__} reads the variables of the function by name, which is not followed; write the "
+            "code out"
+        )
+    return run.native(f, args, kwargs)
+
+
+def attributes_of(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return f(*args) if args else by_name(run, f, args, kwargs)
 
 
 def silent(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -334,39 +304,37 @@ def copied(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def deeply_copied(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return _deep(run, args[0], {})
+    if len(args) > 1 or kwargs:
+        run.refuse("a memo of copy.deepcopy is not supported; leave it out")
+    return _deep(run, args[0]) if run.touched(args[0]) else run.born(copy.deepcopy(args[0]))
 
 
-def _deep(run: Any, v: Any, memo: dict[int, Any]) -> Any:
-    if id(v) in memo:
-        return memo[id(v)]
+def _deep(run: Any, v: Any) -> Any:
+    """By `copy` itself, which is told of the copies of what is tracked."""
+    parts = run.reachable(v)
+    written = next((p for p in parts if special(type(p), "__deepcopy__") is not None), None)
+    if written is not None:
+        run.refuse(
+            f"`__deepcopy__` of a {type(written).__name__} that holds values that depend on the inputs is "
+            "not followed; copy what it holds"
+        )
+    held_by_parts = [x for part in [[v], *map(held, parts)] for x in part]
+    memo = {id(x): _copy_of(run, x) for x in held_by_parts if isinstance(run.lifted(x), (Tracked, Either))}
+    out = copy.deepcopy(v, memo)
+    for made in memo.values():
+        if is_mutable(made):
+            run.journal.bear(made)
+    return run.born(out)
+
+
+def _copy_of(run: Any, v: Any) -> Any:
     v = run.lifted(v)
-    if isinstance(v, Array):
-        out = run.call(np.ndarray.copy, [v], {})
-    elif type(v) in (list, tuple, set):
-        out = run.born(type(v)([_deep(run, x, memo) for x in v]))
-    elif type(v) is dict:
-        out = run.born({k: _deep(run, x, memo) for k, x in v.items()})
-    elif isinstance(v, Tracked) or not run.touched(v):
-        out = v if isinstance(v, Tracked) else run.born(copy.deepcopy(v))
-    else:
-        out = run.born(copy.copy(v))
-        for name, x in vars(v).items():
-            object.__setattr__(out, name, _deep(run, x, memo))
-    memo[id(v)] = out
-    return out
+    return run.call(np.ndarray.copy, [v], {}) if isinstance(v, Array) else v
 
 
 def sort_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     run.touch(args[0])
     args[0][:] = run.call(builtins.sorted, [args[0]], kwargs)
-
-
-def reversed_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    v = run.lifted(args[0])
-    if isinstance(v, (Array, np.ndarray)):
-        return run.iterator(run.call(operator.getitem, [v, slice(None, None, -1)], {}))
-    return eagerly(run, f, [v], kwargs)
 
 
 def hasattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:

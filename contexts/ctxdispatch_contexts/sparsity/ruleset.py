@@ -4,6 +4,7 @@ own."""
 from __future__ import annotations
 
 import builtins
+import operator
 import types
 from functools import cache
 from typing import Any
@@ -39,13 +40,14 @@ def _rules(loaded: tuple[str, ...]) -> dict[Any, Rule]:
     rows = [(f, table.elementwise(f)) for f in by_table["elementwise"] if table.is_zero(f)]
     found.update({f: arrays.zero_of_real(row) for f, row in rows if row and not row.holomorphic})
     found.update(dict.fromkeys(INPLACE, arrays.inplace))
+    found.update(dict.fromkeys(SET_OPERATORS, arrays.of_numbers_or_sets))
     found[np.where] = arrays.where
-    found[np.arange] = when_touched(arrays.zero)
     found.update({**structural_rules(), **product_rules(), **container_rules()})
     found.update({**dict.fromkeys(SILENT, silent), **dispatch_rules()})
     return found
 
 
+SET_OPERATORS = (operator.or_, operator.and_, operator.xor)
 SILENT = {
     builtins.print,
     *(f for f in ZEROS if getattr(f, "__module__", "") in ("_warnings", "warnings", "logging")),

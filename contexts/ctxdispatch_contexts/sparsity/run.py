@@ -14,6 +14,7 @@ import functools
 import gc
 import types
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -34,9 +35,10 @@ from ctxdispatch_contexts.sparsity.values import (
 )
 
 LEAVES = (
-    int, float, complex, str, bytes, type(None), type, types.ModuleType, types.BuiltinFunctionType, range,
-    np.generic, np.dtype, types.CodeType,
+    int, float, complex, str, bytes, type(None), type, types.ModuleType, range, np.dtype, types.CodeType,
 )  # fmt: skip
+
+DICT_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 class Run:
@@ -93,6 +95,10 @@ class Run:
         cls = type(v)
         if cls in (list, tuple, set, frozenset):
             return cls(map(self.sampled, v))
+        if cls is deque:
+            return deque(map(self.sampled, v), v.maxlen)
+        if cls in DICT_VIEWS:
+            return list(map(self.sampled, v))
         if isinstance(v, tuple) and hasattr(v, "_make"):
             return v._make(map(self.sampled, v))
         if cls is dict:
@@ -103,15 +109,15 @@ class Run:
             return iter([self.sampled(x) for x in remaining(v)])
         return v
 
-    def leaves(self, *things: Any) -> Iterator[Tracked | Either]:
-        """All that is tracked and can be reached from `things`."""
+    def leaves(self, *things: Any, lift: bool = True) -> Iterator[Tracked | Either]:
+        """All that is tracked and can be reached from `things`; but for `lift`, arrays are samples."""
         seen: dict[int, Any] = {}
         stack = list(things)
         while stack:
             v = stack.pop()
             if isinstance(v, LEAVES):
                 continue
-            v = self.lifted(v)
+            v = self.lifted(v) if lift else v
             if isinstance(v, (Tracked, Either)):
                 yield v
             elif not isinstance(v, np.ndarray) and id(v) not in seen:
@@ -173,6 +179,8 @@ class Run:
         return self.scalar(out, bits)
 
     def scalar(self, out: Any, bits: int) -> Any:
+        if isinstance(out, np.void):
+            self.refuse("an item of a structured array that depends on the inputs; index its field first")
         if self.local and not bits:
             return out
         return Scalar(out, bits if inexact(out) else 0)
@@ -206,7 +214,7 @@ class Run:
             return out._make([self.dense(x, bits) for x in out])
         if isinstance(out, tuple) and hasattr(type(out), "n_sequence_fields"):
             return type(out)([self.dense(x, bits) for x in out])
-        if type(out) is dict:
+        if type(out) is dict and not any(map(inexact, out)):
             return {k: self.dense(x, bits) for k, x in out.items()}
         if out is None or out is NotImplemented or isinstance(out, np.dtype):
             return out
@@ -238,10 +246,20 @@ class Run:
     def on_samples(self, f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """f of the samples; where that fails (a sample need not satisfy what a branch has tested), of values
         that agree with most functions."""
-        return self.attempt(f, *self.samples(args, kwargs))
+        return self.attempt(f, *self.computed(f, args, kwargs))
 
     def samples(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         return [self.sampled(a) for a in args], {k: self.sampled(a) for k, a in kwargs.items()}
+
+    def computed(self, f: Any, args: Sequence[Any], kwargs: dict[str, Any], why: str = "") -> Any:
+        """The samples, for a callee that computes with what its arguments hold."""
+        plain, named = self.samples(args, kwargs)
+        if any(True for _ in self.leaves(plain, named, lift=False)):
+            self.refuse(
+                f"{described(f)}{why} takes an object that holds values that depend on the inputs; pass it "
+                "arrays and numbers"
+            )
+        return plain, named
 
     def attempt(self, f: Callable[..., Any], plain: Sequence[Any], named: dict[str, Any]) -> Any:
         try:
@@ -292,6 +310,8 @@ def held(v: Any) -> list[Any]:
         return [v.__self__, v.__func__]
     if isinstance(v, functools.partial):
         return [v.func, *v.args, *v.keywords.values()]
+    if isinstance(v, (types.BuiltinFunctionType, types.MethodWrapperType)):
+        return [v.__self__]
     if isinstance(v, types.CellType):
         return gc.get_referents(v)
     if hasattr(v, "__dict__") or type(v).__flags__ & (1 << 9):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS
+from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS, Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.run import Run
 from ctxdispatch_contexts.sparsity.values import Array, Memory, root_of
@@ -53,7 +53,7 @@ class Stores(Run):
     def store(self, target: Any, index: Any, value: Any, weak: bool = False) -> None:
         """The sets of target[index] = value; the samples are stored already. An array that was known is not
         known from now on."""
-        terms = self.terms(value) if self.sampled(target).dtype.kind in "fc" else ()
+        terms = self._stored(target, value)
         if self.local and not terms and not isinstance(self.lifted(target), Array):
             return
         target = self._followed(target)
@@ -62,7 +62,7 @@ class Stores(Run):
 
     def store_moved(self, target: Any, value: Any, store: Callable[[Any, Any], None]) -> None:
         """The sets once store(target, value) has moved elements, see `Memory.carry`."""
-        terms = self.terms(value) if self.sampled(target).dtype.kind in "fc" else ()
+        terms = self._stored(target, value)
         if self.local and not terms and not isinstance(self.lifted(target), Array):
             return
         target = self._followed(target)
@@ -71,6 +71,17 @@ class Stores(Run):
             return
         target.memory.carry(target.sample, self.sampled(value), terms, store)
         self._limit(target.memory)
+
+    def _stored(self, target: Any, value: Any) -> Terms:
+        """The sets that a value brings into an array: integers have none, and what is no number would hide
+        them."""
+        dtype = self.sampled(target).dtype
+        if dtype.kind in "OSUV" and self.touched(value):
+            self.refuse(
+                f"a value that depends on the inputs is stored into an array of dtype {dtype}; use an array "
+                "of floats, or a list"
+            )
+        return self.terms(value) if dtype.kind in "fc" else ()
 
     def _followed(self, target: Any) -> Array:
         """An array whose memory has sets from now on."""

@@ -16,6 +16,7 @@ from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, refuse_shape, settled, with_options
 from ctxdispatch_contexts.sparsity.branches import any_of
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
+from ctxdispatch_contexts.sparsity.iterables import iterable
 from ctxdispatch_contexts.sparsity.linearity import bends
 from ctxdispatch_contexts.sparsity.movement import movement_rules, of
 from ctxdispatch_contexts.sparsity.operands import (
@@ -123,7 +124,7 @@ def sort_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def fill_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """ndarray.fill"""
     run.about_to_store(args[0])
-    value = run.lifted(args[1])
+    value = operand(run, args[1])
     run.sampled(args[0])[...] = run.sampled(value)
     run.store(run.lifted(args[0]), Ellipsis, value)
 
@@ -174,7 +175,7 @@ def alike(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def select(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """np.select(conditions, choices, default), np.choose(index, choices)"""
     choices = argument(args, kwargs, 1, "choicelist", argument(args, kwargs, 1, "choices"))
-    choices = list(run.iterator(choices))
+    choices = list(iterable(run, choices))
     default = argument(args, kwargs, 2, "default", 0) if f is np.select else 0
     out = run.on_samples(f, args, kwargs)
     operands = [operand(run, c) for c in (*choices, default)]
@@ -183,7 +184,7 @@ def select(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def total(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """sum(items, start) of numbers and arrays."""
-    items = [run.lifted(x) for x in run.iterator(args[0])]
+    items = [run.lifted(x) for x in iterable(run, args[0])]
     start = argument(args, kwargs, 1, "start", 0)
     out = run.on_samples(f, [[run.sampled(x) for x in items], start], {})
     if isinstance(out, np.ndarray):
@@ -193,7 +194,7 @@ def total(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def extreme(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """max and min of numbers; of anything else as the lowering has it."""
-    items = [run.lifted(x) for x in (run.iterator(args[0]) if len(args) == 1 else args)]
+    items = [run.lifted(x) for x in (iterable(run, args[0]) if len(args) == 1 else args)]
     numbers = (int, float, np.generic, Scalar)
     if not items or kwargs or not all(isinstance(x, numbers) for x in items):
         return run.call(table.lowering(f), args if len(args) > 1 else [items], kwargs)
@@ -207,7 +208,7 @@ def extreme(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def sorted_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    items, key = list(run.iterator(args[0])), kwargs.get("key")
+    items, key = list(iterable(run, args[0])), kwargs.get("key")
     keys = items if key is None else [run.call(key, [x], {}) for x in items]
     if not run.touched(keys):
         indices = sorted(range(len(keys)), key=keys.__getitem__, reverse=bool(kwargs.get("reverse", False)))
@@ -280,7 +281,7 @@ def structural_rules() -> dict[Any, Rule]:
 
 def python_sum(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Of numbers and arrays; of objects one after the other."""
-    items = [run.lifted(x) for x in run.iterator(args[0])]
+    items = [run.lifted(x) for x in iterable(run, args[0])]
     numbers = (int, float, complex, np.ndarray, np.generic, Array, Scalar)
     if all(isinstance(x, numbers) for x in (*items, *args[1:])):
         return total(run, f, [items, *args[1:]], kwargs)

@@ -118,6 +118,9 @@ class Either:
         raise out_of_sight(self.what)
 
 
+NUMBERS = (int, float, complex, np.ndarray, np.generic, Array, Scalar)
+
+
 class Memory:
     """The index sets of one block of memory: `terms` in the shape of `root`, the array that owns it.
 

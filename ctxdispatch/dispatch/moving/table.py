@@ -105,8 +105,8 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         collections.deque,
     )),
     (spreading(0, 1, live=True), (
-        builtins.iter, primitives.delegated, builtins.enumerate, itertools.cycle, itertools.pairwise,
-        itertools.tee, itertools.islice, itertools.permutations, itertools.combinations,
+        builtins.iter, builtins.enumerate, itertools.cycle, itertools.pairwise, itertools.tee,
+        itertools.islice, itertools.permutations, itertools.combinations,
         itertools.combinations_with_replacement,
     )),
     (spreading(0, 1, result=True), (builtins.set, builtins.frozenset)),
@@ -118,8 +118,9 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         builtins.map, builtins.filter, itertools.filterfalse, itertools.takewhile, itertools.dropwhile,
     )),
     (spreading(1), (
-        primitives.list_extend, list.extend, list.__init__, tuple.__new__, collections.deque.extend,
-        collections.deque.extendleft, collections.deque.__init__, list.__iadd__, collections.deque.__iadd__,
+        primitives.list_extend, list.extend, list.__init__, list.__iadd__, tuple.__new__,
+        collections.deque.extend, collections.deque.extendleft, collections.deque.__init__,
+        collections.deque.__iadd__,
     )),
     (spreading(1, result=True), (
         primitives.set_update, set.__init__, set.update, set.union, frozenset.union, set.intersection,

@@ -1,0 +1,228 @@
+"""What C code makes of objects of the user's before it computes: numbers, arrays, lists.
+
+    __array__                            an array, where NumPy's code takes arrays
+    __len__ and __getitem__              a list of the items, likewise
+    __float__, __complex__, __index__    a number, for functions of numbers, and where the dtype is known
+
+These methods are run under the context, and the C code gets what they return.
+"""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.dispatch.reach import bind, special
+from ctxdispatch_contexts.programs.converting import MAKES_RECORDS, is_converted
+from ctxdispatch_contexts.recording.callees import Callee
+from ctxdispatch_contexts.recording.overrides import has_within, replaced
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Convert = Callable[[Any, Any], Any]
+
+
+def converted(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """The arguments with numbers, arrays and lists in the place of objects that become such."""
+    if not has_within((args, kwargs), is_object):
+        return args, kwargs
+    found = _of(callee, known, args, kwargs)
+    n = len(args) if known.view else known.arrays or len(args)
+    given = [_by(ctx, found[min(i, len(found) - 1)], a) if found and i < n else a for i, a in enumerate(args)]
+    named = {name: _by(ctx, found[-1], value) if found else value for name, value in kwargs.items()}
+    return tuple(given), named
+
+
+def _by(ctx: Any, convert: Convert, value: Any) -> Any:
+    return replaced(value, is_object, lambda item: convert(ctx, item))
+
+
+def is_object(value: Any) -> bool:
+    """It may be converted, or computed with."""
+    return is_converted(type(value))
+
+
+# -- what each function takes -------------------------------------------------------------------------------
+
+
+def _of(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> tuple[Convert, ...]:
+    """By which the arguments are converted, the last one those that are left."""
+    particular = next((by for f, by in _PARTICULAR if f is callee), None)
+    if particular is not None:
+        return particular
+    if known.of_math:
+        return (as_complex if callee.__module__ == "cmath" else as_real,)
+    if isinstance(callee, type) and issubclass(callee, np.inexact):
+        return _BY_KIND[np.dtype(callee).kind] if len(args) == 1 else ()
+    dtype = dtype_of(callee, args, kwargs)
+    if dtype is not None:
+        return _BY_KIND.get(dtype.kind, ())
+    return (as_array,) if known.takes_arrays and reads_arrays(callee, args) else ()
+
+
+def is_operator(callee: Any) -> bool:
+    return getattr(callee, "__module__", None) == "_operator"
+
+
+def reads_arrays(callee: Any, args: Args) -> bool:
+    """An operator does where one of its operands is NumPy's."""
+    return not is_operator(callee) or any(isinstance(a, (np.ndarray, np.generic)) for a in args)
+
+
+def dtype_of(callee: Any, args: Args, kwargs: Kwargs) -> np.dtype[Any] | None:
+    """Of the elements that the callee makes, or stores, where it is known beforehand."""
+    if _is(callee, _STORES) and args and isinstance(args[0], np.ndarray):
+        return args[0].dtype
+    if callee is np.full_like and len(args) == 2 and "dtype" not in kwargs:
+        return np.asarray(args[0]).dtype
+    at = next((at for f, at in _MAKES if f is callee), None)
+    given = kwargs.get("dtype", args[at] if at is not None and len(args) > at else None)
+    if at is None or given is None:
+        return None
+    return np.dtype(given)
+
+
+_STORES = (
+    operator.setitem, np.ndarray.fill, np.copyto, np.put, np.ndarray.put, np.place, np.putmask,
+    np.fill_diagonal,
+)  # fmt: skip
+_MAKES = (
+    (np.array, 1), (np.asarray, 1), (np.asanyarray, 1), (np.ascontiguousarray, 1), (np.asfortranarray, 1),
+    (np.full, 2), (np.full_like, 2), (np.fromiter, 1),
+)  # fmt: skip
+
+
+def _is(callee: Any, among: tuple[Any, ...]) -> bool:
+    return any(callee is f for f in among)
+
+
+# -- what becomes of an object -------------------------------------------------------------------------------
+
+
+def as_array(ctx: Any, value: Any) -> Any:
+    """An array, or a list, of what is one; of others themselves."""
+    if hasattr(type(value), "__array__"):
+        return resolve(ctx, value.__array__)()
+    for name in _OF_MEMORY:
+        if hasattr(type(value), name) or name in getattr(value, "__dict__", ()):
+            resolve(ctx, getattr)(value, name)  # refused where it shows memory that varies
+            return value
+    if special(type(value), "__getitem__") is None or not hasattr(type(value), "__len__"):
+        return value
+    return [as_array(ctx, item) if is_object(item) else item for item in resolve(ctx, _items)(value)]
+
+
+_OF_MEMORY = ("__array_struct__", "__array_interface__")
+
+
+def _items(values: Any) -> list[Any]:
+    return [*values]
+
+
+def _as(number: Convert) -> Convert:
+    def convert(ctx: Any, value: Any) -> Any:
+        made = as_array(ctx, value)
+        return replaced(made, is_object, lambda item: number(ctx, item))
+
+    return convert
+
+
+def _number(*names: str) -> Convert:
+    """What the first of these methods that the class has returns, a number; else the object itself."""
+
+    def convert(ctx: Any, value: Any) -> Any:
+        for name in names:
+            method = special(type(value), name)
+            if method is not None:
+                made = resolve(ctx, bind(method, value))()
+                return made if isinstance(made, _KINDS[name]) else value
+        return value
+
+    return convert
+
+
+_KINDS = {"__float__": float, "__complex__": complex, "__index__": int}
+as_real = _number("__float__", "__index__")
+as_complex = _number("__complex__", "__float__", "__index__")
+_PARTICULAR: tuple[tuple[Any, tuple[Convert, ...]], ...] = (
+    (float, (as_real,)), (complex, (as_complex, as_real)), (cmath.rect, (as_real,)),
+    (math.ldexp, (as_real, lambda ctx, value: value)),
+    *((getattr(math, name), ()) for name in ("comb", "factorial", "gcd", "isqrt", "lcm", "perm")),
+)  # fmt: skip
+_BY_KIND: dict[str, tuple[Convert, ...]] = {"f": (_as(as_real),), "c": (_as(as_complex),), "O": ()}
+_BY_KIND |= dict.fromkeys("biuV", (as_array,))
+
+
+# -- pairs ---------------------------------------------------------------------------------------------------
+
+
+def pairs(items: Any, /) -> Any:
+    """What `dict` makes entries of, where objects among the items are gone through."""
+    return [(*item,) for item in items] if type(items) in (list, tuple) else items
+
+
+# -- records -------------------------------------------------------------------------------------------------
+
+
+def are_records(callee: Any, args: Args, kwargs: Kwargs) -> bool:
+    """np.array(rows, dtype), of fields."""
+    makes = any(callee is f for f in MAKES_RECORDS)
+    dtype = dtype_of(callee, args, kwargs) if makes and args else None
+    return dtype is not None and dtype.names is not None and isinstance(args[0], (list, tuple))
+
+
+def filled(made: Any, rows: Any, /) -> Any:
+    """np.array(rows, dtype), which is `made`, stored field by field."""
+    for at in np.ndindex(made.shape):
+        row = functools.reduce(operator.getitem, at, rows)
+        for name, value in zip(made.dtype.names or (), row, strict=True):
+            made[name][at] = value
+    return made
+
+
+# -- arithmetic of objects -----------------------------------------------------------------------------------
+
+
+def as_code(callee: Any, args: Args) -> Callable[..., Any] | None:
+    """Python code for C code that does arithmetic with the items that it is given, where among them are
+    objects, or lists beside arrays."""
+    found = next((code for f, code in _ARITHMETIC if f is callee), None)
+    if found is None or not args:
+        return None
+    if callee is sum:  # that runs methods of objects under the context
+        return found if type(args[0]) in (list, tuple) and _is_mixed(args[0]) else None
+    return found if has_within(args, is_object) else None
+
+
+def _is_mixed(items: Any) -> bool:
+    kinds = set(map(type, items))
+    return np.ndarray in kinds and not kinds.isdisjoint((list, tuple))
+
+
+def _sum(items: Any, /, start: Any = 0) -> Any:
+    for item in items:
+        start = start + item
+    return start
+
+
+def _product(items: Any, /, *, start: Any = 1) -> Any:
+    for item in items:
+        start = start * item
+    return start
+
+
+def _sum_of_products(p: Any, q: Any, /) -> Any:
+    total = 0
+    for a, b in zip(p, q, strict=True):
+        total = total + a * b
+    return total
+
+
+_ARITHMETIC = ((sum, _sum), (math.prod, _product), (getattr(math, "sumprod", None), _sum_of_products))

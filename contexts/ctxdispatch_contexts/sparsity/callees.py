@@ -1,0 +1,45 @@
+"""What a callee is: the C method behind a bound one, the Python function behind a dispatcher of NumPy's."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from typing import Any
+
+from ctxdispatch.dispatch.reach import is_python, lookup
+
+C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
+def is_sparse_product(f: Any, args: list[Any]) -> bool:
+    owner = args[0]
+    if not type(owner).__module__.startswith("scipy.sparse"):
+        return False
+    return f is operator.matmul or (f is operator.mul and not hasattr(owner, "_is_array"))
+
+
+def keeps(f: Any, args: list[Any]) -> bool:
+    """Whether reading the attribute stores it: the journal would not see that."""
+    descriptor = lookup(type(args[0]), args[1]) if f is getattr and isinstance(args[1], str) else None
+    return isinstance(descriptor, functools.cached_property)
+
+
+def has_python_constructor(cls: type) -> bool:
+    return is_python(lookup(cls, "__new__")) or is_python(lookup(cls, "__init__"))
+
+
+def descriptor_of(f: Any) -> Any:
+    """The C method that `f` is, bound to its object: `super().update` is not its class's `update`."""
+    owner, cls = f.__self__, type(f.__self__)
+    found = [vars(base)[f.__name__] for base in cls.__mro__ if f.__name__ in vars(base)]
+    return next((d for d in found if isinstance(d, C_METHODS) and d.__get__(owner, cls) == f), None)
+
+
+def implementation(f: Any) -> Any:
+    """The Python function behind NumPy's dispatchers and caches of results."""
+    for name in ("_implementation", "__wrapped__"):
+        inner = getattr(f, name, None) if not isinstance(f, type) else None
+        if isinstance(inner, types.FunctionType) and type(f).__module__ in ("numpy", "functools"):
+            return inner
+    return None

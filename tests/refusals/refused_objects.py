@@ -1,0 +1,44 @@
+"""What C code makes of objects, records and bytes, where it is not followed."""
+
+import numpy as np
+
+from tests.refusals.refusal_table import BOTH, refused
+
+
+class Factor:
+    def __init__(self, value):
+        self.value = value
+
+    def __rmul__(self, other):
+        return other * self.value
+
+
+@refused(
+    "numpy.multiply is given an object of the class Factor, which holds what is differentiated: what it "
+    "makes of the object, by methods of the class, is not followed; give it numbers or arrays (what the "
+    "object holds), or call the methods",
+    *BOTH,
+)
+def an_object_among_elements(x):
+    return (np.ones(2) * Factor(x[0])).sum()  # here
+
+
+@refused(
+    "a view shows an array of dtype float64 that depends on what is differentiated as one of dtype float32, "
+    "of which the numbers are others; convert it (`.astype`), or look at what is no part of the derivative "
+    "(`stop_gradient(x)`)",
+    *BOTH,
+)
+def bytes_as_other_numbers(x):
+    return float(x.view("f4")[1])  # here
+
+
+@refused(
+    "numpy.generic.tolist of a record of an array whose fields depend on what is differentiated has no "
+    "derivative rule; read the fields (`r[i]['name']`)",
+    *BOTH,
+)
+def a_record_as_a_tuple(x):
+    r = np.zeros(2, [("a", "f8")])
+    r["a"] = x
+    return sum(r[1].tolist())  # here
