@@ -6,9 +6,10 @@
     %y = load_super_attr[name](super, %C, %x)     %s = super_object(super, %C, %x); %y = getattr(%s, name)
 
     %i = get_awaitable(%x)           %a = awaited(%x); %i = get_awaitable(%a)
+    %i = get_yield_from_iter(%x)     %d = delegated(%x); %i = get_yield_from_iter(%d)
 
 So entering, leaving and `super().name` are dispatched like any other call or attribute. What patterns ask,
-and what is awaited, is spelled out for a class that names the function in its `intercepts`.
+and what is awaited or delegated to, is spelled out for a class that names the function in its `intercepts`.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ from ctxdispatch.ir.values import Const, Operand, Value
 Renamed = dict[Value, Operand]
 
 
-def spell_out(graph: Graph, asked: Container[Any]) -> None:
+def spell_out(graph: Graph, asked: Container[Any], calls: bool) -> None:
     """In place."""
     renamed: Renamed = {}
     for block in graph.blocks:
-        block.ops = [new for op in block.ops for new in _spelled(op, renamed, asked)]
+        block.ops = [new for op in block.ops for new in _spelled(op, renamed, asked, calls)]
     substitute(graph, renamed)
 
 
-def is_spelled_out(op: Op, asked: Container[Any]) -> bool:
-    """`asked`: the syntax that is dispatched."""
+def is_spelled_out(op: Op, asked: Container[Any], calls: bool) -> bool:
+    """`asked`: the syntax that is dispatched; `calls`: whether calls are."""
     if type(op.fn) is not Instruction:
         return False
-    return op.fn.name in _ROWS or _FOR_THE_ASKING.get(op.fn.name) in asked
+    return (calls and op.fn.name in _ROWS) or _FOR_THE_ASKING.get(op.fn.name) in asked
 
 
-def _spelled(op: Op, renamed: Renamed, asked: Container[Any]) -> list[Op]:
-    if not is_spelled_out(op, asked):
+def _spelled(op: Op, renamed: Renamed, asked: Container[Any], calls: bool) -> list[Op]:
+    if not is_spelled_out(op, asked, calls):
         return [op]
     if op.fn.name in AWAITED:
         return _awaited(op)
@@ -100,7 +101,11 @@ def _awaited(op: Op) -> list[Op]:
     return [before, op]
 
 
-AWAITED: dict[str, Any] = {"GET_AWAITABLE": primitives.awaited, "GET_AITER": primitives.gone_through}
+AWAITED: dict[str, Any] = {
+    "GET_AWAITABLE": primitives.awaited,
+    "GET_AITER": primitives.gone_through,
+    "GET_YIELD_FROM_ITER": primitives.delegated,
+}
 
 PATTERNS: dict[str, Any] = {
     "MATCH_SEQUENCE": matching.match_sequence,

@@ -31,7 +31,7 @@ KINDS: dict[str, frozenset[Any]] = {
     }),
     "item": frozenset({operator.getitem, operator.setitem, operator.delitem}),
     "attribute": frozenset({builtins.getattr, builtins.setattr, builtins.delattr}),
-    "iterate": frozenset({builtins.iter}),
+    "iterate": frozenset({builtins.iter, primitives.delegated}),
     "truth": frozenset({builtins.bool, operator.not_, operator.truth}),
     "display": frozenset({
         primitives.build_tuple, primitives.build_list, primitives.build_set, primitives.build_map,
@@ -147,4 +147,8 @@ def _direct(cls: type[Context], ruled: frozenset[Any]) -> dict[Any, Any]:
 def _ruled(cls: type[Context]) -> frozenset[Any]:
     """What is syntax and has a rule; a rule for `+` is one for `+=` too."""
     ruled = frozenset(f for f in rules.callees(cls) if id(f) in _SYNTAX)
-    return ruled | {inplace for inplace, plain in INPLACE.items() if plain in ruled}
+    return ruled | {by for by, plain in _BY_OTHERS.items() if plain in ruled}
+
+
+_BY_OTHERS = {**INPLACE, primitives.delegated: builtins.iter}
+"""Syntax that does what other syntax does, and something of its own."""

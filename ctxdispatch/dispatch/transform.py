@@ -70,7 +70,7 @@ def dispatch_calls(graph: Graph, cls: type[Context], ctx: Const | None = None) -
         return graph
     twin = clone(graph)
     if any(rewriter.spells_out(op) for _, op in twin.ops()):
-        spell_out(twin, plan(cls).syntax)
+        spell_out(twin, plan(cls).syntax, plan(cls).calls)
     rewriter = Rewriter(twin, plan(cls), None)
     read = context_read(twin)
     rewriter.read(read.result)
@@ -130,7 +130,7 @@ class Rewriter:
 
     def spells_out(self, op: Op) -> bool:
         """Code that is all rewritten beforehand has nothing to follow."""
-        return is_spelled_out(op, self.plan.syntax) and not self.static and self.plan.calls
+        return is_spelled_out(op, self.plan.syntax, self.plan.calls) and not self.static
 
     def _of_frame(self, op: Op) -> bool:
         callee = self._known(_callee(op))

@@ -285,6 +285,11 @@ def gone_through(value: Any) -> Any:
     return value
 
 
+def delegated(value: Any) -> Any:
+    """What `yield from value` goes through."""
+    return value
+
+
 def with_methods(manager: Any) -> tuple[Any, Any]:
     """Both are bound before the first is called."""
     return special_method(manager, "__enter__"), special_method(manager, "__exit__")

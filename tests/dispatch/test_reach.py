@@ -693,6 +693,25 @@ def extended(target, method, *args):
     return target
 
 
+def added(target, items):
+    target += items
+    return target
+
+
+def assigned(target, part, items):
+    target[part] = items
+    return target
+
+
+def merged(target, other):
+    target |= other
+    return target
+
+
+def delegating(items):
+    yield from items
+
+
 class Own:
     def __init__(self, items):
         self.items = items
@@ -750,6 +769,13 @@ CONSUMERS = {
     "in": lambda x: 3 in x,
     "next": lambda x: next(iter(x)), "Counter": collections.Counter,
     "OrderedDict": lambda x: collections.OrderedDict(x),
+    "+=": lambda x: added([0], x), "deque +=": lambda x: added(collections.deque(), x),
+    "iadd": lambda x: [0].__iadd__(x), "subclass +=": lambda x: added(type("L", (list,), {})([0]), x),
+    "slice": lambda x: assigned([0, 0], slice(1), x), "step": lambda x: assigned([0] * 6, slice(0, 6, 2), x),
+    "set slice": lambda x: extended([0, 0], "__setitem__", slice(1), x),
+    "bytes slice": lambda x: assigned(bytearray(2), slice(1), x),
+    "fsum": math.fsum, "prod": math.prod, "dist": lambda x: math.dist(x, [1, 2, 3]),
+    "yield from": lambda x: list(delegating(x)),
 }  # fmt: skip
 
 for consumer_, consume_ in CONSUMERS.items():
@@ -767,6 +793,9 @@ group(
     lambda: list(reversed(NoHash())), lambda: reversed(thing()), lambda: reversed(3),
     lambda: list(iter(Old(2))),
     lambda: any(map(mark, [0, 1, 2])), lambda: all(x for x in [mark(1)]),
+    lambda: added([1], returns("__radd__", 5)), lambda: added([1], returns("__radd__", NotImplemented)),
+    lambda: added([1], thing(__radd__=lambda self, x: NotImplemented, __iter__=lambda self: iter([mark(2)]))),
+    lambda: added([1], fails("__radd__")), lambda: assigned({}, slice(1), Count(1)),
 )  # fmt: skip
 
 MAPPINGS = {
@@ -782,7 +811,8 @@ SPREADS = {
     "update": lambda m: extended({"a": 0}, "update", m),
     "display": lambda m: {"a": 0, **m}, "call": lambda m: arguments(**m),
     "twice": lambda m: arguments(a=1, **m),
-    "pop": lambda m: arguments(1, *[2], **m, y=2),
+    "pop": lambda m: arguments(1, *[2], **m, y=2), "|=": lambda m: merged({"a": 0}, m),
+    "ior": lambda m: {"a": 0}.__ior__(m),
 }  # fmt: skip
 for spread_, spreads_ in SPREADS.items():
     group(FOLLOWED, f"spread {spread_}", *[lambda f=spreads_, m=m: f(m()) for m in MAPPINGS.values()])

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import select
 
 import numpy as np
 
@@ -86,25 +87,63 @@ def takes_items_by_index(x):
 
 
 @refused(
-    "numpy.fromiter has no derivative rule for the items of an iterator, which depend on what is "
+    "select.select has no derivative rule for the items of an iterator, which depend on what is "
     "differentiated; make a list of them, and an array of that (`np.array([*items])`)",
     *BOTH,
 )
-def an_array_of_a_generator(x):
-    return np.fromiter((v * x[0] for v in x), float).sum()  # here
-
-
-@refused(
-    "numpy.fromiter has no derivative rule for the items of an iterator, which depend on what is "
-    "differentiated; make a list of them, and an array of that (`np.array([*items])`)",
-    *BOTH,
-)
-def an_array_of_a_map(x):
-    return np.fromiter(map(np.sin, x), float).sum()  # here
+def a_map_given_to_c_code(x):
+    return select.select(map(np.sin, x), (), (), 0.0)[0][0] * x[0]  # here
 
 
 def an_array_of_a_list(x):
     return np.array([*(v * x[0] for v in x)]).sum()
+
+
+class Squares:
+    def __init__(self, x):
+        self.left = [*x]
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        return self.left.pop() ** 2
+
+    def listed(self):
+        return [v**2 for v in self.left]
+
+
+class Named:
+    def __init__(self, x):
+        self.parts = [Squares(x), x]
+
+
+BY_CODE = (
+    "are given by Python code of its class (`__iter__`, `__next__`, `__getitem__`), which is not followed "
+    "here; give it a method that returns a list of them, and go through that"
+)
+
+
+@refused(f"items of an object of the class Squares, only known at run time, {BY_CODE}", "jvp")
+def items_of_an_object_in_a_list(x):
+    total = 0.0
+    for v in Named(x).parts[int(x[0] > 9.0)]:  # here
+        total = total + v
+    return total
+
+
+@refused(f"items of an object among (Squares) {BY_CODE}", *BOTH)
+def a_list_of_an_object_in_a_list(x):
+    return sum(list(Named(x).parts[int(x[0] > 9.0)]))  # here
+
+
+def items_listed_by_a_method(x):
+    total = 0.0
+    for v in Named(x).parts[int(x[0] > 9.0)].listed():
+        total = total + v
+    return total
 
 
 def _totals():
@@ -340,7 +379,8 @@ def a_list_extended_by_lists_of_several(x):
 
 
 REMEDIES = [
-    takes_items_by_index, an_array_of_a_list, sent_to_a_generator_made_here, a_function_that_is_passed,
+    takes_items_by_index, an_array_of_a_list, items_listed_by_a_method, sent_to_a_generator_made_here,
+    a_function_that_is_passed,
     by_comparison_that_is_stopped, a_threshold_that_is_stopped, a_tangent_of_one_dimension,
     a_list_extended_by_lists_of_several,
 ]  # fmt: skip

@@ -31,6 +31,7 @@ from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, zeros_b
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.apart import asks_apart, test_apart
 from ctxdispatch_contexts.programs.arguments import unfit
+from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import remedy_for
 from ctxdispatch_contexts.programs.lookups import held_names
@@ -129,8 +130,10 @@ def push(
     tested = not (mode.inner or mode.stub)
     stores = Stores(graph, varying, has_form, inner=not tested, tested=tested or mode.asking)
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
+    tracked = stores.active | set(varying)
+    refuse_items_by_code(graph, tracked)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
-    run = Companions(graph, stores.active | set(varying), duals)
+    run = Companions(graph, tracked, duals)
     fresh = _of_their_own(shapes, stores.given, seeds)
     run.run(seeds)
     graph.entry.ops[:0] = fresh

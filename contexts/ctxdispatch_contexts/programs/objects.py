@@ -142,8 +142,10 @@ def set_by_code(prepared: Any, op: Op) -> bool:
 
 
 def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
-    """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns."""
+    """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns, unless it is `obj`."""
     if op.fn not in (primitives.unpack, primitives.unpack_ex, unpacked):
+        return False
+    if method_of_type(operand_type(op.args[0]), "__next__") is not None:
         return False
     method = _method(prepared, op.args[0], "__iter__")
     if method is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from functools import partial
 from types import FunctionType, MethodType
@@ -10,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Op
-from ctxdispatch.ir.values import Const
+from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import transfer
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import emit_before
@@ -95,6 +97,35 @@ def make_arrays(block: Block, op: Op) -> bool:
     for i in lists:
         op.args[i] = emit(np.asarray, op.args[i])
     return True
+
+
+def make_lists(block: Block, op: Op) -> bool:
+    """What an iterator gives, as a list, where a list is extended by it, or the rule is for sequences. True
+    where there was some."""
+    first = _EXTENDED.get(op.fn, 0 if _adds_up(op.fn) else None) if hashable(op.fn) else None
+    iterators = [] if first is None else [i for i, a in enumerate(op.args) if i >= first and is_iterator(a)]
+    emit = emit_before(block, op, syntax=False)
+    for i in iterators:
+        op.args[i] = emit(builtins.list, op.args[i])
+    return bool(iterators)
+
+
+_EXTENDED = {primitives.list_extend: 1, list.extend: 1}
+
+
+def _adds_up(fn: Any) -> bool:
+    """A function of numbers' module that goes through its operands."""
+    return fn in (math.fsum, math.dist) or getattr(fn, "__module__", None) == "statistics"
+
+
+def is_iterator(operand: Any) -> bool:
+    """It has items, and no length."""
+    type_ = operand_type(operand)
+    return isinstance(type_, T.IterOf) or (T.cls_of(type_) is not None and _gives_items(T.cls_of(type_)))
+
+
+def _gives_items(cls: Any) -> bool:
+    return cls.__module__ == "builtins" and hasattr(cls, "__next__")
 
 
 def namespace(op: Op) -> dict[str, Any]:

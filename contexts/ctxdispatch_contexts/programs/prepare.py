@@ -67,7 +67,7 @@ from ctxdispatch_contexts.programs.objects import (
     open_partial,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays
+from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
@@ -312,7 +312,7 @@ def _rewrite(
     if converts(op, prepared.maker) and method_of_operator(prepared, op) is None:
         op.callee, op.syntax = Const(refusal_of(op)), False
         return block
-    if make_arrays(block, op):
+    if make_arrays(block, op) or make_lists(block, op):
         return block
     target = callee_of(op, prepared)
     if target is None or not _worth_it(op, target):

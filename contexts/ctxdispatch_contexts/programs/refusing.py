@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 from types import CodeType, FunctionType, MethodDescriptorType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.dispatch.strip import VIEWS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
-from ctxdispatch.ir.values import Const
+from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative
@@ -20,7 +24,8 @@ from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, RunTime
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import lift_code
-from ctxdispatch_contexts.programs.operands import INPLACE, is_function
+from ctxdispatch_contexts.programs.objects import unpacked
+from ctxdispatch_contexts.programs.operands import INPLACE, is_function, is_iterator
 
 FOUND_AT_RUN_TIME: set[Any] = set()
 """Functions that find at run time what is called. What is called may change objects that it is given, and
@@ -62,13 +67,31 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
         return True
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
-        source: Any = entry.source
-        writes = {"out", "where"}.intersection(getattr(source, "kwnames", ()))
-        return bool(writes) or callee in INPLACE or _has_none(callee)
+        writes = {"out", "where"}.intersection(getattr(entry.source, "kwnames", ()))
+        none = _has_none(callee) or _takes_out_of_sight(callee, op)
+        return bool(writes) or callee in INPLACE or none
     try:
         return refuses(entry.derivative(types).graph, (*within, entry))
     except (DerivativeError, UnsupportedSyntax):
         return True
+
+
+def _takes_out_of_sight(callee: Any, op: Op) -> bool:
+    """It is given an iterator, or a view of a dict, and no program says what it makes of the items."""
+    if not any(is_iterator(a) or T.cls_of(operand_type(a)) in VIEWS for a in op.args):
+        return False
+    if isinstance(callee, type) and callee.__flags__ & HEAPTYPE:
+        callee = class_attribute(callee, "__init__")
+    if isinstance(callee, FunctionType):
+        return not _has_form(callee.__code__, callee.__globals__)
+    return hashable(callee) and not (has_derivative(callee) or callee in _MIRRORED)
+
+
+_MIRRORED = frozenset({
+    builtins.iter, builtins.next, builtins.list, builtins.tuple, builtins.enumerate, builtins.zip,
+    builtins.dict, builtins.sum, builtins.len, unpacked,
+})  # fmt: skip
+"""Of C code, what a program does to items."""
 
 
 def _has_none(callee: Any) -> bool:

@@ -68,6 +68,7 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
             y = recorded(ctx, callee, known, tuple(given), kwargs)
             return y if isinstance(y, np.ndarray) else ctx.record.call(np.asarray, (y,), ())
         args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
+    callee = INPLACE.get(callee, callee)
     n = known.arrays or _array_operands(callee, args)
     if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
         made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
@@ -78,7 +79,6 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
     if ctx.record.buffers:
         args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
-    callee = INPLACE.get(callee, callee)
     if plain(operands) is not operands:
         return of_subclasses(ctx.record, callee, operands, tuple(kwargs))
     return ctx.record.call(callee, operands, tuple(kwargs))

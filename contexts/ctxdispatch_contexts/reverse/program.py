@@ -28,6 +28,7 @@ from ctxdispatch_contexts.programs import apart
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
+from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
 from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
 from ctxdispatch_contexts.programs.lookups import held_names
@@ -183,6 +184,7 @@ def _adjoint(
         return None  # it never returns
     part_of = parts(graph)
     active = active_values(graph, wrt, part_of)
+    refuse_items_by_code(graph, active)
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within, active=active)

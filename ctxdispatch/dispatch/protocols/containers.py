@@ -100,13 +100,29 @@ def _of_class(engine: Engine, ctx: Any, f: Any, cls: type, key: Any) -> Any:
 
 
 def _is_written_natively(args: Sequence[Any]) -> bool:
-    return len(args) > 0 and not type(args[0]).__flags__ & HEAPTYPE
+    if not args or type(args[0]).__flags__ & HEAPTYPE:
+        return False
+    return len(args) != 3 or type(args[1]) is not slice
 
 
 NATIVELY: dict[Any, Callable[[Sequence[Any]], bool]] = {
     operator.setitem: _is_written_natively,
     operator.delitem: _is_written_natively,
 }
+
+
+def _setitem(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A slice of a list gets the items of what it is assigned."""
+    if len(args) == 3 and isinstance(args[1], slice) and _has_slices(type(args[0])):
+        args = (*args[:2], stand_in(engine, ctx, args[2]))
+    return _STORE(engine, ctx, f)(*args, **kwargs)
+
+
+_STORE = first_operand("__setitem__")
+
+
+def _has_slices(cls: type) -> bool:
+    return lookup(cls, "__setitem__") in (list.__setitem__, bytearray.__setitem__)
 
 
 # -- k in x ----------------------------------------------------------------------------------------
@@ -172,7 +188,7 @@ def _entering(method: str, methods: Callable[[Any], tuple[Any, Any]]) -> Total:
 
 OPERATIONS: dict[Any, Total] = {
     operator.getitem: running(_getitem),
-    operator.setitem: first_operand("__setitem__"),
+    operator.setitem: running(_setitem),
     operator.delitem: first_operand("__delitem__"),
     operator.contains: running(_in),
     primitives.not_contains: running(_in),
@@ -180,9 +196,12 @@ OPERATIONS: dict[Any, Total] = {
 
 HANDLERS: dict[Any, Total] = {
     **OPERATIONS,
+    list.__setitem__: running(_setitem),
+    bytearray.__setitem__: running(_setitem),
     builtins.dict: _update(0),
     dict.__init__: _update(1),
     dict.update: _update(1),
+    dict.__ior__: _update(1),
     collections.OrderedDict: _update(0, ORDERED_MAPPING),
     collections.OrderedDict.__init__: _update(1, ORDERED_MAPPING),
     collections.OrderedDict.update: _update(1, ORDERED_MAPPING),

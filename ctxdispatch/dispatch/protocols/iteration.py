@@ -11,6 +11,7 @@ import builtins
 import collections
 import functools
 import itertools
+import math
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -65,6 +66,36 @@ def stepping(engine: Engine, ctx: Any, iterable: Any, iterator: Any) -> Any:
     return iter(stand_in(engine, ctx, iterator))
 
 
+def _delegated(engine: Engine, ctx: Any, f: Any, iterable: Any, /) -> Any:
+    """`yield from iterable`: generators and coroutines are no others' to iterate over."""
+    if type(iterable) in _SUSPENDED:
+        return iterable
+    iterator = engine.resolve(ctx, builtins.iter)(iterable)
+    if special(type(iterator), "__next__") is None:
+        return stepping(engine, ctx, iterable, iterator)
+    return Delegate(engine, ctx, iterator)
+
+
+_SUSPENDED = (types.GeneratorType, types.CoroutineType)
+
+
+class Delegate:
+    """An iterator of the user's that gets what is sent or thrown into the generator that delegates to it."""
+
+    def __init__(self, engine: Engine, ctx: Any, iterator: Any) -> None:
+        self._run, self._iterator = (engine, ctx), iterator
+
+    def __iter__(self) -> Delegate:
+        return self
+
+    def __next__(self) -> Any:
+        return invoke(*self._run, self._iterator, "__next__")
+
+    def __getattr__(self, name: str) -> Any:
+        engine, ctx = self._run
+        return engine.resolve(ctx, engine.resolve(ctx, getattr)(self._iterator, name))
+
+
 class _Old:
     def __getitem__(self, index: int) -> Any:
         raise IndexError(index)
@@ -115,12 +146,14 @@ ITERABLES: dict[Any, Iterables] = {
     builtins.list: _ONE, builtins.tuple: _ONE,
     builtins.set: _TO_SET, builtins.frozenset: _TO_SET, builtins.enumerate: Iterables(0, 1, "iterable"),
     builtins.zip: Iterables(), dict.__dict__["fromkeys"]: _OF_SELF,
-    list.extend: _OF_SELF, list.__init__: _OF_SELF,
+    list.extend: _OF_SELF, list.__init__: _OF_SELF, list.__iadd__: _OF_SELF,
     set.__init__: _INTO_SET, set.update: _INTO_SET, set.union: _INTO_SET, frozenset.union: _INTO_SET,
     str.join: _OF_SELF, bytes.join: _OF_SELF, bytearray.extend: _OF_SELF,
     collections._count_elements: _OF_SELF,  # type: ignore[attr-defined]
     collections.deque: Iterables(0, 1, "iterable"),
     collections.deque.extend: _OF_SELF, collections.deque.extendleft: _OF_SELF,
+    collections.deque.__iadd__: _OF_SELF,
+    math.fsum: _ONE, math.prod: _ONE, math.dist: Iterables(0, 2),
     itertools.chain: Iterables(), itertools.zip_longest: Iterables(), itertools.product: Iterables(),
     itertools.cycle: _ONE, itertools.islice: _ONE, itertools.pairwise: _ONE, itertools.tee: _ONE,
     itertools.permutations: Iterables(0, 1, "iterable"),
@@ -130,6 +163,10 @@ ITERABLES: dict[Any, Iterables] = {
     primitives.list_extend: _OF_SELF,
     primitives.set_update: _INTO_SET, primitives.unpack: _ONE, primitives.unpack_ex: _ONE,
 }  # fmt: skip
+
+
+if hasattr(math, "sumprod"):
+    ITERABLES[math.sumprod] = Iterables(0, 2)
 
 
 def _going_through(row: Iterables) -> Total:
@@ -232,6 +269,7 @@ HANDLERS: dict[Any, Total] = {
     **{f: _going_through(row) for f, row in ITERABLES.items()},
     builtins.iter: running(_iter),
     builtins.next: running(_next),
+    primitives.delegated: running(_delegated),
     builtins.any: running(_quantifier),
     builtins.all: running(_quantifier),
     builtins.sum: running(_sum),

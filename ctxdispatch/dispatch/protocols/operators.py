@@ -6,6 +6,7 @@ One whose operands have no such method written in Python is left to the interpre
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import operator
 import re
@@ -13,7 +14,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch.protocols.conversions import truth
-from ctxdispatch.dispatch.reach import ABSENT, Engine, Handler, Target, invoke, lookup, running, special
+from ctxdispatch.dispatch.protocols.standins import ITERATION, MAPPING, stand_in
+from ctxdispatch.dispatch.reach import (
+    ABSENT,
+    HEAPTYPE,
+    Engine,
+    Handler,
+    Target,
+    invoke,
+    lookup,
+    running,
+    special,
+)
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 ARITHMETIC = {
@@ -125,9 +137,10 @@ def _inplace(name: str, symbol: str) -> Handler:
         if len(args) != 2 or kwargs:
             return engine.native(ctx, f)(*args, **kwargs)
         left, right = args
-        if lookup(type(left), method, ABSENT) is not ABSENT:
+        own = lookup(type(left), method, ABSENT)
+        if own is not ABSENT:
             if special(type(left), method) is None:
-                return engine.native(ctx, f)(left, right)
+                return _natively_inplace(engine, ctx, f, own, left, right)
             out = invoke(engine, ctx, left, method, right)
             if out is not NotImplemented:
                 return out
@@ -140,6 +153,25 @@ def _inplace(name: str, symbol: str) -> Handler:
         raise TypeError(text)
 
     return running(run)
+
+
+def _natively_inplace(engine: Engine, ctx: Any, f: Any, own: Any, left: Any, right: Any) -> Any:
+    """A container of C code goes through its right operand; a class of C code, without numbers' `+`, only
+    once that operand's `__radd__` has no answer."""
+    names = _EXTENDING.get(own) or _MERGING.get(own)
+    asked = own in _EXTENDING and not type(left).__flags__ & HEAPTYPE
+    if asked and lookup(type(right), "__radd__", ABSENT) is not ABSENT:
+        if special(type(right), "__radd__") is None:
+            return engine.native(ctx, f)(left, right)
+        out = invoke(engine, ctx, right, "__radd__", left)
+        if out is not NotImplemented:
+            return out
+        f = own
+    return engine.native(ctx, f)(left, right if names is None else stand_in(engine, ctx, right, names))
+
+
+_EXTENDING = dict.fromkeys((list.__iadd__, collections.deque.__iadd__), ITERATION)
+_MERGING = {dict.__ior__: MAPPING}
 
 
 def _pow(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
