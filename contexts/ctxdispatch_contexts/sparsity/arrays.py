@@ -18,7 +18,7 @@ import numpy as np
 from ctxdispatch.dispatch.protocols import INPLACE
 from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.sparsity.conversions import TO_ARRAYS, TO_NUMBERS, converted
+from ctxdispatch_contexts.sparsity.conversions import converted, converts, protocol_of
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
 from ctxdispatch_contexts.sparsity.values import (
@@ -130,8 +130,8 @@ def mixed(run: Any, f: Any, args: Args) -> Any:
     for a in args:
         if isinstance(a, Either):
             run.refuse(a.what)
-    if _converts(f, [run.sampled(a) for a in args if isinstance(a, Tracked)]):
-        plain = [converted(run, a, _protocol(f)) for a in args]
+    if converts(f, [run.sampled(a) for a in args if isinstance(a, Tracked)]):
+        plain = [converted(run, a, protocol_of(f)) for a in args]
         if numeric(run, plain):
             return run.call(f, plain, {})
     run.on_samples(f, args, {})  # Python's own error, if it is one
@@ -149,24 +149,14 @@ def without_tracked(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         run.refuse(next(a for a in args if isinstance(a, Either)).what)
     if not run.touched(args, kwargs):
         return run.run_natively(f, args, kwargs) if type(f).__module__ == "numpy" else f(*args, **kwargs)
-    if not _converts(f, args):
+    if not converts(f, args):
         return f(*args, **kwargs)
-    plain = [converted(run, a, _protocol(f)) for a in args]
+    plain = [converted(run, a, protocol_of(f)) for a in args]
     if not any(isinstance(a, Tracked) for a in plain) and not run.touched(kwargs):
         return run.on_samples(f, plain, kwargs)  # refused
     if kwargs:
         return with_options(run, f, plain, kwargs, lambda plain: run.call(f, plain, {}))
     return run.call(f, plain, {})
-
-
-def _converts(f: Any, args: Args) -> bool:
-    """Whether C code asks the operands what numbers or arrays they stand for."""
-    by_kind = type(f).__module__ == "numpy" or _protocol(f) is TO_NUMBERS
-    return by_kind or any(isinstance(a, np.ndarray) for a in args)
-
-
-def _protocol(f: Any) -> Any:
-    return TO_NUMBERS if getattr(f, "__module__", None) in ("math", "cmath") else TO_ARRAYS
 
 
 def united(run: Any, row: Elementwise, out: Any, args: Args, active: list[bool]) -> Any:

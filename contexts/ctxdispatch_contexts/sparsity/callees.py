@@ -7,9 +7,12 @@ import operator
 import types
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.dispatch.reach import is_python, lookup
 
 C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+LIBRARY_CALLABLES = (types.BuiltinFunctionType, *C_METHODS, np.ufunc)
 
 
 def is_sparse_product(f: Any, args: list[Any]) -> bool:

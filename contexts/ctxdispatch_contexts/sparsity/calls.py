@@ -24,6 +24,7 @@ from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.callees import (
+    LIBRARY_CALLABLES,
     cached_property,
     descriptor_of,
     has_python_constructor,
@@ -356,12 +357,6 @@ BUFFERS = (memoryview, bytearray, array.array, np.nditer)
 """They hold plain numbers only."""
 FOREIGN_VIEWS = (np.nditer, np.nested_iters, memoryview)
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
-LIBRARY_CALLABLES = (
-    types.BuiltinFunctionType,
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    np.ufunc,
-)
 
 
 def _get(table: dict[Any, Any], f: Any) -> Any:

@@ -64,4 +64,14 @@ def converted(run: Any, v: Any, protocol: Any = None) -> Any:
     return v
 
 
-__all__ = ["TO_ARRAYS", "TO_NUMBERS", "converted", "converted_by", "special_method"]
+def converts(f: Any, args: list[Any]) -> bool:
+    """Whether C code asks the operands what numbers or arrays they stand for."""
+    by_kind = type(f).__module__ == "numpy" or protocol_of(f) is TO_NUMBERS
+    return by_kind or any(isinstance(a, np.ndarray) for a in args)
+
+
+def protocol_of(f: Any) -> Any:
+    return TO_NUMBERS if getattr(f, "__module__", None) in ("math", "cmath") else TO_ARRAYS
+
+
+__all__ = ["converted", "converted_by", "converts", "protocol_of", "special_method"]

@@ -61,7 +61,7 @@ def _methods(cls: type, names: str) -> Iterable[Any]:
 
 
 def container_rules() -> dict[Any, Rule]:
-    return {**_function_rules(), **_method_rules()}
+    return {**_function_rules(), **_iterator_rules(), **_method_rules()}
 
 
 def _function_rules() -> dict[Any, Rule]:
@@ -84,11 +84,6 @@ def _function_rules() -> dict[Any, Rule]:
         **dict.fromkeys((p.list_extend, p.set_update), changing),
         **dict.fromkeys((builtins.list, builtins.tuple, builtins.set, builtins.frozenset), collecting),
         **dict.fromkeys((builtins.dict, collections.deque, collections.OrderedDict), collecting),
-        **dict.fromkeys((builtins.zip, builtins.enumerate, itertools.chain, itertools.product), eagerly),
-        **dict.fromkeys((itertools.islice, itertools.pairwise), eagerly),
-        **dict.fromkeys((itertools.combinations, itertools.permutations, itertools.zip_longest), eagerly),
-        **dict.fromkeys((itertools.combinations_with_replacement,), eagerly),
-        itertools.chain.from_iterable: flattened, itertools.repeat: repeated, itertools.cycle: cycled,
         **dict.fromkeys((builtins.bool, operator.truth, operator.not_), truth),
         **dict.fromkeys((operator.is_, operator.is_not), identity),
         **dict.fromkeys((operator.contains, p.not_contains), contains),
@@ -106,6 +101,16 @@ def _function_rules() -> dict[Any, Rule]:
         p.check_bound: check_bound,
         builtins.len: of_container_or_array, builtins.iter: iter_, builtins.next: next_, p.call_ex: call_ex,
         copy.copy: copied, copy.deepcopy: deeply_copied,
+    }  # fmt: skip
+
+
+def _iterator_rules() -> dict[Any, Rule]:
+    return {
+        **dict.fromkeys((builtins.zip, builtins.enumerate, itertools.chain, itertools.product), eagerly),
+        **dict.fromkeys((itertools.islice, itertools.pairwise), eagerly),
+        **dict.fromkeys((itertools.combinations, itertools.permutations, itertools.zip_longest), eagerly),
+        **dict.fromkeys((itertools.combinations_with_replacement,), eagerly),
+        itertools.chain.from_iterable: flattened, itertools.repeat: repeated, itertools.cycle: cycled,
     }  # fmt: skip
 
 
