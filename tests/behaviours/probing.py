@@ -104,11 +104,15 @@ _OUTSIDE = {
 }  # fmt: skip
 
 
+_IMPRECISE = {"single", "float32", "half", "float16", "csingle", "complex64"}
+"""Differences say nothing of what is rounded like that."""
+
+
 def functions():
     """(name, function) of C code, or that stands for it."""
     for module in (builtins, math, cmath, operator, np):
         for name, f in sorted(vars(module).items()):
-            if callable(f) and name not in _OUTSIDE and not isinstance(f, types.FunctionType):
+            if callable(f) and name not in _OUTSIDE | _IMPRECISE and not isinstance(f, types.FunctionType):
                 if not (isinstance(f, type) and issubclass(f, (BaseException, np.dtype))):
                     yield f"{module.__name__}.{name}", f
 

@@ -168,7 +168,19 @@ def _flags_in_the_function(x):
     return x[0] * (Flag.A | Flag.B)
 
 
+def _found_at_run_time(f):
+    def g(x):
+        either = [Rounded(x[0]), 1.0]
+        return f(either[int(x[1] > 0.0) - 1]) * x[1]
+
+    return g
+
+
 OTHERS = {
+    **{
+        f"{f.__name__} of what only run time knows": _found_at_run_time(f)
+        for f in (round, math.floor, math.ceil, math.trunc, abs)
+    },
     "sum of arrays and lists": lambda x: sum([x * x, [1.0, 2.0]]) @ x,
     "flags": _flags_in_the_function,
 }

@@ -12,6 +12,7 @@ tool", 2013, section 3.1.)
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -128,7 +129,7 @@ def _vary_op(op: Op, varied: set[Value], part_of: Mapping[Value, Value]) -> None
         return
     fn = op.fn
     varied.update(_wholes(_stored_to(op), part_of))
-    zero = has_zero_derivative(fn) and not may_turn(op)
+    zero = has_zero_derivative(fn) and not may_turn(op) and not _may_ask(op)
     if _merges(op) or not (zero or _zero_attribute(op)):
         varied.update(r for r in op.results if carries(r.type))
 
@@ -155,6 +156,14 @@ def may_turn(op: Op) -> bool:
     """A row for real arguments, of an argument that may be complex: np.sign(z) is z / |z|."""
     row = elementwise(op.fn) if hashable(op.fn) else None
     return row is not None and not row.holomorphic and not all(map(_is_real, op.args))
+
+
+_ROUND = frozenset({builtins.round, math.floor, math.ceil, math.trunc})
+
+
+def _may_ask(op: Op) -> bool:
+    """round(x) is what `__round__` of x returns, where x may be an object of the user's."""
+    return hashable(op.fn) and op.fn in _ROUND and bool(op.args) and operand_type(op.args[0]) is T.Any
 
 
 def _is_real(operand: Any) -> bool:

@@ -55,6 +55,7 @@ from ctxdispatch_contexts.recording import (
     trajectories,
 )
 from ctxdispatch_contexts.recording.callees import (
+    SLOT,
     Callee,
     goes_through,
     is_plain,
@@ -119,12 +120,10 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     callee, bound = rules.canonical(f)
     if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
         callee, bound = (bound[0] if f.__name__ == "__call__" else f), ()  # the table knows np.add.reduce
-        run = callee if run is f else run
-    if bound:
-        args = (*bound, *args)
-        run = callee if run is f else run
+    args = (*bound, *args) if bound else args
+    run = callee if run is f else run
     slot, callee = callee, spelled(callee)
-    if run is slot and not all(map(is_plain, args)):
+    if run is slot and type(slot) is SLOT and not all(map(is_plain, args)):
         constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
         if slot is not callee and constant:
             return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
@@ -143,6 +142,18 @@ def _is_number_or_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or is_plain(value)
 
 
+def _are_numbers(values: Args) -> bool:
+    """Or arrays of numbers: there are no objects of the user's in them."""
+    for value in values:
+        cls = type(value)
+        if not (cls in _NUMBERS or (cls is np.ndarray and not value.dtype.hasobject)):
+            return False
+    return True
+
+
+_NUMBERS = frozenset({float, int, bool, complex, np.float64, np.int64, types.NoneType, slice, str})
+
+
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """A call that is given array.arrays, or makes one."""
     if buffers.concerned(ctx.record, callee, args) and not kwargs.keys() & {"out"}:
@@ -156,15 +167,20 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
+    if (callee is getattr or callee is setattr) and moves(known, callee, args):
+        if callee is setattr:
+            stores.refuse_native(record, args)
+        return run(*args, **kwargs)
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
-    if callee is dict and args and has_within(args[0], conversions.is_object):
-        args = (resolve(ctx, conversions.pairs)(args[0]), *args[1:])
+    args = conversions.with_pairs(ctx, args) if callee is dict else args
     args = going_through.listed(ctx, callee, args)
     if moves(known, callee, args):
-        if id(callee) in stores.REFUSALS:
-            stores.REFUSALS[id(callee)](record, args)
+        if callee is operator.setitem:
+            stores.refuse_bytes(record, args)
         return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
+    if _are_numbers(args) and not kwargs:
+        return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
         args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):

@@ -163,9 +163,15 @@ _BY_KIND |= dict.fromkeys("biuV", (as_array,))
 # -- pairs ---------------------------------------------------------------------------------------------------
 
 
-def pairs(items: Any, /) -> Any:
-    """What `dict` makes entries of, where objects among the items are gone through."""
-    return [(*item,) for item in items] if type(items) in (list, tuple) else items
+def with_pairs(ctx: Any, args: Args) -> Args:
+    """The arguments of `dict`, whose first it makes entries of: objects among the items are gone through."""
+    if not args or type(args[0]) not in (list, tuple) or not any(map(is_object, args[0])):
+        return args
+    return resolve(ctx, _pairs)(args[0]), *args[1:]
+
+
+def _pairs(items: Any, /) -> list[tuple[Any, ...]]:
+    return [(*item,) for item in items]
 
 
 # -- records -------------------------------------------------------------------------------------------------
