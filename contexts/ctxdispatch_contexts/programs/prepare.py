@@ -299,11 +299,7 @@ def _rewrite(
         return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
         return inline_made(prepared, block, op, made[op.callee])
-    if op.fn is primitives.call_ex and spread(block, op):
-        return block
-    if op.fn is primitives.dict_merge and merge(prepared, block, op):
-        return block
-    if _call_derivative(prepared, block, op):
+    if _open_arguments(prepared, block, op) or _call_derivative(prepared, block, op):
         return block
     if (_worth(op.args) or is_neighbour(op.fn, prepared.graph)) and construct(prepared, block, op):
         return block
@@ -323,6 +319,13 @@ def _rewrite(
     if target.entry is not None:
         return None if prepared.waits(op) else inline_entry(prepared, block, op, target.entry)
     return inline(prepared, block, op, target)
+
+
+def _open_arguments(prepared: Prepared, block: Block, op: Op) -> bool:
+    """Of f(*args), f(**kwargs). True where something was changed."""
+    if op.fn is primitives.call_ex:
+        return spread(block, op)
+    return op.fn is primitives.dict_merge and merge(prepared, block, op)
 
 
 def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
