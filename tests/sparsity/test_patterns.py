@@ -302,7 +302,24 @@ def decorated(x):
     return scaled(lambda v: v * 2.0)(x[1])
 
 
+class Kept:
+    def __init__(self, v):
+        self.v = v
+
+    @functools.cached_property
+    def first(self):
+        return self.v[0]
+
+    def __round__(self):
+        return self.v * 2.0
+
+
 MOVED = {
+    "cached property": lambda x: Kept(x).first,
+    "round": lambda x: round(Kept(x)),
+    "methods by name": lambda x: [*changed([1.0], "__iadd__", x), changed({}, "__setitem__", "k", x[0])["k"]],
+    "attributes by name": lambda x: changed(vars(Kept(x)), "__setitem__", "w", x[1])["w"],
+    "a slice of a list": lambda x: changed([1.0, 2.0], "__setitem__", slice(0, 1), x),
     "parts of complex numbers": parts,
     "functools.wraps": decorated,
     "counter": lambda x: [Counter(a=x[0], b=x[1]).total(), Counter({"a": x[2]})["a"]],

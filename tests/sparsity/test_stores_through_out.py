@@ -151,6 +151,7 @@ FOLLOWED = [
     "A.flat = x", "A.flat[0] = x[0]", "i = A.flat; A[0] = x[0]; A[1] = i[0]",
     "i = np.lib.stride_tricks.as_strided(A); A[0] = x[0]; A[1] = i[0]",
     "if x[0] > 0: np.add(B, 1.0, out=(A,))\n    A *= x", "if x[0] > 0: np.multiply(x, x, A)",
+    "A.real = x", "setattr(A, 'real', x)",
 ]  # fmt: skip
 """Stores into A."""
 REFUSED = [
@@ -159,7 +160,7 @@ REFUSED = [
     "[v.__setitem__(..., x[0]) for v in np.nditer(A, op_flags=['readwrite'])]",
     "for v in np.nditer(A, op_flags=['readwrite']): v[...] = x[0]",
     "i = np.nditer(A); A[0] = x[0]; A[1] = next(i)", "i = A.flat; A[0] = x[0]; A[1] = next(i)",
-    "A.real = x", "setattr(A, 'real', x)", "memoryview(A)[0] = x[0]",
+    "memoryview(A)[0] = x[0]",
     "m = memoryview(A); A[0] = x[0]; A[1] = m[0]", "A.data[0] = x[0]",
     "m = A.data; A[0] = x[0]; A[1] = m[0]", "np.asarray(memoryview(A))[0] = x[0]", "memoryview(x)[0]",
     "np.median(x, None, None, True); A *= x", "np.median(x, overwrite_input=True); A *= x",

@@ -225,7 +225,13 @@ def holds_bytes(container: Any) -> bool:
 
 def is_native_attribute(cls: type, name: str) -> bool:
     """What is stored there goes to C code that is no part of Python."""
-    found = next((vars(c)[name] for c in cls.__mro__ if name in vars(c)), None)
+    for c in cls.__mro__:
+        if name in c.__dict__:
+            return _is_native(c.__dict__[name])
+    return False
+
+
+def _is_native(found: Any) -> bool:
     if isinstance(found, property):
         return isinstance(found.fset, types.BuiltinFunctionType)
     if isinstance(found, (types.GetSetDescriptorType, types.MemberDescriptorType)):
@@ -237,7 +243,7 @@ _NUMERIC = (np.ndarray, np.flatiter, float, complex, np.generic, int)
 
 # -- spellings -----------------------------------------------------------------------------------------------
 
-_SLOT = type(np.ndarray.__add__)
+SLOT = type(np.ndarray.__add__)
 _SPELLINGS: dict[Any, Any] = {
     found: getattr(operator, name)
     for cls in (np.ndarray, np.flatiter)
@@ -248,7 +254,7 @@ _SPELLINGS: dict[Any, Any] = {
 
 def spelled(callee: Any) -> Any:
     """Methods of arrays that are operators, as those."""
-    return _SPELLINGS.get(callee, callee) if type(callee) is _SLOT else callee
+    return _SPELLINGS.get(callee, callee) if type(callee) is SLOT else callee
 
 
 UFUNCS: dict[Any, Any] = {

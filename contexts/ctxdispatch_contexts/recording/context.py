@@ -58,6 +58,7 @@ from ctxdispatch_contexts.recording import (
 )
 from ctxdispatch_contexts.recording.callees import (
     SETS,
+    SLOT,
     Callee,
     goes_through,
     is_plain,
@@ -125,7 +126,7 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
     args = (*bound, *args) if bound else args
     run = callee if run is f else run
     slot, callee = callee, spelled(callee)
-    if run is slot and not all(map(is_plain, args)):
+    if run is slot and type(slot) is SLOT and not all(map(is_plain, args)):
         constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
         if slot is not callee and constant:
             return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
@@ -144,6 +145,18 @@ def _is_number_or_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or is_plain(value)
 
 
+def _are_numbers(values: Args) -> bool:
+    """Or arrays of numbers: there are no objects of the user's in them."""
+    for value in values:
+        cls = type(value)
+        if not (cls in _NUMBERS or (cls is np.ndarray and not value.dtype.hasobject)):
+            return False
+    return True
+
+
+_NUMBERS = frozenset({float, int, bool, complex, np.float64, np.int64, types.NoneType, slice, str})
+
+
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """A call that is given array.arrays, or makes one."""
     if buffers.concerned(ctx.record, callee, args) and not kwargs.keys() & {"out"}:
@@ -157,6 +170,10 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     record = ctx.record
+    if (callee is getattr or callee is setattr) and moves(known, callee, args):
+        if callee is setattr:
+            stores.refuse_native(record, args)
+        return run(*args, **kwargs)
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     args = conversions.with_pairs(ctx, args) if callee is dict else args
@@ -164,9 +181,11 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         beside = not all(map(is_plain, args))
         args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a, beside) else a for a in args])
     if moves(known, callee, args):
-        if id(callee) in stores.REFUSALS:
-            stores.REFUSALS[id(callee)](record, args)
+        if callee is operator.setitem:
+            stores.refuse_bytes(record, args)
         return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
+    if _are_numbers(args) and not kwargs:
+        return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
         args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):

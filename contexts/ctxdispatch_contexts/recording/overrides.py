@@ -16,7 +16,7 @@ import numpy as np
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch_contexts.programs.converting import FUNCTION, UFUNC, leaves_operator
-from ctxdispatch_contexts.recording.callees import UFUNCS, is_plain, of_slot
+from ctxdispatch_contexts.recording.callees import SLOT, UFUNCS, is_plain, of_slot
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -170,16 +170,13 @@ def slot(record: Any, method: Any, callee: Any, args: Args) -> tuple[Any, Args] 
 
 def _of_numpy(method: Any) -> tuple[Any, bool] | None:
     """The ufunc that np.float64.__mul__ or np.ndarray.__rmul__ is, and whether its operands are turned."""
-    if not isinstance(method, _SLOT) or not issubclass(method.__objclass__, (np.generic, np.ndarray)):
+    if not isinstance(method, SLOT) or not issubclass(method.__objclass__, (np.generic, np.ndarray)):
         return None
     for turned, name in enumerate((method.__name__, method.__name__.replace("__r", "__", 1))):
         ufunc = UFUNCS.get(getattr(operator, name, None))
         if ufunc is not None:
             return ufunc, bool(turned)
     return None
-
-
-_SLOT = type(np.ndarray.__add__)
 
 
 # -- what subclasses of arrays inherit -----------------------------------------------------------------------

@@ -138,17 +138,13 @@ def refuse_bytes(record: Record, args: tuple[Any, ...]) -> None:
 def refuse_native(record: Record, args: tuple[Any, ...]) -> None:
     """obj.name = value, where C code makes of the value what it keeps."""
     obj, name, value = args
-    if not record.closed and record.any_active((value,)) and is_native_attribute(type(obj), name):
+    if is_native_attribute(type(obj), name) and not record.closed and record.any_active((value,)):
         raise MissingRuleError(
             f"the attribute {name!r} of ({described(type(obj))}) is given a value that depends on what is "
             "differentiated, which C code makes something else of; keep it in an object of Python's, or give "
             "it `stop_gradient`",
             user_position(),
         )
-
-
-REFUSALS = {id(operator.setitem): refuse_bytes, id(setattr): refuse_native}
-"""Of what moves otherwise (not every callee has a hash)."""
 
 
 def _may_repeat(index: Any) -> bool:

@@ -19,10 +19,10 @@ def is_sparse_product(f: Any, args: list[Any]) -> bool:
     return f is operator.matmul or (f is operator.mul and not hasattr(owner, "_is_array"))
 
 
-def keeps(f: Any, args: list[Any]) -> bool:
-    """Whether reading the attribute stores it: the journal would not see that."""
+def cached_property(f: Any, args: list[Any]) -> Any:
+    """What getattr(owner, name) computes once and stores, or None."""
     descriptor = lookup(type(args[0]), args[1]) if f is getattr and isinstance(args[1], str) else None
-    return isinstance(descriptor, functools.cached_property)
+    return descriptor if isinstance(descriptor, functools.cached_property) else None
 
 
 def has_python_constructor(cls: type) -> bool:

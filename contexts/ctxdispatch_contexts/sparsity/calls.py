@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.protocols import OPERATIONS as PROTOCOLS
+from ctxdispatch.dispatch.protocols import OPERATIONS, conversions
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup, own_way, special
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.callees import (
+    cached_property,
     descriptor_of,
     has_python_constructor,
     implementation,
     is_sparse_product,
-    keeps,
 )
 from ctxdispatch_contexts.sparsity.conversions import converted_by, special_method
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
@@ -80,6 +80,7 @@ class Rows:
         return self.run.call(operator.getitem, [self.array, i], {})
 
 
+PROTOCOLS = {**OPERATIONS, round: conversions.HANDLERS[round]}
 GENERATED = "it is a program that another context makes; the pattern of a gradient is hessian_sparsity's"
 
 OWN = (Tracked, Either, Cursor, Bound, Rows, Memory)
@@ -96,13 +97,25 @@ class Calls(Opaque):
             x = self.lifted(args[1])
             if isinstance(x, Array):
                 return sparse_product(self, args[0], x, f(args[0], x.sample))
-        if protocol is not None and any(_has_python_methods(a) for a in args[:2]) and not keeps(f, args):
+        if protocol is not None and any(_has_python_methods(a) for a in args[:2]):
+            kept = cached_property(f, args)
+            if kept is not None:
+                return self.kept(kept, args[0])
             method = None if kwargs else special_method(f, args)
             if method is not None:
                 return converted_by(self, method, f, args, f)
             return protocol(ENGINE, self, f)(*args, **kwargs)
         out = self.primitive(f, args, kwargs)
         return self.of_types(out, args) if self.loose and isinstance(out, Scalar) else out
+
+    def kept(self, descriptor: functools.cached_property[Any], owner: Any) -> Any:
+        """Stored as `cached_property` does, where the journal sees it."""
+        name = descriptor.attrname
+        if name not in vars(owner):
+            value = self.call(descriptor.func, [owner], {})
+            self.touch(owner)
+            vars(owner)[name] = value
+        return vars(owner)[name]
 
     def of_types(self, out: Scalar, args: list[Any]) -> Scalar:
         """What is made of numbers of several types may have as many."""

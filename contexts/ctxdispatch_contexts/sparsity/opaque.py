@@ -59,8 +59,9 @@ class Opaque(Stores):
         for a in (*direct, *others):
             self.journal.touch(self.owner(a) if isinstance(a, Array) else root_of(a))
         plain, named = self.computed(f, args, kwargs, f" is not looked into ({why}), and")
-        unchanged = self._watch(f, args, kwargs, plain, named)
-        out = self.attempt(_sampled_callee(self, f) if self.touched(f) else f, plain, named)
+        callee = _sampled_callee(self, f) if self.touched(f) else f
+        unchanged = self._watch(f, args, kwargs, plain, named, callee)
+        out = self.attempt(callee, plain, named)
         if not unchanged():
             self.refuse(
                 f"{described(f)} is not looked into ({why}), and changes an object or container that it can "

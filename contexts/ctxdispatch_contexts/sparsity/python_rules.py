@@ -176,13 +176,15 @@ def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
             "store into the array itself"
         )
     run.touch(owner)
+    if isinstance(index, slice) and isinstance(owner, list):
+        value = list(iterable(run, value))
     if isinstance(index, Scalar) and isinstance(owner, list):
         joiner = Joiner(run, run.journal.clock)
         owner[:] = [joiner.value(old, value) for old in owner]
         return None
     if run.touched(index):
         run.refuse(f"an index or key of a {type(owner).__name__} depends on the inputs' values; {REMEDY}")
-    return f(*args)
+    return f(owner, index, value)
 
 
 def contains(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:

@@ -109,6 +109,15 @@ def _function_rules() -> dict[Any, Rule]:
     }  # fmt: skip
 
 
+SPECIAL_METHODS: dict[str, Rule] = {
+    "__getitem__": getitem, "__setitem__": setitem, "__delitem__": moving, "__contains__": contains,
+    "__iter__": iter_, "__add__": plain, "__mul__": plain, "__rmul__": plain, "__or__": plain,
+    "__ror__": plain,
+    "__iadd__": changing, "__imul__": moving, "__ior__": changing,
+}  # fmt: skip
+"""Of containers, called by name."""
+
+
 def _method_rules() -> dict[Any, Rule]:
     """Of the methods of containers."""
     found: dict[Any, Rule] = {}
@@ -120,6 +129,8 @@ def _method_rules() -> dict[Any, Rule]:
             found[m] = changing if m.__name__ in ("extend", "extendleft", "update") else moving
         found.update(dict.fromkeys(_methods(cls, "get keys values items index count"), plain))
         found.update(dict.fromkeys(_methods(cls, "copy"), making))
+        for name, rule in SPECIAL_METHODS.items():
+            found.update(dict.fromkeys(_methods(cls, name), rule))
     found[list.sort] = sort_
     found.update(dict.fromkeys(_methods(tuple, "index count"), plain))
     return found
