@@ -18,11 +18,9 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
-import math
 import operator
 import types
 from array import array as Buffer
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Any, ClassVar
@@ -57,7 +55,6 @@ from ctxdispatch_contexts.recording import (
     trajectories,
 )
 from ctxdispatch_contexts.recording.callees import (
-    SETS,
     SLOT,
     Callee,
     goes_through,
@@ -177,9 +174,7 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     args = conversions.with_pairs(ctx, args) if callee is dict else args
-    if id(callee) in _THROUGH_ITEMS:
-        beside = not all(map(is_plain, args))
-        args = tuple([resolve(ctx, _items)(a) if _is_gone_through_apart(a, beside) else a for a in args])
+    args = items.listed(ctx, callee, args)
     if moves(known, callee, args):
         if callee is operator.setitem:
             stores.refuse_bytes(record, args)
@@ -216,7 +211,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
-    if ruled and not known.zero and any(through := [_is_gone_through(callee, a) for a in args]):
+    if ruled and not known.zero and any(through := [items.is_gone_through(callee, a) for a in args]):
         args = tuple([[*items.spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
     if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
@@ -244,31 +239,6 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
 def _knows_functions(ctx: Recording, callee: Any) -> bool:
     """Its derivative takes functions among its arguments: vjp rules call none (np.pad with one as mode)."""
     return bool(ctx.record.context.ad_ruled(callee)) or table.vjp_rule(callee) is None
-
-
-def _is_gone_through(callee: Any, value: Any) -> bool:
-    """The callee looks at the items, and its rule is for sequences."""
-    if is_iterator(value) or type(value) is np.flatiter:
-        return True
-    return callee in _GO_THROUGH and isinstance(value, (*SETS, *_OF_DICTS))
-
-
-_GO_THROUGH = frozenset({builtins.sum, builtins.min, builtins.max, math.prod, math.fsum, math.dist})
-_OF_DICTS = (dict, type({}.values()))
-
-
-_THROUGH_ITEMS = frozenset(map(id, (sum, min, max, math.fsum, math.prod, math.dist)))
-
-
-def _is_gone_through_apart(value: Any, beside: bool) -> bool:
-    """Its class says what its items are, or no rule knows such containers, or what is `beside` it."""
-    return type(value) is deque or (
-        isinstance(value, np.ndarray) and (beside or type(value) is not np.ndarray)
-    )
-
-
-def _items(values: Any) -> Any:
-    return [*values]
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
