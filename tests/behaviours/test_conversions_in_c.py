@@ -38,6 +38,11 @@ class Sequence(Held):
         return self.v[i] ** 2
 
 
+class Both(Sequence):
+    def __float__(self):
+        return float(self.v[0] * self.v[1])
+
+
 class Interface(Held):
     @property
     def __array_interface__(self):
@@ -136,6 +141,7 @@ ARRAYS = {
 
 NUMBERS = {
     "float64": lambda x: np.float64(Float(x[0])) * x[1],
+    "float64 of a sequence": lambda x: np.float64(Both(x)) * x[1],
     "complex128": lambda x: np.complex128(Complex(x[0])).imag,
     "float": lambda x: float(Float(x[0])) * x[1],
     "complex": lambda x: complex(Complex(x[0])).imag,

@@ -305,10 +305,7 @@ def _rewrite(
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block
-    if converts(op, prepared.maker) and method_of_operator(prepared, op) is None:
-        op.callee, op.syntax = Const(refusal_of(op)), False
-        return block
-    if make_arrays(block, op) or make_lists(block, op):
+    if _refuse_conversion(prepared, op) or make_arrays(block, op) or make_lists(block, op):
         return block
     target = callee_of(op, prepared)
     if target is None or not _worth_it(op, target):
@@ -326,6 +323,14 @@ def _open_arguments(prepared: Prepared, block: Block, op: Op) -> bool:
     if op.fn is primitives.call_ex:
         return spread(block, op)
     return op.fn is primitives.dict_merge and merge(prepared, block, op)
+
+
+def _refuse_conversion(prepared: Prepared, op: Op) -> bool:
+    """Of an object, by C code (`converting.py`). True where something was changed."""
+    if not converts(op, prepared.maker) or method_of_operator(prepared, op) is not None:
+        return False
+    op.callee, op.syntax = Const(refusal_of(op)), False
+    return True
 
 
 def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:

@@ -60,7 +60,8 @@ def _of(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> tuple[Convert
     if known.of_math:
         return (as_complex if callee.__module__ == "cmath" else as_real,)
     if isinstance(callee, type) and issubclass(callee, np.inexact):
-        return _BY_KIND[np.dtype(callee).kind] if len(args) == 1 else ()
+        by = _BY_KIND[np.dtype(callee).kind] if len(args) == 1 else ()
+        return tuple(map(_number_first, by)) if issubclass(callee, float) else by
     dtype = dtype_of(callee, args, kwargs)
     if dtype is not None:
         return _BY_KIND.get(dtype.kind, ())
@@ -132,6 +133,16 @@ def _as(number: Convert) -> Convert:
         return replaced(made, is_object, lambda item: number(ctx, item))
 
     return convert
+
+
+def _number_first(convert: Convert) -> Convert:
+    """np.float64 is a float: it asks for numbers before it makes arrays."""
+
+    def by_number(ctx: Any, value: Any) -> Any:
+        number = as_real(ctx, value)
+        return convert(ctx, value) if number is value else number
+
+    return by_number
 
 
 def _number(*names: str) -> Convert:
