@@ -47,10 +47,11 @@ OURS = ("ctxdispatch.", "ctxdispatch_contexts.")
 
 def refuse_items_by_code(graph: Graph, varied: Container[Value]) -> None:
     """In place: before what takes such items of an object that depends on what is differentiated."""
+    made = {r for _, op in graph.ops() if op.fn is builtins.iter for r in op.results}
     for block in graph.blocks:
         block.ops = [each for op in block.ops for each in (*_refusals(op, varied), op)]
         end = block.terminator
-        if isinstance(end, Iterate) and end.iterator in varied:
+        if isinstance(end, Iterate) and end.iterator in varied and end.iterator not in made:
             block.ops += _of_loop(end.iterator, _place(graph, end.iterator))
 
 
@@ -118,8 +119,8 @@ def check_items(items: Any) -> None:
 check_items.__dict__[UNDISPATCHED] = True
 effects.assume_harmless(check_items)
 _OF_ANY = (
-    builtins.zip, primitives.list_extend, list.extend, builtins.dict, primitives.dict_update,
-    primitives.dict_merge,
+    builtins.iter, builtins.zip, builtins.map, builtins.filter, primitives.list_extend, list.extend,
+    builtins.dict, primitives.dict_update, primitives.dict_merge,
 )  # fmt: skip
 """Programs do these to whatever is gone through."""
 
