@@ -105,8 +105,8 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         collections.deque,
     )),
     (spreading(0, 1, live=True), (
-        builtins.iter, builtins.enumerate, itertools.cycle, itertools.pairwise, itertools.tee,
-        itertools.islice, itertools.permutations, itertools.combinations,
+        builtins.iter, primitives.delegated, builtins.enumerate, itertools.cycle, itertools.pairwise,
+        itertools.tee, itertools.islice, itertools.permutations, itertools.combinations,
         itertools.combinations_with_replacement,
     )),
     (spreading(0, 1, result=True), (builtins.set, builtins.frozenset)),
