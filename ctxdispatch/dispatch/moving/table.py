@@ -37,6 +37,7 @@ from ctxdispatch.dispatch.moving.through import (
     accumulate,
     backwards,
     concatenate,
+    delegated,
     display,
     kept,
     keywords,
@@ -105,10 +106,11 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         collections.deque,
     )),
     (spreading(0, 1, live=True), (
-        builtins.iter, primitives.delegated, builtins.enumerate, itertools.cycle, itertools.pairwise,
-        itertools.tee, itertools.islice, itertools.permutations, itertools.combinations,
+        builtins.iter, builtins.enumerate, itertools.cycle, itertools.pairwise, itertools.tee,
+        itertools.islice, itertools.permutations, itertools.combinations,
         itertools.combinations_with_replacement,
     )),
+    (delegated, (primitives.delegated,)),
     (spreading(0, 1, result=True), (builtins.set, builtins.frozenset)),
     (spreading(live=True), (
         builtins.zip, itertools.chain, itertools.zip_longest, itertools.product, itertools.compress,
