@@ -458,3 +458,43 @@ def encoded_by_a_class(x):
 ])  # fmt: skip
 def test_what_functions_in_json_are_given_and_give_keeps_its_labels(f, args, labels):
     assert taints(f, *args) == (f(*args), labels)
+
+
+def generator():
+    try:
+        got = yield 1
+        yield got
+    except KeyError as error:
+        yield str(error)
+    return 9
+
+
+class Channel:
+    """An iterator of the user's that is sent to."""
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return 1
+
+    def send(self, value):
+        return value
+
+    def throw(self, error):
+        raise StopIteration(9)
+
+
+@pytest.mark.parametrize("made", [generator, Channel])
+def test_what_is_delegated_to_and_has_a_label_gets_what_is_sent_and_thrown(made):
+    def delegates(k):
+        delegate = [None, made()][k]
+
+        def outer():
+            yield (yield from delegate)
+
+        it = outer()
+        return [next(it), it.send(5), it.throw(KeyError("k")), *it]
+
+    out, labels = taints(delegates, 1)
+    assert out == delegates(1) and labels == [{"k"}] * len(out)

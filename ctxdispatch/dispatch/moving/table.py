@@ -37,6 +37,7 @@ from ctxdispatch.dispatch.moving.through import (
     accumulate,
     backwards,
     concatenate,
+    delegated,
     display,
     kept,
     keywords,
@@ -109,6 +110,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
         itertools.islice, itertools.permutations, itertools.combinations,
         itertools.combinations_with_replacement,
     )),
+    (delegated, (primitives.delegated,)),
     (spreading(0, 1, result=True), (builtins.set, builtins.frozenset)),
     (spreading(live=True), (
         builtins.zip, itertools.chain, itertools.zip_longest, itertools.product, itertools.compress,

@@ -91,6 +91,40 @@ def spreading(
     return row
 
 
+def delegated(call: Any, args: Any, kwargs: Any) -> Any:
+    """`yield from xs`: what is sent or thrown reaches xs where it has a tag too."""
+    (value,) = args
+    metadata, bare = call.held(value), call.bare(value)
+    if not metadata or is_array(bare):
+        return call.native(spread(call, value, live=True))
+    out = call.native(bare)
+    return _Delegate(out, Giving(given, call, metadata)) if hasattr(type(out), "__next__") else out
+
+
+class _Delegate:
+    """An iterator that gives tags to its items, to what answers `send` and `throw`, to what it returns."""
+
+    def __init__(self, iterator: Any, giving: Callable[[Any], Any]) -> None:
+        self._iterator, self._giving = iterator, giving
+
+    def __iter__(self) -> _Delegate:
+        return self
+
+    def __next__(self) -> Any:
+        return self._answer(self._iterator.__next__)
+
+    def __getattr__(self, name: str) -> Any:
+        return functools.partial(self._answer, getattr(self._iterator, name))
+
+    def _answer(self, method: Any, /, *args: Any) -> Any:
+        try:
+            return self._giving(method(*args))
+        except StopIteration as end:
+            if end.value is None:
+                raise
+            raise StopIteration(self._giving(end.value)) from None
+
+
 def _through(call: Any, value: Any, scalars: list[Any]) -> Any:
     return spread(call, value)
 
