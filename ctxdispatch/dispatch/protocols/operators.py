@@ -159,7 +159,7 @@ def _natively_inplace(engine: Engine, ctx: Any, f: Any, own: Any, left: Any, rig
     """A container of C code goes through its right operand; a class of C code, without numbers' `+`, only
     once that operand's `__radd__` has no answer."""
     names = _EXTENDING.get(own) or _MERGING.get(own)
-    asked = own in _EXTENDING and not type(left).__flags__ & HEAPTYPE
+    asked = own in _EXTENDING and (type(left) in _OF_C or not type(left).__flags__ & HEAPTYPE)
     if asked and lookup(type(right), "__radd__", ABSENT) is not ABSENT:
         if special(type(right), "__radd__") is None:
             return engine.native(ctx, f)(left, right)
@@ -172,6 +172,8 @@ def _natively_inplace(engine: Engine, ctx: Any, f: Any, own: Any, left: Any, rig
 
 _EXTENDING = dict.fromkeys((list.__iadd__, collections.deque.__iadd__), ITERATION)
 _MERGING = {dict.__ior__: MAPPING}
+_OF_C = (list, collections.deque)
+"""From 3.12 on a deque's class is made at run time, as those of Python code are."""
 
 
 def _pow(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
