@@ -18,7 +18,7 @@ import numpy as np
 from ctxdispatch.dispatch.protocols import INPLACE
 from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.sparsity.conversions import converted, converts, protocol_of
+from ctxdispatch_contexts.sparsity.conversions import TO_NUMBERS, converted, converts, protocol_of
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described
 from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
 from ctxdispatch_contexts.sparsity.values import (
@@ -131,7 +131,7 @@ def mixed(run: Any, f: Any, args: Args) -> Any:
         if isinstance(a, Either):
             run.refuse(a.what)
     if converts(f, [run.sampled(a) for a in args if isinstance(a, Tracked)]):
-        plain = [converted(run, a, protocol_of(f)) for a in args]
+        plain = [_one_operand(run, a, protocol_of(f)) for a in args]
         if numeric(run, plain):
             return run.call(f, plain, {})
     run.on_samples(f, args, {})  # Python's own error, if it is one
@@ -139,6 +139,13 @@ def mixed(run: Any, f: Any, args: Args) -> Any:
         f"{described(f)} of {', '.join(type(run.sampled(a)).__name__ for a in args)} is not "
         "supported; use arrays of numbers"
     )
+
+
+def _one_operand(run: Any, v: Any, protocol: Any) -> Any:
+    """As `converted`; beside a tracked operand NumPy makes an array of a list of known numbers too."""
+    if protocol is not TO_NUMBERS and isinstance(v, (list, tuple)):
+        return run.call(np.array, [v], {})
+    return converted(run, v, protocol)
 
 
 def without_tracked(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:

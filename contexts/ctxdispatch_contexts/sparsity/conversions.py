@@ -74,4 +74,4 @@ def protocol_of(f: Any) -> Any:
     return TO_NUMBERS if getattr(f, "__module__", None) in ("math", "cmath") else TO_ARRAYS
 
 
-__all__ = ["converted", "converted_by", "converts", "protocol_of", "special_method"]
+__all__ = ["TO_NUMBERS", "converted", "converted_by", "converts", "protocol_of", "special_method"]
