@@ -111,6 +111,7 @@ FUNCTIONS = {
     "cond": lambda v: np.linalg.cond(np.diag(v)),
     "sliding_window_view": lambda v: np.lib.stride_tricks.sliding_window_view(v, 2).sum(-1) * v[:3],
     "as_strided": lambda v: np.lib.stride_tricks.as_strided(v * 2, (3, 2), (8, 8)) ** 2,
+    "getfield": lambda v: (v * 2).getfield(float) ** 2 + (v * (1 + 2j)).getfield(float, 8) ** 2,
     "vectorize": lambda v: np.vectorize(lambda t: t * t if t > 1.5 else t)(v),
     "masked quotients": masked_quotients,
     "ix_": lambda v: np.ix_(v[:2] ** 2, v[1:]),

@@ -34,6 +34,16 @@ def bytes_as_other_numbers(x):
 
 
 @refused(
+    "a view shows an array of dtype complex128 that depends on what is differentiated as one of dtype "
+    "float64, of which the numbers are others; convert it (`.astype`), or look at what is no part of the "
+    "derivative (`stop_gradient(x)`)",
+    *BOTH,
+)
+def halves_of_two_numbers(x):
+    return (x * (1.0 + 2.0j)).getfield(float, 4).sum()  # here
+
+
+@refused(
     "numpy.generic.tolist of a record of an array whose fields depend on what is differentiated has no "
     "derivative rule; read the fields (`r[i]['name']`)",
     *BOTH,

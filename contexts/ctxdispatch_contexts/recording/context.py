@@ -48,6 +48,7 @@ from ctxdispatch_contexts.recording import (
     overrides,
     parts,
     scipy_rules,
+    shown,
     stores,
     subclasses,
     surgery,
@@ -229,7 +230,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if known.view:
         out = run(*args, **kwargs)
         if isinstance(out, np.ndarray) and record.is_active(out):
-            memory.check_view(out, memory.owner(out))
+            shown.check_view(out, memory.owner(out))
             return out
     if not ruled:
         return by_rule.opaque(ctx, callee, known, args, kwargs, run)
@@ -275,7 +276,9 @@ for _f in (builtins.eval, builtins.exec):
 Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
     types.MethodType(_as_they_are, np.lib.stride_tricks.as_strided)
 )
-for _f in (memory.address, memory.bounds, memory.owner, memory.overlaps, memory.stand_in):  # of runs in runs
+for _f in (  # of runs in runs
+    memory.address, memory.bounds, memory.owner, memory.overlaps, memory.stand_in, shown.is_other
+):  # fmt: skip
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, moving.RULED)
 for _f, _rule in (

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
+from ctxdispatch_contexts.recording.shown import check_view, is_other
 
 Array = np.ndarray[Any, Any]
 
@@ -117,33 +118,6 @@ class Block:
             return np.ndarray(array.shape, array.dtype, self._bytes, offset, array.strides)
         shape, strides = (self.count, *array.shape), (self.size, *array.strides)
         return np.ndarray(shape, array.dtype, self._bytes, offset, strides)
-
-
-def is_other(array: Array, of: Array) -> bool:
-    """The numbers of a view are others than those of the array, made of the same bytes. (Memory of bytes is
-    what is stored there; that of shadows, in a run of a run, is such.)"""
-    if array.dtype == of.dtype or of.dtype == np.uint8:
-        return False
-    return not _parts(array.dtype) <= _parts(of.dtype)
-
-
-def check_view(array: Array, of: Array) -> None:
-    if is_other(array, of):
-        raise MissingRuleError(
-            f"a view shows an array of dtype {of.dtype} that depends on what is differentiated as one of "
-            f"dtype {array.dtype}, of which the numbers are others; convert it (`.astype`), or look at what "
-            "is no part of the derivative (`stop_gradient(x)`)",
-            user_position(),
-        )
-
-
-def _parts(dtype: np.dtype[Any]) -> set[np.dtype[Any]]:
-    """The real numbers that its elements consist of."""
-    if dtype.names is not None:
-        return {part for name in dtype.names for part in _parts(dtype[name])}
-    if dtype.subdtype is not None:
-        return _parts(dtype.subdtype[0])
-    return {np.empty(0, dtype).real.dtype}
 
 
 def _part(array: Array, index: Any) -> Array:
