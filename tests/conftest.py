@@ -22,10 +22,7 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 SAMPLE = int(os.environ.get("TESTS_SAMPLE", "1"))
-OF_VERSIONS = (
-    "tests/bytecode/", "tests/conformance/", "tests/dispatch/", "tests/ir/", "tests/test_docs",
-    "tests/test_plugin_example",
-)  # fmt: skip
+OF_VERSIONS = ("tests/bytecode/", "tests/conformance/", "tests/dispatch/", "tests/ir/", "tests/test_docs")
 
 
 def pytest_collection_modifyitems(config, items):
