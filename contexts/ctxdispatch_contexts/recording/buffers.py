@@ -18,7 +18,7 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.kinds import FLOATS
-from ctxdispatch_contexts.recording.leaves import snapshot
+from ctxdispatch_contexts.recording.leaves import listed, snapshot
 from ctxdispatch_contexts.recording.record import Record
 
 Args = tuple[Any, ...]
@@ -132,23 +132,19 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
     if typecode not in FLOATS:
         return array.array(typecode, given)
     record: Record = ctx.record
-    listed = [*given] if type(given) is array.array else resolve(ctx, _listed)(given)
-    made = array.array(typecode, listed)
+    taken = [*given] if type(given) is array.array else resolve(ctx, listed)(given)
+    made = array.array(typecode, taken)
     if type(given) is array.array:
         return _filled(record, made, record.view(given)) if record.is_active(given) else made
-    return _filled(record, made, ctx.array(listed)) if record.any_active(listed) else made
-
-
-def _listed(values: Any) -> list[Any]:
-    return [*values]
+    return _filled(record, made, ctx.array(taken)) if record.any_active(taken) else made
 
 
 def _extended(ctx: Any, callee: Any, args: Args) -> None:
     buffer, given = args
-    listed = [*ctx._splat(given)]
-    if ctx.record.any_active((buffer, listed)):
+    taken = [*ctx._splat(given)]
+    if ctx.record.any_active((buffer, taken)):
         raise _other_length(described(callee))
-    buffer.extend(listed)
+    buffer.extend(taken)
 
 
 def _other_length(what: str) -> MissingRuleError:

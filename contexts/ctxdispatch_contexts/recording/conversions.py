@@ -13,7 +13,7 @@ import cmath
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch_contexts.programs.converting import MAKES_RECORDS, is_converted
 from ctxdispatch_contexts.recording.callees import Callee
+from ctxdispatch_contexts.recording.leaves import listed
 from ctxdispatch_contexts.recording.overrides import has_within, replaced
 
 Args = tuple[Any, ...]
@@ -100,7 +101,7 @@ _MAKES = (
 )  # fmt: skip
 
 
-def _is(callee: Any, among: tuple[Any, ...]) -> bool:
+def _is(callee: Any, among: Iterable[Any]) -> bool:
     return any(callee is f for f in among)
 
 
@@ -117,14 +118,10 @@ def as_array(ctx: Any, value: Any) -> Any:
             return value
     if special(type(value), "__getitem__") is None or not hasattr(type(value), "__len__"):
         return value
-    return [as_array(ctx, item) if is_object(item) else item for item in resolve(ctx, _items)(value)]
+    return [as_array(ctx, item) if is_object(item) else item for item in resolve(ctx, listed)(value)]
 
 
 _OF_MEMORY = ("__array_struct__", "__array_interface__")
-
-
-def _items(values: Any) -> list[Any]:
-    return [*values]
 
 
 def _as(number: Convert) -> Convert:
@@ -190,8 +187,7 @@ def _pairs(items: Any, /) -> list[tuple[Any, ...]]:
 
 def are_records(callee: Any, args: Args, kwargs: Kwargs) -> bool:
     """np.array(rows, dtype), of fields."""
-    makes = any(callee is f for f in MAKES_RECORDS)
-    dtype = dtype_of(callee, args, kwargs) if makes and args else None
+    dtype = dtype_of(callee, args, kwargs) if args and _is(callee, MAKES_RECORDS) else None
     return dtype is not None and dtype.names is not None and isinstance(args[0], (list, tuple))
 
 

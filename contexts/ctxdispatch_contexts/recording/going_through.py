@@ -22,6 +22,7 @@ from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
 from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.by_code import gives_by_code
+from ctxdispatch_contexts.recording import leaves
 from ctxdispatch_contexts.recording.callees import SETS, is_plain
 from ctxdispatch_contexts.recording.items import spread
 
@@ -56,9 +57,9 @@ def listed(ctx: Any, callee: Any, args: Args) -> Args:
     count = _count(callee, args)
     if not count:
         return args
-    beside = not all(map(is_plain, args))
+    beside, taken = not all(map(is_plain, args)), resolve(ctx, leaves.listed)
     return tuple([
-        resolve(ctx, _items)(a) if i < count and _is_of_its_own(a, beside) else a for i, a in enumerate(args)
+        taken(a) if i < count and _is_of_its_own(a, beside) else a for i, a in enumerate(args)
     ])  # fmt: skip
 
 
@@ -70,10 +71,6 @@ def _is_of_its_own(value: Any, beside: bool) -> bool:
 
 
 _OF_DICTS = (dict, type({}.values()))
-
-
-def _items(values: Any) -> Any:
-    return [*values]
 
 
 def is_gone_through(value: Any) -> bool:

@@ -17,6 +17,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, NUMBERS)
 
 
+def listed(values: Any) -> list[Any]:
+    """The items, by the code that gives them: to be run under a context."""
+    return [*values]
+
+
 def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
     """The numbers and arrays in `value`, and in containers in it (C code does not look into objects)."""
     if isinstance(value, (np.ndarray, array.array, *NUMBERS)):
