@@ -13,7 +13,7 @@ from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Const, Operand, Position, Value
+from ctxdispatch.ir.values import Const, Operand, Position, Value, hashable
 
 
 class Expr:
@@ -181,10 +181,7 @@ def _reads(op: Op) -> bool:
 
 
 def listed(fn: Any, table: Any) -> bool:
-    try:
-        return fn is not None and fn in table
-    except TypeError:  # an unhashable callee
-        return False
+    return fn is not None and hashable(fn) and fn in table
 
 
 # -- statements --------------------------------------------------------------------------------------

@@ -7,7 +7,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeVar
+
+Row = TypeVar("Row")
 
 
 class Position(NamedTuple):
@@ -51,12 +54,18 @@ class Reread(Value):
 
 
 def hashable(value: Any) -> bool:
-    """Callees are looked up in tables, and may be anything."""
+    """Callees are looked up in tables, and may be anything: a writable memoryview's hash raises ValueError, a
+    class's may raise what it likes."""
     try:
         hash(value)
-    except TypeError:
+    except Exception:
         return False
     return True
+
+
+def row_of(table: Mapping[Any, Row], callee: Any) -> Row | None:
+    """What the table says of a callee, which may be anything: nothing of what has no hash."""
+    return table.get(callee) if hashable(callee) else None
 
 
 class Const:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any as Anything
 
 from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.values import row_of
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.pure import PureFunction
@@ -91,7 +92,7 @@ def call(function: Anything, args: Args, kwargs: Mapping[str, Type] | None = Non
 
 def _knows_lengths(function: Anything) -> bool:
     """Whose lengths they are goes through elementwise operations and indices alone."""
-    rule = lookup(numpy_types.RULES, function)
+    rule = row_of(numpy_types.RULES, function)
     return (
         rule is numpy_types.elementwise
         or function is operator.getitem
@@ -110,9 +111,9 @@ def _of_each(function: Anything, args: Args, position: int, kwargs: Mapping[str,
 def _call(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     if isinstance(function, PureFunction):
         return Any if kwargs else function.result_type(args)
-    by_numpy, by_python = lookup(numpy_types.RULES, function), lookup(RULES, function)
+    by_numpy, by_python = row_of(numpy_types.RULES, function), row_of(RULES, function)
     if by_numpy is not None and (by_python is None or any(map(numpy_types.is_numpy, args))):
-        return by_numpy(function, args, kwargs)  # type: ignore[no-any-return]
+        return by_numpy(function, args, kwargs)
     if by_python is None:
         return _construct(function)
     if kwargs and not set(kwargs) <= TAKES.get(function, frozenset()):
@@ -132,13 +133,6 @@ TAKES: dict[Anything, frozenset[str]] = {
     math.prod: frozenset({"start"}),
 }
 """The keyword arguments that rules know of."""
-
-
-def lookup(table: Mapping[Anything, Anything], function: Anything) -> Anything:
-    try:
-        return table.get(function)
-    except TypeError:  # not hashable
-        return None
 
 
 def _construct(cls: Anything) -> Type:

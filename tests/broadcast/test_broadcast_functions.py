@@ -53,6 +53,7 @@ OF_INTS = {
     "abs": lambda n: abs(n),
     "or": lambda n: n or 5, "and": lambda n: n and 5.5, "float": lambda n: float(n),
     "max": lambda n: max(n, 0.5),
+    "isnan": lambda n: math.isnan(n) or math.isinf(n), "isfinite": lambda n: np.isfinite(n),
     "round": lambda n: round(n), "2.0 ** n": lambda n: 2.0**n, "clip": lambda n: int(np.clip(n, -1, 1)),
 }  # fmt: skip
 

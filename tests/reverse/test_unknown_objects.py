@@ -1,8 +1,9 @@
 """Objects whose construction is out of sight: what is put into them is not lost silently."""
 
 import numpy as np
+import pytest
 
-from ctxdispatch import custom_rule, grad
+from ctxdispatch import custom_rule, grad, jacfwd, jacobian_sparsity
 from ctxdispatch_contexts.reverse import ADContext, DerivativeError
 
 
@@ -50,3 +51,31 @@ def test_symmetry_is_not_assumed_of_a_rule_that_is_met_at_run_time():
         np.testing.assert_allclose(found, [146.0, 941.0, 1211.0])
     finally:
         ADContext.unrule(doubled_slope)
+
+
+class WithoutHash:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __hash__(self):
+        raise RuntimeError("no hash")
+
+    def __call__(self, x):
+        return x * self.factor
+
+
+MEMORY, SCALED = memoryview(np.array([2.0, 3.0])), WithoutHash(2.0)
+
+
+@pytest.mark.parametrize("differentiate", [grad, jacfwd, jacobian_sparsity], ids=lambda d: d.__name__)
+def test_what_has_no_hash_is_followed_like_the_rest(differentiate):
+    held = memoryview(np.array([2.0, 3.0]))
+
+    def program(x):
+        return np.sum(np.asarray(held) * x) + MEMORY[0] * SCALED(x)[0]
+
+    x = np.array([1.0, 2.0])
+    if differentiate is jacobian_sparsity:
+        np.testing.assert_array_equal(jacobian_sparsity(program, x).toarray(), [[1, 1]])
+    else:
+        np.testing.assert_allclose(differentiate(program)(x), [6.0, 3.0])

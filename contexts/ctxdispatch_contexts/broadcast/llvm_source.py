@@ -290,6 +290,8 @@ class _Program:
         if kind == "f" and op.fn in FLOATS:
             operands = [Value(self.build, a) for a in args]
             return self._fast(op.fn, operands) if self._has_fast(op.fn) else FLOATS[op.fn](*operands).ir
+        if kind in "biu" and op.fn in _OF_ALL_INTS:
+            return constant(shaped(ir.IntType(1), self.lanes), _OF_ALL_INTS[op.fn])
         if kind == "b":
             return self._of_bools(op, args)
         if kind in "iu":
@@ -350,3 +352,4 @@ def any_of(build: ir.IRBuilder, value: Any, lanes: int) -> Any:
 
 
 _LOGICAL = {np.logical_not: "not_", np.logical_and: "and_", np.logical_or: "or_", np.logical_xor: "xor"}
+_OF_ALL_INTS = {np.isnan: False, np.isinf: False, np.isfinite: True}

@@ -23,7 +23,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Raise, Return
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone, substitute, uses
-from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, row_of
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
@@ -89,10 +89,7 @@ def _inline_all(graph: Graph, assume: Assume, within: dict[Op, tuple[Any, ...]])
 
 def _fold_left(block: Block, op: Op, makers: dict[Value, Op]) -> bool:
     """max(a, b, c) is larger(larger(a, b), c); so is max((a, b, c))."""
-    try:
-        step = FOLDED.get(op.fn)
-    except TypeError:
-        return False
+    step = row_of(FOLDED, op.fn)
     if step is None or op.kwnames:
         return False
     items, start = list(op.args), []
@@ -326,7 +323,7 @@ def check_terminators(graph: Graph) -> None:
             raise KernelError(
                 "a kernel cannot raise; return nan there, or check the arrays before", block.terminator.pos
             )
-        for operand in _passed(block):
+        for operand in _read(block):
             if operand is UNDEF:
                 raise KernelError(
                     "a variable of the kernel may be unbound; give it a value on every path",
@@ -334,6 +331,8 @@ def check_terminators(graph: Graph) -> None:
                 )
 
 
-def _passed(block: Block) -> Iterator[Operand]:
+def _read(block: Block) -> Iterator[Operand]:
     for op in block.ops:
         yield from op.args
+    if block.terminator is not None:
+        yield from block.terminator.operands()

@@ -26,6 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ctxdispatch.ir.values import row_of
 from ctxdispatch_contexts.derivatives import blocks, libraries, registry
 from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY, ROWS, STEEP, Row
 from ctxdispatch_contexts.derivatives.ufuncs import spelled
@@ -73,7 +74,7 @@ class Elementwise:
 
 def elementwise(callee: Any) -> Elementwise | None:
     """The row of `callee`, or None."""
-    return _get(_elementwise_callees(), callee)
+    return row_of(_elementwise_callees(), callee)
 
 
 @cache
@@ -180,13 +181,13 @@ def _elementwise_of(library: str) -> dict[Any, Elementwise]:
 
 def vjp_rule(callee: Any) -> Callable[..., Any] | None:
     """rule(g, y, *args, **kwargs) -> cotangents of the leading arguments; `registry` has the contract."""
-    return _get(_vjp_rules(), callee)
+    return row_of(_vjp_rules(), callee)
 
 
 def linearity(callee: Any) -> registry.Linear | None:
     """In which arguments a callee that has a vjp rule is linear; None where it is in none."""
     _vjp_rules()
-    entry: registry.Linear | None = _get(registry.LINEAR, callee)
+    entry: registry.Linear | None = row_of(registry.LINEAR, callee)
     return entry
 
 
@@ -231,7 +232,7 @@ def _block_forms() -> dict[tuple[Any, int | None], Callable[..., Any]]:
 def array_arguments(callee: Any) -> int:
     """How many leading arguments of a callee are arrays: make arrays of numbers and lists there."""
     _vjp_rules()
-    return _get(registry.ARRAYS, callee) or 0
+    return row_of(registry.ARRAYS, callee) or 0
 
 
 def array_parameters(callee: Any) -> frozenset[str]:
@@ -239,7 +240,7 @@ def array_parameters(callee: Any) -> frozenset[str]:
     rule = vjp_rule(callee)
     if rule is None:
         return frozenset()
-    named: frozenset[str] = _get(registry.ARRAY_KEYWORDS, callee) or frozenset()
+    named: frozenset[str] = row_of(registry.ARRAY_KEYWORDS, callee) or frozenset()
     return named | {*_named(rule, tuple(range(array_arguments(callee))))}
 
 
@@ -250,7 +251,7 @@ def attribute_rule(cls: type, name: str) -> Callable[..., Any] | None:
 
 def lowering(callee: Any, keywords: tuple[str, ...] = ()) -> Callable[..., Any] | None:
     """A Python function that does what `callee` does, called with those keywords, or None."""
-    found: Callable[..., Any] | None = _get(_lowerings(), callee)
+    found: Callable[..., Any] | None = row_of(_lowerings(), callee)
     if found is not None and (not is_of_ufunc(callee) or takes(found, keywords)):
         return found
     if not is_of_ufunc(callee) or (isinstance(callee, np.ufunc) and not keywords):
@@ -265,7 +266,7 @@ def _is_differentiable(ufunc: np.ufunc) -> bool:
     row = elementwise(ufunc)
     if row is not None and set(row.kinds) != {"zero"}:
         return True
-    return vjp_rule(ufunc) is not None or _get(_lowerings(), ufunc) is not None
+    return vjp_rule(ufunc) is not None or row_of(_lowerings(), ufunc) is not None
 
 
 def is_of_ufunc(callee: Any) -> bool:
@@ -285,7 +286,7 @@ def takes(function: Callable[..., Any], keywords: tuple[str, ...]) -> bool:
 
 def is_zero(callee: Any) -> bool:
     """Whether `callee` (a function, method or attribute descriptor) has the derivative zero by rule."""
-    return _get(_zeros(), callee) is not None
+    return row_of(_zeros(), callee) is not None
 
 
 def _vjp_rules() -> dict[Any, Callable[..., Any]]:
@@ -313,11 +314,6 @@ def _zeros() -> dict[Any, bool]:
     return dict.fromkeys((*zeros.ZEROS, *rows), True)
 
 
-def _get(table: dict[Any, Any], callee: Any) -> Any:
-    try:
-        return table.get(callee)
-    except TypeError:  # unhashable
-        return None
 
 
 def names() -> Iterator[tuple[str, Any]]:

@@ -42,7 +42,7 @@ def again(
 ) -> Pair:  # fmt: skip
     found = resolved(callee, args)
     if found is None:
-        raise unresolved(callee)
+        raise unresolved(callee, args)
     function, places = found
     operands = tuple([place.read(args) for place in places])
     moving = tuple([place.read_tangent(tangents) for place in places])

@@ -55,6 +55,9 @@ class RunTimeCall(RunTime):
         callee, args, moved, tangents, k = self.parts(operands)
         return call_any(self.context, callee, moved, args, tangents, self.kwnames, k)
 
+    def called(self, operands: Arguments) -> Any:
+        return self.parts(operands)[0]
+
     def parts(
         self, operands: Arguments, values: bool = True
     ) -> tuple[Any, Arguments, Any, Arguments, int | None]:

@@ -183,10 +183,16 @@ class RunTime(Opaque):
         no such function."""
         raise NotImplementedError
 
+    def called(self, operands: Sequence[Any]) -> Any:
+        """What it calls, given these."""
+        raise NotImplementedError
 
-def unresolved(call: Any) -> MissingRuleError:
+
+def unresolved(call: RunTime, operands: Sequence[Any]) -> MissingRuleError:
+    called = call.called(operands)
+    name = called.__name__ if isinstance(called, RunTime) else described(called)
     return MissingRuleError(
-        f"the derivative of {call.__name__} was taken at run time by a rule, or by no function of Python's, "
+        f"the derivative of {name} was taken at run time by a rule, or by no function of Python's, "
         "and cannot be differentiated again there; pass what varies as arguments of a function",
         user_position(),
     )

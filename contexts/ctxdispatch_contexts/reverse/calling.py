@@ -123,7 +123,7 @@ def _derivative(context: Any, callee: RunTime, template: Any, *args: Any) -> Any
     operands = _filled(template, args)
     found = callee.resolved(operands)
     if found is None:
-        raise unresolved(callee)
+        raise unresolved(callee, operands)
     function, places = found
     y, pullback = call_any(context, function, tuple([place.read(operands) for place in places]))
     return y, functools.partial(_to_places, pullback, places, template)

@@ -21,6 +21,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.protocols import OPERATIONS, conversions
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup, own_way, special
+from ctxdispatch.ir.values import row_of
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes.outputs import out_by_name, takes_out
 from ctxdispatch_contexts.sparsity.callees import (
@@ -91,7 +92,7 @@ class Calls(Opaque):
     """Calls of anything: see above."""
 
     def call(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        protocol = _get(PROTOCOLS, f)
+        protocol = row_of(PROTOCOLS, f)
         if protocol is not None and len(args) == 2 and is_sparse_product(f, args):
             from ctxdispatch_contexts.sparsity.products import sparse_product
 
@@ -182,7 +183,7 @@ class Calls(Opaque):
     def rule(self, f: Any) -> Rule | None:
         from ctxdispatch_contexts.sparsity.ruleset import rules
 
-        found: Rule | None = _get(rules(), f)
+        found: Rule | None = row_of(rules(), f)
         return found
 
     def builtin_method(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -357,13 +358,6 @@ BUFFERS = (memoryview, bytearray, array.array, np.nditer)
 """They hold plain numbers only."""
 FOREIGN_VIEWS = (np.nditer, np.nested_iters, memoryview)
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
-
-
-def _get(table: dict[Any, Any], f: Any) -> Any:
-    try:
-        return table.get(f)
-    except TypeError:  # unhashable
-        return None
 
 
 def _has_python_methods(a: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch.ir.values import row_of
 from ctxdispatch_contexts.derivatives import registry
 
 
@@ -34,11 +35,7 @@ SUMS = """
 
 def linearity(callee: Any) -> Any:
     """The entry of `callee`: `.positions` and `.joint`; None where it is nonlinear, for all we know."""
-    try:
-        found = getattr(registry, "LINEAR", {}).get(callee)
-        return found or _provisional().get(callee)
-    except TypeError:  # unhashable
-        return None
+    return row_of(getattr(registry, "LINEAR", {}), callee) or row_of(_provisional(), callee)
 
 
 @cache
