@@ -21,6 +21,10 @@ settings.register_profile("fixed", derandomize=True, deadline=None, database=Non
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
+gc.set_threshold(20_000, 20, 50)
+"""Programs are graphs, made of millions of objects: with the interpreter's own thresholds, a sixth of the
+time goes to collections. Tests of lifetimes collect themselves."""
+
 SAMPLE = int(os.environ.get("TESTS_SAMPLE", "1"))
 OF_VERSIONS = ("tests/bytecode/", "tests/conformance/", "tests/dispatch/", "tests/ir/", "tests/test_docs")
 
