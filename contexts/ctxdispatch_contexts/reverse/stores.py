@@ -37,6 +37,7 @@ from ctxdispatch_contexts.programs.changes import (
 )
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.order import Order, uses
+from ctxdispatch_contexts.programs.special_methods import runs_method
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 
 # -- what the result depends on ------------------------------------------------------------------------------
@@ -77,6 +78,8 @@ class Needed:
                     self._need(operand)
 
     def _stores(self, op: Op) -> bool:
+        if runs_method(op):
+            return any(self.any(self.objects.reach(a)) for a in op.args)
         if changed(op) and stands_in(op):
             return any(self.any(self.objects.of(a)) for a in op.args)
         if changed(op):
@@ -151,6 +154,8 @@ class LostStores:
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
             return self.inner or self._name_is_read(op)
+        if runs_method(op):
+            return any(self.needed.any(self.objects.loose(self.objects.reach(a))) for a in op.args)
         sites = self.objects.loose(changed_objects(self.objects, op))
         if stands_in(op):  # it changes tangents too
             sites = sites.union(*[self.objects.loose(self.objects.of(a)) for a in op.args])
