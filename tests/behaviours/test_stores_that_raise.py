@@ -201,9 +201,14 @@ def test_constants_stored_into_what_stop_gradient_returned():
         stop_gradient(y)[0] = 5.0
         return (y * x).sum()
 
-    for function in (f, by_item):
-        with pytest.raises(MutationError, match="returned its argument"):
-            jvp(lambda x: next(iter([function(x)])), (X,), (X,))
+    def of_the_argument(x):
+        stop_gradient(x).fill(2.0)
+        return x @ x
+
+    for function in (f, by_item, of_the_argument):
+        for derivative in (lambda g: grad(g)(X.copy()), lambda g: jvp(g, (X.copy(),), (X,))):
+            with pytest.raises(MutationError, match="returned its argument"):
+                derivative(function)
 
 
 class Doubling(np.ndarray):
