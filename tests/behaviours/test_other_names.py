@@ -3,6 +3,7 @@ are shared, closures that call themselves: in every mix of modes right or refuse
 wrong.
 """
 
+import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
@@ -227,3 +228,17 @@ def test_right_or_refused(f, mix):
         assert f"{__file__}:" in str(refusal)
     else:
         assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_an_array_that_comes_by_the_only_item_of_an_iterator():
+    def f(x):
+        a = np.zeros(3)
+        b = next(iter([a]))
+        read = {}
+        for j in range(2):
+            np.add(x, 1.0, b)
+            read[j] = b[0]
+        return (a * read[0]).sum()
+
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(jvp(f, (x,), (np.array([1.0, 0.0, 0.0]),))[1], 11.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.refusals.refusal_table import BOTH, refused
+from tests.refusals.refusal_table import BOTH, REVERSE, refused
 
 
 class Factor:
@@ -52,3 +52,31 @@ def a_record_as_a_tuple(x):
     r = np.zeros(2, [("a", "f8")])
     r["a"] = x
     return sum(r[1].tolist())  # here
+
+
+# -- stores that cannot be followed to their end -------------------------------------------------------------
+
+
+@refused(
+    "numpy.put raised a IndexError when it had stored some of what depends on what is differentiated, and "
+    "the program goes on; store it where nothing is raised",
+    *BOTH,
+)
+def a_store_that_raises_midway(x):
+    y = x * 1.0
+    try:
+        np.put(y, [0, 17], x[0] * 2.0)  # here
+    except IndexError:
+        pass
+    return y.sum()
+
+
+@refused(
+    "an array of which elements share memory is stored into, and which value stays there is not followed "
+    "back; store into the array that it is a view of",
+    *REVERSE,
+)
+def elements_that_share_memory(x):
+    y = np.zeros(1)
+    np.lib.stride_tricks.as_strided(y, x.shape, (0,))[:] = x  # here
+    return y.sum()

@@ -131,8 +131,9 @@ OF_VIEW: dict[Any, Callable[[Any, Any], Any]] = {
 
 def _next(shapes: Shapes, run: Companions, op: Op) -> None:
     tangent = run.of(op.args[0])
-    if len(op.args) == 1 and tangent is not None:
-        run.put(op.result, shapes.definite(run, run.call(next, tangent), op.result))
+    if len(op.args) == 1:
+        if tangent is not None:
+            run.put(op.result, shapes.definite(run, run.call(next, tangent), op.result))
         return
     found = ask(run, op)
     args = [found, NONE if tangent is None else tangent, tangent_or_none(run, op.args[1])]

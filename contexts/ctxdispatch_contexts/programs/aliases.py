@@ -26,6 +26,7 @@ from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES, has_zero_derivative, passed
+from ctxdispatch_contexts.programs.special_methods import runs_method
 from ctxdispatch_contexts.programs.stand_ins import call_behind
 
 GLOBAL = "global"
@@ -228,7 +229,9 @@ class Objects:
 
     def _op(self, op: Op) -> None:
         fn = op.fn if hashable(op.fn) else None
-        if fn in STORES or fn is operator.setitem:
+        if runs_method(op):
+            self._unknown(op)
+        elif fn in STORES or fn is operator.setitem:
             for operand in op.args[1:]:
                 self._hold(self._bits(op.args[0]), self._bits(operand) | self._items(operand))
         elif fn in MAKES or fn in COPIES or fn in ITERATES or fn in _copying:
@@ -364,7 +367,7 @@ HARMLESS = {
 def runs_python(op: Op) -> bool:
     """May run code that we do not see, which may keep its operands or change them."""
     fn = call_behind(op).fn
-    if fn is None:
+    if fn is None or runs_method(call_behind(op)):
         return True
     if hashable(fn) and (elementwise(fn) or vjp_rule(fn) or has_zero_derivative(fn)):
         return False

@@ -45,6 +45,8 @@ def run(
     finally:
         record.end()
         owned.put_back()
+    if record.refused is not None:
+        raise record.refused
     if is_iterator(y):
         raise DerivativeError(
             f"the function returned a {type(y).__name__}, which makes its items later; return a list of them",

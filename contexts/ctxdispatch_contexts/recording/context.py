@@ -28,9 +28,11 @@ import numpy as np
 
 from ctxdispatch.dispatch import moving, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
+from ctxdispatch.dispatch.edit import Editor
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import libraries, table
@@ -91,6 +93,10 @@ class Recording(Context):
 
     def transform(self, graph: Graph) -> Graph:
         tell_apart(graph)
+        if any(type(op.fn) is Instruction and op.fn.name == "PUSH_EXC_INFO" for _, op in graph.ops()):
+            edit = Editor(graph)
+            edit.at_caught(_caught, edit.context)
+            graph = edit.finish()
         return super().transform(graph)
 
     def array(self, values: Any) -> Any:
@@ -100,6 +106,11 @@ class Recording(Context):
     def _splat(self, iterable: Any) -> Any:
         """f(*iterable)"""
         return items.spread(self, iterable)
+
+
+def _caught(ctx: Recording, error: BaseException) -> None:
+    """A refusal is none of the program's errors: what catches it does not know what is lost."""
+    ctx.record.went_on(error)
 
 
 def handled(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
@@ -223,8 +234,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         return out
     store = stores.find(callee, args, kwargs)
     if store is not None:
-        stores.check_alias(ctx, args, kwargs)
-        return store(ctx, callee, args, kwargs)
+        stores.check_alias(ctx, callee, args, kwargs)
+        return stores.done(store, ctx, callee, args, kwargs, run)
     if known.zero and not (known.real and any(map(np.iscomplexobj, args))):
         return surgery.detached(record, run(*args, **kwargs))
     if known.view:
@@ -277,7 +288,8 @@ Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
     types.MethodType(_as_they_are, np.lib.stride_tricks.as_strided)
 )
 for _f in (  # of runs in runs
-    memory.address, memory.bounds, memory.owner, memory.overlaps, memory.stand_in, shown.is_other
+    memory.address, memory.bounds, memory.owner, memory.overlaps, memory.stand_in, memory.unfrozen,
+    shown.is_other,
 ):  # fmt: skip
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, moving.RULED)

@@ -7,6 +7,7 @@ everything else (`context.operate`).
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.recording import memory
+from ctxdispatch_contexts.recording import halfway, memory
 from ctxdispatch_contexts.recording.record import Record
 
 FLOATS = "df"
@@ -116,7 +117,11 @@ def set_item(ctx: Any, array: Any, index: Any, value: Any) -> bool:
         array[index] = value
         return True
     kept = record.before(array, index)
-    array[index] = value
+    try:
+        array[index] = value
+    except Exception as error:
+        halfway.interrupted(record, operator.setitem, error)
+        raise
     if active:
         record.memory.stored(array)
     record.store(array, index, value, kept)
@@ -145,7 +150,11 @@ def added(f: Any, sign: int, otherwise: Otherwise) -> Callable[..., Any]:
         if record.closed or not (active or record.memory.find(a)):
             return f(a, v)
         kept = record.before(a, ...)
-        f(a, v)
+        try:
+            f(a, v)
+        except Exception as error:
+            halfway.interrupted(record, f, error)
+            raise
         if active:
             record.memory.stored(a)
         record.add_to(a, v, sign, kept)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.recording.bars import Bars, conjugate, fitted
-from ctxdispatch_contexts.recording.memory import Array, Joined
+from ctxdispatch_contexts.recording.memory import WRITEABLE, Array, Joined, unfrozen
 from ctxdispatch_contexts.recording.numbers import times
 from ctxdispatch_contexts.recording.record import Number
 
@@ -110,10 +110,11 @@ class SetElement:
         self.array, self.index, self.number, self.before = array, index, number, before
 
     def back(self, bars: Bars, again: list[Again]) -> None:
-        array, index, number = self.array, self.index, self.number
+        index, number = self.index, self.number
+        array = unfrozen(self.array)
         again.append((array, index, array[index]))
         array[index] = self.before
-        shadow = bars.memory.shadow(array)
+        shadow = bars.memory.shadow(self.array)
         bar = shadow[index]
         if bar != 0:
             shadow[index] = 0
@@ -143,16 +144,17 @@ class Item:
 class Kept:
     """What was in `array[index]` before something was written there."""
 
-    __slots__ = ("array", "index", "before")
+    __slots__ = ("array", "index", "before", "written")
 
     def __init__(self, array: Array, index: Any) -> None:
         self.array, self.index = array, index
         self.before = np.array(array[index], copy=True)
+        self.written = bool(array.flags.num & WRITEABLE)
 
     def back(self, bars: Bars, again: list[Again]) -> None:
-        array, index = self.array, self.index
-        if not array.flags.writeable:
+        if not self.written:
             return  # nobody else could write there by this name
+        array, index = unfrozen(self.array), self.index
         again.append((array, index, np.array(array[index], copy=True)))
         array[index] = self.before
 

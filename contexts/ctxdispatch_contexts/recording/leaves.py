@@ -33,14 +33,28 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
         yield value.base
     elif isinstance(value, np.void):
         yield np.asarray(value)  # in the memory of its array
-    elif depth and isinstance(value, (tuple, list, set, frozenset, deque)):
-        for item in value:
-            yield from leaves(item, depth - 1)
-    elif depth and isinstance(value, dict):
-        for item in value.values():
-            yield from leaves(item, depth - 1)
+    elif isinstance(value, (tuple, list, set, frozenset, deque, dict)):
+        items = value.values() if isinstance(value, dict) else value
+        if depth:
+            for item in items:
+                yield from leaves(item, depth - 1)
+        else:
+            yield from _further(value)
     elif isinstance(value, slice):
         yield from leaves((value.start, value.stop, value.step))
+
+
+def _further(container: Any) -> Iterator[Any]:
+    """Those of a container that lies deep, which may hold itself: each within it is looked into once."""
+    seen, waiting = {id(container)}, [container]
+    while waiting:
+        value = waiting.pop()
+        for item in [*value.values()] if isinstance(value, dict) else [*value]:
+            if not isinstance(item, (tuple, list, set, frozenset, deque, dict)):
+                yield from leaves(item)
+            elif id(item) not in seen:
+                seen.add(id(item))
+                waiting.append(item)
 
 
 def snapshot(value: Any) -> Any:

@@ -46,10 +46,10 @@ class StandIn:
 
     __slots__ = ("__array_interface__", "names")
 
-    def __init__(self, of: Array) -> None:
+    def __init__(self, of: Array, **interface: Any) -> None:
         known = owner(of)
         further = known.base.names if type(known.base) is StandIn else ()
-        self.__array_interface__ = of.__array_interface__
+        self.__array_interface__ = {**of.__array_interface__, **interface}
         self.names: tuple[Array, ...] = (known, *further[: _NAMES - 2], *further[_NAMES - 2 :][-1:])
 
 
@@ -67,6 +67,17 @@ def stand_in(array: Array) -> Array:
         made.__array_finalize__(array)
         made.__dict__.update(array.__dict__)
     return made
+
+
+def unfrozen(array: Array) -> Array:
+    """`array`, which has been stored into: where it has been made read-only since, another in its memory."""
+    if array.flags.num & WRITEABLE:
+        return array
+    return np.asarray(StandIn(array, data=(address(array), False))).view(array.dtype)
+
+
+WRITEABLE = 0x400
+"""NPY_ARRAY_WRITEABLE: `flags.writeable` of what np.broadcast_arrays returns is read with a warning."""
 
 
 def view_of(buffer: Any) -> Array:
@@ -120,7 +131,7 @@ class Block:
         return np.ndarray(shape, array.dtype, self._bytes, offset, strides)
 
 
-def _part(array: Array, index: Any) -> Array:
+def part_of(array: Array, index: Any) -> Array:
     """array[index] as a view, also of one element; all of it where that is no view."""
     indices = index if type(index) is tuple else (index,)
     part = array[index] if any(i is ... for i in indices) else array[(*indices, ...)]
@@ -211,7 +222,9 @@ class Memory:
         found = self.find(array)
         if found is None or not (found.names or found.outside):
             return []
-        place = bounds(_part(array, index)) if found.outside is None else (found.low, found.low + found.size)
+        place = found.low, found.low + found.size
+        if found.outside is None:
+            place = bounds(part_of(array, index))
         touched = [own for own in (found.outside or found).names if own.overlaps(place)]
         if len(touched) > 1:
             raise MutationError(

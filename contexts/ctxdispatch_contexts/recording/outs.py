@@ -29,9 +29,8 @@ def in_place(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
 
 
 def into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
-    known = look_at(callee)
-    if known.code is not None and not (known.known or ctx.record.context.ad_ruled(callee)):
-        return resolve(ctx, known.code)(*args, **kwargs)  # it says itself what it writes
+    if is_looked_into(ctx, callee):
+        return resolve(ctx, look_at(callee).code)(*args, **kwargs)  # it says itself what it writes
     given, named = outputs.out_by_name(callee, args, kwargs)
     named = dict(named)
     out = named.pop("out")
@@ -46,6 +45,12 @@ def into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(callee, np.ufunc):  # a ufunc casts its operands by that rule too
         named.pop("casting", None)
     return _update(ctx, callee, outs[0], tuple(given), named, functools.partial(callee, *args, **kwargs))
+
+
+def is_looked_into(ctx: Any, callee: Any) -> bool:
+    """Its stores are those that its Python code makes."""
+    known = look_at(callee)
+    return known.code is not None and not (known.known or ctx.record.context.ad_ruled(callee))
 
 
 def _computes_partly(callee: Any) -> bool:

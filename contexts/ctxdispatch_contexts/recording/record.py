@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
 from ctxdispatch_contexts.recording.memory import Array, Memory, has_shadow, view_of
 
@@ -55,8 +56,15 @@ class Record:
         """What goes on (a generator that the run left) is no part of it."""
         self.still = 0
         """So many pauses (`surgery.paused`) have begun and not ended."""
+        self.refused: Refused | None = None
+        """What was refused while the program has gone on: it is raised when that ends."""
         self.paused: list[int] = []
         """Those that `surgery.resumed` has set aside."""
+
+    def went_on(self, error: BaseException) -> None:
+        """The program has caught `error`, or is about to raise it again."""
+        if isinstance(error, Refused) and self.refused is None and not self.ended:
+            self.refused = error
 
     def pause(self) -> None:
         self.still += 1

@@ -9,20 +9,23 @@ by indices, masks      `moved.py`
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.recording import outs
+from ctxdispatch_contexts.recording import halfway, outs
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
 from ctxdispatch_contexts.recording.leaves import leaves, snapshot
-from ctxdispatch_contexts.recording.memory import differ
+from ctxdispatch_contexts.recording.memory import WRITEABLE, differ, part_of
 from ctxdispatch_contexts.recording.moved import (
     activated,
     as_stored,
@@ -62,10 +65,12 @@ def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     given = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
     if callee is setattr and isinstance(args[0], np.ndarray) and record.memory.find(args[0]):
         _refuse_layout(args[1])
-    seen = [a for a in given if record.memory.find(a) and a.flags.num & _WRITEABLE]
+    seen = [a for a in given if record.memory.find(a) and a.flags.num & WRITEABLE]
+    if record.copies and find(callee, args, kwargs) is not None:
+        check_alias(ctx, callee, args, kwargs)
     store = find(callee, args, kwargs) if any(map(record.memory.is_of_argument, seen)) else None
     if store is not None:
-        for target in _targets(args, kwargs):
+        for target in _targets(callee, args, kwargs):
             record.join(target, args[1] if callee is operator.setitem else ...)
         if record.any_active((args, kwargs)):
             return store(ctx, callee, args, kwargs)
@@ -79,6 +84,18 @@ def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any
                 record.unchanged(each)
 
 
+def done(store: Handler, ctx: Any, callee: Any, args: Any, kwargs: Any, run: Run) -> Any:
+    """store(..), or the error of run(..)."""
+    if store is outs.into and outs.is_looked_into(ctx, callee):
+        return store(ctx, callee, args, kwargs)
+    places = _targets(callee, args, kwargs)
+    if callee is operator.setitem and type(args[0]) is np.ndarray:
+        with contextlib.suppress(IndexError):  # it says so itself
+            places = [part_of(args[0], args[1])]
+    written = functools.partial(store, ctx, callee, args, kwargs)
+    return halfway.as_plain(ctx.record, callee, places, written, functools.partial(run, *args, **kwargs))
+
+
 def _check_apart(record: Record, callee: Any, array: Any) -> None:
     """After a change of nobody knows which elements."""
     if record.memory.about_to_join(array):
@@ -89,15 +106,15 @@ def _check_apart(record: Record, callee: Any, array: Any) -> None:
         )
 
 
-def _targets(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _targets(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arrays that a store writes into."""
-    _, named = outputs.out_by_name(args[0], args, kwargs) if "out" in kwargs else ((), kwargs)
-    out = named.get("out", args[0])
+    if callee is np.ufunc.at:
+        return [args[1]]
+    out = None
+    if outputs.takes_out(callee):
+        out = outputs.out_by_name(callee, args, kwargs)[1].get("out")
+    out = args[0] if out is None else out
     return [a for a in (out if type(out) is tuple else (out,)) if isinstance(a, np.ndarray)]
-
-
-_WRITEABLE = 0x400
-"""NPY_ARRAY_WRITEABLE: `flags.writeable` of what np.broadcast_arrays returns is read with a warning."""
 
 
 # -- items ---------------------------------------------------------------------------------------------------
@@ -107,6 +124,8 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     array, index, value = args
     record: Record = ctx.record
     if type(array) is not np.ndarray:  # a subclass' own code has been run by now
+        if _by_own_item(array, index):
+            array, index = resolve(ctx, operator.getitem)(array, index), ...
         array, callee = np.ndarray.view(array, np.ndarray), operator.setitem
     if array.dtype.names is not None and isinstance(index, (str, list)):
         array, index = array[index], ...
@@ -122,6 +141,16 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     callee(array, index, value)
     activated(record, array, record.is_active(value))
     record.store(array, index, value, kept)
+
+
+def _by_own_item(array: Any, index: Any) -> bool:
+    """Of an array of a subclass NumPy gets the part that it stores into by the subclass' own `__getitem__`:
+    where it is a part, and not elements that are apart, one element, or all (`...`)."""
+    parts = index if type(index) is tuple else (index,)
+    if any(isinstance(p, (list, np.ndarray, bool, np.bool_)) for p in parts) or parts == (...,):
+        return False
+    whole = [p for p in parts if p is not None and p is not ...]
+    return not (len(whole) == len(parts) == array.ndim and not any(isinstance(p, slice) for p in whole))
 
 
 def refuse_bytes(record: Record, args: tuple[Any, ...]) -> None:
@@ -155,11 +184,11 @@ def _may_repeat(index: Any) -> bool:
     )
 
 
-def check_alias(ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def check_alias(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """What a rule returned of its own arguments is a copy, which the argument would not see change."""
     if not ctx.record.copies:
         return
-    every = _targets(args, kwargs)
+    every = _targets(callee, args, kwargs)
     if any(np.may_share_memory(target, copy) for target in every for copy in ctx.record.copies):
         raise MutationError(
             "`stop_gradient` or a rule returned its argument, and one of the two is changed in place; give "
@@ -186,8 +215,8 @@ def set_in_flat(ctx: Any, flat: Any, index: Any, value: Any) -> None:
     """flat[index] = value, of an array.flat: a store to the array."""
     args, record = (flat.base, snapshot(index), value), ctx.record
     if record.any_active(args):
-        check_alias(ctx, args, {})
-        moved(ctx, put_in_flat, args, {})
+        check_alias(ctx, operator.setitem, args, {})
+        done(moved, ctx, put_in_flat, args, {}, put_in_flat)
     else:
         constant(ctx, put_in_flat, args, {}, put_in_flat)
 

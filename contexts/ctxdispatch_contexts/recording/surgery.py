@@ -87,8 +87,9 @@ def paused(ctx: Any, f: Any, run: Any, args: Args, kwargs: Kwargs) -> Any:
     with resumed():
         if store is None:
             return stores.constant(ctx, callee, args, kwargs, functools.partial(_paused, run))
-        stores.check_alias(ctx, args, kwargs)
-        return store(ctx, callee, (args[0], *[_constant(record, a) for a in args[1:]]), kwargs)
+        stores.check_alias(ctx, callee, args, kwargs)
+        args = (args[0], *[_constant(record, a) for a in args[1:]])
+        return stores.done(store, ctx, callee, args, kwargs, functools.partial(_paused, run))
 
 
 def _paused(run: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.where import position_in
-from ctxdispatch_contexts.programs.errors import Refused, user_frame, user_position
+from ctxdispatch_contexts.programs.errors import MutationError, Refused, user_frame, user_position
 from ctxdispatch_contexts.recording.bars import Bars, lasting
 from ctxdispatch_contexts.recording.entries import (
     Added,
@@ -35,7 +35,7 @@ from ctxdispatch_contexts.recording.entries import (
 )
 from ctxdispatch_contexts.recording.inserted import Inserted
 from ctxdispatch_contexts.recording.leaves import leaves
-from ctxdispatch_contexts.recording.memory import Array
+from ctxdispatch_contexts.recording.memory import Array, overlaps, part_of
 from ctxdispatch_contexts.recording.record import Number
 from ctxdispatch_contexts.recording.subclasses import plain
 from ctxdispatch_contexts.reverse.calling import call_any, call_with
@@ -100,6 +100,15 @@ class Tape(Bars):
 
     def join(self, array: Array, index: Any = ...) -> None:
         self.entries += [Parted(self.memory.join(own)) for own in self.memory.about_to_join(array, index)]
+
+    def before(self, array: Array, index: Any) -> Any:
+        if overlaps(array) and overlaps(part_of(array, index)):
+            raise MutationError(
+                "an array of which elements share memory is stored into, and which value stays there is not "
+                "followed back; store into the array that it is a view of",
+                user_position(),
+            )
+        return super().before(array, index)
 
     def keep(self, array: Array, index: Any) -> Kept:
         self.memory.note(array)

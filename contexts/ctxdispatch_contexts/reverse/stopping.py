@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.aliases import assume_giving
 from ctxdispatch_contexts.programs.containers import rebuild, with_attributes
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
 
@@ -29,6 +30,7 @@ def stopped(x: Any) -> Any:
 
 
 ZERO_BY_RULE.add(stopped)
+assume_giving(stopped)
 
 
 def stop_gradient(x: Any, parts: Any = None) -> Any:

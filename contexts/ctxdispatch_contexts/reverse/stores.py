@@ -24,7 +24,15 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES, carries, passed
-from ctxdispatch_contexts.programs.aliases import GLOBAL, NAMESPACES, Objects, Sites, is_outside, runs_python
+from ctxdispatch_contexts.programs.aliases import (
+    GLOBAL,
+    NAMESPACES,
+    NOTHING,
+    Objects,
+    Sites,
+    is_outside,
+    runs_python,
+)
 from ctxdispatch_contexts.programs.assigned import reads_changing_global
 from ctxdispatch_contexts.programs.changes import (
     MUTATORS,
@@ -37,6 +45,7 @@ from ctxdispatch_contexts.programs.changes import (
 )
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.order import Order, uses
+from ctxdispatch_contexts.programs.special_methods import runs_method
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 
 # -- what the result depends on ------------------------------------------------------------------------------
@@ -77,6 +86,8 @@ class Needed:
                     self._need(operand)
 
     def _stores(self, op: Op) -> bool:
+        if runs_method(op):
+            return any(self.any(self.objects.reach(a)) for a in op.args)
         if changed(op) and stands_in(op):
             return any(self.any(self.objects.of(a)) for a in op.args)
         if changed(op):
@@ -141,16 +152,28 @@ class LostStores:
             return op.args[2] in self.varied and (self.inner or self._name_is_read(op))
         targets = changed(op)
         if not targets or not any(a in self.varied for a in op.args):
-            return False
+            return bool(targets) and self._is_hidden(op)
         if may_rebind(op) and not self.active.isdisjoint(op.results):
             return False  # it is differentiated as a call
         return any(self._is_lost_in(op, target) for target in targets)
+
+    def _is_hidden(self, op: Op) -> bool:
+        """A constant goes into an array that is differentiated by another name, and not by the one that is
+        stored to: what `stop_gradient` gave of it."""
+        sites = changed_objects(self.objects, op)
+        return not self._varied_arrays.isdisjoint(sites) and self.needed.any(sites)
+
+    @functools.cached_property
+    def _varied_arrays(self) -> Sites:
+        return NOTHING.union(*[self.objects.of(v) for v in self.varied if isinstance(v.type, T.ArrayOf)])
 
     def _is_lost_in(self, op: Op, target: Operand) -> bool:
         if isinstance(target, Const) and not isinstance(target.value, (type, ModuleType, FunctionType)):
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
             return self.inner or self._name_is_read(op)
+        if runs_method(op):
+            return any(self.needed.any(self.objects.loose(self.objects.reach(a))) for a in op.args)
         sites = self.objects.loose(changed_objects(self.objects, op))
         if stands_in(op):  # it changes tangents too
             sites = sites.union(*[self.objects.loose(self.objects.of(a)) for a in op.args])
