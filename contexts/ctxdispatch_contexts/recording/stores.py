@@ -19,7 +19,7 @@ from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.recording import outs
+from ctxdispatch_contexts.recording import outs, records
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
 from ctxdispatch_contexts.recording.leaves import leaves, snapshot
 from ctxdispatch_contexts.recording.memory import differ
@@ -49,7 +49,9 @@ def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler 
         return None
     if outputs.may_overwrite(callee, len(args), tuple(kwargs)):
         return outs.overwritten
-    return _HANDLERS.get(callee) if _hashable(callee) else None
+    found = _HANDLERS.get(callee) if _hashable(callee) else None
+    items = found is None or found is _set_item or args[0].dtype.names is None
+    return found if items else _change_records
 
 
 def _hashable(value: Any) -> bool:
@@ -108,9 +110,13 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     record: Record = ctx.record
     if type(array) is not np.ndarray:  # a subclass' own code has been run by now
         array, callee = np.ndarray.view(array, np.ndarray), operator.setitem
-    if array.dtype.names is not None and isinstance(index, (str, list)):
+    if array.dtype.names is not None and records.names_fields(index):
         array, index = array[index], ...
     index = snapshot(index)
+    if array.dtype.names is not None:
+        for part in records.parts(ctx, array, index, value):
+            _set_item(ctx, callee, part, {})
+        return
     if array.dtype != object or isinstance(np.broadcast_to(False, array.shape)[index], np.ndarray):
         value = as_stored(ctx, array, value)  # one object of an array is any
     if record.is_active(value):
@@ -122,6 +128,13 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     callee(array, index, value)
     activated(record, array, record.is_active(value))
     record.store(array, index, value, kept)
+
+
+def _change_records(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    """What writes into an array of records, and is no store of items."""
+    if callee not in (np.copyto, np.ndarray.fill) or kwargs or len(args) != 2:
+        raise records.refusal(callee)
+    _set_item(ctx, operator.setitem, (args[0], ..., args[1]), {})
 
 
 def refuse_bytes(record: Record, args: tuple[Any, ...]) -> None:

@@ -170,7 +170,7 @@ def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return arrays.setitem(run, owner, index, value)
     if isinstance(owner, Either):
         run.refuse(owner.what)
-    if isinstance(owner, BUFFERS) and run.touched(index, value):
+    if isinstance(owner, (np.void, *BUFFERS)) and run.touched(index, value):
         run.refuse(
             f"a value that depends on the inputs is stored into a {type(owner).__name__}, which holds none; "
             "store into the array itself"
