@@ -52,3 +52,15 @@ def a_record_as_a_tuple(x):
     r = np.zeros(2, [("a", "f8")])
     r["a"] = x
     return sum(r[1].tolist())  # here
+
+
+@refused(
+    "numpy.concatenate of an array of records whose fields depend on what is differentiated has no "
+    "derivative rule; apply it to the fields (`r['name']`), and store what comes of it into those of another "
+    "array",
+    *BOTH,
+)
+def records_one_after_another(x):
+    r = np.zeros(2, [("a", "f8")])
+    r["a"] = x
+    return np.concatenate([r, r])["a"].sum()  # here
