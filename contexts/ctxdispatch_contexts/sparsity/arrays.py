@@ -311,9 +311,7 @@ def refuse_unknown_shape(run: Any, plain: Any, index: Any) -> None:
 
 
 def setitem(run: Any, owner: Any, index: Any, value: Any) -> None:
-    lifted, unknown = run.lifted(owner), run.touched(index)
-    run.check_dtype(lifted, value)
-    value = _one_array(run, value)
+    lifted, value, unknown = run.lifted(owner), _one_array(run, value), run.touched(index)
     if not unknown and not isinstance(lifted, Tracked) and not isinstance(value, Tracked):
         run.touch(owner)
         owner[index] = value

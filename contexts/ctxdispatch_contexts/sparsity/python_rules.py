@@ -167,6 +167,7 @@ def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if isinstance(owner, (Flat, np.flatiter)) and run.touched(owner, index, value):
         return arrays.set_flat(run, owner, index, value)
     if isinstance(run.lifted(owner), (Array, np.ndarray)):
+        run.check_dtype(run.lifted(owner), value)
         return arrays.setitem(run, owner, index, value)
     if isinstance(owner, Either):
         run.refuse(owner.what)
