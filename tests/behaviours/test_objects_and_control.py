@@ -9,10 +9,12 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import heapq
 import itertools
 import logging
 import operator
 import threading
+import types
 import typing
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -744,6 +746,28 @@ def test_085_threads():
 
     with ThreadPoolExecutor(4) as pool:
         assert [*pool.map(grad(f), [1.0, 2.0, 3.0])] == pytest.approx([1.1**20] * 3)
+
+
+def submitted(x):
+    with ThreadPoolExecutor(2) as pool:
+        squares = list(pool.map(np.square, x))
+        last = pool.submit(np.multiply, x[0], x)
+        return sum(squares) * last.result().sum()
+
+
+def shown_through_a_proxy(x):
+    shown = types.MappingProxyType({"a": x[0], "b": x[1]})
+    return shown["a"] * shown["b"] + sum(v**2 for v in shown.values())
+
+
+def smallest_and_largest(x):
+    return heapq.nsmallest(2, x)[1] ** 2 + heapq.nlargest(2, list(x))[1] * x[0]
+
+
+@each(submitted, shown_through_a_proxy, smallest_and_largest)
+def test_085_what_moves_through_python_s_library(f):
+    both_modes(f, X)
+    second_order(f, X)
 
 
 def test_086_patterns_of_code_that_branches_and_changes_things():

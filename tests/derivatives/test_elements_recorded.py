@@ -1,6 +1,8 @@
 """Every elementwise row in a recorded run gives the derivatives that it gives compiled: broadcast, of numbers
 and arrays, of views that are overwritten meanwhile, in either precision, in both modes."""
 
+import math
+
 import numpy as np
 import pytest
 from derivative_cases import CASES
@@ -9,6 +11,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from ctxdispatch import grad, jvp, vjp
+from ctxdispatch_contexts.derivatives import namespaces
+from ctxdispatch_contexts.derivatives.rows import ROWS as ROWS_BY_NAME
+from ctxdispatch_contexts.derivatives.table import describe
 
 ROWS = [case for case in CASES if case.name.startswith("row ")]
 SETTINGS = settings(
@@ -105,3 +110,19 @@ def test_elements_of_every_dtype(f, dtype):
 
 
 COMPLEX = (np.complex64, np.complex128)
+
+
+@pytest.mark.parametrize("f", [math.gamma, math.lgamma])
+def test_functions_that_numpy_lacks_of_its_numbers(f):
+    _, recorded = programs(f)
+    for x in (1.7, -0.3):
+        slope, curve = grad(recorded)(x), grad(grad(recorded))(x)
+        of_numpys = grad(recorded)(np.float64(x)), grad(grad(recorded))(np.float64(x))
+        assert of_numpys == pytest.approx((slope, curve))
+        assert jvp(recorded, (np.float64(x),), (np.float64(1.0),))[1] == pytest.approx(slope)
+
+
+@pytest.mark.parametrize("name", ROWS_BY_NAME)
+def test_partials_find_their_names(name):
+    for partial in describe(name).partials(namespaces.NUMPY):
+        assert set(partial.__code__.co_names) <= namespaces.NUMPY.keys()

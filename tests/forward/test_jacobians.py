@@ -372,3 +372,45 @@ def test_what_the_function_changes_is_as_after_one_call(jac):
     numbers = iter([1.0, 2.0, 3.0])
     np.testing.assert_allclose(jac(lambda x: x * next(numbers))(np.ones(2)), np.eye(2))
     assert next(numbers) == 2.0
+
+
+def tripled(xs, n):
+    for v in xs:
+        yield v * n
+
+
+def guarded(v, n):
+    try:
+        return v**n
+    except ValueError:
+        return v
+
+
+class Guarded:
+    def __init__(self, v):
+        try:
+            self.v = v * v
+        except ValueError:
+            self.v = v
+
+
+def read(v, values=(3.0, "text")):
+    return guarded(v, values[int(not len(v))])
+
+
+WITHOUT_FORM = {
+    "generator": lambda x: np.array(list(tripled(x, 3))),
+    "generator in a loop": lambda x: np.array([v * v for v in tripled(np.sin(x), 3.0)]),
+    "try": lambda x: guarded(np.sin(x), 3.0),
+    "try in a class": lambda x: Guarded(x).v,
+    "try on items": lambda x: sum(map(lambda v: guarded(v, 2.0), x)),
+    "try on what only run time knows": read,
+}
+
+
+@pytest.mark.parametrize("jac", [jacfwd, jacrev, lambda f: lambda x: jvp(f, (x,), (x,))[1]])
+@pytest.mark.parametrize("name", WITHOUT_FORM)
+def test_functions_of_the_module_that_have_no_ssa_form(jac, name):
+    f = WITHOUT_FORM[name]
+    expected = central(f, X) if jac in (jacfwd, jacrev) else central(f, X) @ X
+    np.testing.assert_allclose(jac(f)(X), expected, rtol=1e-6, atol=1e-8)

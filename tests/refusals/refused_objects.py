@@ -80,3 +80,18 @@ def elements_that_share_memory(x):
     y = np.zeros(1)
     np.lib.stride_tricks.as_strided(y, x.shape, (0,))[:] = x  # here
     return y.sum()
+
+
+# -- records -------------------------------------------------------------------------------------------------
+
+
+@refused(
+    "numpy.concatenate of an array of records whose fields depend on what is differentiated has no "
+    "derivative rule; apply it to the fields (`r['name']`), and store what comes of it into those of another "
+    "array",
+    *BOTH,
+)
+def records_one_after_another(x):
+    r = np.zeros(2, [("a", "f8")])
+    r["a"] = x
+    return np.concatenate([r, r])["a"].sum()  # here

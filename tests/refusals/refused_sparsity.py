@@ -287,7 +287,8 @@ def kept_by_c(x):
 
 
 @refused(
-    "a compress that was made of values that depend on the inputs is used; what is in it cannot be followed",
+    "a compress that was made of values that depend on the inputs is used; what is in it cannot be followed: "
+    "use numbers, arrays, or lists of them",
     "sparsity",
 )
 def tested_in_c(x):
@@ -343,7 +344,8 @@ def an_array_of_a_deque(x):
 
 
 @refused(
-    "a dict that was made of values that depend on the inputs is used; what is in it cannot be followed",
+    "a dict that was made of values that depend on the inputs is used; what is in it cannot be followed: "
+    "use numbers, arrays, or lists of them",
     "sparsity",
 )
 def keys(x):

@@ -190,6 +190,13 @@ def test_what_has_no_rule_is_dense():
     assert found == rows("xx...", "xx...")
 
 
+def test_what_a_library_takes_its_functions_from_is_no_value():
+    signal = pytest.importorskip("scipy.signal")
+    with pytest.warns(OpaqueCallWarning, match="array_namespace"):
+        found = jacobian_sparsity(lambda x: signal.lfilter([1.0, 2.0], [1.0, 0.3], x[:2]), X)
+    assert found == rows("xx...", "xx...")
+
+
 def test_fft_is_dense():
     assert jacobian_sparsity(lambda x: np.fft.rfft(x[:2]).real, X) == rows("xx...", "xx...")
 

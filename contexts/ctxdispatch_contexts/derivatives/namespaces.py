@@ -171,7 +171,9 @@ NUMPY: dict[str, Any] = {
     "div": np.divide, "nonzero": array_nonzero, "unit": array_unit, "share": array_share,
     "where": np.where, "sinc_slope": array_sinc_slope,
     "power_base": array_power_base, "power_exponent": array_power_exponent, "inf": math.inf,
+    "digamma": special.digamma, "polygamma": special.polygamma,
 }  # fmt: skip
+"""The last two are for numbers of NumPy's that `math.gamma` and `math.lgamma` are given."""
 
 
 # -- whom a row is for ---------------------------------------------------------------------------------------

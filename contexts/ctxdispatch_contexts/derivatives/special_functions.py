@@ -60,6 +60,7 @@ def difference(f, i, y, *args):
 NAMESPACE = {
     **{name: f for name, f in vars(special).items() if callable(f) and not name.startswith("_")},
     **NUMPY,
+    "digamma": special.digamma, "polygamma": special.polygamma,
     "__name__": "derivatives of scipy.special",
     "real": np.real, "refused": refused, "erfcx_slope": erfcx_slope, "weak": weak,
     "difference": difference, "_beta_ppf": getattr(special._ufuncs, "_beta_ppf", None),

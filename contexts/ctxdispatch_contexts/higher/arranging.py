@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.passes import effects
+from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
-from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, returning
+from ctxdispatch_contexts.programs.helper_types import always, block_like, first_if_numeric, returning
 
 
 @functools.lru_cache(maxsize=64)
@@ -126,12 +127,18 @@ def own(jacobian: Any) -> Any:
     return jacobian
 
 
+def _types_of_bases(args: tuple[T.Type, ...], kwargs: Any) -> T.Type:
+    return T.TupleOf(tuple([block_like(i)(args, kwargs) for i in range(len(args))]))
+
+
 ZERO_BY_RULE.update((basis, size, sizes, bases, check_result))
 effects.assume_removable(basis, size, sizes, bases, arranged_tree, arranged_rows, own)
 registry.LINEAR[own] = registry.LINEAR[arranged_tree] = registry.LINEAR[arranged_rows] = Linear((0,), True)
 
 
 returning(block_like(0), basis)
+returning(always(T.Exact(int)), size, sizes)
+returning(_types_of_bases, bases)
 returning(first_if_numeric, own)
 
 

@@ -26,6 +26,10 @@ def numeric(type_: T.Type) -> bool:
     return isinstance(type_, T.Exact) and issubclass(type_.cls, (float, complex, np.inexact))
 
 
+def always(type_: T.Type) -> Rule:
+    return lambda args, kwargs: type_
+
+
 def like_argument(i: int) -> Rule:
     """What argument i is, where that is a number or array; else nothing is known."""
 

@@ -68,7 +68,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
         writes = {"out", "where"}.intersection(getattr(entry.source, "kwnames", ()))
-        none = _has_none(callee) or _takes_out_of_sight(callee, op)
+        none = _has_none(callee) or _takes_out_of_sight(callee, op) or _is_without_form(callee)
         return bool(writes) or callee in INPLACE or none
     try:
         return refuses(entry.derivative(types).graph, (*within, entry))
@@ -80,11 +80,23 @@ def _takes_out_of_sight(callee: Any, op: Op) -> bool:
     """It is given an iterator, or a view of a dict, and no program says what it makes of the items."""
     if not any(is_iterator(a) or T.cls_of(operand_type(a)) in VIEWS for a in op.args):
         return False
-    if isinstance(callee, type) and callee.__flags__ & HEAPTYPE:
-        callee = class_attribute(callee, "__init__")
+    callee = _with_code(callee)
     if isinstance(callee, FunctionType):
-        return not _has_form(callee.__code__, callee.__globals__)
+        return _is_without_form(callee)
     return hashable(callee) and not (has_derivative(callee) or callee in _MIRRORED)
+
+
+def _with_code(callee: Any) -> Any:
+    """What runs first where `callee` is a class of the user's: its `__init__`."""
+    if isinstance(callee, type) and callee.__flags__ & HEAPTYPE:
+        return class_attribute(callee, "__init__")
+    return callee
+
+
+def _is_without_form(callee: Any) -> bool:
+    """A function, or class, whose Python code has no SSA form: whatever it is given."""
+    callee = _with_code(callee)
+    return isinstance(callee, FunctionType) and not _has_form(callee.__code__, callee.__globals__)
 
 
 _MIRRORED = frozenset({
@@ -110,7 +122,7 @@ def _is_unseen(fn: Any) -> bool:
     if not isinstance(fn, RunTime):
         return False
     f = getattr(fn, "callee", None)
-    return fn.unseen or (isinstance(f, FunctionType) and not _has_form(f.__code__, f.__globals__))
+    return fn.unseen or (isinstance(f, FunctionType) and _is_without_form(f))
 
 
 def _is_numpys_own_code(callee: Any) -> bool:

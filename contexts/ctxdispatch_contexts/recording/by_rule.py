@@ -23,7 +23,7 @@ from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.recording import arrays, buffers, conversions
+from ctxdispatch_contexts.recording import arrays, buffers, conversions, records
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import snapshot
 from ctxdispatch_contexts.recording.subclasses import of_subclasses, plain
@@ -34,13 +34,15 @@ Run = Callable[..., Any]
 def computed(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
     record = ctx.record
     if callee is operator.getitem and isinstance(args[0], np.ndarray):
-        return arrays.read(record, *args)
+        return arrays.read(record, *args) if args[0].dtype.names is None else records.read(ctx, *args)
     if callee is getattr:
         return arrays.attribute(record, *args[:2], run, *args[2:])
     if arrays.are_objects(callee, known, args, kwargs):
         return arrays.of_objects(record, callee, known, args, kwargs, run)
     if conversions.are_records(callee, args, kwargs):
         return resolve(ctx, conversions.filled)(run(*args, **kwargs), args[0])
+    if callee in records.COPIES and records.has_fields(args[0]) and isinstance(args[0], np.ndarray):
+        return records.copy(ctx, callee, args, kwargs)
     if any(map(arrays.is_record, args)):
         raise arrays.of_record(callee)
     if callee in arrays.ONE_BY_ONE and len(args) > 1:
@@ -80,8 +82,11 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
         args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     if plain(operands) is not operands:
-        return of_subclasses(ctx.record, callee, operands, tuple(kwargs))
-    return ctx.record.call(callee, operands, tuple(kwargs))
+        y = of_subclasses(ctx.record, callee, operands, tuple(kwargs))
+    else:
+        y = ctx.record.call(callee, operands, tuple(kwargs))
+    records.check(ctx.record, callee, operands, y)
+    return y
 
 
 def _array_operands(callee: Any, args: Args) -> int:

@@ -74,7 +74,7 @@ _MOST = 4096
 
 
 def _look_at(callee: Any) -> Callee:
-    row = moving.ROWS.get(id(callee))
+    row = moving.row_of(callee)
     has_hash = hashable(callee)
     element = table.elementwise(callee) if has_hash else None
     known = has_hash and (

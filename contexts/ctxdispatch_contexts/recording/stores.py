@@ -22,7 +22,7 @@ from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.recording import halfway, outs
+from ctxdispatch_contexts.recording import halfway, outs, records
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
 from ctxdispatch_contexts.recording.leaves import leaves, snapshot
 from ctxdispatch_contexts.recording.memory import WRITEABLE, differ, part_of
@@ -52,7 +52,9 @@ def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler 
         return None
     if outputs.may_overwrite(callee, len(args), tuple(kwargs)):
         return outs.overwritten
-    return _HANDLERS.get(callee) if _hashable(callee) else None
+    found = _HANDLERS.get(callee) if _hashable(callee) else None
+    items = found is None or found is _set_item or args[0].dtype.names is None
+    return found if items else _change_records
 
 
 def _hashable(value: Any) -> bool:
@@ -127,9 +129,13 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
         if _by_own_item(array, index):
             array, index = resolve(ctx, operator.getitem)(array, index), ...
         array, callee = np.ndarray.view(array, np.ndarray), operator.setitem
-    if array.dtype.names is not None and isinstance(index, (str, list)):
+    if array.dtype.names is not None and records.names_fields(index):
         array, index = array[index], ...
     index = snapshot(index)
+    if array.dtype.names is not None:
+        for part in records.parts(ctx, array, index, value):
+            _set_item(ctx, callee, part, {})
+        return
     if array.dtype != object or isinstance(np.broadcast_to(False, array.shape)[index], np.ndarray):
         value = as_stored(ctx, array, value)  # one object of an array is any
     if record.is_active(value):
@@ -151,6 +157,13 @@ def _by_own_item(array: Any, index: Any) -> bool:
         return False
     whole = [p for p in parts if p is not None and p is not ...]
     return not (len(whole) == len(parts) == array.ndim and not any(isinstance(p, slice) for p in whole))
+
+
+def _change_records(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    """What writes into an array of records, and is no store of items."""
+    if callee not in (np.copyto, np.ndarray.fill) or kwargs or len(args) != 2:
+        raise records.refusal(callee)
+    _set_item(ctx, operator.setitem, (args[0], ..., args[1]), {})
 
 
 def refuse_bytes(record: Record, args: tuple[Any, ...]) -> None:

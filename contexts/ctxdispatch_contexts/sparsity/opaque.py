@@ -76,6 +76,8 @@ class Opaque(Stores):
                 self.store(a, Ellipsis, self.dense(np.array(self.sampled(a)), bits), weak=True)
         if self.pairs is not None:
             self.pairs.clique(self, bits)
+        if isinstance(out, types.ModuleType) and of_library(f):
+            return out  # of what kind the operands are, not of their values
         return self._result(out, bits, [*direct, *others])
 
     def _check_owner(self, f: Any, args: list[Any]) -> None:

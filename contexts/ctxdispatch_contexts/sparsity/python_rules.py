@@ -167,10 +167,11 @@ def setitem(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if isinstance(owner, (Flat, np.flatiter)) and run.touched(owner, index, value):
         return arrays.set_flat(run, owner, index, value)
     if isinstance(run.lifted(owner), (Array, np.ndarray)):
+        run.check_dtype(run.lifted(owner), value)
         return arrays.setitem(run, owner, index, value)
     if isinstance(owner, Either):
         run.refuse(owner.what)
-    if isinstance(owner, BUFFERS) and run.touched(index, value):
+    if isinstance(owner, (np.void, *BUFFERS)) and run.touched(index, value):
         run.refuse(
             f"a value that depends on the inputs is stored into a {type(owner).__name__}, which holds none; "
             "store into the array itself"

@@ -220,8 +220,7 @@ class Run:
             return out
         return Either(
             f"a {type(out).__name__} that was made of values that depend on the inputs is used; what is in "
-            "it "
-            "cannot be followed"
+            "it cannot be followed: use numbers, arrays, or lists of them"
         )
 
     def owner(self, a: Array) -> Any:

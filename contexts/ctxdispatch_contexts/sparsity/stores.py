@@ -73,15 +73,18 @@ class Stores(Run):
         self._limit(target.memory)
 
     def _stored(self, target: Any, value: Any) -> Terms:
-        """The sets that a value brings into an array: integers have none, and what is no number would hide
-        them."""
+        """The sets that a value brings into an array: integers have none."""
+        self.check_dtype(target, value)
+        return self.terms(value) if self.sampled(target).dtype.kind in "fc" else ()
+
+    def check_dtype(self, target: Any, value: Any) -> None:
+        """What is no number would hide the sets of a value that is stored there."""
         dtype = self.sampled(target).dtype
         if dtype.kind in "OSUV" and self.touched(value):
             self.refuse(
                 f"a value that depends on the inputs is stored into an array of dtype {dtype}; use an array "
                 "of floats, or a list"
             )
-        return self.terms(value) if dtype.kind in "fc" else ()
 
     def _followed(self, target: Any) -> Array:
         """An array whose memory has sets from now on."""

@@ -123,6 +123,7 @@ def sort_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def fill_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """ndarray.fill"""
+    run.check_dtype(args[0], args[1])
     run.about_to_store(args[0])
     value = operand(run, args[1])
     run.sampled(args[0])[...] = run.sampled(value)

@@ -59,6 +59,16 @@ def _generator() -> Any:
 
 _GENERATOR = type(_generator())
 
+_OF_HEAPS = [
+    getattr(heapq, name)
+    for name in (
+        "_heapify_max", "_heapreplace_max", "_heappop_max",
+        "heapify_max", "heappush_max", "heappop_max", "heappushpop_max", "heapreplace_max",
+    )
+    if hasattr(heapq, name)
+]  # fmt: skip
+"""Heaps that have the largest item first, which `heapq.nsmallest` keeps too."""
+
 _ONE = spreading(0, 1)
 
 _ALL = spreading()
@@ -147,7 +157,7 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (choose, (builtins.max, builtins.min, builtins.sorted)),
     (arrange, (
         list.sort, heapq.heapify, heapq.heappush, heapq.heappop, heapq.heappushpop, heapq.heapreplace,
-        bisect.insort_left, bisect.insort_right,
+        bisect.insort_left, bisect.insort_right, *_OF_HEAPS,
     )),
     (contains, (operator.contains, primitives.not_contains, dict.__contains__)),
     (enter, (primitives.enter, primitives.enter_async)),
@@ -159,8 +169,9 @@ _TABLE: list[tuple[Row, tuple[Any, ...]]] = [
     (accumulate, (itertools.accumulate,)),
     (kept, (itertools.repeat,)),
     (as_it_is, (
-        functools.partial, types.SimpleNamespace, _thread.start_new_thread, types.MethodType, builtins.super,
-        staticmethod, classmethod, property, operator.call, operator.itemgetter,
+        functools.partial, types.SimpleNamespace, types.MappingProxyType, types.MethodType,
+        _thread.start_new_thread, builtins.super, staticmethod, classmethod, property, operator.call,
+        operator.itemgetter,
     )),
     (of_receiver, (contextvars.ContextVar.set, contextvars.ContextVar.get, contextvars.Context.run)),
 ]  # fmt: skip
