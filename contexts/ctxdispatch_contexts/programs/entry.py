@@ -17,7 +17,6 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.original import Original
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
@@ -26,12 +25,12 @@ from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
 from ctxdispatch.ir.values import Const, Value
-from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.held import held_type, without_objects
 from ctxdispatch_contexts.programs import debugging
+from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
 from ctxdispatch_contexts.programs.apart import record_with, records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
@@ -43,6 +42,7 @@ from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
+from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
 
 _compiling = threading.RLock()
 
@@ -269,17 +269,27 @@ class Entry:
             self.mode.check(self.source.signature().names, unsized(types))
             if run is not None:
                 return Recorder(types, run)
-        try:
-            program = self.program(types)
-        except NO_PROGRAM:
-            if run is None:
-                raise
+        kind = None if run is None else kind_of(self.source, self.mode, types)
+        if run is not None and kind is not None and kind in WITHOUT_PROGRAM:
             return Recorder(types, run)
-        from ctxdispatch_contexts.programs.refusing import refuses
-
-        if run is not None and refuses(program.graph):
+        program = self._program_or_none(types, run is None)
+        if program is None:
+            assert run is not None
+            WITHOUT_PROGRAM.get_or_make(kind, lambda: True)
             return Recorder(types, run)
         return Specialised(self, program, self._otherwise(stale), run)
+
+    def _program_or_none(self, types: tuple[T.Type, ...], must_be: bool) -> Program | None:
+        """None where the run is to be recorded: there is no program, or one that refuses somewhere."""
+        from ctxdispatch_contexts.programs.refusing import refuses
+
+        try:
+            program = self._for_one_length(types)
+            return self._for_any_length(program, types) if must_be or not refuses(program.graph) else None
+        except NO_PROGRAM:
+            if must_be:
+                raise
+            return None
 
     def _call(self, *args: Any) -> Any:
         """What is differentiated, itself."""
@@ -295,11 +305,16 @@ class Entry:
         )
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
+        return self._for_any_length(self._for_one_length(types), types)
+
+    def _for_one_length(self, types: tuple[T.Type, ...]) -> Program:
         self.mode.check(self.source.signature().names, unsized(types))
-        program = self._differentiated(types)
-        other = _other_length(types)
+        return self._differentiated(types)
+
+    def _for_any_length(self, program: Program, types: tuple[T.Type, ...]) -> Program:
+        other = other_length(types)
         if other is not None and self._is_program(program, other):
-            program.types = _any_length(types)
+            program.types = any_length(types)
         program.types = small(program.types) if program.grows else resized(program.types, types)
         program.guards[:0] = self.source.guards(self._own(types))
         return program
@@ -333,36 +348,9 @@ class Entry:
         self.function.__code__ = self._stub
 
 
-def _other_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
-    """For a vector as the one argument: the other of the two cases, length 1 or not. With more arrays than
-    one, lengths decide what is broadcast."""
-    if len(types) == 1 and isinstance(types[0], T.ArrayOf) and len(types[0].dims) == 1:
-        return (T.ArrayOf(types[0].dtype, (not types[0].dims[0],)),)
-    return None
-
-
 def _lasts(value: Any) -> bool:
     """A function of a module."""
     return is_leaf(value) or (type(value) is FunctionType and not made_at_run_time(value))
-
-
-def _any_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
-    return tuple(T.ArrayOf(t.dtype, (None,)) for t in types if isinstance(t, T.ArrayOf))
-
-
-def same_program(a: Program, b: Program) -> bool:
-    """The very same code comes of both: one serves for the argument types of either."""
-    if len(a.guards) != len(b.guards) or str(a.graph) != str(b.graph):
-        return False
-    of_a, of_b = Pool(), Pool()
-    x, y = buffers.emit(a.graph, of_a), buffers.emit(b.graph, of_b)
-    return x.co_code == y.co_code and all(
-        map(_same_constant, (*x.co_consts, *of_a.items), (*y.co_consts, *of_b.items))
-    )
-
-
-def _same_constant(a: Any, b: Any) -> bool:
-    return type(a) is type(b) and (isinstance(a, (Graph, Original)) or T.Known(a) == T.Known(b))
 
 
 def as_gradient(function: FunctionType, f: FunctionType) -> None:
