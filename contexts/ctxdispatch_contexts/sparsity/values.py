@@ -56,10 +56,41 @@ class Tracked:
         )
 
 
+BY_C = (
+    "C code runs a method of an object or a function that uses a value that depends on the inputs, and what "
+    "C code runs cannot be followed; write out in Python what it does (a loop for a sort, a comparison of each "
+    "for `in`), or use arrays, numbers and lists of them"
+)
+USED = """
+    getitem setitem delitem len iter reversed contains call array float int index complex round str format neg
+    pos abs invert
+"""
+OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor"
+
+
+def _used(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise out_of_sight(BY_C)
+
+
+for _name in USED.split():
+    setattr(Tracked, f"__{_name}__", _used)
+for _name in OPERATORS.split():
+    for _way in ("", "r", "i"):
+        setattr(Tracked, f"__{_way}{_name}__", _used)
+
+
+def _attribute(self: Any, name: str) -> Any:
+    """An attribute that the value itself would have. What asks for special ones is no code of the user's."""
+    if name.startswith("__") or name in Tracked.__slots__ or not hasattr(self.sample, name):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    raise out_of_sight(BY_C)
+
+
 class Scalar(Tracked):
     """`also`: the types that it may have besides its sample's, after a join."""
 
     __slots__ = ("bits", "also")
+    __getattr__ = _attribute
 
     def __init__(self, sample: Any, bits: int, also: frozenset[type] = frozenset()) -> None:
         self.sample, self.bits, self.also = sample, bits, also
@@ -76,6 +107,7 @@ class Array(Tracked):
     """An ndarray of which the sets are known."""
 
     __slots__ = ("memory",)
+    __getattr__ = _attribute
 
     def __init__(self, sample: Any, memory: Memory) -> None:
         self.sample, self.memory = sample, memory
