@@ -58,8 +58,8 @@ class Tracked:
 
 BY_C = (
     "C code runs a method of an object or a function that uses a value that depends on the inputs, and what "
-    "C code runs cannot be followed; write out in Python what it does (a loop for a sort, a comparison of each "
-    "for `in`), or use arrays, numbers and lists of them"
+    "C code runs cannot be followed; write out in Python what it does (a loop for a sort, a comparison of "
+    "each for `in`), or use arrays, numbers and lists of them"
 )
 USED = """
     getitem setitem delitem len iter reversed contains call array float int index complex round str format neg
