@@ -216,3 +216,24 @@ def shapes_that_fail_in_a_branch(x):
     if x[0] > 3.0:
         return (x + np.ones(3)).sum()  # here
     return x[0]
+
+
+# -- code that is not followed -------------------------------------------------------------------------------
+
+STEPS = iter([1.0, 2.0, 3.0])
+
+
+def next_step(x):
+    try:
+        return x * next(STEPS)
+    finally:
+        pass
+
+
+@refused(
+    "tests.refusals.refused_by_sparsity.next_step is not looked into, and could advance a list_iterator, "
+    "which cannot be set back; pass it a list",
+    "sparsity",
+)
+def an_iterator_that_is_advanced_unseen(x):
+    return next_step(x)  # here

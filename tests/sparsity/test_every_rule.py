@@ -77,13 +77,20 @@ def test_no_nonzero_is_missing(case):
     check()
 
 
+def like(values, v):
+    """In memory as `v` is: order="A" goes by that."""
+    made = np.empty_like(v)
+    made[...] = values
+    return made
+
+
 def compare(f, inputs):
     pattern = jacobian_sparsity(f, *inputs, argnums=range(len(inputs)))
     ends = np.cumsum([np.size(v) for v in inputs])
 
     def of_vector(x):
         parts = np.split(x, ends[:-1]) if inputs else []
-        parts = [p.reshape(np.shape(v)) for p, v in zip(parts, inputs)]
+        parts = [like(p.reshape(np.shape(v)), v) for p, v in zip(parts, inputs)]
         return flat(f(*[float(p) if isinstance(v, float) else p for p, v in zip(parts, inputs)]))
 
     x = np.concatenate([np.zeros(0), *map(np.ravel, inputs)])

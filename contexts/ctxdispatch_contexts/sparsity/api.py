@@ -17,8 +17,9 @@ from ctxdispatch_contexts.sparsity.errors import SparsityError, described
 from ctxdispatch_contexts.sparsity.executor import Executor
 from ctxdispatch_contexts.sparsity.hessian import Pairs
 from ctxdispatch_contexts.sparsity.indexsets import sorted_rows
+from ctxdispatch_contexts.sparsity.layouts import alike, overlaps
 from ctxdispatch_contexts.sparsity.pattern import SparsityPattern
-from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked, inexact
+from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked, inexact, memory_of
 
 Mode = Literal["global", "local"]
 Argnums = int | Sequence[int]
@@ -191,13 +192,13 @@ class _Places:
         return Scalar(v, 0) if inexact(v) and not self.run.local else v
 
     def _array(self, v: Any, terms: Any) -> Any:
-        sample = np.array(v, order="C")
-        memory = Memory(sample, terms)
-        memory.frozen = SHARED if id(v) in self.shared else None
+        sample, root = alike(v)
+        memory = memory_of(sample, root, terms)
+        memory.frozen = SHARED if id(v) in self.shared or overlaps(v) else None
         return Array(sample, memory)
 
     def _known(self, v: Any) -> Any:
-        copy = np.array(v, order="K")
+        copy, _ = alike(v)
         copy.flags.writeable = id(v) not in self.shared
         return copy
 

@@ -202,9 +202,8 @@ def with_options(run: Any, f: Any, args: Args, kwargs: Kwargs, compute: Callable
             f"{described(f)} with {', '.join(sorted(unknown or kwargs))} is not supported here; leave it out"
         )
     value = compute([run.lifted(a) for a in args])
-    if kwargs.get("dtype") is not None:
-        value = run.call(np.asarray, [value], {"dtype": kwargs["dtype"]})
-    return value
+    laid = {k: kwargs[k] for k in ("dtype", "order") if kwargs.get(k) not in (None, "K")}
+    return run.call(np.asarray, [value], laid) if laid else value
 
 
 def inplace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -218,7 +217,7 @@ def inplace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         if not isinstance(target, Tracked) and not isinstance(value, Tracked):
             run.touch(args[0])
             return f(args[0], args[1])
-        out = run.call(INPLACE[f], [np.array(sample) if sample.ndim == 0 else target, value], {})
+        out = run.call(INPLACE[f], [target, value], {})
         run.about_to_store(args[0])
         run.on_samples(f, [target, value], {})
         run.store(target, Ellipsis, out)

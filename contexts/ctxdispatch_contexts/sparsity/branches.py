@@ -21,8 +21,18 @@ import numpy as np
 from ctxdispatch_contexts.sparsity.errors import REMEDY
 from ctxdispatch_contexts.sparsity.indexsets import Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, Delta, kind
+from ctxdispatch_contexts.sparsity.layouts import alike, common, in_memory_order, same_layout
 from ctxdispatch_contexts.sparsity.run import Run
-from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Scalar, Tracked, inexact, root_of
+from ctxdispatch_contexts.sparsity.values import (
+    Array,
+    Either,
+    Memory,
+    Scalar,
+    Tracked,
+    inexact,
+    memory_of,
+    root_of,
+)
 
 NUMBERS = (int, float, complex, np.number, np.bool_)
 MISSING = object()
@@ -74,7 +84,7 @@ class Joiner:
             if found is None:
                 v = self.run.lifted(v)
             elif found[1][1] is not None:
-                v = Array(v, Memory(owner if owner.flags.c_contiguous else owner.T, found[1][1]))
+                v = Array(v, Memory(in_memory_order(owner), found[1][1]))
             return v, v.memory.seen_by(v.sample) if isinstance(v, Array) else ()
         if isinstance(v, Array):
             owner = self.run.owner(v)
@@ -109,7 +119,7 @@ class Joiner:
         same = same_bits(a[0], b[0])
         if a[1] is None and b[1] is None and same:
             return a
-        terms = self.terms(a[1] or (), b[1] or (), owner, inexact(owner))
+        terms = self.terms(a[1] or (), b[1] or (), in_memory_order(owner), inexact(owner))
         if a[1] is None:
             self.changed = True
         return a[0], terms
@@ -178,15 +188,19 @@ class Joiner:
         if not isinstance(a, Tracked) and not isinstance(b, Tracked) and x is y:
             return a
         known = (id(root_of(x)), id(root_of(y)))
-        fresh = [self._fresh_array(v) for v in (a, b)]
+        fresh = [*map(self._fresh_array, (a, b)), same_layout(x, y)]
         if isinstance(a, Tracked) and all(fresh) and not self._adds(mine, theirs, x.size):
             return a
         terms = self.terms(mine, theirs, x, inexact(x) or inexact(y))
         self.changed = self.changed or not isinstance(a, Tracked)
-        sample = np.array(x if x.dtype.itemsize >= y.dtype.itemsize else y, order="C")
-        out = Array(sample, Memory(sample, terms, self.run.journal.clock))
+        laid = common(x, y) if x.dtype.itemsize >= y.dtype.itemsize else common(y, x)
+        if laid is None:
+            return Either(ORDERS)
+        sample, root = laid
+        out = Array(sample, memory_of(sample, root, terms, self.run.journal.clock))
         out.memory.mixed = any(isinstance(v, Array) and v.memory.mixed for v in (a, b))
-        if not all(fresh) or self._aliased(*known):
+        frozen = any(isinstance(v, Array) and v.memory.frozen for v in (a, b))
+        if frozen or not all(fresh) or self._aliased(*known):
             self._freeze_array(a, b, out)
         return out
 
@@ -201,17 +215,18 @@ class Joiner:
         if known and not self._adds(terms, row, sample.size):
             return first
         self.changed = True
-        sample = np.array(sample, order="C")
+        sample, root = alike(sample)
         joined = self.run.arena.limited([*terms, *row]) if inexact(sample) else ()
-        out = Array(sample, Memory(sample, joined, self.run.journal.clock))
+        out = Array(sample, memory_of(sample, root, joined, self.run.journal.clock))
         out.memory.mixed = self.run.mixed = True
         self._freeze_array(array, out)
         return out
 
     def _fresh_array(self, v: Any) -> bool:
-        """Made since the fork, and no view."""
+        """Made since the fork, and no view. A new array in another order than C is no root, but the owner."""
         if isinstance(v, Array):
-            return v.sample is v.memory.root and v.memory.born > self.clock
+            whole = v.sample is v.memory.root or v.sample.base is None
+            return whole and v.memory.born > self.clock
         return v.base is None and self.run.journal.birth(v) > self.clock
 
     def _aliased(self, a: int, b: int) -> bool:
@@ -338,6 +353,10 @@ def any_of(run: Run, items: Any) -> Any:
     return out
 
 
+ORDERS = (
+    "this is an array with its elements in memory in one order or another, after a branch or loop on a value "
+    'that depends on the inputs; give both sides one order: np.array(a, order="C")'
+)
 FROZEN = (
     "this changes in place what may be one of two objects, after a branch on a value that depends on the "
     f"inputs; copy it before, or {REMEDY}"

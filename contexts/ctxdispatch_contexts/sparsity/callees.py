@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 import types
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.reach import is_python, lookup
 
+LIBRARIES = frozenset(sys.stdlib_module_names) | {"numpy", "scipy"}
 C_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 LIBRARY_CALLABLES = (types.BuiltinFunctionType, *C_METHODS, np.ufunc)
 
@@ -46,3 +48,8 @@ def implementation(f: Any) -> Any:
         if isinstance(inner, types.FunctionType) and type(f).__module__ in ("numpy", "functools"):
             return inner
     return None
+
+
+def of_library(*things: Any) -> bool:
+    modules = [getattr(t, "__module__", None) for t in things]
+    return any(m is not None and str(m).partition(".")[0] in LIBRARIES for m in modules)

@@ -31,13 +31,14 @@ from ctxdispatch_contexts.sparsity.callees import (
     has_python_constructor,
     implementation,
     is_sparse_product,
+    of_library,
 )
 from ctxdispatch_contexts.sparsity.conversions import converted_by, special_method
-from ctxdispatch_contexts.sparsity.errors import REMEDY, described
+from ctxdispatch_contexts.sparsity.errors import REMEDY, described, out_of_sight
 from ctxdispatch_contexts.sparsity.journal import Cursor
-from ctxdispatch_contexts.sparsity.opaque import Opaque, of_library
+from ctxdispatch_contexts.sparsity.opaque import Opaque
 from ctxdispatch_contexts.sparsity.overrides import overridden
-from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Memory, Scalar, Tracked
+from ctxdispatch_contexts.sparsity.values import BY_C, Array, Either, Flat, Memory, Scalar, Tracked
 
 Rule = Callable[[Any, Any, list[Any], dict[str, Any]], Any]
 """rule(run, callee, args, kwargs)"""
@@ -52,7 +53,7 @@ class Bound:
         self.descriptor, self.owner = descriptor, owner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError("a method of a tracked value was called in C code")
+        raise out_of_sight(BY_C)
 
 
 class Handled:
@@ -322,8 +323,10 @@ class Calls(Opaque):
 
     def _check_flat(self, v: Any) -> None:
         """Elements are read as the iterator gets to them, of a view."""
-        base = v.array.sample if isinstance(v, Flat) else getattr(v, "base", None)
-        if isinstance(v, (Flat, np.flatiter)) and not base.flags.c_contiguous and self.touched(v):
+        if not isinstance(v, (Flat, np.flatiter)):
+            return
+        base = v.array.sample if isinstance(v, Flat) else v.base
+        if not base.flags.c_contiguous and self.touched(v):
             self.refuse("`flat` of an array that is not contiguous is iterated over; iterate over a.ravel()")
 
     def advance(self, iterator: Any) -> Any:

@@ -58,7 +58,7 @@ def converted(run: Any, v: Any, protocol: Any = None) -> Any:
     if isinstance(v, (list, tuple)):
         return run.call(np.array, [v], {})
     for name, as_one in protocol or TO_ARRAYS:
-        method = special(type(v), name)
+        method = None if isinstance(v, Tracked) else special(type(v), name)
         if method is not None:
             return run.call(as_one, [run.call(method, [v], {})], {})
     return v

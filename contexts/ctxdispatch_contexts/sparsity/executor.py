@@ -22,10 +22,11 @@ from ctxdispatch.ir.analysis import Loop
 from ctxdispatch.ir.graph import Block, Branch, Edge, Iterate, Jump, Raise, Return
 from ctxdispatch.ir.interpret import _several
 from ctxdispatch_contexts.sparsity.branches import Joiner, State
+from ctxdispatch_contexts.sparsity.callees import of_library
 from ctxdispatch_contexts.sparsity.calls import Calls
 from ctxdispatch_contexts.sparsity.errors import REMEDY, SparsityError
 from ctxdispatch_contexts.sparsity.journal import Cursor, Delta
-from ctxdispatch_contexts.sparsity.opaque import is_own, of_library
+from ctxdispatch_contexts.sparsity.opaque import is_own
 from ctxdispatch_contexts.sparsity.programs import Program, bound, counted, program
 from ctxdispatch_contexts.sparsity.values import Either, Tracked
 
@@ -74,7 +75,8 @@ class Executor(Calls):
             found = program(f)
         except UnsupportedSyntax as error:
             if not self.touched(f, args, kwargs, self.outside()):
-                return self.run_natively(f, args, kwargs)
+                run = self.run_natively if of_library(f) else self.run_unseen
+                return run(f, args, kwargs)
             return self.opaque(f, args, kwargs, f"{error.construct} is not supported")
         levels = self.active.setdefault(id(f.__code__), [])
         if len(set(levels)) > DEPTH:

@@ -18,6 +18,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch_contexts.sparsity.errors import REMEDY, out_of_sight
+from ctxdispatch_contexts.sparsity.layouts import in_memory_order
 from ctxdispatch_contexts.sparsity.values import Either, Memory, Tracked, root_of
 
 Delta = dict[int, tuple[Any, Any]]
@@ -137,7 +138,7 @@ class Journal:
             memory = self.shadows[id(owner)]
             memory.terms, memory.private = terms, False
         else:
-            self.shadows[id(owner)] = Memory(owner if owner.flags.c_contiguous else owner.T, terms)
+            self.shadows[id(owner)] = Memory(in_memory_order(owner), terms)
             self.bear(owner)  # keeps it alive: its id is a key
 
 

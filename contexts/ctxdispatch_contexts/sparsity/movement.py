@@ -13,7 +13,7 @@ import numpy as np
 from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, moved, refuse_shape
 from ctxdispatch_contexts.sparsity.calls import Rule
 from ctxdispatch_contexts.sparsity.operands import argument, dense, known, operand
-from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked
+from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked, laid_out
 
 NO_IDS = frozenset({"dtype", "casting", "copy", "like", "subok", "constant_values"})
 """Keywords that are not for row numbers."""
@@ -26,6 +26,8 @@ MOVES = """
 """
 METHOD_MOVES = "reshape ravel flatten squeeze transpose swapaxes repeat diagonal take item"
 LISTS = frozenset("concatenate stack vstack row_stack hstack dstack column_stack block".split())
+ORDERED = frozenset("ravel reshape flatten".split())
+"""With order "K" or "A" they go by where elements are in memory."""
 SEVERAL = frozenset("atleast_1d atleast_2d atleast_3d broadcast_arrays".split())
 
 
@@ -47,6 +49,9 @@ def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     known(run, f, rest, kwargs)
     out = run.on_samples(f, [*data, *rest], kwargs)
     named = {k: v for k, v in kwargs.items() if k not in NO_IDS}
+    if name in ORDERED:
+        sample = run.sampled(data[0])
+        return moved(run, out, data, lambda ids: f(laid_out(ids, sample), *rest, **named))
     return moved(run, out, data, lambda *ids: f(*ids, *rest, **named))
 
 
@@ -171,8 +176,12 @@ def _listed(run: Any, a: Any) -> Any:
     if a.sample.ndim == 0:
         return run.scalar(a.sample.item(), run.bits(a))
     rows = [run.lifted(x) for x in run.iterator(a)]
-    listed = [_listed(run, x) if isinstance(x, Array) else run.scalar(x.sample.item(), x.bits) for x in rows]
-    return run.born(listed)
+    return run.born([_listed(run, x) if isinstance(x, Array) else _item(run, x) for x in rows])
+
+
+def _item(run: Any, x: Any) -> Any:
+    """Of a number or known array Python's own."""
+    return run.scalar(x.sample.item(), x.bits) if isinstance(x, Scalar) else x.tolist()
 
 
 def of(owner: Any, names: str) -> list[Any]:

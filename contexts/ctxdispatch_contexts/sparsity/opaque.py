@@ -7,24 +7,22 @@ and containers nothing could be said: they are refused.
 
 from __future__ import annotations
 
-import array
+import functools
 import random
-import sys
 import types
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch_contexts.programs.errors import OWN_FILES
+from ctxdispatch_contexts.sparsity.callees import of_library
 from ctxdispatch_contexts.sparsity.errors import described
-from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.run import LEAVES, Run, held
+from ctxdispatch_contexts.sparsity.snapshots import Snapshot
 from ctxdispatch_contexts.sparsity.stores import Stores
 from ctxdispatch_contexts.sparsity.values import Array, Tracked, root_of
-
-LIBRARIES = frozenset(sys.stdlib_module_names) | {"numpy", "scipy"}
 
 HARMLESS = ("numpy.fft", "numpy.linalg", "scipy.special", "scipy.fft")
 """Modules of C functions that leave their arguments alone. What others do to an array, at other values, is
@@ -37,9 +35,6 @@ SEEN = (
 )  # fmt: skip
 """Owners of methods in C: those that hold numbers of the user's show it."""
 
-
-BUFFERS = (bytearray, array.array)
-"""What holds numbers, and no objects."""
 
 
 class Opaque(Stores):
@@ -60,9 +55,14 @@ class Opaque(Stores):
             self.journal.touch(self.owner(a) if isinstance(a, Array) else root_of(a))
         plain, named = self.computed(f, args, kwargs, f" is not looked into ({why}), and")
         callee = _sampled_callee(self, f) if self.touched(f) else f
-        unchanged = self._watch(f, args, kwargs, plain, named, callee)
-        out = self.attempt(callee, plain, named)
-        if not unchanged():
+        taken = Snapshot(self, _named_globals(f), f, args, kwargs, plain, named, callee)
+        try:
+            out = self.attempt(callee, plain, named)
+        except BaseException:
+            taken.restore()
+            raise
+        if taken.changed():
+            taken.restore()
             self.refuse(
                 f"{described(f)} is not looked into ({why}), and changes an object or container that it can "
                 "reach; return what it computes instead"
@@ -79,6 +79,14 @@ class Opaque(Stores):
         if isinstance(out, types.ModuleType) and of_library(f):
             return out  # of what kind the operands are, not of their values
         return self._result(out, bits, [*direct, *others])
+
+    def run_unseen(self, f: types.FunctionType, args: Any, kwargs: dict[str, Any]) -> Any:
+        """A function of the user's that nothing tracked reaches, and that is not followed."""
+        taken = Snapshot(self, _named_globals(f), f, args, kwargs)
+        try:
+            return self.born(f(*args, **kwargs))
+        finally:
+            taken.told()
 
     def _check_owner(self, f: Any, args: list[Any]) -> None:
         """A method in C may keep what it is given, in an object of which we do not see what it holds."""
@@ -114,50 +122,42 @@ class Opaque(Stores):
             return type(out)([self._result(x, bits, arrays) for x in out])
         return self.dense(out, bits)
 
-    def _watch(self, *things: Any) -> Callable[[], bool]:
-        """A test of whether the containers and objects that `things` lead to are what they are now."""
-        found = [t for t in self.reachable(*things) if is_mutable(t)]
-        f = things[0]
-        if isinstance(f, types.FunctionType):
-            found.append(f.__globals__)
-        before = [_shallow(t) for t in found]
-        return lambda: all(
-            len(old) == len(new) and all(x is y for x, y in zip(old, new))
-            for old, new in zip(before, map(_shallow, found))
-        )
-
-
-def of_library(*things: Any) -> bool:
-    modules = [getattr(t, "__module__", None) for t in things]
-    return any(m is not None and str(m).partition(".")[0] in LIBRARIES for m in modules)
-
 
 def is_own(f: types.FunctionType) -> bool:
     """What a function is read as: no code of the user's."""
     return f.__code__.co_filename.startswith(OWN_FILES)
 
 
-def _shallow(thing: Any) -> list[Any]:
-    """What it holds, by identity."""
-    if isinstance(thing, Cursor):
-        return [thing.items]
-    if isinstance(thing, BUFFERS):
-        return [sys.intern(bytes(thing).hex())]
-    return list(thing.values()) if isinstance(thing, dict) else held(thing)
-
-
 def _named_globals(f: Any) -> list[Any]:
-    """What a function's code may read of its module, and so on for the functions among it."""
+    """What a function's code may read of its module, and so on for the functions and classes among it."""
     found: dict[int, Any] = {}
-    work = [f]
+    work = [f] if isinstance(f, (types.FunctionType, types.MethodType)) else []
     while work:
-        g = work.pop()
-        if isinstance(g, types.FunctionType) and not of_library(g):
-            things = [g.__globals__[n] for n in g.__code__.co_names if n in g.__globals__]
-            new = [t for t in things if id(t) not in found]
-            found.update((id(t), t) for t in new)
-            work.extend(new)
+        new = {id(t): t for t in _leads_to(work.pop())}
+        new = {key: t for key, t in new.items() if key not in found}
+        found.update(new)
+        work.extend(new.values())
     return list(found.values())
+
+
+def _leads_to(g: Any) -> list[Any]:
+    if of_library(g) or isinstance(g, types.ModuleType):
+        return []
+    if isinstance(g, types.FunctionType):
+        names = {name for code in _codes(g.__code__) for name in code.co_names}
+        return [*(g.__globals__[n] for n in names if n in g.__globals__), *held(g)]
+    if isinstance(g, (types.MethodType, types.CellType, functools.partial)):
+        return held(g)
+    if isinstance(g, type):
+        members = [getattr(m, "fget", getattr(m, "__func__", m)) for m in vars(g).values()]
+        return [m for m in members if isinstance(m, types.FunctionType)]
+    return [type(g)] if type(g).__flags__ & HEAPTYPE and not of_library(type(g)) else []
+
+
+def _codes(code: types.CodeType) -> list[types.CodeType]:
+    """That of a function, and of those that are made in it."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return [code, *(each for c in inner for each in _codes(c))]
 
 
 def _sampled_callee(run: Run, f: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs
+from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, same_memory
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
 from ctxdispatch_contexts.sparsity.operands import argument, known, merged, operand, when_touched
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked, inexact
@@ -210,8 +210,9 @@ def einsum(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
             run.refuse(
                 "einsum with lists of axes and an ellipsis is not supported; write the subscripts as text"
             )
-    out = np.asarray(run.on_samples(f, args, kwargs))
-    return contracted(run, np.array(out), operands, labels, to)
+    out = run.on_samples(f, args, kwargs)
+    view = same_memory(run, out, operands)  # of one operand, without sums
+    return contracted(run, np.array(out), operands, labels, to) if view is None else view
 
 
 def _parsed(text: str, ranks: list[int]) -> tuple[list[Labels], Labels]:

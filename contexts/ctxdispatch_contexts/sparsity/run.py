@@ -23,14 +23,15 @@ import numpy as np
 from ctxdispatch_contexts.sparsity.errors import REMEDY, OpaqueCallWarning, SparsityError, described
 from ctxdispatch_contexts.sparsity.indexsets import Arena, Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, Journal, fields
+from ctxdispatch_contexts.sparsity.layouts import own_memory
 from ctxdispatch_contexts.sparsity.values import (
     Array,
     Either,
     Flat,
-    Memory,
     Scalar,
     Tracked,
     inexact,
+    memory_of,
     root_of,
 )
 
@@ -196,10 +197,9 @@ class Run:
             if self.local:
                 return out
             terms = ()
-        if out.base is not None or not out.flags.c_contiguous or not out.flags.writeable:
-            out = np.array(out, order="C")
+        out, root = own_memory(out)
         fitting = [t if t.shape == out.shape else np.broadcast_to(t, out.shape) for t in terms]
-        return Array(out, Memory(out, self.arena.limited(fitting), self.journal.clock))
+        return Array(out, memory_of(out, root, self.arena.limited(fitting), self.journal.clock))
 
     def dense(self, out: Any, bits: int) -> Any:
         """`out` with every number in it depending on all of `bits`, in containers too."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS, Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
+from ctxdispatch_contexts.sparsity.layouts import in_memory_order
 from ctxdispatch_contexts.sparsity.run import Run
 from ctxdispatch_contexts.sparsity.values import Array, Memory, root_of
 
@@ -111,6 +112,6 @@ class Stores(Run):
         else:
             owner = root_of(target)
             self.check_frozen(owner)
-            if not (owner.flags.c_contiguous or owner.flags.f_contiguous) or not owner.flags.owndata:
+            if not in_memory_order(owner).flags.c_contiguous or not owner.flags.owndata:
                 self.refuse("a store into an array that is no contiguous memory of its own; copy it first")
             self.journal.touch(owner)

@@ -34,7 +34,7 @@ from ctxdispatch_contexts.sparsity.values import Array, Scalar, inexact
 
 def lanes(terms: Sequence[Any], axis: Any, ndim: int) -> tuple[list[Any], Any]:
     """The terms with the axes of each lane last, as one; and the shape of the others."""
-    axes = range(ndim) if axis is None else [a % ndim for a in np.atleast_1d(axis)]
+    axes = range(ndim) if axis is None or not ndim else [a % ndim for a in np.atleast_1d(axis)]
     kept = [a for a in range(ndim) if a not in axes]
     return [merged(t.transpose(*kept, *axes), len(kept)) for t in terms], kept
 

@@ -22,6 +22,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from ctxdispatch_contexts.sparsity.errors import out_of_sight
 from ctxdispatch_contexts.sparsity.indexsets import Terms
+from ctxdispatch_contexts.sparsity.layouts import alike, same_layout
 
 COMPARED = "a value that depends on the inputs was compared in C code; write the comparison out in Python"
 
@@ -55,10 +56,41 @@ class Tracked:
         )
 
 
+BY_C = (
+    "C code runs a method of an object or a function that uses a value that depends on the inputs, and what "
+    "C code runs cannot be followed; write out in Python what it does (a loop for a sort, a comparison of "
+    "each for `in`), or use arrays, numbers and lists of them"
+)
+USED = """
+    getitem setitem delitem len iter reversed contains call array float int index complex round str format neg
+    pos abs invert
+"""
+OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor"
+
+
+def _used(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise out_of_sight(BY_C)
+
+
+for _name in USED.split():
+    setattr(Tracked, f"__{_name}__", _used)
+for _name in OPERATORS.split():
+    for _way in ("", "r", "i"):
+        setattr(Tracked, f"__{_way}{_name}__", _used)
+
+
+def _attribute(self: Any, name: str) -> Any:
+    """An attribute that the value itself would have. What asks for special ones is no code of the user's."""
+    if name.startswith("__") or name in Tracked.__slots__ or not hasattr(self.sample, name):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    raise out_of_sight(BY_C)
+
+
 class Scalar(Tracked):
     """`also`: the types that it may have besides its sample's, after a join."""
 
     __slots__ = ("bits", "also")
+    __getattr__ = _attribute
 
     def __init__(self, sample: Any, bits: int, also: frozenset[type] = frozenset()) -> None:
         self.sample, self.bits, self.also = sample, bits, also
@@ -75,6 +107,7 @@ class Array(Tracked):
     """An ndarray of which the sets are known."""
 
     __slots__ = ("memory",)
+    __getattr__ = _attribute
 
     def __init__(self, sample: Any, memory: Memory) -> None:
         self.sample, self.memory = sample, memory
@@ -141,7 +174,7 @@ class Memory:
         root = self.root
         if view is root or not self.terms:
             return self.terms
-        self.terms = tuple(np.ascontiguousarray(t) for t in self.terms)
+        self.terms = tuple(np.asarray(t, order="C") for t in self.terms)
         if view.size == root.size and view.flags.c_contiguous and view.itemsize == root.itemsize:
             return tuple(t.reshape(view.shape) for t in self.terms)
         offset = view.__array_interface__["data"][0] - root.__array_interface__["data"][0]
@@ -177,7 +210,7 @@ class Memory:
         sources, sizes = numbers.terms[0], (self.root.size, np.size(value))
         count = max(len(self.terms), len(terms))
         columns = [_filled(t, count, n) for t, n in zip((self.terms, terms), sizes)]
-        self.terms = tuple(np.concatenate(layer)[sources] for layer in zip(*columns))
+        self.terms = tuple(np.asarray(np.concatenate(layer)[sources]) for layer in zip(*columns))
         self.private = True
 
     def _numbered(self, numbers: Memory, view: Any, value: Any) -> Any:
@@ -188,6 +221,26 @@ class Memory:
             return mine if value.dtype == view.dtype else mine.copy()
         size = self.root.size
         return np.arange(size, size + np.size(value), dtype=np.int32).reshape(np.shape(value))
+
+
+def memory_of(sample: Any, root: Any, terms: Terms, born: int = 0) -> Memory:
+    """The memory `root`, of which `sample` is all that is used, with these `terms` in the sample's shape."""
+    if root is sample or not terms:
+        return Memory(root, terms, born)
+    placed = Memory(root, tuple(np.zeros(root.shape, np.int32) for _ in terms), born)
+    for target, t in zip(placed.seen_by(sample), terms, strict=True):
+        target[...] = t
+    return placed
+
+
+def laid_out(ids: Any, sample: Any) -> Any:
+    """`ids`, in the shape of `sample`, in memory as the sample is."""
+    if ids.shape != sample.shape or same_layout(ids, sample):
+        return ids
+    like, root = alike(sample)
+    (placed,) = Memory(root, (np.zeros(root.shape, np.int32),)).seen_by(like)
+    placed[...] = ids
+    return placed
 
 
 def _filled(terms: Terms, count: int, size: int) -> list[Any]:
