@@ -16,6 +16,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.table import Elementwise, elementwise, names
 from ctxdispatch_contexts.recording import elements
+from ctxdispatch_contexts.recording.acting import is_calm, is_calm_key
 from ctxdispatch_contexts.recording.record import Number, Record
 
 PYTHON = frozenset({float, int, bool})
@@ -121,7 +122,7 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
         if index is ABSENT or more:
             return otherwise(ctx, *_given(container, index, *more))
         cls = type(container)
-        if cls is list or cls is dict or cls is tuple:
+        if is_calm_key(container, index) if cls is dict else cls in _LISTS and is_calm(index):
             return container[index]
         if cls is not np.ndarray or not elements.is_basic(index):
             return otherwise(ctx, container, index)
@@ -140,13 +141,16 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
     return rule
 
 
+_LISTS = (list, tuple)
+
+
 def set_item(otherwise: Otherwise) -> Callable[..., Any]:
     def rule(ctx: Any, container: Any = ABSENT, index: Any = ABSENT, value: Any = ABSENT, *more: Any) -> Any:
         if value is ABSENT or more:
             return otherwise(ctx, *_given(container, index, value, *more))
         cls = type(container)
         if cls is list or cls is dict:
-            if cls is dict or type(index) is not slice:
+            if is_calm_key(container, index) if cls is dict else type(index) is int:
                 container[index] = value
                 return None
             return otherwise(ctx, container, index, value)
