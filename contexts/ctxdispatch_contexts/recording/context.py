@@ -187,12 +187,15 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     args = conversions.with_pairs(ctx, args) if callee is dict else args
-    args = unseen.taken(ctx, callee, unseen.indexed(ctx, callee, going_through.listed(ctx, callee, args)))
+    args = going_through.listed(ctx, callee, args)
+    args = unseen.prepared(ctx, callee, args) if known.prepared else args
     if moves(known, callee, args):
         if callee is operator.setitem:
             stores.refuse_bytes(record, args)
         args = items.all_spread(ctx, callee, args) if goes_through(known, args) else args
-        return unseen.run_watched(ctx, callee, run, args, kwargs)
+        if known.looks and run is callee:  # else it may be followed, or comes again
+            return unseen.run_watched(ctx, callee, args, kwargs)
+        return run(*args, **kwargs)
     if _are_numbers(args) and not kwargs:
         return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code

@@ -122,7 +122,10 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
         if index is ABSENT or more:
             return otherwise(ctx, *_given(container, index, *more))
         cls = type(container)
-        if is_calm_key(container, index) if cls is dict else cls in _LISTS and is_calm(index):
+        if cls is list or cls is tuple:
+            calm = type(index) is int or is_calm(index)
+            return container[index] if calm else otherwise(ctx, container, index)
+        if cls is dict and (type(index) is str or is_calm_key(container, index)):
             return container[index]
         if cls is not np.ndarray or not elements.is_basic(index):
             return otherwise(ctx, container, index)
@@ -141,16 +144,13 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
     return rule
 
 
-_LISTS = (list, tuple)
-
-
 def set_item(otherwise: Otherwise) -> Callable[..., Any]:
     def rule(ctx: Any, container: Any = ABSENT, index: Any = ABSENT, value: Any = ABSENT, *more: Any) -> Any:
         if value is ABSENT or more:
             return otherwise(ctx, *_given(container, index, value, *more))
         cls = type(container)
         if cls is list or cls is dict:
-            if is_calm_key(container, index) if cls is dict else type(index) is int:
+            if type(index) is int if cls is list else is_calm_key(container, index):
                 container[index] = value
                 return None
             return otherwise(ctx, container, index, value)

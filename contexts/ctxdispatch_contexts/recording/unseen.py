@@ -11,9 +11,6 @@ become something else.
 from __future__ import annotations
 
 import builtins
-import collections
-import operator
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -24,8 +21,9 @@ from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import matching, primitives
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
-from ctxdispatch_contexts.recording import hidden, leaves, memory
+from ctxdispatch_contexts.recording import hidden, leaves, looking, memory
 from ctxdispatch_contexts.recording.acting import CALM, FEW, acting
+from ctxdispatch_contexts.recording.looking import Looks
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -34,53 +32,30 @@ Before = tuple[Any, dict[int, Any], bool]
 
 # -- what a call looks at ------------------------------------------------------------------------------------
 
-_LOOKS_AT_NONE = frozenset(map(id, (
-    list.append, list.extend, list.clear, list.copy, list.reverse, list.__iter__, list.__len__,
-    deque.append, deque.appendleft, deque.pop, deque.popleft, deque.extend, deque.clear,
-    dict.values, dict.items, dict.keys, dict.copy, dict.clear, dict.popitem,
-    operator.is_, operator.is_not, builtins.iter, builtins.next, builtins.enumerate, builtins.zip,
-    builtins.reversed, builtins.map, builtins.filter, builtins.isinstance, builtins.issubclass, builtins.id,
-    builtins.type, builtins.callable, builtins.list, builtins.tuple, builtins.super, builtins.getattr,
-    builtins.setattr, builtins.delattr, builtins.len, builtins.vars, builtins.locals, builtins.globals,
-    builtins.__build_class__, primitives.build_list, primitives.build_tuple, primitives.list_append,
-    primitives.list_extend, primitives.list_to_tuple, primitives.unpack, primitives.unpack_ex,
-    primitives.build_string, primitives.import_name,
-)))  # fmt: skip
-"""They move objects, or ask for their classes; attributes and lengths are followed."""
-
-_BY_KEY = frozenset(map(id, (
-    operator.getitem, operator.setitem, operator.delitem, dict.get, dict.pop, dict.setdefault,
-    dict.__setitem__, dict.__getitem__, dict.__delitem__, dict.__contains__, set.add, set.discard, set.remove,
-    set.__contains__, primitives.set_add, primitives.map_add, list.insert, list.pop,
-)))  # fmt: skip
-"""Of a container they look at a key: its own, and the one that they are given."""
-_HASHED = (dict, set, frozenset)
-_ORDERING = frozenset(map(id, (builtins.sorted, builtins.min, builtins.max, list.sort)))
-"""By keys that they are given a function for, which is followed."""
-_IN_HASHED = frozenset(map(id, (operator.contains, primitives.not_contains)))
-
 
 def actors(callee: Any, args: Args, kwargs: Kwargs) -> list[type]:
     """The classes of which `callee` may run a method that stores."""
-    if id(callee) in _LOOKS_AT_NONE:
+    looks = looking.at(callee)
+    if looks is Looks.NOWHERE or (looks is Looks.ORDERS and kwargs.get("key") is not None):
         return []
-    if id(callee) in _ORDERING and kwargs.get("key") is not None:
-        return []
-    if (id(callee) in _BY_KEY or (id(callee) in _IN_HASHED and isinstance(args[0], _HASHED))) and args:
-        own = acting((args[0],), 0)
-        keys = args[0] if isinstance(args[0], _HASHED) and len(args[0]) <= FEW else ()
+    first = args[0] if args else None
+    if looks is Looks.AT_KEY or (looks is Looks.INSIDE and isinstance(first, looking.HASHED)):
+        own = acting(args[:1], 0)
+        keys = first if isinstance(first, looking.HASHED) and len(first) <= FEW else ()
         return own or acting((*args[1:2], *keys))
-    return acting((*args, *kwargs.values()))
+    return acting((*args, *kwargs.values()) if kwargs else args)
 
 
 # -- before and after ----------------------------------------------------------------------------------------
 
 
-def run_watched(ctx: Any, callee: Any, run: Run, args: Args, kwargs: Kwargs) -> Any:
-    """run(*args, **kwargs), which `callee` is: refused where a method has changed what the run knows."""
-    classes = actors(callee, args, kwargs) if run is callee else []  # else it may be followed, or comes again
+def run_watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> Any:
+    """callee(*args, **kwargs), refused where a method has changed what the run knows."""
+    if not kwargs and CALM.issuperset(map(type, args)):
+        return callee(*args)
+    classes = actors(callee, args, kwargs)
     if not classes or ctx.record.still:
-        return run(*args, **kwargs)
+        return callee(*args, **kwargs)
     return _between_two_looks(ctx.record, callee, classes, args, kwargs, ())
 
 
@@ -151,14 +126,15 @@ for _f in (actors, _look, _has_changed):
 
 # -- methods that are followed -------------------------------------------------------------------------------
 
-_WITH_INDEX = frozenset(map(id, (operator.getitem, operator.setitem, operator.delitem)))
-
-
-def indexed(ctx: Any, callee: Any, args: Args) -> Args:
-    """container[c], of what has numbers as indices: by what c.__index__ returns."""
-    if id(callee) not in _WITH_INDEX or isinstance(args[0], dict) or type(args[1]) in CALM:
-        return args
-    return (args[0], _index(ctx, args[1]), *args[2:])
+def prepared(ctx: Any, callee: Any, args: Args) -> Args:
+    """The arguments, with numbers for indices that have `__index__`, and with the items of iterators that go
+    into a hash table, to be looked at before they do."""
+    if looking.takes_index(callee):
+        if isinstance(args[0], dict) or type(args[1]) in CALM:
+            return args
+        return (args[0], _index(ctx, args[1]), *args[2:])
+    listed = resolve(ctx, leaves.listed)
+    return tuple([listed(a) if is_iterator(a) else a for a in args])
 
 
 def _index(ctx: Any, index: Any) -> Any:
@@ -168,17 +144,6 @@ def _index(ctx: Any, index: Any) -> Any:
         return slice(*[_index(ctx, i) for i in (index.start, index.stop, index.step)])
     method = None if type(index) in CALM else special(type(index), "__index__")
     return index if method is None else resolve(ctx, bind(method, index))()
-
-
-_FROM_ITEMS = frozenset(map(id, (set, frozenset, dict.fromkeys, set.update, collections.Counter, str.join)))
-
-
-def taken(ctx: Any, callee: Any, args: Args) -> Args:
-    """The items of iterators that go into a hash table, to be looked at before they do."""
-    if id(callee) not in _FROM_ITEMS or not any(map(is_iterator, args)):
-        return args
-    listed = resolve(ctx, leaves.listed)
-    return tuple([listed(a) if is_iterator(a) else a for a in args])
 
 
 def _truth(item: Any) -> bool:
@@ -197,26 +162,39 @@ def _filtered(ctx: Any, function: Any, items: Any, /) -> Any:
 
 def _dir(ctx: Any, *args: Any) -> Any:
     """dir(c), where that does not tell of a frame."""
-    return run_watched(ctx, dir, dir, args, {}) if args else beyond_rules(ctx, dir)()
+    return run_watched(ctx, dir, args, {}) if args else beyond_rules(ctx, dir)()
 
 
 def _rule(f: Any, keys: slice) -> Callable[..., Any]:
     """The rule for what only puts its operands in their places, of which `keys` are looked at."""
 
-    def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+    def rule(ctx: Any, *args: Any) -> Any:
         if ctx.record.closed or CALM.issuperset(map(type, args[keys])):
-            return f(*args, **kwargs)
-        return run_watched(ctx, f, f, args, kwargs)
+            return f(*args)
+        return run_watched(ctx, f, args, {})
 
     return rule
 
 
+def _map(ctx: Any, *args: Any) -> Any:
+    """{k0: v0, k1: v1, ..}"""
+    keys = args[::2]
+    if ctx.record.closed or CALM.issuperset(map(type, keys)):
+        return dict(zip(keys, args[1::2]))
+    return run_watched(ctx, primitives.build_map, args, {})
+
+
+def _map_add(ctx: Any, target: Any, key: Any, value: Any) -> None:
+    if type(key) in CALM or ctx.record.closed:
+        target[key] = value
+    else:
+        run_watched(ctx, primitives.map_add, (target, key, value), {})
+
+
+ALL = slice(None)
 RULES: dict[Any, Callable[..., Any]] = {
-    primitives.build_set: _rule(primitives.build_set, slice(None)),
-    primitives.build_map: _rule(primitives.build_map, slice(0, None, 2)),
+    primitives.build_map: _map, primitives.map_add: _map_add, builtins.filter: _filtered, builtins.dir: _dir,
     primitives.set_add: _rule(primitives.set_add, slice(1, None)),
-    primitives.map_add: _rule(primitives.map_add, slice(1, 2)),
-    **{f: _rule(f, slice(None)) for f in (matching.match_class, matching.match_keys)},
-    builtins.filter: _filtered, builtins.dir: _dir,
-}
+    **{f: _rule(f, ALL) for f in (primitives.build_set, matching.match_class, matching.match_keys)},
+}  # fmt: skip
 FOLLOWED = (primitives.format_value, primitives.set_update)
