@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import dis
 import functools
 import gc
@@ -21,9 +22,9 @@ CALM = frozenset({
     types.EllipsisType, types.NotImplementedType, types.CodeType, types.GenericAlias, types.CellType,
 })  # fmt: skip
 """Classes of which objects run no methods of others."""
-FEW = 16
+FEW = 8
 """Keys of a container that are looked at, for one may have the hash of another."""
-_ITEMS = (list, tuple, set, frozenset, deque, type({}.keys()), type({}.values()), type({}.items()))
+_ITEMS: tuple[type, ...] = (list, tuple, set, frozenset, deque, type({}.keys()), type({}.values()), type({}.items()))
 _OURS = ("ctxdispatch", "ctxdispatch_contexts")
 _DEEP = 8
 
@@ -76,10 +77,16 @@ def is_calm(index: Any) -> bool:
 
 
 def is_calm_key(container: Any, key: Any) -> bool:
-    """Nor one of a key that is there."""
+    """No method that may store is run, nor one of a key that is there."""
     if type(key) is str:
         return True
-    return is_calm(key) and (len(container) > FEW or CALM.issuperset(map(type, container)))
+    if not is_calm(key) and acting((key,)):
+        return False
+    return len(container) > FEW or CALM.issuperset(map(type, container)) or not acting([*container])
+
+
+# what a run looks at for itself is no part of the run around it
+is_calm_key.__overdub__ = lambda ctx, *args: is_calm_key(*args)  # type: ignore[attr-defined]
 
 
 # -- methods that only read ----------------------------------------------------------------------------------
@@ -151,5 +158,5 @@ def _is_reading(instruction: dis.Instruction, f: types.FunctionType) -> bool:
 
 
 def _is_known(f: types.FunctionType, name: str) -> bool:
-    found = f.__globals__.get(name, f.__builtins__.get(name))
+    found = f.__globals__.get(name, vars(builtins).get(name))
     return any(found is each for each in _CALLED)

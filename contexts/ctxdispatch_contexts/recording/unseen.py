@@ -38,12 +38,17 @@ def actors(callee: Any, args: Args, kwargs: Kwargs) -> list[type]:
     looks = looking.at(callee)
     if looks is Looks.NOWHERE or (looks is Looks.ORDERS and kwargs.get("key") is not None):
         return []
-    first = args[0] if args else None
+    own = acting(args[:1], 0) if looks is Looks.AT_KEY else []
+    return own or acting(_looked_at(callee, args, kwargs))
+
+
+def _looked_at(callee: Any, args: Args, kwargs: Kwargs) -> Args:
+    """Of its operands, what it may run methods of; and keys that may have the hash of another."""
+    looks, first = looking.at(callee), args[0] if args else None
     if looks is Looks.AT_KEY or (looks is Looks.INSIDE and isinstance(first, looking.HASHED)):
-        own = acting(args[:1], 0)
         keys = first if isinstance(first, looking.HASHED) and len(first) <= FEW else ()
-        return own or acting((*args[1:2], *keys))
-    return acting((*args, *kwargs.values()) if kwargs else args)
+        return (*args[1:2], *keys)
+    return (*args, *kwargs.values()) if kwargs else args
 
 
 # -- before and after ----------------------------------------------------------------------------------------
@@ -62,11 +67,12 @@ def run_watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> Any:
 def _between_two_looks(
     record: Any, callee: Any, classes: list[type], args: Args, kwargs: Kwargs, apart: Iterable[Any]
 ) -> Any:
-    before = _look(record, args, kwargs, apart)
+    looked_at = _looked_at(callee, args, kwargs)
+    before = _look(record, looked_at, apart)
     try:
         return callee(*args, **kwargs)
     finally:
-        if _has_changed(record, before, args, kwargs):
+        if _has_changed(record, before, looked_at):
             raise _refusal(callee, classes)
 
 
@@ -83,19 +89,19 @@ def watched(ctx: Any, callee: Any, run: Run, args: Args, kwargs: Kwargs) -> Run:
     return run_between
 
 
-def _look(record: Any, args: Args, kwargs: Kwargs, apart: Iterable[Any]) -> Before:
+def _look(record: Any, looked_at: Args, apart: Iterable[Any]) -> Before:
     """`apart`: constants of which `stores.constant` sees whether they have changed."""
     but = {id(memory.owner(a)) for a in apart if isinstance(a, np.ndarray) and not record.is_active(a)}
-    held = {id(part): part for part in _held(args, kwargs)}
+    held = {id(part): part for part in hidden.held([*looked_at])}
     copies = [each for each in record.memory.copies() if id(each[0]) not in but]
     return copies, held, any(map(record.is_active, held.values()))
 
 
-def _has_changed(record: Any, before: Before, args: Args, kwargs: Kwargs) -> bool:
+def _has_changed(record: Any, before: Before, looked_at: Args) -> bool:
     copies, held, active = before
     if memory.changed(copies):
         return True
-    return active and any(_is_new(record, part) for part in _held(args, kwargs) if id(part) not in held)
+    return active and any(_is_new(record, part) for part in hidden.held([*looked_at]) if id(part) not in held)
 
 
 def _is_new(record: Any, part: Any) -> bool:
@@ -103,10 +109,6 @@ def _is_new(record: Any, part: Any) -> bool:
     if not isinstance(part, np.ndarray):
         return not record.is_active(part)
     return part.dtype.kind in "fc" and record.memory.find(part) is None
-
-
-def _held(args: Args, kwargs: Kwargs) -> Iterable[Any]:
-    return hidden.held([*args, *kwargs.values()])
 
 
 def _refusal(callee: Any, classes: list[type]) -> MissingRuleError:
@@ -119,9 +121,10 @@ def _refusal(callee: Any, classes: list[type]) -> MissingRuleError:
     )
 
 
-for _f in (actors, _look, _has_changed):
-    # what a run looks at for itself is no part of the run around it
-    _f.__overdub__ = (lambda f: lambda ctx, *args: f(*args))(_f)  # type: ignore[attr-defined]
+# What a run looks at for itself is no part of the run around it.
+actors.__overdub__ = lambda ctx, *args: actors(*args)  # type: ignore[attr-defined]
+_look.__overdub__ = lambda ctx, *args: _look(*args)  # type: ignore[attr-defined]
+_has_changed.__overdub__ = lambda ctx, *args: _has_changed(*args)  # type: ignore[attr-defined]
 
 
 # -- methods that are followed -------------------------------------------------------------------------------
