@@ -24,7 +24,8 @@ CALM = frozenset({
 """Classes of which objects run no methods of others."""
 FEW = 8
 """Keys of a container that are looked at, for one may have the hash of another."""
-_ITEMS: tuple[type, ...] = (list, tuple, set, frozenset, deque, type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_ITEMS: tuple[type, ...] = (list, tuple, set, frozenset, deque, *_VIEWS)
 _OURS = ("ctxdispatch", "ctxdispatch_contexts")
 _DEEP = 8
 

@@ -11,6 +11,7 @@ become something else.
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -111,12 +112,21 @@ def _is_new(record: Any, part: Any) -> bool:
     return part.dtype.kind in "fc" and record.memory.find(part) is None
 
 
+_SYNTAX = {
+    id(primitives.build_set): "a set", id(primitives.set_add): "a set", id(primitives.set_update): "a set",
+    id(primitives.build_map): "a dict", id(primitives.map_add): "a dict", id(operator.contains): "`in`",
+    id(primitives.not_contains): "`not in`", id(primitives.format_value): "an f-string",
+    id(matching.match_class): "a pattern", id(matching.match_keys): "a pattern",
+}  # fmt: skip
+
+
 def _refusal(callee: Any, classes: list[type]) -> MissingRuleError:
     names = " or ".join(cls.__name__ for cls in classes)
+    what = _SYNTAX.get(id(callee)) or described(callee)
     return MissingRuleError(
-        f"{described(callee)} runs a special method of the class {names}, which stores into what the "
-        "derivative reads, where that is not followed; have the method store nothing, or call it "
-        "beforehand and give what it returns",
+        f"{what} runs a special method of the class {names}, which stores into what the derivative reads, "
+        "where that is not followed; have the method store nothing, or call it beforehand and give what it "
+        "returns",
         user_position(),
     )
 
