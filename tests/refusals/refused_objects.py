@@ -23,6 +23,29 @@ def an_object_among_elements(x):
     return (np.ones(2) * Factor(x[0])).sum()  # here
 
 
+class Key:
+    def __init__(self, values):
+        self.values = values
+
+    def __hash__(self):
+        self.values[0] *= 2.0
+        return 1
+
+
+@refused(
+    "a set runs a special method of the class Key, which stores into what the derivative reads, where that "
+    "is not followed; have the method store nothing, or call it beforehand and give what it returns",
+    *BOTH,
+)
+def a_key_that_stores(x):
+    y = x * 2.0
+    try:
+        keys = {Key(y)}  # here
+    except TypeError:
+        return 0.0
+    return y.sum() * len(keys)
+
+
 @refused(
     "a view shows an array of dtype float64 that depends on what is differentiated as one of dtype float32, "
     "of which the numbers are others; convert it (`.astype`), or look at what is no part of the derivative "

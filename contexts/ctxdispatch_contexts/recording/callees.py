@@ -28,6 +28,7 @@ from ctxdispatch_contexts.programs.converting import DISPATCHED, FUNCTION, UFUNC
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.primitive import Primitive
+from ctxdispatch_contexts.recording import looking
 
 
 class Callee(NamedTuple):
@@ -56,6 +57,10 @@ class Callee(NamedTuple):
     """The method of operands that NumPy calls in its place, or nothing."""
     takes_arrays: bool
     """It makes arrays of objects of the user's."""
+    looks: bool
+    """It looks at some of the objects that it is given."""
+    prepared: bool
+    """`unseen.prepared` is to look at its operands."""
 
 
 def look_at(callee: Any) -> Callee:
@@ -98,6 +103,8 @@ def _look_at(callee: Any) -> Callee:
         code=code if isinstance(code, types.FunctionType) else None,
         asks=(asks := _asks(callee, has_hash)),
         takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
+        looks=looking.at(callee) is not looking.Looks.NOWHERE,
+        prepared=looking.is_prepared(callee),
     )
 
 

@@ -56,6 +56,7 @@ from ctxdispatch_contexts.recording import (
     surgery,
     suspended,
     trajectories,
+    unseen,
 )
 from ctxdispatch_contexts.recording.callees import (
     SLOT,
@@ -85,7 +86,7 @@ class Recording(Context):
     intercepts: ClassVar[Any] = (
         "call", "operator", "compare", "item", "attribute", "iterate", "unpack", "with",
         primitives.list_extend, primitives.dict_update, primitives.dict_merge, primitives.import_name,
-        primitives.awaited, primitives.gone_through,
+        primitives.awaited, primitives.gone_through, *unseen.FOLLOWED,
     )  # fmt: skip
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -187,10 +188,14 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         suspended.check(ctx, args)
     args = conversions.with_pairs(ctx, args) if callee is dict else args
     args = going_through.listed(ctx, callee, args)
+    args = unseen.prepared(ctx, callee, args) if known.prepared else args
     if moves(known, callee, args):
         if callee is operator.setitem:
             stores.refuse_bytes(record, args)
-        return run(*(items.all_spread(ctx, callee, args) if goes_through(known, args) else args), **kwargs)
+        args = items.all_spread(ctx, callee, args) if goes_through(known, args) else args
+        if known.looks and run is callee:  # else it may be followed, or comes again
+            return unseen.run_watched(ctx, callee, args, kwargs)
+        return run(*args, **kwargs)
     if _are_numbers(args) and not kwargs:
         return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
@@ -205,6 +210,7 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         return resolve(ctx, code)(*args, **kwargs)
     args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     hidden.check(record, callee, known, args, kwargs)
+    run = unseen.watched(ctx, callee, run, args, kwargs)
     return _computed(ctx, callee, known, run, args, kwargs)
 
 
@@ -293,9 +299,8 @@ for _f in (  # of runs in runs
 ):  # fmt: skip
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, moving.RULED)
-for _f, _rule in (
-    numbers.rules(lambda f: functools.partial(handled, f)) | surgery.RULES | going_through.RULES
-).items():
+_RULES = numbers.rules(lambda f: functools.partial(handled, f)) | surgery.RULES | going_through.RULES
+for _f, _rule in (_RULES | unseen.RULES).items():
     Recording.rule(_f)(_rule)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import halfway, memory
+from ctxdispatch_contexts.recording.acting import is_calm
 from ctxdispatch_contexts.recording.record import Record
 
 FLOATS = "df"
@@ -103,7 +104,9 @@ _INDICES = frozenset({int, np.int64, slice, types.EllipsisType, types.NoneType})
 def is_basic(index: Any) -> bool:
     """It makes a view, or names one element."""
     cls = type(index)
-    return all(type(i) in _INDICES for i in index) if cls is tuple else cls in _INDICES
+    if cls is tuple:
+        return all(type(i) in _INDICES and (type(i) is not slice or is_calm(i)) for i in index)
+    return cls in _INDICES and (cls is not slice or is_calm(index))
 
 
 def set_item(ctx: Any, array: Any, index: Any, value: Any) -> bool:

@@ -33,7 +33,7 @@ def check(record: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
     if record.still or not _asks(callee, known, args) or _keeps(callee, known, args, kwargs):
         return
     for value in _objects((*args, *kwargs.values())):
-        if any(map(record.is_active, _held(value))):
+        if any(map(record.is_active, held([value]))):
             raise MissingRuleError(
                 f"{described(callee)} is given an object of the class {type(value).__name__}, which holds "
                 "what is differentiated: what it makes of the object, by methods of the class, is not "
@@ -104,9 +104,9 @@ _OURS = (Context, Engine, StandIn)
 _ENDS = (type, types.ModuleType, types.CodeType, types.FrameType, *_OURS)
 
 
-def _held(value: Any) -> Iterator[Any]:
-    """The numbers and arrays that can be reached from an object."""
-    seen, waiting = {id(value)}, [value]
+def held(values: list[Any]) -> Iterator[Any]:
+    """The numbers and arrays that can be reached from objects."""
+    seen, waiting = {id(values)}, [values]
     while waiting:
         for part in _parts(waiting.pop()):
             if id(part) in seen or isinstance(part, _ENDS):

@@ -16,6 +16,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.table import Elementwise, elementwise, names
 from ctxdispatch_contexts.recording import elements
+from ctxdispatch_contexts.recording.acting import is_calm, is_calm_key
 from ctxdispatch_contexts.recording.record import Number, Record
 
 PYTHON = frozenset({float, int, bool})
@@ -121,7 +122,10 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
         if index is ABSENT or more:
             return otherwise(ctx, *_given(container, index, *more))
         cls = type(container)
-        if cls is list or cls is dict or cls is tuple:
+        if cls is list or cls is tuple:
+            calm = type(index) is int or is_calm(index)
+            return container[index] if calm else otherwise(ctx, container, index)
+        if cls is dict and (type(index) is str or is_calm_key(container, index)):
             return container[index]
         if cls is not np.ndarray or not elements.is_basic(index):
             return otherwise(ctx, container, index)
@@ -146,7 +150,7 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
             return otherwise(ctx, *_given(container, index, value, *more))
         cls = type(container)
         if cls is list or cls is dict:
-            if cls is dict or type(index) is not slice:
+            if type(index) is int if cls is list else is_calm_key(container, index):
                 container[index] = value
                 return None
             return otherwise(ctx, container, index, value)
