@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 
+from ctxdispatch import MissingRuleError, grad, jvp
 from tests.behaviours.mutation_checks import both_modes
 
 X = np.array([0.7, 1.3, 0.45, 1.1])
@@ -46,6 +47,7 @@ def _triples(*names, returns=None):
 Truth, Length = _triples("__bool__", returns=True), _triples("__len__", returns=1)
 Text = _triples("__str__", "__format__", "__repr__", returns="text")
 Items, Hashed = _triples("__iter__", returns=iter(())), _triples("__hash__", returns=1)
+Order = _triples("__lt__", "__gt__", returns=False)
 
 
 class Cached(Held):
@@ -75,6 +77,10 @@ CASES = [
     (Truth, lambda c, x: bool(c)), (Length, lambda c, x: len(c)), (Length, _if), (Text, lambda c, x: str(c)),
     (Text, lambda c, x: f"{c}"), (Text, lambda c, x: f"{c!r}"), (Items, lambda c, x: list(c)),
     (Items, lambda c, x: [*c]), (Hashed, lambda c, x: hash(c)), (Cached, lambda c, x: c.w),
+    (Order, lambda c, x: sorted([c, c])), (Order, lambda c, x: [c, c].sort()),
+    (Order, lambda c, x: max([c, c])), (Order, lambda c, x: min(c, c)),
+    (Order, lambda c, x: sorted([(1, c), (1, c)])), (Truth, lambda c, x: any([c])),
+    (Truth, lambda c, x: not c),
 ]  # fmt: skip
 
 
@@ -93,3 +99,24 @@ def test_what_changes_out_of_sight(cls, use):
 
     both_modes(f, X)
     both_modes(of_constants, X)
+
+
+BY_C = [
+    (Hashed, lambda c, x: {c}), (Hashed, lambda c, x: len({c})), (Hashed, lambda c, x: {c: 1}),
+    (Hashed, lambda c, x: {(c, 1)}), (Hashed, lambda c, x: hash((1, c))),
+    (Hashed, lambda c, x: frozenset([c])), (Hashed, lambda c, x: {1: 2}.get(c)),
+    (Hashed, lambda c, x: {}.setdefault((c,), 1)), (Text, lambda c, x: str([c])),
+    (Text, lambda c, x: f"{(c, 1)}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("cls, use", BY_C)
+def test_what_c_code_runs_is_refused(cls, use):
+    def f(x):
+        a = x * 2.0
+        use(cls(a), x)
+        return (a * a).sum()
+
+    for differentiate in (lambda: grad(f)(X), lambda: jvp(f, (X,), (X,))):
+        with pytest.raises(MissingRuleError, match="runs a special method of the class Tripling"):
+            differentiate()

@@ -32,7 +32,6 @@ from ctxdispatch_contexts.programs.aliases import (
     Sites,
     is_outside,
     keeps_nothing,
-    runs_python,
 )
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, changed_objects, may_change_unseen, may_rebind
@@ -40,6 +39,7 @@ from ctxdispatch_contexts.programs.followed import name_updates, parts
 from ctxdispatch_contexts.programs.following import Stored, find_followed
 from ctxdispatch_contexts.programs.methods import Method, join_methods
 from ctxdispatch_contexts.programs.operands import row_for
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 from ctxdispatch_contexts.reverse.stores import LostStores
 
@@ -186,9 +186,9 @@ class Stores:
             return any(a in self.active and _may_be_iterator(a) for a in op.args)
         if op.fn is zip and any(a in self.active and _is_iterator(a) and self.uses[a] > 1 for a in op.args):
             return True  # how many items it takes depends on all operands, some of which have no tangents
-        if runs_python(op) and _is_of_c(op):
-            return not self.active.isdisjoint(op.operands())  # type: ignore[arg-type]
-        return False
+        if runs_python(op) and _is_of_c(op) and not self.active.isdisjoint(op.operands()):  # type: ignore[arg-type]
+            return True
+        return self.lost.runs_lost_method(op)
 
     def _is_refused_in(self, op: Op, target: Operand) -> bool:
         if not self._concerns(op):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator
 from itertools import compress, count
-from types import FunctionType, MethodType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES, has_zero_derivative, passed
-from ctxdispatch_contexts.programs.special_methods import runs_method
-from ctxdispatch_contexts.programs.stand_ins import call_behind
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
+from ctxdispatch_contexts.programs.special_methods import looks_at_items, runs_method, runs_method_of
 
 GLOBAL = "global"
 Sites = frozenset[Any]
@@ -136,6 +136,15 @@ class Objects:
             self._loose[sites] = frozenset(named)
         return self._loose[sites]
 
+    def runs_method(self, op: Op) -> bool:
+        """It runs a special method of an operand, or of what that holds, which is written in Python."""
+        if runs_method(op):
+            return True
+        if not looks_at_items(op):
+            return False
+        held = (_class_of(self._sites[i]) for a in op.args for i in _numbers(self._closure(self._bits(a))))
+        return runs_method_of(op, [cls for cls in held if cls is not None])
+
     def lie_apart(self, params: Iterable[Value]) -> None:
         """Each of these arrays has its memory for itself."""
         self._apart.update(params)
@@ -229,7 +238,7 @@ class Objects:
 
     def _op(self, op: Op) -> None:
         fn = op.fn if hashable(op.fn) else None
-        if runs_method(op):
+        if self.runs_method(op):
             self._unknown(op)
         elif fn in STORES or fn is operator.setitem:
             for operand in op.args[1:]:
@@ -295,15 +304,22 @@ class Objects:
             seen |= self._bits(operand)
         seen = self._closure(seen)
         self._hold(self._bit(op), seen)
-        if runs_python(op):
+        runs = self.runs_method(op) or runs_python(op)
+        if runs:
             self._hold(seen, seen)
-        if runs_python(op) or op.fn in NAMESPACES:
+        if runs or op.fn in NAMESPACES:
             self._give(op, self._global)
         self._give(op, seen | self._bit(op))
 
     def _give(self, op: Op, bits: int) -> None:
         for result in op.results:
             self._raise(result, bits)
+
+
+def _class_of(site: Any) -> Any:
+    """Of an object made by the program, or given to it; None where that is not known."""
+    value = site.results[0] if isinstance(site, Op) and len(site.results) == 1 else site
+    return T.cls_of(value.type) if isinstance(value, Value) and value.type is not None else None
 
 
 def _is_of_numbers(value: Value) -> bool:
@@ -355,35 +371,6 @@ def is_outside(site: Any) -> bool:
     return site is GLOBAL or isinstance(site, Value)
 
 
-HARMLESS = {
-    primitives.__name__,
-    *(
-        "functools logging warnings time io sys json builtins _operator operator math cmath numpy "
-        "ctxdispatch ctxdispatch_contexts"
-    ).split(),
-}
-
-
-def runs_python(op: Op) -> bool:
-    """May run code that we do not see, which may keep its operands or change them."""
-    fn = call_behind(op).fn
-    if fn is None or runs_method(call_behind(op)):
-        return True
-    if hashable(fn) and (elementwise(fn) or vjp_rule(fn) or has_zero_derivative(fn)):
-        return False
-    owner = getattr(fn, "__objclass__", None) or getattr(fn, "__self__", None)  # list.append, tuple.__new__
-    module = str(getattr(fn, "__module__", None) or getattr(owner, "__module__", ""))
-    if module.split(".")[0] == "numpy" and any(map(_is_function, op.args)):
-        return True  # np.apply_along_axis(f, 0, a)
-    return module.split(".")[0] not in HARMLESS and module not in HARMLESS and not isinstance(fn, np.ufunc)
-
-
-def _is_function(operand: Operand) -> bool:
-    """Of Python's, as far as is known."""
-    cls = T.cls_of(operand_type(operand))
-    return cls is not None and issubclass(cls, (FunctionType, MethodType))
-
-
 def _is_helper(fn: Any) -> bool:
     """What programs of ours call may give an operand, or a part of one."""
     return str(getattr(fn, "__module__", "")).startswith("ctxdispatch_contexts.")
@@ -396,5 +383,5 @@ def _immutable(operand: Operand) -> bool:
 
 __all__ = [
     "GLOBAL", "Objects", "Sites", "assume_copying", "assume_giving", "assume_reading", "copies_by_index",
-    "is_outside", "keeps_nothing", "runs_python",
+    "is_outside", "keeps_nothing",
 ]  # fmt: skip

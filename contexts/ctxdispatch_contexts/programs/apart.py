@@ -21,9 +21,10 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.aliases import NAMESPACES, Objects, is_outside, runs_python
+from ctxdispatch_contexts.programs.aliases import NAMESPACES, Objects, is_outside
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.errors import Refusing
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
 
 _LOADS = (primitives.load_global, primitives.cell_get)
 

@@ -15,9 +15,10 @@ from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import STORES
-from ctxdispatch_contexts.programs.aliases import NOTHING, Objects, Sites, runs_python
+from ctxdispatch_contexts.programs.aliases import NOTHING, Objects, Sites
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.operands import INPLACE
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.stand_ins import call_behind
 
 INPLACE_NAMES = frozenset(f"__{f.__name__}__" for f in INPLACE)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxdispatch.dispatch.reach import lookup, special
@@ -54,7 +54,8 @@ _MODULES = (builtins.__name__, operator.setitem.__module__, primitives.__name__)
 _OF_HASHED = (dict, set, frozenset)
 _OF_ITEMS = frozenset(
     "sum min max sorted sort any all filter getitem setitem delitem contains not_contains index count remove "
-    "str repr format format_value print mod lt gt le ge eq ne".split()
+    "str repr format format_value print mod lt gt le ge eq ne set frozenset dict set_update dict_update "
+    "dict_merge hash build_set build_map set_add map_add".split()
 )
 """They look at the items of an operand, too."""
 
@@ -71,6 +72,19 @@ def runs_method(op: Op) -> bool:
     if fn in _BY_INDEX and _has(op.args[0], f"__{fn.__name__}__"):
         return True
     return fn in (getattr, setattr, delattr, hasattr) and _by_descriptor(op.args)
+
+
+def runs_method_of(op: Op, held: Iterable[type]) -> bool:
+    """The same, where that looks at the items of its operands, and these are of the classes `held`."""
+    if not looks_at_items(op):
+        return False
+    names, _ = _called(op.fn)
+    return any(special(cls, name) is not None for cls in held for name in names)
+
+
+def looks_at_items(op: Op) -> bool:
+    fn = op.fn
+    return hashable(fn) and _is_pythons(fn) and _called(fn)[1]
 
 
 def _has(operand: Operand, method: str) -> bool:
@@ -97,11 +111,22 @@ def _classes(type_: T.Type, through: bool) -> Iterator[type]:
     cls = T.cls_of(type_)
     if cls is not None:
         yield cls
-    if through and isinstance(type_, T.TupleOf):
-        for item in type_.items:
-            yield from _classes(item, through)
-    elif through and isinstance(type_, T.ListOf):
-        yield from _classes(type_.item, through)
+    for item in _items(type_) if through else ():
+        yield from _classes(item, through)
+
+
+def _items(type_: T.Type) -> Sequence[T.Type]:
+    """What an operand of this type holds, as far as is known; of a method, the object that it is bound to."""
+    match type_:
+        case T.TupleOf(items):
+            return items
+        case T.ListOf(item) | T.IterOf(item):
+            return [item]
+        case T.Bound(itself):
+            return [itself]
+        case T.Held(_, fields, item):
+            return [*(of for _, of in fields), *([] if item is None else [item])]
+    return []
 
 
 @functools.cache
@@ -109,7 +134,7 @@ def _called(fn: Any) -> tuple[tuple[str, ...], bool]:
     """The methods that it may call; whether of items of operands, too."""
     name, owner = getattr(fn, "__name__", "").strip("_"), getattr(fn, "__objclass__", None)
     if owner in _OF_HASHED:
-        return (*_KEYS, *_ITEMS), False
+        return (*_KEYS, *_ITEMS), True
     if name in _BY_NAME or getattr(fn, "__module__", None) != operator.setitem.__module__:
         return _BY_NAME.get(name, ()), name in _OF_ITEMS
     plain = name[1:] if name.startswith("i") and hasattr(operator, name[1:]) else name
@@ -127,4 +152,4 @@ def _by_descriptor(args: list[Operand]) -> bool:
     )
 
 
-__all__ = ["runs_method"]
+__all__ = ["looks_at_items", "runs_method", "runs_method_of"]

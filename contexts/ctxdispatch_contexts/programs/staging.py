@@ -29,11 +29,11 @@ from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.conform import conform
 from ctxdispatch.passes.types import ArrayOf, operand_type
 from ctxdispatch_contexts.programs.activity import STORES
-from ctxdispatch_contexts.programs.aliases import runs_python
 from ctxdispatch_contexts.programs.changes import changed, changes_argument, out_of
 from ctxdispatch_contexts.programs.entry import NO_PROGRAM, Entry
 from ctxdispatch_contexts.programs.guarding import asking
 from ctxdispatch_contexts.programs.mode import Program
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.rules import PACKAGE
 
 CONSTANTS = (int, float, bool, complex, str, bytes, slice, np.generic, np.dtype)

@@ -55,7 +55,6 @@ from ctxdispatch_contexts.programs.refusals import (
 )
 from ctxdispatch_contexts.programs.refusing import finds_at_run_time
 from ctxdispatch_contexts.programs.ruled import Ruled
-from ctxdispatch_contexts.programs.special_methods import runs_method
 from ctxdispatch_contexts.reverse import containers, stores
 from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
@@ -188,7 +187,7 @@ def refuse_lost_stores(
             check = Op(Const(Unless(np.ndarray, _goes_on, refusal)), list(op.args), [], (), op.pos)
             block.ops.insert(_index(block, op), check)  # a number's `+=` is differentiated as it is
         elif found.kept(op):
-            if runs_method(op):
+            if found.objects.runs_method(op):
                 _refuse(op, MutationError, mutation_message(op))
             else:
                 kept.append(op)

@@ -31,7 +31,6 @@ from ctxdispatch_contexts.programs.aliases import (
     Objects,
     Sites,
     is_outside,
-    runs_python,
 )
 from ctxdispatch_contexts.programs.assigned import reads_changing_global
 from ctxdispatch_contexts.programs.changes import (
@@ -45,7 +44,7 @@ from ctxdispatch_contexts.programs.changes import (
 )
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.order import Order, uses
-from ctxdispatch_contexts.programs.special_methods import runs_method
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 
 # -- what the result depends on ------------------------------------------------------------------------------
@@ -86,7 +85,7 @@ class Needed:
                     self._need(operand)
 
     def _stores(self, op: Op) -> bool:
-        if runs_method(op):
+        if self.objects.runs_method(op):
             return any(self.any(self.objects.reach(a)) for a in op.args)
         if changed(op) and stands_in(op):
             return any(self.any(self.objects.of(a)) for a in op.args)
@@ -172,7 +171,7 @@ class LostStores:
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
             return self.inner or self._name_is_read(op)
-        if runs_method(op):
+        if self.objects.runs_method(op):
             return any(self.needed.any(self.objects.loose(self.objects.reach(a))) for a in op.args)
         sites = self.objects.loose(changed_objects(self.objects, op))
         if stands_in(op):  # it changes tangents too
@@ -276,12 +275,21 @@ class LostStores:
     def kept(self, op: Op) -> bool:
         """`op` calls code out of sight with differentiated data and with what the result is computed from: it
         may put the one into the other."""
+        if self.runs_lost_method(op):
+            return True
         if op.fn is primitives.load_global or not may_change_unseen(op):
             return False
         if not any(isinstance(a, Value) and a in self.varied for a in op.operands()):
             return False
         reached = (self.objects.reach(a) for a in op.operands())
         return any(map(self.needed.any, reached)) or self._changing_globals
+
+    def runs_lost_method(self, op: Op) -> bool:
+        """`op` runs a special method of an object that holds what is differentiated, and is read again."""
+        if not self.objects.runs_method(op):
+            return False
+        reached = [self.objects.reach(a) for a in op.operands()]
+        return any(self.needed.any(sites) and not self._varied_arrays.isdisjoint(sites) for sites in reached)
 
     @functools.cached_property
     def _changing_globals(self) -> bool:
