@@ -13,6 +13,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from ctxdispatch.dispatch import rules
+from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import without_objects
 from ctxdispatch_contexts.programs.mode import Mode
@@ -37,7 +38,8 @@ def kind_of(source: Any, mode: Mode, types: Sequence[T.Type]) -> Hashable:
     if type(source) is not Source:
         return None
     given = [str(without_objects(t)) for t in types]
-    return tuple(modes), _of_function(source.function, LEVELS), tuple(given), rules.version()
+    kind = tuple(modes), _of_function(source.function, LEVELS), tuple(given), rules.version()
+    return kind if hashable(kind) else None  # generated code may have constants without hash
 
 
 def _of_function(f: FunctionType, levels: int) -> Hashable:
