@@ -314,8 +314,6 @@ def _zeros() -> dict[Any, bool]:
     return dict.fromkeys((*zeros.ZEROS, *rows), True)
 
 
-
-
 def names() -> Iterator[tuple[str, Any]]:
     """Everything there is: ("elementwise" | "vjp" | "lowering" | "zero", callee)."""
     tables: dict[str, dict[Any, Any]] = {

@@ -142,19 +142,17 @@ _CALLED = frozenset({
     hash, len, isinstance, issubclass, abs, min, max, sum, sorted, str, repr, type, float, int, bool, round,
     id, any, all, tuple, list, set, frozenset, range, zip, complex, format,
 })  # fmt: skip
-_INPLACE = range(13, 26)
-"""The operands of BINARY_OP that are `+=` and its like."""
 
 
 def _is_reading(instruction: dis.Instruction, f: types.FunctionType) -> bool:
     """Of what it calls, only functions of Python's own that read."""
-    name, arg = instruction.opname, instruction.arg or 0
+    name, shown = instruction.opname, instruction.argrepr
     if name == "LOAD_GLOBAL":
-        return not arg & 1 or _is_known(f, str(instruction.argval))
+        return "NULL" not in shown or _is_known(f, str(instruction.argval))  # it is not called
     if name == "LOAD_ATTR":
-        return sys.version_info < (3, 12) or not arg & 1
+        return "NULL" not in shown
     if name == "BINARY_OP":
-        return arg not in _INPLACE
+        return not shown.endswith("=")
     return name in _READING or "JUMP" in name
 
 

@@ -139,6 +139,7 @@ _has_changed.__overdub__ = lambda ctx, *args: _has_changed(*args)  # type: ignor
 
 # -- methods that are followed -------------------------------------------------------------------------------
 
+
 def prepared(ctx: Any, callee: Any, args: Args) -> Args:
     """The arguments, with numbers for indices that have `__index__`, and with the items of iterators that go
     into a hash table, to be looked at before they do."""

@@ -36,7 +36,6 @@ SEEN = (
 """Owners of methods in C: those that hold numbers of the user's show it."""
 
 
-
 class Opaque(Stores):
     """Calls that are not followed."""
 
