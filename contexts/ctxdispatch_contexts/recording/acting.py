@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE, is_python
+from ctxdispatch_contexts.recording.hidden import is_namespace
 
 CALM = frozenset({
     float, int, bool, complex, np.float64, np.float32, np.int64, np.bool_, types.NoneType, str, bytes,
@@ -32,34 +33,44 @@ _DEEP = 8
 
 def acting(values: Iterable[Any], depth: int = _DEEP) -> list[type]:
     """The classes with methods that may store among those of the values; with `depth`, of what is in
-    containers, and of what objects of other classes in Python hold."""
-    for value in values:
-        cls = type(value)
-        if cls in CALM or (cls is np.ndarray and not value.dtype.hasobject):
-            continue
-        found = _of_one(value, cls, depth)
-        if found:
-            return found
+    containers, and of what objects of other classes in Python hold: of so many as `MOST`."""
+    seen: set[int] = set()
+    for _ in range(depth + 1):
+        level = []
+        for value in values:
+            cls = type(value)
+            if cls in CALM or id(value) in seen or (cls is np.ndarray and not value.dtype.hasobject):
+                continue
+            if _is_of_python(cls) and may_store(cls):
+                return [cls]
+            seen.add(id(value))
+            level.append(value)
+        if not level or len(seen) > MOST:
+            break
+        values = (part for value in level for part in _within(value))
     return []
 
 
-def _of_one(value: Any, cls: type, depth: int) -> list[type]:
-    of_python = bool(cls.__flags__ & HEAPTYPE) and cls.__module__.partition(".")[0] not in _OURS
-    if of_python and may_store(cls):
-        return [cls]
-    if not depth:
-        return []
+MOST = 1000
+
+
+def _is_of_python(cls: type) -> bool:
+    return bool(cls.__flags__ & HEAPTYPE) and cls.__module__.partition(".")[0] not in _OURS
+
+
+def _within(value: Any) -> Iterable[Any]:
+    cls = type(value)
     if isinstance(value, dict):
-        return acting(_others(value.keys()), depth - 1) or acting(_others(value.values()), depth - 1)
+        return () if is_namespace(value) else (*_others(value.keys()), *_others(value.values()))
     if isinstance(value, _ITEMS):
-        return acting(_others(value), depth - 1)
+        return _others(value)
     if cls is slice:
-        return acting((value.start, value.stop, value.step))
+        return value.start, value.stop, value.step
     if isinstance(value, np.ndarray):
-        return acting(value.flat, depth - 1) if value.dtype == object else []
-    if of_python and not isinstance(value, type):
-        return acting(_others(gc.get_referents(value)), depth - 1)
-    return []
+        return value.flat if value.dtype == object else ()
+    if _is_of_python(cls) and not isinstance(value, type):
+        return _others(gc.get_referents(value))
+    return ()
 
 
 def _others(items: Any) -> Iterable[Any]:

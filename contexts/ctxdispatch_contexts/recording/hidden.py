@@ -123,4 +123,11 @@ def _parts(value: Any) -> list[Any]:
         return [value.__closure__, value.__defaults__, value.__kwdefaults__]
     if isinstance(value, np.ndarray):
         return list(value.flat) if value.dtype == object else [value.base]
+    if isinstance(value, dict) and is_namespace(value):
+        return []
     return gc.get_referents(value)
+
+
+def is_namespace(mapping: dict[Any, Any]) -> bool:
+    """The variables of a module, which are everybody's too."""
+    return "__builtins__" in mapping

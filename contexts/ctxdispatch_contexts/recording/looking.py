@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import enum
 import operator
+import types
 from collections import deque
 from typing import Any
 
@@ -40,9 +41,10 @@ _NOWHERE = frozenset(map(id, (
     builtins.reversed, builtins.map, builtins.filter, builtins.isinstance, builtins.issubclass, builtins.id,
     builtins.type, builtins.callable, builtins.list, builtins.tuple, builtins.super, builtins.getattr,
     builtins.setattr, builtins.delattr, builtins.len, builtins.vars, builtins.locals, builtins.globals,
-    builtins.__build_class__, primitives.build_list, primitives.build_tuple, primitives.list_append,
-    primitives.list_extend, primitives.list_to_tuple, primitives.unpack, primitives.unpack_ex,
-    primitives.build_string, primitives.import_name,
+    builtins.__build_class__, object.__new__, types.FunctionType, types.MethodType, types.CellType,
+    primitives.build_list, primitives.build_tuple, primitives.list_append, primitives.list_extend,
+    primitives.list_to_tuple, primitives.unpack, primitives.unpack_ex, primitives.build_string,
+    primitives.import_name,
 )))  # fmt: skip
 """They move objects, or ask for their classes; attributes and lengths are followed."""
 
