@@ -27,7 +27,12 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES, has_zero_derivative, passed
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
-from ctxdispatch_contexts.programs.special_methods import looks_at_items, runs_method, runs_method_of
+from ctxdispatch_contexts.programs.special_methods import (
+    looked_at,
+    looks_at_items,
+    runs_method,
+    runs_method_of,
+)
 
 GLOBAL = "global"
 Sites = frozenset[Any]
@@ -142,7 +147,8 @@ class Objects:
             return True
         if not looks_at_items(op):
             return False
-        held = (_class_of(self._sites[i]) for a in op.args for i in _numbers(self._closure(self._bits(a))))
+        seen = [self._closure(self._bits(a)) for a in looked_at(op)]
+        held = (_class_of(self._sites[i]) for bits in seen for i in _numbers(bits))
         return runs_method_of(op, [cls for cls in held if cls is not None])
 
     def lie_apart(self, params: Iterable[Value]) -> None:

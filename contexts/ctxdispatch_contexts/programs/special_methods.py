@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -66,7 +67,7 @@ def runs_method(op: Op) -> bool:
     if not hashable(fn) or not _is_pythons(fn):
         return False
     names, through = _called(fn)
-    classes = {cls for a in _looked_at(op) for cls in _classes(operand_type(a), through)}
+    classes = {cls for a in looked_at(op) for cls in _classes(operand_type(a), through)}
     if any(special(cls, name) is not None for cls in classes for name in names):
         return True
     if fn in _BY_INDEX and _has(op.args[0], f"__{fn.__name__}__"):
@@ -79,7 +80,12 @@ def runs_method_of(op: Op, held: Iterable[type]) -> bool:
     if not looks_at_items(op):
         return False
     names, _ = _called(op.fn)
-    return any(special(cls, name) is not None for cls in held for name in names)
+    users = (cls for cls in held if cls.__module__.partition(".")[0] not in _LIBRARIES)
+    return any(special(cls, name) is not None for cls in users for name in names)
+
+
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "ctxdispatch", "ctxdispatch_contexts"}
+"""Their special methods store nothing that a program could see."""
 
 
 def looks_at_items(op: Op) -> bool:
@@ -95,7 +101,7 @@ def _has(operand: Operand, method: str) -> bool:
 _BY_INDEX = (operator.getitem, operator.setitem, operator.delitem)
 
 
-def _looked_at(op: Op) -> Sequence[Operand]:
+def looked_at(op: Op) -> Sequence[Operand]:
     """The operands that it does not only move: of what is stored by an index or key, that."""
     if op.fn in (*_BY_INDEX, primitives.map_add) or getattr(op.fn, "__objclass__", None) is dict:
         return op.args[1:2]
@@ -152,4 +158,4 @@ def _by_descriptor(args: list[Operand]) -> bool:
     )
 
 
-__all__ = ["looks_at_items", "runs_method", "runs_method_of"]
+__all__ = ["looked_at", "looks_at_items", "runs_method", "runs_method_of"]
