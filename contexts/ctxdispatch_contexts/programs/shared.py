@@ -51,6 +51,10 @@ def takes_own(f: FunctionType, at_once: bool = False) -> bool:
     return not shared
 
 
+# Which functions have programs is no part of a program, whatever runs it.
+takes_own.__overdub__ = lambda ctx, *args: takes_own(*args)  # type: ignore[attr-defined]
+
+
 def _changes(f: FunctionType) -> bool:
     """What the functions of this code have captured may change while they run: arguments would be copies. It
     is found out once, for the functions made beside it are of the same codes each time."""

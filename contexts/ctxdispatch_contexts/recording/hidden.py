@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import gc
+import math
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from ctxdispatch.dispatch.protocols.standins import StandIn
 from ctxdispatch.dispatch.reach import Engine
 from ctxdispatch_contexts.programs.converting import is_of_python
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.owned import Table
 from ctxdispatch_contexts.recording import conversions
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import NUMBERS
@@ -101,13 +103,13 @@ def _objects(values: Any, depth: int = 8) -> Iterator[Any]:
 
 _ITEMS = (list, tuple, dict, set, frozenset)
 _OURS = (Context, Engine, StandIn)
-_ENDS = (type, types.ModuleType, types.CodeType, types.FrameType, *_OURS)
+_ENDS = (type, types.ModuleType, types.CodeType, types.FrameType, Table, *_OURS)
 
 
-def held(values: list[Any]) -> Iterator[Any]:
-    """The numbers and arrays that can be reached from objects."""
+def held(values: list[Any], most: float = math.inf) -> Iterator[Any]:
+    """The numbers and arrays that can be reached from objects; `TOO_MANY` after the first so many parts."""
     seen, waiting = {id(values)}, [values]
-    while waiting:
+    while waiting and len(seen) < most:
         for part in _parts(waiting.pop()):
             if id(part) in seen or isinstance(part, _ENDS):
                 continue
@@ -116,6 +118,11 @@ def held(values: list[Any]) -> Iterator[Any]:
                 yield part
             if not isinstance(part, NUMBERS):
                 waiting.append(part)
+    if waiting:
+        yield TOO_MANY
+
+
+TOO_MANY = object()
 
 
 def _parts(value: Any) -> list[Any]:

@@ -52,6 +52,10 @@ def _looked_at(callee: Any, args: Args, kwargs: Kwargs) -> Args:
     return (*args, *kwargs.values()) if kwargs else args
 
 
+MOST = 5000
+"""For new numbers operands are looked through that have fewer parts; arrays that are known, all."""
+
+
 # -- before and after ----------------------------------------------------------------------------------------
 
 
@@ -93,20 +97,24 @@ def watched(ctx: Any, callee: Any, run: Run, args: Args, kwargs: Kwargs) -> Run:
 def _look(record: Any, looked_at: Args, apart: Iterable[Any]) -> Before:
     """`apart`: constants of which `stores.constant` sees whether they have changed."""
     but = {id(memory.owner(a)) for a in apart if isinstance(a, np.ndarray) and not record.is_active(a)}
-    held = {id(part): part for part in hidden.held([*looked_at])}
+    held = {id(part): part for part in hidden.held([*looked_at], MOST)}
     copies = [each for each in record.memory.copies() if id(each[0]) not in but]
-    return copies, held, any(map(record.is_active, held.values()))
+    known = id(hidden.TOO_MANY) not in held
+    return copies, held, known and any(map(record.is_active, held.values()))
 
 
 def _has_changed(record: Any, before: Before, looked_at: Args) -> bool:
     copies, held, active = before
     if memory.changed(copies):
         return True
-    return active and any(_is_new(record, part) for part in hidden.held([*looked_at]) if id(part) not in held)
+    parts = hidden.held([*looked_at], MOST) if active else ()
+    return any(_is_new(record, part) for part in parts if id(part) not in held)
 
 
 def _is_new(record: Any, part: Any) -> bool:
     """A number that was made meanwhile, out of one that may be differentiated."""
+    if part is hidden.TOO_MANY:
+        return False
     if not isinstance(part, np.ndarray):
         return not record.is_active(part)
     return part.dtype.kind in "fc" and record.memory.find(part) is None
