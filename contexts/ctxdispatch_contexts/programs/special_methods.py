@@ -80,11 +80,11 @@ def runs_method_of(op: Op, held: Iterable[type]) -> bool:
     if not looks_at_items(op):
         return False
     names, _ = _called(op.fn)
-    users = (cls for cls in held if cls.__module__.partition(".")[0] not in _LIBRARIES)
+    users = (cls for cls in held if cls.__module__.partition(".")[0] not in LIBRARIES)
     return any(special(cls, name) is not None for cls in users for name in names)
 
 
-_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "ctxdispatch", "ctxdispatch_contexts"}
+LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "ctxdispatch", "ctxdispatch_contexts"}
 """Their special methods store nothing that a program could see."""
 
 
@@ -158,4 +158,4 @@ def _by_descriptor(args: list[Operand]) -> bool:
     )
 
 
-__all__ = ["looked_at", "looks_at_items", "runs_method", "runs_method_of"]
+__all__ = ["LIBRARIES", "looked_at", "looks_at_items", "runs_method", "runs_method_of"]

@@ -6,7 +6,6 @@ import builtins
 import dis
 import functools
 import gc
-import sys
 import types
 from collections import deque
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE, is_python
+from ctxdispatch_contexts.programs.special_methods import LIBRARIES
 from ctxdispatch_contexts.recording.hidden import is_namespace
 
 CALM = frozenset({
@@ -110,7 +110,6 @@ _NOT_BY_C = frozenset({
     "__deepcopy__", "__replace__", "__annotate__", "__annotate_func__",
 })  # fmt: skip
 """What C code has no reason to run, or what the engine runs."""
-_TRUSTED = sys.stdlib_module_names | {"numpy", "scipy", "ctxdispatch", "ctxdispatch_contexts"}
 
 
 @functools.lru_cache(2048)
@@ -135,7 +134,7 @@ def _reads(f: Any) -> bool:
         return True  # `__class__`
     if not isinstance(f, types.FunctionType):
         return False
-    if str(f.__globals__.get("__name__")).partition(".")[0] in _TRUSTED:
+    if str(f.__globals__.get("__name__")).partition(".")[0] in LIBRARIES:
         wrapped = f.__dict__.get("__wrapped__")  # in `__repr__` of dataclasses
         return wrapped is None or _reads(wrapped)
     return all(_is_reading(i, f) for i in dis.get_instructions(f))
