@@ -177,14 +177,14 @@ def _made(cls: Any, fields: dict[str, Any]) -> Context:
     `from_options` makes of a command line without options."""
     from ctxdispatch.command.selection import lacks, required
 
-    if not isinstance(cls, type):
+    if not issubclass(type(cls), type):
         return cls(**fields)  # type: ignore[no-any-return]
     if fields or not required(cls):
         return _with_fields(cls, fields)
     if message := lacks(cls):
         raise pytest.UsageError(f"{message}, or give the fields to the marker")
     try:
-        return cls.from_options(_options(cls))  # type: ignore[attr-defined, no-any-return]
+        return cls.from_options(_options(cls))  # type: ignore[no-any-return]
     except ValueError as error:
         raise pytest.UsageError(f"{cls.__name__} without options: {error}") from None
 

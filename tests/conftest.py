@@ -4,18 +4,25 @@
 
 `TESTS_SAMPLE=5` keeps every fifth test of the layers above the rewriter, another fifth on each CPython
 version, as what they test knows no version. Those of the rewriter all run.
+
+Of a test above the rewriter that has more than a dozen cases every third runs, chosen by a hash of its name;
+where cases take seconds each, fewer: `pytest.mark.every(n)`. What takes a minute by itself is marked `night`.
+`TESTS_SAMPLE=all` runs all of them, and so does naming a test on the command line.
 """
 
 import gc
+import inspect
 import os
 import sys
 import zlib
+from collections import Counter
 
 import pytest
 from browsing import browser
 from hypothesis import settings
 
-from ctxdispatch import custom_rule
+from ctxdispatch import Context, custom_rule
+from ctxdispatch.dispatch import rules
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None)
@@ -25,20 +32,28 @@ gc.set_threshold(20_000, 20, 50)
 """Programs are graphs, made of millions of objects: with the interpreter's own thresholds, a sixth of the
 time goes to collections. Tests of lifetimes collect themselves."""
 
-SAMPLE = int(os.environ.get("TESTS_SAMPLE", "1"))
-OF_VERSIONS = ("tests/bytecode/", "tests/conformance/", "tests/dispatch/", "tests/ir/", "tests/test_docs")
+WHOLE = os.environ.get("TESTS_SAMPLE") == "all"
+SAMPLE = 1 if WHOLE else int(os.environ.get("TESTS_SAMPLE", "1"))
+OF_VERSIONS = tuple(f"tests/{n}" for n in "bytecode/ conformance/ dispatch/ facts/ ir/ test_docs".split())
 
 
 def pytest_collection_modifyitems(config, items):
-    left_out = [item for item in items if not is_sampled(item.nodeid)]
+    if WHOLE or any("::" in argument for argument in config.args):
+        return
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
+    left_out = {item for item in items if not is_sampled(item, cases)}
     if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if is_sampled(item.nodeid)]
+        config.hook.pytest_deselected(items=[*left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
-def is_sampled(nodeid):
-    number = zlib.crc32(nodeid.encode()) + sys.version_info.minor
-    return number % SAMPLE == 0 or nodeid.startswith(OF_VERSIONS)
+def is_sampled(item, cases):
+    mark, of_versions = item.get_closest_marker("every"), item.nodeid.startswith(OF_VERSIONS)
+    above = item.nodeid.count("/") > 1 and not of_versions
+    many = above and cases[item.nodeid.partition("[")[0]] > 12
+    every = mark.args[0] if mark else 3 if many else 1
+    number = zlib.crc32(item.nodeid.encode()) + sys.version_info.minor
+    return not item.get_closest_marker("night") and number % (every if of_versions else every * SAMPLE) == 0
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -52,6 +67,31 @@ def small_heap(request):
     gc.freeze()
     yield
     gc.unfreeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_rules_left():
+    """What a test says of others' functions holds for the whole process: it takes it back."""
+    yield
+    left = [
+        f"{cls.__name__}: {own.callee!r}"
+        for cls in rules._family(Context) if cls.__module__.startswith("ctxdispatch")
+        for own in cls._rules.values() if not own.empty and is_of_others(own.callee)
+        if is_of_tests(own.default or next(iter(own._typed.funcs.values())))
+    ]  # fmt: skip
+    assert not left
+
+
+def is_of_tests(rule):
+    code = getattr(inspect.unwrap(rule), "__code__", None)
+    return code is not None and code.co_filename.startswith(os.path.dirname(__file__))
+
+
+def is_of_others(callee):
+    if not hasattr(callee, "__name__"):  # `functools.partial(f, 1.0)` is the test's own
+        return False
+    module = getattr(getattr(callee, "__objclass__", callee), "__module__", None) or "builtins"
+    return module.partition(".")[0] in (*sys.stdlib_module_names, "numpy", "scipy")
 
 
 @pytest.fixture(scope="session")

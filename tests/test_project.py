@@ -31,6 +31,22 @@ def test_import_loads_neither_numpy_nor_the_engine():
     assert [name for name in loaded if name.startswith("ctxdispatch")] == ["ctxdispatch"]
 
 
+def test_programs_are_differentiated_without_the_recorder():
+    """It is loaded when the first run is recorded."""
+    program = """
+import sys
+from ctxdispatch import grad, jvp
+def f(x):
+    for i in range(3):
+        x = x * x - 1.0
+    return x
+grad(f)(1.5), jvp(f, (1.5,), (1.0,))
+print(*sys.modules)
+"""
+    loaded = run_python(program).split()
+    assert not [name for name in loaded if name.startswith("ctxdispatch_contexts.recording")]
+
+
 @pytest.mark.parametrize("name", ctxdispatch.__all__)
 def test_public_name_resolves(name):
     assert callable(getattr(ctxdispatch, name))

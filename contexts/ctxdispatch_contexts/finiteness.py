@@ -63,7 +63,7 @@ def finite(operands: Iterable[Any]) -> bool:
 
 
 def _kind(value: Any, depth: int) -> str:
-    if isinstance(value, NO_DATA):
+    if issubclass(type(value), NO_DATA):
         return NOTHING
     if isinstance(value, np.ndarray | np.generic):
         return _of_array(value)

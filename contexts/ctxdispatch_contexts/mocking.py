@@ -20,7 +20,8 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ctxdispatch.dispatch import Context, recurse
-from ctxdispatch.dispatch.rules import canonical, name_of
+from ctxdispatch.dispatch.rules import name_of
+from ctxdispatch.facts import canonical
 from ctxdispatch_contexts.names import named, of_module
 
 Function = Callable[..., Any]

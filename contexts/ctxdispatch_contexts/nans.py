@@ -24,9 +24,11 @@ import numpy as np
 
 from ctxdispatch.dispatch import Context, Editor
 from ctxdispatch.dispatch.plan import HOOKED
-from ctxdispatch.dispatch.rules import canonical, name_of
-from ctxdispatch.ir import primitives
+from ctxdispatch.dispatch.rules import name_of
+from ctxdispatch.facts import canonical, fact_of, operands
+from ctxdispatch.ir import operators, primitives
 from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Position
 from ctxdispatch.passes.outputs import out_at
 from ctxdispatch_contexts.finiteness import bad_in, finite, numbers_in
@@ -41,18 +43,13 @@ NOT_COMPUTED = frozenset({
 })  # fmt: skip
 """What returns memory as it finds it."""
 
-INPLACE = {
-    operator.iadd: "+=", operator.isub: "-=", operator.imul: "*=", operator.itruediv: "/=",
-    operator.ipow: "**=", operator.ifloordiv: "//=", operator.imod: "%=", operator.imatmul: "@=",
-}  # fmt: skip
+SYMBOLS = {f: operators.SYMBOLS[f] for f in operators.ARITHMETIC} | {
+    f: f"{operators.SYMBOLS[plain]}="
+    for f, plain in operators.INPLACE.items()
+    if plain in operators.ARITHMETIC
+}
 
-SYMBOLS = INPLACE | {
-    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/", operator.pow: "**",
-    operator.floordiv: "//", operator.mod: "%", operator.matmul: "@",
-}  # fmt: skip
-
-CHANGED = {id(f): f for f in (np.copyto, np.put, np.place, np.putmask)}
-"""What returns nothing and changes its first argument."""
+_FIRST = operands("0")
 
 FOLLOWED = (types.FunctionType, types.MethodType)
 
@@ -160,9 +157,9 @@ class NaNContext(Context):
                 return
         elif type(out) in HARMLESS:
             return
-        if type(f) in FOLLOWED and not (f.__module__ or "").startswith("ctxdispatch"):
+        if type(f) in FOLLOWED and not is_ours(f.__module__):
             return  # what came up within is found already
-        if isinstance(out, np.ndarray) and _symbol(f, INPLACE) and args[0] is out:
+        if isinstance(out, np.ndarray) and _is_inplace(f) and args[0] is out:
             return  # what it was is looked at before
         for number in numbers_in(out):
             if bad_in(number, self.nan, self.inf) is not None:
@@ -233,6 +230,13 @@ class ThoroughNaNContext(NaNContext):
     intercepts = HOOKED
 
 
+def _changes_array(f: Any) -> bool:
+    """It returns nothing and changes its first argument."""
+    row = fact_of(f) if getattr(f, "__module__", None) == "numpy" else None
+    return row is not None and row.gives is types.NoneType and row.stores == _FIRST
+
+
+
 def _operands(out: Any, f: Any, args: Any, kwargs: Any) -> list[Any]:
     """What f(*args, **kwargs) computed with: not where it put the result."""
     given = args[:-1] if isinstance(out, np.ndarray) and args and args[-1] is out else args
@@ -247,10 +251,10 @@ def _insert(edit: Editor, op: Op) -> bool:
     f, operands, names = edit.callee(op), edit.operands(op), op.kwnames or ()
     if f is operator.setitem:
         edit.after(op, _stored, edit.context, *operands)
-    elif _symbol(f, INPLACE):
+    elif _is_inplace(f):
         good = edit.before(op, _finite_array, *operands)
         edit.after(op, _changed, edit.context, good, f, (), operands[0], *operands)
-    elif id(f) in CHANGED:
+    elif _changes_array(f):
         good = edit.before(op, _finite_array, *operands)
         edit.after(op, _changed, edit.context, good, f, names, operands[0], *operands)
     elif (k := _place_of_out(op, f, len(operands) - len(names))) is not None:
@@ -330,12 +334,16 @@ def _spelled(f: Any, args: Any, kwargs: Any) -> str:
         return f"storing {_short(args[2])} in an array of {args[0].dtype}"
     symbol = _symbol(f, SYMBOLS)
     if symbol and len(args) == 2 and not kwargs:
-        overwritten = symbol in INPLACE.values() and isinstance(args[0], np.ndarray)
+        overwritten = symbol.endswith("=") and isinstance(args[0], np.ndarray)
         left = _shape(args[0]) if overwritten else _short(args[0])
         return f"{left} {symbol} {_short(args[1])}"
     given = [*map(_short, args), *(f"{k}={_short(v)}" for k, v in kwargs.items())]
     name = name_of(f)
     return f"{name.rpartition('.')[2] if name.startswith('ctxdispatch') else name}({', '.join(given)})"
+
+
+def _is_inplace(f: Any) -> bool:
+    return (_symbol(f, SYMBOLS) or "").endswith("=")
 
 
 def _symbol(f: Any, symbols: dict[Any, str]) -> str | None:

@@ -74,6 +74,11 @@ class Assembled(NamedTuple):
     exceptiontable: bytes
 
 
+def shifted(instrs: list[Instr], by: int) -> list[Instr]:
+    """Jump targets count from the prologue."""
+    return [(op, arg + by, pos) if op in flow.JUMPS else (op, arg, pos) for op, arg, pos in instrs]
+
+
 def encode(instrs: Sequence[Instr], firstline: int, handlers: Iterable[Handler] = ()) -> Assembled:
     sizes = [_units(arg) + CACHES[op] for op, arg, _ in instrs]
     args = [arg for _, arg, _ in instrs]

@@ -10,8 +10,9 @@ import builtins
 from typing import Any
 
 from ctxdispatch.bytecode.machine import NULL, Handler, Machine
+from ctxdispatch.bytecode.pool import Held
 from ctxdispatch.ir import matching, primitives
-from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
+from ctxdispatch.ir.values import UNDEF, Const, Operand
 
 NONE = Const(None)
 
@@ -50,8 +51,11 @@ def load_assertion_error(m: Machine, arg: int) -> None:
     m.stack.append(Const(AssertionError))
 
 
-def attribute(m: Machine, arg: int) -> Value:
-    return m.syntax(builtins.getattr, m.stack.pop(), m.name(arg))
+def attribute(m: Machine, arg: int) -> Operand:
+    owner = m.stack.pop()
+    if isinstance(owner, Const) and type(owner.value) is Held:
+        return Const(owner.value.value, owner.pos)
+    return m.syntax(builtins.getattr, owner, m.name(arg))
 
 
 def load_attr(m: Machine, arg: int) -> None:

@@ -16,8 +16,7 @@ from collections import Counter
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos, encode, stack_size
-from ctxdispatch.bytecode.flow import JUMPS
+from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos, encode, shifted, stack_size
 from ctxdispatch.bytecode.layout import Layout, lay_out
 from ctxdispatch.bytecode.link import OPCODE, Linker, place
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
@@ -44,7 +43,7 @@ def emit(
     order = place(pieces.thinned(slots))
     body = linker.code(order)
     handlers = _trap(graph, pieces, linker, order)
-    instrs = [*_prologue(graph, line), *_shifted(body, _prologue_length(graph))]
+    instrs = [*_prologue(graph, line), *shifted(body, _prologue_length(graph))]
     return _code_object(graph, name or graph.name, filename, line, linker, instrs, handlers)
 
 
@@ -199,11 +198,6 @@ def _trap(graph: Graph, pieces: _Pieces, linker: Linker, order: list[Piece]) -> 
         Handler(h.start + by, h.end + by, h.target + by, h.depth)
         for h in linker.trap(order, guarded, pieces.of[graph.trap.target])
     ]
-
-
-def _shifted(instrs: list[Instr], by: int) -> list[Instr]:
-    """Jump targets count from the prologue."""
-    return [(op, arg + by, pos) if op in JUMPS else (op, arg, pos) for op, arg, pos in instrs]
 
 
 def _docstring(graph: Graph) -> str | None:

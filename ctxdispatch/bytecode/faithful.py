@@ -13,11 +13,11 @@ instructions that it was.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 from ctxdispatch.bytecode import sites
-from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos, encode, stack_size
+from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos, encode, shifted, stack_size
 from ctxdispatch.bytecode.flow import JUMPS
 from ctxdispatch.bytecode.frame import lift_frame
 from ctxdispatch.bytecode.link import KINDS, OPCODE, Linker, place
@@ -32,22 +32,13 @@ from ctxdispatch.ir.graph import Graph
 
 def rewrite(code: CodeType, transform: Callable[[Graph], Graph]) -> CodeType:
     """`code` and the code nested in it, each by way of `transform` of its graph in frame form."""
-    consts = tuple(rewrite(c, transform) if isinstance(c, CodeType) else c for c in code.co_consts)
+    consts = tuple(rewrite(c, transform) if type(c) is CodeType else c for c in code.co_consts)
     return emit_frame(transform(lift_frame(code.replace(co_consts=consts))))
 
 
 def round_trip(code: CodeType) -> CodeType:
     """`code`, of a function, class body or module, lifted and emitted again, with the code nested in it."""
     return rewrite(code, _unchanged)
-
-
-def round_trip_function(f: FunctionType) -> FunctionType:
-    """A function that does what `f` does, of round-tripped code."""
-    made = FunctionType(round_trip(f.__code__), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-    made.__kwdefaults__ = f.__kwdefaults__
-    made.__qualname__ = f.__qualname__
-    made.__dict__.update(f.__dict__)
-    return made
 
 
 def emit_frame(graph: Graph) -> CodeType:
@@ -57,7 +48,7 @@ def emit_frame(graph: Graph) -> CodeType:
     order = place(writer.blocks)
     body = linker.code(order)
     prologue = linker.prologue(graph)
-    instrs = [*prologue, *_shifted(body, len(prologue))]
+    instrs = [*prologue, *shifted(body, len(prologue))]
     handlers = linker.handlers(order, len(prologue))
     return _code_object(graph, linker, instrs, handlers)
 
@@ -168,11 +159,6 @@ class FrameLinker(Linker):
 
 
 SUPER = {"LOAD_SUPER_ATTR": 0, "LOAD_SUPER_METHOD": 1}
-
-
-def _shifted(instrs: list[Instr], by: int) -> list[Instr]:
-    """Jump targets count from the prologue."""
-    return [(op, arg + by, pos) if op in JUMPS else (op, arg, pos) for op, arg, pos in instrs]
 
 
 def _code_object(graph: Graph, linker: FrameLinker, instrs: list[Instr], handlers: list[Handler]) -> CodeType:

@@ -282,6 +282,23 @@ SHARED: dict[str, Handler] = {
 }
 
 
+def in_slot(opname: str, pops: int, pushes: int) -> Handler:
+    """Of a variable of the program that holds a cell, as generated code has them: its slot is read as one."""
+    inner, shared = raw(opname, pops, pushes, variable), callops.SHARED[opname]
+
+    def handler(m: Machine, arg: int) -> None:
+        (inner if m.locals[arg] is UNUSED else shared)(m, arg)
+
+    return handler
+
+
+SHARED |= {
+    "LOAD_DEREF": in_slot("LOAD_DEREF", 0, 1),
+    "STORE_DEREF": in_slot("STORE_DEREF", 1, 0),
+    "DELETE_DEREF": in_slot("DELETE_DEREF", 0, 0),
+}
+
+
 def intrinsic(opname: str, pops: int, known: dict[int, Handler]) -> Handler:
     """CALL_INTRINSIC_1, CALL_INTRINSIC_2: those that are operators, and the rest."""
     other = raw(opname, pops, 1)

@@ -13,12 +13,13 @@ from typing import Any
 
 from ctxdispatch.bytecode import sites
 from ctxdispatch.bytecode.assemble import NOWHERE, Handler, Instr, Pos
+from ctxdispatch.bytecode.pool import Held
 from ctxdispatch.bytecode.slots import Piece, Slots, SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.leaves import is_leaf
-from ctxdispatch.ir.values import UNDEF, UNREAD, Value
+from ctxdispatch.ir.values import UNDEF, UNREAD, Value, hashable
 
 OPCODE = dis.opmap
 
@@ -160,12 +161,16 @@ class Linker:
 
     def const(self, name: str, value: Any, pos: Pos) -> None:
         value = None if value is UNREAD.value else value
-        if self._pool is not None and not is_leaf(value):
+        if self._pool is not None and not (is_leaf(value) and hashable(value)):
             self._from_pool(value, pos)
-            if name == "RETURN_CONST":
-                self._add("RETURN_VALUE", 0, pos)
+        elif not hashable(value):
+            self._const("LOAD_CONST", Held(value), pos)
+            self.name("LOAD_BOUND", "value", pos)
+        else:
+            self._const(name, value, pos)
             return
-        self._const(name, value, pos)
+        if name == "RETURN_CONST":
+            self._add("RETURN_VALUE", 0, pos)
 
     def _from_pool(self, value: Any, pos: Pos) -> None:
         assert self._pool_cell is not None

@@ -10,6 +10,8 @@ from types import CellType, CodeType
 from typing import Any
 
 from ctxdispatch.bytecode.pool import Pool
+from ctxdispatch.bytecode.spelling import ROWS
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.rewrite import clone, definitions
 
@@ -33,8 +35,9 @@ def is_generated(code: CodeType) -> bool:
 
 
 def recall(code: CodeType, closure: tuple[CellType, ...], namespace: dict[str, Any]) -> Graph | None:
-    """A copy of the graph that `code` was made from, as lifting would give it: without types. `closure` is
-    that of a function of this code: its pool is the last, those before are of code that it was made from."""
+    """A copy of the graph that `code` was made from, as lifting would give it: without types, and with no
+    syntax that is none. `closure` is that of a function of this code: its pool is the last, those before are
+    of code that it was made from."""
     marker = code.co_consts[-1] if code.co_consts else None
     if not isinstance(marker, Original) or not closure:
         return None
@@ -44,4 +47,11 @@ def recall(code: CodeType, closure: tuple[CellType, ...], namespace: dict[str, A
     graph.code, graph.namespace = code, namespace
     for value in definitions(graph):
         value.type = None
+    for _, op in graph.ops():
+        op.syntax = op.syntax and id(op.fn) in SYNTAX
     return graph
+
+
+SYNTAX = {id(f) for f in vars(primitives).values()} | ROWS.keys()
+"""By id, what an instruction stands for. A pass may mark as syntax what is emitted as a call all the same;
+contexts would not see it."""

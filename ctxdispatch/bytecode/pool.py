@@ -2,14 +2,25 @@
 
 The garbage collector does not look into code objects: a function whose code has a constant that leads back to
 it would never die. So constants that may lead anywhere (functions, objects, namespaces) are in a list that
-the function has in a closure cell, its *pool*; the code reads them from there by index. A pool only grows:
-code of several programs may share it, also while it runs.
+the function has in a closure cell, its *pool*; the code reads them from there by index. Those without a hash
+(arrays, dicts, slices) too: debuggers, profilers and picklers look code objects up in tables. Code without a
+pool reads these off a constant (`Held`). A pool only grows: code of several programs may share it, also while
+it runs.
 """
 
 from __future__ import annotations
 
 import types
 from typing import Any
+
+
+class Held:
+    """A constant without a hash, of code that has no pool: its `value` is loaded."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
 
 
 class Pool:

@@ -13,6 +13,7 @@ from ctxdispatch.bytecode.dialect import Symbolic
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import matching, primitives
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.operators import COMPARISONS
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 
 NULL: Symbolic = ("PUSH_NULL", None)
@@ -84,13 +85,12 @@ def display(name: str) -> Row:
     return lambda op, site: Spelling([*op.args], ((name, len(op.args)),))
 
 
-COMPARE = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
-COMPARISONS = {id(f): k for k, f in enumerate(COMPARE)}
+ORDER = {id(f): k for k, f in enumerate(COMPARISONS)}
 MASKS = (2, 10, 8, 7, 4, 12)  # of the outcomes unordered 1, less 2, greater 4, equal 8
 
 
 def compare(function: Any, to_bool: bool = False) -> Symbolic:
-    index = COMPARISONS[id(function)]
+    index = ORDER[id(function)]
     shift, bit = EMIT.compare
     return ("COMPARE_OP", index << shift | (MASKS[index] * EMIT.compare_mask) | bit * to_bool)
 
@@ -120,7 +120,7 @@ def truth(op: Op, site: Site) -> Spelling | None:
     if len(op.args) != 1:
         return None
     inner = site.peek(op.args[0])
-    if inner is not None and inner.syntax and EMIT.compare[1] and id(inner.fn) in COMPARISONS:
+    if inner is not None and inner.syntax and EMIT.compare[1] and id(inner.fn) in ORDER:
         site.skip()
         return Spelling([*inner.args], (compare(inner.fn, to_bool=True),))
     return Spelling([*op.args], EMIT.truth or (("UNARY_NOT", 0), ("UNARY_NOT", 0)))

@@ -31,6 +31,7 @@ from ctxdispatch.bytecode import spelling
 from ctxdispatch.bytecode.dialect import Symbolic
 from ctxdispatch.bytecode.flow import Instruction
 from ctxdispatch.bytecode.machine import NULL, slot_names
+from ctxdispatch.bytecode.pool import Held
 from ctxdispatch.bytecode.rows import Callee, Spelling, compare
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import primitives
@@ -163,9 +164,10 @@ def _method_before(cell: Operand, site: Site) -> Code:
 def _test_cell(full: Label) -> Code:
     """Put what is on top, NULL or not, into the cell, and go to `full` where it was an object. No instruction
     tells NULL from one, but a cell takes either, and those without content are equal."""
-    empty: Code = [(EMIT.load_closure, METHOD), ("LOAD_CONST", EMPTY), compare(operator.eq)]
+    empty: Code = [("LOAD_CONST", EMPTY), ("LOAD_BOUND", "value")]
+    compared: Code = [(EMIT.load_closure, METHOD), *empty, compare(operator.eq)]
     store = [(name, METHOD) for name in EMIT.into_cell]
-    return [*store, *empty, _jump("POP_JUMP_IF_FALSE", full)]
+    return [*store, *compared, _jump("POP_JUMP_IF_FALSE", full)]
 
 
 def _take_cell() -> Code:
@@ -175,7 +177,7 @@ def _take_cell() -> Code:
 METHOD = "$method"
 """The cell for it, which each call of the function makes: nothing is in it but between two instructions."""
 
-EMPTY = CellType()
+EMPTY = Held(CellType())
 
 
 def has_method_cell(graph: Graph) -> bool:

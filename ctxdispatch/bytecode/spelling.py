@@ -14,6 +14,7 @@ from ctxdispatch.bytecode.rows import Callee, Row, Site, Spelling
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.ir import matching, primitives
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.operators import COMPARISONS
 from ctxdispatch.ir.values import Const
 
 
@@ -38,7 +39,7 @@ def _call(op: Op) -> Spelling:
 
 TABLE: list[tuple[Any, Row]] = [
     *((getattr(operator, n), rows.fixed(2, ("BINARY_OP", k))) for k, n in enumerate(rows.NUMBERS)),
-    *((f, rows.fixed(2, rows.compare(f))) for f in rows.COMPARE),
+    *((f, rows.fixed(2, rows.compare(f))) for f in COMPARISONS),
     (operator.is_, rows.fixed(2, ("IS_OP", 0))),
     (operator.is_not, rows.fixed(2, ("IS_OP", 1))),
     (operator.contains, rows.fixed(2, ("CONTAINS_OP", 0), order=(1, 0))),

@@ -11,7 +11,7 @@ from typing import Any
 
 from ctxdispatch.bytecode.assemble import NOWHERE, Pos
 from ctxdispatch.bytecode.layout import Layout
-from ctxdispatch.bytecode.rows import COMPARISONS, EXACT, IS, compare, is_none
+from ctxdispatch.bytecode.rows import EXACT, IS, ORDER, compare, is_none
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
 from ctxdispatch.bytecode.trees import Trees
@@ -83,7 +83,7 @@ class Stackifier(Trees):
             self.test = "NONE" if (op.fn is operator.is_) == (self.test == "TRUE") else "NOT_NONE"
             self.skip()
             self._work.append((op.args[0], self.position(op.pos)))
-        elif op and op.syntax and id(op.fn) in COMPARISONS and EMIT.compare[1]:
+        elif op and op.syntax and id(op.fn) in ORDER and EMIT.compare[1]:
             self.skip()
             self._spelled(op.args, (compare(op.fn, to_bool=True),), self.position(op.pos))
         else:

@@ -11,6 +11,7 @@ from typing import Any
 from ctxdispatch.bytecode.machine import NULL, Handler, Machine
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Branch, Edge, Iterate, Raise, Return
+from ctxdispatch.ir.operators import COMPARISONS
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 
 NONE = Const(None)
@@ -187,14 +188,7 @@ def _binary_function(name: str) -> Callable[..., Any]:
 
 BINARY = [_binary_function(name) for name, _ in _nb_ops]
 COMPARE = [
-    {
-        "<": operator.lt,
-        "<=": operator.le,
-        "==": operator.eq,
-        "!=": operator.ne,
-        ">": operator.gt,
-        ">=": operator.ge,
-    }[sign]
+    dict(zip(("<", "<=", "==", "!=", ">", ">="), COMPARISONS))[sign]
     for sign in cmp_op
 ]
 

@@ -138,7 +138,7 @@ def _transformed(
 
 def _code(target: Any) -> CodeType | None:
     code = getattr(target, "__code__", None)
-    return code if isinstance(code, CodeType) else None
+    return code if type(code) is CodeType else None
 
 
 def _adjoint(

@@ -55,7 +55,7 @@ def _described(point: EntryPoint) -> Installed:
     found = Installed(point.name, "", *owner, point.module, "", [])
     try:
         cls = point.load()
-        if not (isinstance(cls, type) and issubclass(cls, Context)):
+        if not (issubclass(type(cls), type) and issubclass(cls, Context)):
             raise TypeError(f"{point.value} is no context class, it is {cls!r}")
         found.summary, found.options = _summary(cls), _options(cls)
         found.file = inspect.getsourcefile(cls) or ""

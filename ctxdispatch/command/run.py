@@ -115,7 +115,7 @@ def _fallbacks(contexts: Sequence[Context]) -> Iterator[CodeType]:
     """What stands between the program and each C function that it calls."""
     for cls in {cls for ctx in contexts for cls in type(ctx).__mro__}:
         found = vars(cls).get("fallback")
-        if isinstance(found, FunctionType):
+        if type(found) is FunctionType:
             yield found.__code__
 
 

@@ -56,12 +56,12 @@ def find_context(name: str) -> type[Context]:
 
     try:
         with importing_from_here():
-            found = contexts.find(name)
+            found: Any = contexts.find(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise UsageError(error) from error
-    if not (isinstance(found, type) and issubclass(found, Context)):
+    if not (issubclass(type(found), type) and issubclass(found, Context)):
         raise UsageError(f"{name} is no context class, it is {found!r}")
-    return found
+    return found  # type: ignore[no-any-return]
 
 
 OWN = frozenset({"-h", "--help", "--context", "--report", "--full-traceback", "-m", "-c"})

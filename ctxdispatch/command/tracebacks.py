@@ -11,8 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from types import CodeType, TracebackType
 from typing import Any
 
-OURS = ("ctxdispatch.", "ctxdispatch_contexts.")
-"""The packages whose frames are not the user's."""
+from ctxdispatch.ir.leaves import is_ours
 
 Place = tuple[str, str, int]
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
@@ -79,4 +78,4 @@ def _place(code: CodeType) -> Place:
 
 
 def _is_ours(entry: TracebackType) -> bool:
-    return str(entry.tb_frame.f_globals.get("__name__", "")).startswith(OURS)
+    return is_ours(entry.tb_frame.f_globals.get("__name__"))

@@ -18,8 +18,8 @@ from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 
-NOTHING: dict[str, Any] = {}
-"""In the place of keywords that no hook reads."""
+NOTHING = ()
+"""In the place of arguments, or keywords, that no hook reads."""
 
 
 class Around:
@@ -39,8 +39,8 @@ class Around:
         plain = len(op.args) - len(op.kwnames)
         pairs = [o for name, value in zip(op.kwnames, op.args[plain:]) for o in (Const(name), value)]
         made: list[Op] = []
-        args = self._packed(made, op, self.reads.args, primitives.build_tuple, op.args[:plain], ())
-        kwargs = self._packed(made, op, self.reads.kwargs, primitives.build_map, pairs, NOTHING)
+        args = self._packed(made, op, self.reads.args, primitives.build_tuple, op.args[:plain])
+        kwargs = self._packed(made, op, self.reads.kwargs, primitives.build_map, pairs)
         return self._around(op, callee or op.callee, [args, kwargs], made, itself, of_engine)
 
     def call_ex(self, op: Op, itself: list[Op], of_engine: bool = False) -> list[Op]:
@@ -49,15 +49,13 @@ class Around:
         if keywords:
             return self._around(op, callee, [args, *keywords], [], itself, of_engine)
         made: list[Op] = []
-        kwargs = self._packed(made, op, self.reads.kwargs, primitives.build_map, [], NOTHING)
+        kwargs = self._packed(made, op, self.reads.kwargs, primitives.build_map, [])
         return self._around(op, callee, [args, kwargs], made, itself, of_engine)
 
-    def _packed(
-        self, made: list[Op], op: Op, read: bool, build: Any, operands: list[Operand], else_: Any
-    ) -> Operand:
+    def _packed(self, made: list[Op], op: Op, read: bool, build: Any, operands: list[Operand]) -> Operand:
         """What hooks are given; what none of them reads is not made."""
         if not read:
-            return Const(else_)
+            return Const(NOTHING)
         made.append(Op(Const(build), operands, [Value("given")], pos=op.pos, syntax=True))
         return made[-1].result
 

@@ -10,14 +10,13 @@ A shadow is an object array of `shadows.Held` and None.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.shadows import Held, boxed, cells
 from ctxdispatch.dispatch.strip import Strip
+from ctxdispatch.facts import ELEMENTWISE, INPLACE, JOINS, MOVES, SAME_PLACES
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 # -- items -----------------------------------------------------------------------------------------
@@ -106,10 +105,10 @@ def elementwise(result: Any, out: Any) -> tuple[bool, Any]:
         return False, out
     if not result.strip.shadowed:
         parts = f is np.where or any(isinstance(a, list | tuple) for a in result.args)
-        return _moved(result, out) if parts and f in MOVES else (False, out)
-    if f in OPERATORS or (isinstance(f, np.ufunc) and f.signature is None):
+        return _moved(result, out) if parts and f in SHUFFLES else (False, out)
+    if f in OPERATORS or (type(f) is np.ufunc and f.signature is None):
         return True, _broadcast(result, out)
-    if f in MOVES:
+    if f in SHUFFLES:
         return _moved(result, out)
     return False, out
 
@@ -143,11 +142,7 @@ def _put(call: Any, out: Any, boxes: Any) -> Any:
     return call.give(out, [*_of(boxes)])
 
 
-OPERATORS = frozenset({
-    *(operator_function(name) for name in ARITHMETIC if name != "matmul"),
-    *(f for f in INPLACE if f is not operator.imatmul), operator.neg, operator.pos, operator.abs,
-    operator.invert, abs, *(getattr(operator, name) for name in COMPARISON),
-})  # fmt: skip
+OPERATORS = frozenset({*ELEMENTWISE, *(f for f, plain in INPLACE.items() if plain in ELEMENTWISE)})
 
 
 def _moved(result: Any, out: Any) -> tuple[bool, Any]:
@@ -159,7 +154,7 @@ def _moved(result: Any, out: Any) -> tuple[bool, Any]:
         return True, call.give(out, call.held(*result.args))
     if result.callee is np.where:
         boxes = _where(call, *result.args)
-    elif result.callee in COPIES:
+    elif result.callee in SAME_PLACES:
         boxes = shadow_of(call, result.args[0], out.shape)
     else:
         boxes = _of_shadows(result)
@@ -195,19 +190,5 @@ def _as_shadow(call: Any, value: Any, position: int, f: Any) -> Any:
     return shadow_of(call, value, np.shape(bare))
 
 
-COPIES = frozenset({
-    np.array, np.asarray, np.ascontiguousarray, np.asanyarray, np.copy, np.ndarray.astype, np.ndarray.copy,
-    np.ndarray.__copy__,
-})  # fmt: skip
-"""Those whose result has the elements where they were; `astype` is one by one."""
-
-MOVES = frozenset({
-    np.reshape, np.transpose, np.ravel, np.squeeze, np.expand_dims, np.swapaxes, np.moveaxis,
-    np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.where, np.tile,
-    np.repeat, np.roll, np.flip,
-    np.fliplr, np.flipud, np.rot90, np.broadcast_to, np.take, np.atleast_1d, np.atleast_2d,
-    np.diag, np.diagonal, np.append, np.delete,
-    np.ndarray.reshape, np.ndarray.transpose, np.ndarray.ravel, np.ndarray.flatten, np.ndarray.squeeze,
-    np.ndarray.swapaxes, np.ndarray.repeat, np.ndarray.take, np.ndarray.diagonal, np.ndarray.view, *COPIES,
-})  # fmt: skip
+SHUFFLES = MOVES | JOINS | SAME_PLACES | {np.where, np.append, np.ndarray.view}
 """What moves elements and does nothing else."""

@@ -34,7 +34,7 @@ VARARGS, VARKEYWORDS = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
 def check_class(cls: Any) -> None:
     """TypeError or ValueError for what the body of `cls` cannot mean."""
     for name, value in vars(cls).items():
-        if isinstance(value, FunctionType):
+        if type(value) is FunctionType:
             _check_name(cls, name, value)
             _check_signature(cls, name, value)
     if vars(cls).get("intercepts") is not None:
@@ -113,13 +113,13 @@ def _place(f: Any) -> str:
 
 def check_callee(cls: Any, callee: Any, types: tuple[Any, ...]) -> None:
     """Of `@cls.rule(callee, *types)`."""
-    if not callable(callee) and not isinstance(callee, classmethod):
+    if not callable(callee) and not issubclass(type(callee), classmethod):
         raise TypeError(f"@{cls.__name__}.rule takes the function that the rule is for, not {callee!r}")
-    if getattr(callee, "__name__", None) == "_" and isinstance(callee, FunctionType) and not types:
+    if getattr(callee, "__name__", None) == "_" and type(callee) is FunctionType and not types:
         what = f"write @{cls.__name__}.rule(function) above it"
         raise TypeError(f"@{cls.__name__}.rule takes the function that the rule is for, not the rule: {what}")
     for each in types:
-        if not isinstance(each, type | tuple | list):
+        if not issubclass(type(each), type | tuple | list):
             how = f"@{cls.__name__}.rule(function, type, ...) above the rule"
             raise TypeError(f"{each!r} is no type of an argument: write {how}")
 
@@ -154,7 +154,7 @@ def refuse_change(self: Any, name: str, *value: Any) -> NoReturn:
 def no_context(ctx: Any, name: str) -> TypeError:
     """What to say where the first argument of `overdub` or `recurse` is no context."""
     call = f"{name}(ctx, f, *args)"
-    if isinstance(ctx, type):
+    if issubclass(type(ctx), type):
         return TypeError(f"{call} takes an instance: {ctx.__name__}(...), not the class {ctx.__name__}")
     if isinstance(ctx, tuple | list):
         return TypeError(f"{call} takes one context; of several: overdub(outer, overdub, inner, f, *args)")

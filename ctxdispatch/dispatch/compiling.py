@@ -59,4 +59,4 @@ def is_machinery(cls: type[Context], f: types.FunctionType) -> bool:
     namespace = f.__globals__
     if reach.own_way(f) is not None or ("__undispatched__" in namespace and not cls._looks_everywhere):
         return True
-    return namespace.get("__name__", "").startswith("ctxdispatch.")  # type: ignore[no-any-return]
+    return namespace.get("__name__", "").startswith("ctxdispatch.") and "__dispatched__" not in namespace

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transf
 
 from ctxdispatch.dispatch import checks, rules
 from ctxdispatch.dispatch.memory import Memory
+from ctxdispatch.facts import canonical
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -161,13 +162,13 @@ class Context(metaclass=rules.Registered):
     @classmethod
     def find_rule(cls, callee: Any, argtypes: tuple[type, ...] = ()) -> rules.Rule | None:
         """The rule for `callee` called with positional arguments of these types."""
-        function, bound = rules.canonical(callee)
+        function, bound = canonical(callee)
         return rules.find(cls, function, (*map(type, bound), *argtypes))
 
     @classmethod
     def has_rules(cls, callee: Any) -> bool:
         """Whether the class, or one that it comes of, has a rule for `callee`, for whatever types."""
-        return bool(rules.sets(cls, rules.canonical(callee)[0]))
+        return bool(rules.sets(cls, canonical(callee)[0]))
 
     # -- tags --------------------------------------------------------------------------------------
 
@@ -213,4 +214,6 @@ class Context(metaclass=rules.Registered):
 
 
 class Run:
-    """Identity is all that counts."""
+    """Identity is all that counts; and what was refused in it."""
+
+    refusals: Any = None

@@ -364,7 +364,7 @@ def _begins(block: Block) -> int:
 
 
 def _is_scope(owner: Any) -> bool:
-    return isinstance(owner, ModuleType | type)
+    return issubclass(type(owner), ModuleType | type)
 
 
 def _operand(value: Any) -> Operand:

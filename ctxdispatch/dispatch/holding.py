@@ -2,13 +2,16 @@
 
     held_by(iter([x]))       [[x]]
 
-Invariant: nothing is taken from an iterator for it, and the engine's own objects are left out.
+Invariants: nothing is taken from an iterator for it, and the engine's own objects are left out. No tuple is
+looked into that C code may still be filling, or emptying (`zip_longest`): it is asked what it refers to, as
+the garbage collector asks.
 """
 
 from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -26,8 +29,20 @@ def is_holder(value: Any) -> bool:
 
 def held_by(value: Any) -> list[Any]:
     """What a holder holds."""
-    known = next((held for cls, held in _HELD.items() if isinstance(value, cls)), gc.get_referents)
+    known = next((held for cls, held in _HELD.items() if isinstance(value, cls)), referents)
     return [item for item in known(value) if not isinstance(item, _OF_ENGINE)]
+
+
+def referents(value: Any) -> list[Any]:
+    """What an object of C code refers to, with what its own tuples and nodes refer to in their place."""
+    found = gc.get_referents(value)
+    for part in found:  # grows
+        if type(part) in _INSIDES:
+            found += gc.get_referents(part)
+    return [part for part in found if type(part) not in _INSIDES]
+
+
+_INSIDES = (tuple, itertools._tee_dataobject)  # type: ignore[attr-defined]
 
 
 def metadata_of(value: Any) -> list[Any]:
@@ -40,7 +55,7 @@ def _in_partial(value: functools.partial[Any]) -> list[Any]:
 
 
 def _in_method(value: Any) -> list[Any]:
-    return [] if isinstance(value.__self__, types.ModuleType | type) else [value.__self__]
+    return [] if issubclass(type(value.__self__), types.ModuleType | type) else [value.__self__]
 
 
 def _in_generator(value: types.GeneratorType[Any, Any, Any]) -> list[Any]:

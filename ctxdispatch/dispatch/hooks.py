@@ -27,7 +27,7 @@ def hook(cls: type[Context], name: str) -> FunctionType | None:
     if not overrides(cls, name):
         return None
     found = inspect.getattr_static(cls, name)
-    plain = isinstance(found, FunctionType) and reach.own_way(found) is None
+    plain = type(found) is FunctionType and reach.own_way(found) is None
     return _marked(found if plain else _BY_NAME[name])
 
 
@@ -97,5 +97,5 @@ def undispatched(f: Any) -> Any:
     """`f` in a form that no context dispatches where a program calls it: it runs as it is."""
     if is_undispatched(f):
         return f
-    plain = isinstance(f, FunctionType) and reach.own_way(f) is None
+    plain = type(f) is FunctionType and reach.own_way(f) is None
     return _marked(f) if plain else Undispatched(f)

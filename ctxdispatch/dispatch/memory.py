@@ -24,8 +24,8 @@ import types
 from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch import protocols, rules
-from ctxdispatch.dispatch.protocols import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.reach import CMETHOD, HEAPTYPE, Engine, Initialiser
+from ctxdispatch.facts import BINARY, COMPARISONS, INPLACE, SETS_ATTRIBUTE, SIGNS
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import CELL, CONTEXT
 
@@ -182,17 +182,15 @@ def _is_held(f: Any) -> bool:
         return False
     place: Any = sys.modules.get(module)
     for each in name.split("."):
-        if not isinstance(place, types.ModuleType | type):
+        if not issubclass(type(place), types.ModuleType | type):
             return False
         place = place.__dict__.get(each)
     return (place.__func__ if type(place) in (staticmethod, classmethod) else place) is f
 
 
 STABLE = {types.MethodDescriptorType, types.WrapperDescriptorType}
-ASSIGNING = (builtins.setattr, builtins.delattr, object.__setattr__, object.__delattr__)
+ASSIGNS = frozenset(map(id, SETS_ATTRIBUTE))
 """They may assign to a function that is remembered."""
-
-ASSIGNS = frozenset(map(id, ASSIGNING))
 
 
 def is_native(operation: Any, kinds: tuple[type, ...]) -> bool:
@@ -207,8 +205,7 @@ MAKERS = {type, collections.defaultdict}
 """Of C code, but `C[k]` and an item that is missing are made by Python code."""
 
 GUARDED = frozenset({
-    *map(operator_function, ARITHMETIC), *INPLACE, *(getattr(operator, name) for name in COMPARISON),
-    operator.neg, operator.pos, operator.invert, operator.getitem, operator.not_, builtins.bool,
+    *BINARY, *INPLACE, *COMPARISONS, *SIGNS, operator.getitem, operator.not_, builtins.bool,
 })  # fmt: skip
 """Operations that `is_native` knows."""
 

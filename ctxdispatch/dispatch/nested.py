@@ -28,11 +28,19 @@ from ctxdispatch.dispatch.overdub import (
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine
+from ctxdispatch.dispatch.refusals import left
+from ctxdispatch.dispatch.tags import kind
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
 def _overdub_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return engine.resolve(outer, ctx.program(f, args, kwargs))(*args, **kwargs)
+    try:
+        out = engine.resolve(outer, ctx.program(f, args, kwargs))(*args, **kwargs)
+    except BaseException as error:
+        left(ctx, error)
+        raise
+    left(ctx)
+    return out
 
 
 def _recurse_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -54,7 +62,7 @@ def _assigning_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args:
 
 
 def _by_types_under(engine: Engine, outer: Any, ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    rule = rules.find(type(ctx), f, tuple(map(type, args)))
+    rule = rules.find(type(ctx), f, tuple(map(kind, args)))
     if rule is None:
         return engine.resolve(outer, beyond_rules(ctx, f))(*args, **kwargs)
     return engine.resolve(outer, rule)(ctx, *args, **kwargs)

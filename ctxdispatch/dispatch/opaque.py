@@ -56,7 +56,7 @@ def _caught(call: Any, strip: Strip, value: Any) -> Any:
     if type(value) in (list, tuple):
         made = [_caught(call, strip, each) for each in value]
         return type(value)(made) if any(a is not b for a, b in zip(made, value)) else value
-    if not isinstance(value, types.FunctionType | types.MethodType | functools.partial):
+    if not issubclass(type(value), types.FunctionType | types.MethodType | functools.partial):
         return value
     strip.found = True
     made = call.catching(value, strip)
@@ -136,7 +136,8 @@ class Result:
         return map(Giving(given, self.call, self.strip.metadata), out)
 
     def _is_operand(self, out: Any) -> bool:
-        return not isinstance(out, IMMUTABLE) and any(out is a for a in (*self.args, *self.kwargs.values()))
+        given = (*self.args, *self.kwargs.values())
+        return not issubclass(type(out), IMMUTABLE) and any(out is a for a in given)
 
     def mark(self, value: Any) -> None:
         made = self.call.combined(self.strip.metadata, value)
@@ -164,7 +165,7 @@ class Result:
             return False
         receiver = self.call.bare(self.args[0])
         name = type(receiver).__module__
-        held = isinstance(receiver, (*IMMUTABLE, list, dict, set)) or is_array(receiver)
+        held = issubclass(type(receiver), (*IMMUTABLE, list, dict, set)) or is_array(receiver)
         return not held and name not in _PURE
 
 

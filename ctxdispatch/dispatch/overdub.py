@@ -27,6 +27,10 @@ from ctxdispatch.dispatch.memory import Copies
 from ctxdispatch.dispatch.plan import plan
 from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine, Target
+from ctxdispatch.dispatch.refusals import left
+from ctxdispatch.dispatch.tags import kind
+from ctxdispatch.facts import OF_FRAME as LOOKS_AT_FRAME
+from ctxdispatch.facts import canonical, says
 from ctxdispatch.ir import sites
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -55,11 +59,16 @@ def overdub(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -
     if type(enter) is types.FunctionType:
         raise no_context(ctx, "overdub")
     try:
-        return enter(f, args, kwargs)
+        out = enter(f, args, kwargs)
     except RecursionError as error:
         if ctx.has_rules(f) and not hasattr(error, "__notes__"):
             error.add_note("a rule for f that calls overdub(ctx, f, ..) calls itself: use recurse")
         raise
+    except BaseException as error:
+        left(ctx, error)
+        raise
+    left(ctx)
+    return out
 
 
 def recurse(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -81,12 +90,13 @@ def fallback(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) 
 # -- the two protocols -----------------------------------------------------------------------------
 
 
+@says(known=False, raises=False)
 def resolve(ctx: Context, f: Any, /) -> Target:
     """What runs in place of the callee `f`."""
     table = rules.table(type(ctx))
     if not table:
         return beyond_rules(ctx, f)
-    callee, bound = (f, ()) if type(f) is types.FunctionType else rules.canonical(f)
+    callee, bound = (f, ()) if type(f) is types.FunctionType else canonical(f)
     found = table.get(id(callee))
     if found is None:
         return beyond_rules(ctx, f)
@@ -97,12 +107,13 @@ def resolve(ctx: Context, f: Any, /) -> Target:
 
 
 def by_types(ctx: Context, callee: Any, /, *args: Any, **kwargs: Any) -> Any:
-    rule = rules.find(type(ctx), callee, tuple(map(type, args)))
+    rule = rules.find(type(ctx), callee, tuple(map(kind, args)))
     if rule is None:
         return beyond_rules(ctx, callee)(*args, **kwargs)
     return rule(ctx, *args, **kwargs)
 
 
+@says(known=False, raises=False)
 def beyond_rules(ctx: Context, f: Any, /) -> Target:
     """`resolve` that asks for no rule of `f` itself."""
     if ctx._beforehand:
@@ -126,7 +137,7 @@ _BUILTIN = (types.BuiltinMethodType, types.MethodWrapperType, reach.CMETHOD)
 
 def _builtin(ctx: Context, f: types.BuiltinMethodType | types.MethodWrapperType) -> Target | None:
     """A C function, or a method like `xs.sort`: that is `list.sort` in the table; f.__call__ is f."""
-    callee, bound = rules.canonical(f)
+    callee, bound = canonical(f)
     handler = protocols.BY_IDENTITY.get(id(callee))
     if type(callee) is types.FunctionType:
         target = _function(ctx, callee)
@@ -158,7 +169,7 @@ def assigning(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
             ctx._memory.check()
 
 
-OF_FRAME = (super, locals, globals, vars, dir, eval, exec, sys._getframe, warnings.warn)
+OF_FRAME = (super, sys._getframe, warnings.warn, *LOOKS_AT_FRAME)
 """C functions that look at the frame that calls them."""
 
 
@@ -175,6 +186,7 @@ def dispatch(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     return out
 
 
+@says(known=False, raises=False)
 def select(f: Any, /, *args: Any) -> Target:
     """What runs in place of the operation `f` on all of `args` but the last, which is the context."""
     *operands, ctx = args
@@ -185,8 +197,8 @@ def selected(ctx: Context, f: Any, args: Sequence[Any]) -> Target:
     """`resolve` that knows the arguments, and so which rule on types it is."""
     cls = type(ctx)
     table = rules.table(cls)
-    callee, bound = rules.canonical(f) if table and type(f) is not types.FunctionType else (f, ())
-    rule = rules.find(cls, callee, tuple(map(type, (*bound, *args)))) if id(callee) in table else None
+    callee, bound = canonical(f) if table and type(f) is not types.FunctionType else (f, ())
+    rule = rules.find(cls, callee, tuple(map(kind, (*bound, *args)))) if id(callee) in table else None
     if rule is None:
         return _operation(ctx, f, args)
     target: Target = functools.partial(rule, ctx, *bound)
@@ -337,7 +349,7 @@ def _warn(code: types.CodeType, error: UnsupportedSyntax) -> None:
 def program(ctx: Context, f: Any, /) -> Target:
     """`resolve` for the outermost function: that it cannot be rewritten is an error there."""
     ctx._memory.check()
-    if id(rules.canonical(f)[0]) in rules.table(type(ctx)):
+    if id(canonical(f)[0]) in rules.table(type(ctx)):
         return resolve(ctx, f)
     if type(f) is types.FunctionType:
         return twin(ctx, f)
@@ -350,11 +362,12 @@ def program(ctx: Context, f: Any, /) -> Target:
 
 
 def _python_function(f: Any) -> types.FunctionType | None:
-    while isinstance(f, types.MethodType | functools.partial):
-        f = f.func if isinstance(f, functools.partial) else f.__func__
-    return f if isinstance(f, types.FunctionType) else None
+    while issubclass(type(f), types.MethodType | functools.partial):
+        f = f.func if issubclass(type(f), functools.partial) else f.__func__
+    return f if type(f) is types.FunctionType else None
 
 
+@says(known=False, raises=False)
 def seen(f: Any) -> Any:
     """What hooks are told: the callee where `f` is what the engine made of it for a context further in."""
     if type(f) is not functools.partial or not f.args:

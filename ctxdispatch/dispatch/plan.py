@@ -12,7 +12,8 @@ from ctxdispatch.dispatch.checks import check_intercepts
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.hooks import Reads, hook, overrides, reads
 from ctxdispatch.dispatch.instructions import PATTERNS
-from ctxdispatch.dispatch.protocols import ARITHMETIC, BY_IDENTITY, COMPARISON, INPLACE, operator_function
+from ctxdispatch.dispatch.protocols import BY_IDENTITY
+from ctxdispatch.facts import ATTRIBUTES, BINARY, COMPARISONS, IDENTITY, INPLACE, ITEMS, SIGNS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -21,16 +22,10 @@ from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-r
 CALL = "call"
 KINDS: dict[str, frozenset[Any]] = {
     CALL: frozenset(),
-    "operator": frozenset({
-        *map(operator_function, ARITHMETIC), *INPLACE,
-        operator.neg, operator.pos, operator.invert,
-    }),
-    "compare": frozenset({
-        *(getattr(operator, name) for name in COMPARISON),
-        operator.is_, operator.is_not, operator.contains, primitives.not_contains,
-    }),
-    "item": frozenset({operator.getitem, operator.setitem, operator.delitem}),
-    "attribute": frozenset({builtins.getattr, builtins.setattr, builtins.delattr}),
+    "operator": frozenset({*BINARY, *INPLACE, *SIGNS}),
+    "compare": frozenset({*COMPARISONS, *IDENTITY, operator.contains, primitives.not_contains}),
+    "item": frozenset(ITEMS),
+    "attribute": frozenset(ATTRIBUTES),
     "iterate": frozenset({builtins.iter, primitives.delegated}),
     "truth": frozenset({builtins.bool, operator.not_, operator.truth}),
     "display": frozenset({

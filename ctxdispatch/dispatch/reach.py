@@ -11,11 +11,15 @@ import functools
 import re
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from ctxdispatch.dispatch.tags import Tagged, bare
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.wrappers import FORMS, WRAPPERS, called
 
 Target = Callable[..., Any]
+F = TypeVar("F", bound=Callable[..., Any])
 ABSENT: Any = object()
 
 
@@ -61,9 +65,9 @@ _C_CODE = (
 
 def is_python(attribute: Any) -> bool:
     """Whether what a class's `__dict__` holds may run Python code when it is called."""
-    if isinstance(attribute, staticmethod | classmethod):
+    if issubclass(type(attribute), staticmethod | classmethod):
         attribute = attribute.__func__
-    return not isinstance(attribute, _C_CODE)
+    return type(attribute) not in _C_CODE
 
 
 HEAPTYPE = 1 << 9
@@ -75,19 +79,20 @@ def special(cls: type, name: str) -> Any:
     if not cls.__flags__ & HEAPTYPE:
         return None
     method = lookup(cls, name)
-    return method if is_python(method) else None
+    return method if is_python(method) else FORMS.get(id(method))
 
 
 def bind(attribute: Any, instance: Any) -> Any:
     """`attribute` of the class of `instance`, bound to it."""
     get = getattr(type(attribute), "__get__", None)
-    if instance is None and get is not None and isinstance(attribute, types.WrapperDescriptorType):
+    if instance is None and get is not None and type(attribute) is types.WrapperDescriptorType:
         return functools.partial(attribute, instance)  # for `__get__`, None is no instance
     return attribute if get is None else get(attribute, instance, type(instance))
 
 
 def invoke(engine: Engine, ctx: Any, instance: Any, name: str, *args: Any) -> Any:
     """The special method `name` of `instance`, under `ctx`; NotImplemented where it has none."""
+    instance = bare(instance) if type(instance) is Tagged else instance
     method = lookup(type(instance), name, ABSENT)
     if method is ABSENT:
         return NotImplemented
@@ -104,9 +109,28 @@ def own_way(f: types.FunctionType) -> Callable[..., Any] | None:
     return own
 
 
+def natively(function: F) -> F:
+    """`function` is none of the program's: no context looks into it."""
+    function.__overdub__ = lambda ctx, *args, **kwargs: function(*args, **kwargs)  # type: ignore[attr-defined]
+    return function
+
+
 def running(function: Callable[..., Any]) -> Total:
     """The handler whose target is function(engine, ctx, f, *args): a form that contexts further out see."""
     return lambda engine, ctx, f: functools.partial(function, engine, ctx, f)
+
+
+class Handlers(Registry[Total]):
+    """By the callee."""
+
+    def runs(self, *callees: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Enters what it decorates, function(engine, ctx, f, *args), as what runs in place of these."""
+
+        def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.of(*callees)(running(function))
+            return function
+
+        return enter
 
 
 # -- handlers --------------------------------------------------------------------------------------
@@ -140,12 +164,17 @@ def _opaque(engine: Engine, ctx: Any, f: Any) -> None:
     return None
 
 
+def _wrapper(engine: Engine, ctx: Any, f: Any) -> Target | None:
+    call = called(type(f))
+    return None if call is None else engine.resolve(ctx, types.MethodType(call, f))
+
+
 def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
     """A class or metaclass instance, an object with `__call__`."""
     call = special(type(f), "__call__")
     if call is not None:
         return engine.resolve(ctx, bind(call, f))
-    return of_class(engine, ctx, f) if isinstance(f, type) else None
+    return of_class(engine, ctx, f) if issubclass(type(f), type) else None
 
 
 def of_class(engine: Engine, ctx: Any, cls: type) -> Target | None:
@@ -207,6 +236,7 @@ def _construct_known(
 
 
 BY_TYPE: dict[type, Handler] = {
+    **dict.fromkeys(WRAPPERS, _wrapper),
     types.MethodType: _method,
     functools.partial: _partial,
     staticmethod: _wrapped,

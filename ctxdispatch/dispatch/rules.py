@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import re
 import types
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ctxdispatch.facts.binding import canonical
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 Rule = Callable[..., Any]
@@ -28,67 +28,6 @@ Types = tuple[type, ...]
 
 class AmbiguousRule(TypeError):
     """Two rules match the argument types and neither is more specific."""
-
-
-# -- what a rule is for ----------------------------------------------------------------------------
-
-_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
-
-
-def canonical(f: Any) -> tuple[Any, tuple[Any, ...]]:
-    """The function behind a bound method, and what it is bound to: f(*args) is function(*bound, *args)."""
-    binds = _BINDS.get(type(f))
-    return (f, ()) if binds is None else binds(f)
-
-
-def _of_method(f: types.MethodType) -> tuple[Any, tuple[Any, ...]]:
-    function, bound = canonical(f.__func__)
-    return function, (*bound, f.__self__)
-
-
-def _of_builtin(f: types.BuiltinMethodType) -> tuple[Any, tuple[Any, ...]]:
-    owner = f.__self__
-    kind = type(owner)  # isinstance asks the owner
-    if issubclass(kind, type):
-        return _of_class_method(f, owner)  # type: ignore[arg-type]
-    if owner is None or issubclass(kind, types.ModuleType):
-        return f, ()
-    if kind in _CALLED and f.__name__ == "__call__":
-        return canonical(owner)
-    function = getattr(type(owner), f.__name__, None)
-    if isinstance(function, _DESCRIPTORS) and function.__get__(owner, type(owner)) == f:
-        return function, (owner,)
-    return _of_base(f, owner)
-
-
-_CALLED = (types.FunctionType, types.MethodType, types.BuiltinMethodType, *_DESCRIPTORS)
-"""`f.__call__` of such is f."""
-
-
-def _of_base(f: Any, owner: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A method that the class of its object overrides: super().update"""
-    for base in type(owner).__mro__:
-        function = base.__dict__.get(f.__name__)
-        if isinstance(function, _DESCRIPTORS) and function.__get__(owner, type(owner)) == f:
-            return function, (owner,)
-    return f, ()
-
-
-def _of_class_method(f: types.BuiltinMethodType, cls: type) -> tuple[Any, tuple[Any, ...]]:
-    """`dict.fromkeys` is another object each time it is read; its descriptor is not."""
-    found = (base.__dict__.get(f.__name__) for base in cls.__mro__)
-    function = next((d for d in found if type(d) is types.ClassMethodDescriptorType), None)
-    return _of_base(f, cls) if function is None else (function, (cls,))
-
-
-_BINDS: dict[type, Callable[[Any], tuple[Any, tuple[Any, ...]]]] = {
-    types.MethodType: _of_method,
-    types.BuiltinMethodType: _of_builtin,
-    type(re.compile("").sub): _of_builtin,  # of C methods that are told the class that defines them
-    types.MethodWrapperType: _of_builtin,
-    staticmethod: lambda f: canonical(f.__func__),
-    classmethod: lambda f: canonical(f.__func__),
-}
 
 
 # -- the rules of one class for one callee ---------------------------------------------------------
@@ -254,7 +193,7 @@ def forgets(cls: Registered, memory: Any) -> None:
 
 def subscribe(callback: Callable[[type, Any], Any]) -> None:
     """Call `callback(cls, callee)` after every change to a context class, while the callback lives."""
-    make: Any = weakref.WeakMethod if isinstance(callback, types.MethodType) else weakref.ref
+    make: Any = weakref.WeakMethod if type(callback) is types.MethodType else weakref.ref
     _subscribers.append(make(callback, _subscribers.remove))
 
 
@@ -287,19 +226,29 @@ def table(cls: Registered) -> dict[int, tuple[RuleSet, ...]]:
 
 
 def _along_mro(cls: Registered) -> dict[int, tuple[RuleSet, ...]]:
-    found: dict[int, tuple[tuple[type, RuleSet], ...]] = {}
+    keys = {key: None for base in reversed(cls.__mro__) for key in base.__dict__.get("_rules", ())}
+    return {key: found for key in keys if (found := _sets_of(cls, key))}
+
+
+def _sets_of(cls: Registered, key: int) -> tuple[RuleSet, ...]:
+    found: tuple[tuple[type, RuleSet], ...] = ()
     for base in reversed(cls.__mro__):
-        for key, own in base.__dict__.get("_rules", {}).items():
-            inherited = found.get(key, ())
-            if own.closed:  # to the rules of its own bases, not to those that others of `cls` have
-                inherited = tuple([each for each in inherited if each[0] not in base.__mro__])
-            found[key] = inherited if own.empty else ((base, own), *inherited)
-    return {key: tuple([own for _, own in sets]) for key, sets in found.items() if sets}
+        own = base.__dict__.get("_rules", {}).get(key)
+        if own is None:
+            continue
+        if own.closed:  # to the rules of its own bases, not to those that others of `cls` have
+            found = tuple([each for each in found if each[0] not in base.__mro__])
+        if not own.empty:
+            found = ((base, own), *found)
+    return tuple([own for _, own in found])
 
 
 def sets(cls: Registered, callee: Any) -> tuple[RuleSet, ...]:
     """The rule sets for `callee` (canonical)."""
-    return table(cls).get(id(callee), ())
+    version, known = cls._table
+    if version != cls._version:  # who registers asks of each: no table for one question
+        return _sets_of(cls, id(callee))
+    return known.get(id(callee), ())
 
 
 def find(cls: Registered, callee: Any, types_: Types) -> Rule | None:

@@ -50,16 +50,16 @@ def ir(f: Callable[..., Any]) -> Callable[..., Shown]:
 
 def unwrap(f: Any) -> tuple[FunctionType, Args, Kwargs]:
     """The function behind methods, partials and objects with `__call__`, and the arguments they hold."""
-    if isinstance(f, FunctionType):
+    if type(f) is FunctionType:
         return f, (), {}
-    if isinstance(f, functools.partial):
+    if issubclass(type(f), functools.partial):
         function, args, kwargs = unwrap(f.func)
         return function, (*args, *f.args), {**kwargs, **f.keywords}
-    if isinstance(f, MethodType):
+    if type(f) is MethodType:
         function, args, kwargs = unwrap(f.__func__)
         return function, (*args, f.__self__), kwargs
     call = getattr(f, "__call__", None)  # noqa: B004
-    if isinstance(call, MethodType):
+    if type(call) is MethodType:
         return unwrap(call)
     raise TypeError(f"{f!r} has no Python code")
 

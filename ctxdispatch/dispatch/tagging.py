@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from ctxdispatch.dispatch import moving, nested, protocols, rules
+from ctxdispatch.dispatch import moving, nested, protocols
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.instructions import PATTERNS
 from ctxdispatch.dispatch.moving import RULED
@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.reach import CMETHOD, Engine, composed
 from ctxdispatch.dispatch.shadows import Marks, Shadows, boxed, is_array
 from ctxdispatch.dispatch.strip import Strip
 from ctxdispatch.dispatch.tags import Tagged, called, without
+from ctxdispatch.facts import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -45,6 +46,9 @@ class Tagging(Context):
         primitives.list_extend, primitives.set_update, primitives.dict_update, primitives.dict_merge,
         *PATTERNS.values(),
     )  # fmt: skip
+
+    _carries_tags: ClassVar[bool] = True
+    """`fallback` is told of callees with tags."""
 
     def combine(self, f: Any, metadata: list[Any], out: Any) -> Any:
         """The metadata of `out`, which f returned for operands whose tags hold `metadata` (some may be there
@@ -214,7 +218,7 @@ def carry(
     """f(*args, **kwargs), tags taken off where they must be."""
     if type(f) is Tagged:
         return _tagged_callee(ctx, find, ask, f, args, kwargs)
-    callee, bound = rules.canonical(f)
+    callee, bound = canonical(f)
     if not (bound or args or kwargs):
         return find(f)()  # no row is for that
     if bound and type(bound[0]) is Tagged and getattr(callee, "__objclass__", object) in _OF_PROXIES:
@@ -249,7 +253,7 @@ def _tagged_callee(ctx: Tagging, find: Any, ask: Any, f: Any, args: Args, kwargs
     call = Call(ctx, find, ask, raw)
     if tagged is None:
         return find(f)(*args, **kwargs)
-    callee, bound = rules.canonical(raw)
+    callee, bound = canonical(raw)
     if bound and type(raw) in _BOUND:
         receiver = ctx.tag(bound[0], tagged._self_metadata)
         return ask(resolve(ctx, callee))(receiver, *bound[1:], *args, **kwargs)

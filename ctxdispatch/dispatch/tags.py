@@ -8,7 +8,10 @@ Invariants:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+import operator
+import weakref
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import wrapt
 
@@ -25,8 +28,12 @@ else:
 class Tagged(_Proxy):
     """A transparent proxy: to code that does not know about tags it is the value."""
 
+    alive: ClassVar[dict[int, Any]] = {}
+    """By identity (what is wrapped may have no hash): while there are none, nobody need look for them."""
+
     def __init__(self, value: Any, run: Run, metadata: Any) -> None:
         super().__init__(value)
+        Tagged.alive[id(self)] = weakref.ref(self, functools.partial(_ended, id(self)))
         self._self_run = run
         self._self_metadata = metadata
         self._self_parent = value._self_run if type(value) is Tagged else None
@@ -41,15 +48,75 @@ class Tagged(_Proxy):
         return called(self, ctx)(*args, **kwargs)
 
     def __copy__(self) -> Tagged:
-        import copy
-
-        return Tagged(copy.copy(self.__wrapped__), self._self_run, self._self_metadata)
+        return _copied(_called, self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tagged:
-        import copy
+        return _deeply_copied(_called, self, memo)
 
-        value, metadata = copy.deepcopy((self.__wrapped__, self._self_metadata), memo)
-        return Tagged(value, self._self_run, metadata)
+
+def _ended(identity: int, reference: Any) -> None:
+    Tagged.alive.pop(identity, None)
+
+
+def _called(f: Any, /, *args: Any) -> Any:
+    return f(*args)
+
+
+def _copied(call: Any, value: Tagged) -> Tagged:
+    import copy
+
+    return Tagged(call(copy.copy, value.__wrapped__), value._self_run, value._self_metadata)
+
+
+def _deeply_copied(call: Any, value: Tagged, memo: dict[int, Any]) -> Tagged:
+    import copy
+
+    made, metadata = call(copy.deepcopy, (value.__wrapped__, value._self_metadata), memo)
+    return Tagged(made, value._self_run, metadata)
+
+
+def _under(run: Any) -> Any:
+    """What a context runs in the place of a method that copies: the value is copied under the context."""
+
+    def under(ctx: Context, *args: Any) -> Any:
+        from ctxdispatch.dispatch.overdub import resolve
+
+        return run(lambda f, *given: resolve(ctx, f)(*given), *args)
+
+    return under
+
+
+Tagged.__copy__.__overdub__ = _under(_copied)  # type: ignore[attr-defined]
+Tagged.__deepcopy__.__overdub__ = _under(_deeply_copied)  # type: ignore[attr-defined]
+
+
+def _in_place(f: Any, name: str) -> Any:
+    """`x += y` of what has no `__iadd__` is `x + y`, which has no tag. (The proxy's own may make another.)"""
+
+    def run(self: Any, other: Any) -> Any:
+        out = f(self.__wrapped__, other)
+        changed = out is self.__wrapped__ and hasattr(type(bare(self)), name)
+        return self if changed else out
+
+    return run
+
+
+for _name in "add sub mul matmul truediv floordiv mod pow lshift rshift and or xor".split():
+    setattr(Tagged, f"__i{_name}__", _in_place(getattr(operator, f"__i{_name}__"), f"__i{_name}__"))
+
+
+class _OfValue:
+    """A method that is the value's, bound to that: `with` finds Python code behind it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else getattr(instance.__wrapped__, self.name)
+
+
+for _name in ("__enter__", "__exit__", "__aenter__", "__aexit__"):
+    setattr(Tagged, _name, _OfValue(_name))
 
 
 def tag(ctx: Context, value: Any, metadata: Any = None) -> Any:
@@ -86,11 +153,33 @@ def has(run: Run, value: Any) -> bool:
     return False
 
 
+def bare(value: Any) -> Any:
+    """`value` without the tags of any run: what the interpreter's protocols ask."""
+    while type(value) is Tagged:
+        value = value.__wrapped__
+    return value
+
+
+def kind(value: Any) -> type:
+    """The class that they ask."""
+    cls = type(value)
+    return cls if cls is not Tagged else type(bare(value))
+
+
+def of_proxy(name: str) -> bool:
+    """An attribute of the tag, not of the value."""
+    return name in _OF_PROXIES or name.startswith("_self_")
+
+
+_OF_PROXIES = ("__wrapped__", "__copy__", "__deepcopy__", "__reduce__", "__reduce_ex__", "__overdub__")
+
+
 def called(f: Tagged, ctx: Context) -> Any:
     """What `ctx` runs in place of a tagged callable."""
     from ctxdispatch.dispatch.overdub import native, resolve
 
-    return native(ctx, f) if has(ctx._run, f) else resolve(ctx, f.__wrapped__)
+    told = getattr(type(ctx), "_carries_tags", False) and has(ctx._run, f)
+    return native(ctx, f) if told else resolve(ctx, f.__wrapped__)
 
 
 def parent(value: Any) -> Run | None:

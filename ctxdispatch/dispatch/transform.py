@@ -38,6 +38,7 @@ from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.dispatch.plan import Plan, is_syntax, plan
 from ctxdispatch.dispatch.remembering import Sites
 from ctxdispatch.dispatch.starred import Starred
+from ctxdispatch.facts import SETS_ATTRIBUTE
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
@@ -210,7 +211,7 @@ class Rewriter:
         return [Op(Const(reassigned), [self.ctx], [Value()], pos=op.pos)] if self._reassigns(op) else []
 
     def _reassigns(self, op: Op) -> bool:
-        if not op.syntax or not self.sites.remembers or op.fn not in memory.ASSIGNING or not self.plan.calls:
+        if not op.syntax or not self.sites.remembers or op.fn not in SETS_ATTRIBUTE or not self.plan.calls:
             return False
         name = op.args[1]
         return isinstance(name, Const) and name.value in memory.ASSIGNED
@@ -313,7 +314,7 @@ class Rewriter:
         shown = self._definition(_callee(op))
         of_engine = shown is not None and (type(shown.fn) is Site or shown.fn in (resolve, select))
         if op.fn is not primitives.call_ex:
-            if self._method(op, here.get(op.callee)):  # type: ignore[arg-type]
+            if self._method(op, here.get(op.callee)):
                 return self._hooked_method(op, here)
             return self.around.call(op, self._call_itself(op, {}), of_engine=of_engine)
         callee, _, *keywords = op.args

@@ -7,12 +7,10 @@ from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 from ctxdispatch.ir.sites import CONTEXT
 from ctxdispatch.ir.values import Position
-
-OURS = ("ctxdispatch.", "ctxdispatch_contexts.")
-"""The packages whose frames are not the user's."""
 
 
 def caller(ctx: Any, frame: FrameType | None = None) -> FrameType | None:
@@ -29,7 +27,7 @@ def caller(ctx: Any, frame: FrameType | None = None) -> FrameType | None:
 def user_frame() -> FrameType | None:
     """The innermost frame that is not ours, whether or not it runs under a context."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and (frame.f_globals.get("__name__") or "").startswith(OURS):
+    while frame is not None and is_ours(frame.f_globals.get("__name__")):
         frame = frame.f_back
     return frame
 
@@ -51,7 +49,7 @@ def _is_program(code: CodeType) -> bool:
 
 def _is_own(ctx: Any, frame: FrameType) -> bool:
     module = frame.f_globals.get("__name__") or ""
-    if module.startswith(OURS):
+    if is_ours(module):
         return True
     name = frame.f_code.co_qualname
     classes = (cls for cls in type(ctx).__mro__ if cls.__module__ == module)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 import sys
 import types
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from ctxdispatch.ir.expressions import NUMBER, PRIMARY, UNARY
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.names import Names, describe, is_literal, lookup, path_of
+from ctxdispatch.ir.operators import ITEMS
 from ctxdispatch.ir.primitives import load_global
 from ctxdispatch.ir.text import Shown, constant_index
 from ctxdispatch.ir.values import UNDEF, UNREAD, Const
@@ -134,7 +134,7 @@ class Constants:
     def _listed(self, value: Any) -> str:
         """A name of its own, explained at the top."""
         hint = getattr(value, "__name__", "") if callable(value) else ""
-        plain = isinstance(hint, str) and hint.isidentifier() and not isinstance(value, type)
+        plain = isinstance(hint, str) and hint.isidentifier() and not issubclass(type(value), type)
         name = self._bind(hint if plain else "_c", value)
         self.listed[name] = describe(value)
         return name
@@ -149,13 +149,13 @@ class Constants:
 
 def _is_index(op: Op, operand: Const) -> bool:
     """It stands between [ and ], and needs no name there."""
-    indexes = op.fn in (operator.getitem, operator.setitem, operator.delitem)
+    indexes = op.fn in ITEMS
     return indexes and operand is op.args[1] and constant_index(operand.value) is not None
 
 
 def same_object(a: Any, b: Any) -> bool:
     """Identical; for a method of a built-in object, which is made anew at each access: equal."""
-    return a is b or (isinstance(a, types.BuiltinMethodType) and a == b)
+    return a is b or (type(a) is types.BuiltinMethodType and a == b)
 
 
 def _literal(value: Any) -> Shown:

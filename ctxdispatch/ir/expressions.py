@@ -11,8 +11,9 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ctxdispatch.ir import primitives
+from ctxdispatch.ir import operators, primitives
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.operators import SYMBOLS
 from ctxdispatch.ir.values import Const, Operand, Position, Value, hashable
 
 
@@ -100,52 +101,21 @@ LOWEST, TERNARY, OR, AND, NOT, COMPARE, SUM, UNARY, POWER, NUMBER, PRIMARY = (
     14,
 )
 
+_LEVELS = {"+": SUM, "-": SUM, "&": 8, "<<": 8, ">>": 8, "^": 7, "|": 6}
 BINARY: dict[Any, tuple[str, int]] = {
-    operator.or_: ("|", 6),
-    operator.xor: ("^", 7),
-    operator.and_: ("&", 8),
-    operator.lshift: ("<<", 8),
-    operator.rshift: (">>", 8),
-    operator.add: ("+", SUM),
-    operator.sub: ("-", SUM),
-    operator.mul: ("*", 10),
-    operator.truediv: ("/", 10),
-    operator.floordiv: ("//", 10),
-    operator.mod: ("%", 10),
-    operator.matmul: ("@", 10),
+    f: (SYMBOLS[f], _LEVELS.get(SYMBOLS[f], 10)) for f in operators.BINARY if f is not operator.pow
 }
 COMPARISONS: dict[Any, str] = {
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.eq: "==",
-    operator.ne: "!=",
-    operator.gt: ">",
-    operator.ge: ">=",
+    **{f: SYMBOLS[f] for f in operators.COMPARISONS},
     operator.is_: "is",
     operator.is_not: "is not",
 }
 MEMBERSHIP: dict[Any, str] = {operator.contains: "in", primitives.not_contains: "not in"}
 PREFIX: dict[Any, tuple[str, int]] = {
-    operator.neg: ("-", UNARY),
-    operator.pos: ("+", UNARY),
-    operator.invert: ("~", UNARY),
+    **{f: (SYMBOLS[f], UNARY) for f in operators.SIGNS},
     operator.not_: ("not ", NOT),
 }
-INPLACE: dict[Any, str] = {
-    operator.iadd: "+=",
-    operator.isub: "-=",
-    operator.imul: "*=",
-    operator.itruediv: "/=",
-    operator.ifloordiv: "//=",
-    operator.imod: "%=",
-    operator.imatmul: "@=",
-    operator.ipow: "**=",
-    operator.iand: "&=",
-    operator.ior: "|=",
-    operator.ixor: "^=",
-    operator.ilshift: "<<=",
-    operator.irshift: ">>=",
-}
+INPLACE: dict[Any, str] = {f: f"{SYMBOLS[plain]}=" for f, plain in operators.INPLACE.items()}
 _READS = {
     *BINARY, *COMPARISONS, *MEMBERSHIP, *PREFIX,
     operator.pow, operator.getitem, getattr, len, abs, float, int, bool, complex, slice, isinstance, type,
@@ -186,42 +156,35 @@ def listed(fn: Any, table: Any) -> bool:
 
 # -- statements --------------------------------------------------------------------------------------
 
-STATEMENT_ARITY: dict[Any, int] = {
-    operator.setitem: 3,
-    operator.delitem: 2,
-    setattr: 3,
-    delattr: 2,
-    primitives.list_append: 2,
-    primitives.list_extend: 2,
-    primitives.set_add: 2,
-    primitives.map_add: 3,
-    primitives.cell_set: 2,
-}
-"""Calls that are statements where their result does not count."""
-
-_ORDER: dict[Any, tuple[int, ...]] = {
-    operator.contains: (2, 1),
-    primitives.not_contains: (2, 1),
+STATEMENTS: dict[Any, tuple[int, ...]] = {
     operator.setitem: (3, 1, 2),
-    primitives.map_add: (3, 1, 2),
+    operator.delitem: (1, 2),
     setattr: (3, 1, 2),
+    delattr: (1, 2),
+    primitives.list_append: (1, 2),
+    primitives.list_extend: (1, 2),
+    primitives.set_add: (1, 2),
+    primitives.map_add: (3, 1, 2),
     primitives.cell_set: (2, 1),
 }
-"""Where source evaluates the arguments in another order than a call does."""
+"""Calls that are statements where their result does not count: the order in which they evaluate their
+arguments."""
 
 
 def is_statement(expr: Expr) -> bool:
     """It has a form as a statement."""
-    if not listed(expr.fn, STATEMENT_ARITY) or expr.op.kwnames:
+    if not listed(expr.fn, STATEMENTS) or expr.op.kwnames:
         return False
     named = expr.fn not in (setattr, delattr) or (len(expr.parts) > 2 and identifier(expr.parts[2]))
-    return named and len(expr.parts) - 1 == STATEMENT_ARITY[expr.fn]
+    return named and len(expr.parts) - 1 == len(STATEMENTS[expr.fn])
 
 
 def strict_order(expr: Expr, as_statement: bool) -> list[int]:
     """The parts that are always evaluated, in the order in which the written form evaluates them."""
-    if listed(expr.fn, _ORDER) and (expr.fn in MEMBERSHIP or as_statement):
-        return list(_ORDER[expr.fn])
+    if as_statement and listed(expr.fn, STATEMENTS):
+        return list(STATEMENTS[expr.fn])
+    if listed(expr.fn, MEMBERSHIP):
+        return [2, 1]
     return list(range(expr.lazy))
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from operator import attrgetter
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -35,7 +36,7 @@ class Op:
     it there, and the context whose pass that is does not dispatch it.
     """
 
-    __slots__ = ("callee", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
+    __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
                  "exempt")  # fmt: skip
 
     def __init__(
@@ -64,16 +65,16 @@ class Op:
         """The only result."""
         return self.results[0]
 
-    @property
-    def fn(self) -> Any:
+    def _call(self, callee: Operand) -> None:
+        self._callee = callee
+        self.fn: Any = callee.value if type(callee) is Const else None
         """The callee when it is known, else None."""
-        callee = self.callee
-        return callee.value if type(callee) is Const else None
 
-    def operands(self) -> Iterator[Operand]:
+    callee: property = property(attrgetter("_callee"), _call)
+
+    def operands(self) -> list[Operand]:
         """The callee, then the arguments."""
-        yield self.callee
-        yield from self.args
+        return [self._callee, *self.args]
 
     def __repr__(self) -> str:
         return f"{self.results} = {self.callee}({self.args})"

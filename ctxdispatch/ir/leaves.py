@@ -6,6 +6,8 @@ import sys
 import types
 from typing import Any
 
+from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+
 
 def is_leaf(value: Any) -> bool:
     """Nothing of the user's can be reached from `value`."""
@@ -19,7 +21,12 @@ def is_leaf(value: Any) -> bool:
 def _permanent(module: Any) -> bool:
     """A module of Python's, NumPy's or this project's, by name."""
     root = module.partition(".")[0] if isinstance(module, str) and module != "__main__" else ""
-    return root in sys.stdlib_module_names or root == "numpy" or root.startswith("ctxdispatch")
+    return root in sys.stdlib_module_names or root == "numpy" or is_ours(module)
+
+
+def is_ours(module: Any) -> bool:
+    """The name of a module of this project's packages."""
+    return isinstance(module, str) and module.partition(".")[0] in ("ctxdispatch", "ctxdispatch_contexts")
 
 
 def _permanent_function(f: types.FunctionType) -> bool:
@@ -42,7 +49,7 @@ def _numpy_leaf(numpy: Any, value: Any) -> bool:
     """Ufuncs and other functions, dtypes, scalars, arrays of numbers."""
     if type(value) is numpy.ndarray:
         return not value.dtype.hasobject
-    return isinstance(value, (numpy.ufunc, numpy.dtype, numpy.number, numpy.bool_, type(numpy.sum)))
+    return issubclass(type(value), (numpy.ufunc, numpy.dtype, numpy.number, numpy.bool_, type(numpy.sum)))
 
 
 _LEAVES: dict[type, Any] = {

@@ -31,7 +31,7 @@ def match_keys(subject: Any, keys: tuple[Any, ...]) -> tuple[Any, ...] | None:
 
 def match_class(subject: Any, cls: type, n: int, names: tuple[str, ...]) -> tuple[Any, ...] | None:
     """The n positional attributes and those named, or None where `subject` is no `cls` or lacks one."""
-    if not isinstance(cls, type):
+    if not issubclass(type(cls), type):
         raise TypeError("called match pattern must be a class")
     if not isinstance(subject, cls):
         return None

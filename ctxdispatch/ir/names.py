@@ -76,16 +76,32 @@ def defined(graph: Graph) -> Iterable[Value]:
 
 def path_of(value: Any) -> str | None:
     """`module.name` of a function, class or module, as people write it; None for other objects."""
-    if isinstance(value, types.ModuleType):
-        return SHORT_MODULES.get(value.__name__, value.__name__)
-    if isinstance(value, types.MethodType):
+    if issubclass(type(value), types.ModuleType):
+        module_name: str = value.__name__
+        return SHORT_MODULES.get(module_name, module_name)
+    if type(value) is types.MethodType:
         return None
-    if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | None):
+    of_object = type(value) is types.BuiltinMethodType and value.__self__ is not None
+    if of_object and not issubclass(type(value.__self__), types.ModuleType):
         owner = path_of(value.__self__)  # np.add.reduce
         return f"{owner}.{value.__name__}" if owner else value.__qualname__
     name = _plain_name(value)
     module = _module_of(value, name) if name else None
     return f"{SHORT_MODULES.get(module, module)}.{name}" if module else name
+
+
+def name_like(function: Any, f: Any) -> None:
+    """`functools.update_wrapper`, of names that are text."""
+    for name in ("__name__", "__qualname__", "__doc__"):
+        if type(text := getattr(f, name, None)) is str:
+            setattr(function, name, text)
+    function.__wrapped__ = f
+
+
+def own_name(value: Any, default: str) -> str:
+    """`value.__name__` where that is text: mocks have something under every name."""
+    name = getattr(value, "__name__", None)
+    return name if type(name) is str else default
 
 
 def _plain_name(value: Any) -> str | None:
@@ -151,7 +167,7 @@ def describe(value: Any, home: str | None = None, width: int = 40) -> str:
     """A constant in print: short, one line, no addresses."""
     if is_literal(value):
         return repr(value)
-    if isinstance(value, types.CodeType):
+    if type(value) is types.CodeType:
         return f"<code {value.co_name}>"
     path = short_path(value, home)
     return path or _shape(value) or _brief(value, width)

@@ -210,14 +210,20 @@ def substitute_in(block: Block, mapping: Mapping[Value, Operand]) -> None:
     """`substitute` in one block, without following chains."""
 
     def operand(old: Operand) -> Operand:
-        return mapping.get(old, old) if isinstance(old, Value) else old
+        return mapping.get(old, old)  # type: ignore[arg-type]
 
+    replaced = mapping.keys()
     for op in block.ops:
-        op.callee = operand(op.callee)
-        op.args = [operand(a) for a in op.args]
-    if block.terminator is not None:
+        if op.callee in replaced:
+            op.callee = operand(op.callee)
+        if not replaced.isdisjoint(op.args):
+            op.args = [operand(a) for a in op.args]
+    end = block.terminator
+    if end is None:
+        return
+    if not replaced.isdisjoint(end.operands()) or any(not replaced.isdisjoint(e.args) for e in end.edges()):
         block.terminator = map_terminator(
-            block.terminator, operand, lambda e: Edge(e.target, [operand(a) for a in e.args])
+            end, operand, lambda e: Edge(e.target, [operand(a) for a in e.args])
         )
 
 

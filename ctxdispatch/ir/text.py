@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from inspect import CO_VARARGS
 from typing import Any
 
-from ctxdispatch.ir import primitives
+from ctxdispatch.ir import operators, primitives
 from ctxdispatch.ir.expressions import (
     AND,
     BINARY,
@@ -243,24 +244,20 @@ _FORMS: dict[Any, Form] = {
     primitives.cell_get: lambda t, cell, *_: (f"{t(cell, PRIMARY)}.cell_contents", PRIMARY),
 }
 
+_MEMBERSHIP = (operator.contains, primitives.not_contains)
 _OPPOSITES: dict[Any, Form] = {
-    operator.is_: _compare("is not"),
-    operator.is_not: _compare("is"),
-    operator.eq: _compare("!="),
-    operator.ne: _compare("=="),
-    operator.contains: _member("not in"),
-    primitives.not_contains: _member("in"),
-}
-
-_ARITY: dict[Any, tuple[int, ...]] = {
-    **dict.fromkeys([*BINARY, *COMPARISONS, *MEMBERSHIP, operator.pow, operator.getitem, getattr], (2,)),
-    **dict.fromkeys(PREFIX, (1,)),
-    primitives.call_ex: (2, 3),
+    **{f: _FORMS[opposite] for f, opposite in operators.OPPOSITES.items()},
+    **{f: _FORMS[opposite] for f, opposite in zip(_MEMBERSHIP, _MEMBERSHIP[::-1])},
 }
 
 
 def _arity_fits(row: Form | None, expr: Expr) -> bool:
-    return row is not None and len(expr.parts) - 1 in _ARITY.get(expr.fn, (len(expr.parts) - 1,))
+    """A form takes the text and its operands."""
+    if row is None:
+        return False
+    code, given = row.__code__, len(expr.parts)
+    least = code.co_argcount - len(row.__defaults__ or ())
+    return given >= least and (bool(code.co_flags & CO_VARARGS) or given <= code.co_argcount)
 
 
 # -- the table of statements -----------------------------------------------------------------------

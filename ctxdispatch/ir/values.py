@@ -7,8 +7,11 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
+
+from ctxdispatch.ir.wrappers import PROXY
 
 Row = TypeVar("Row")
 
@@ -55,12 +58,20 @@ class Reread(Value):
 
 def hashable(value: Any) -> bool:
     """Callees are looked up in tables, and may be anything: a writable memoryview's hash raises ValueError, a
-    class's may raise what it likes."""
+    class's may raise what it likes, and a proxy is equal to what it stands for."""
+    if type(value) in _HASHED:
+        return True
+    if issubclass(type(value), PROXY):
+        return False
     try:
         hash(value)
     except Exception:
         return False
     return True
+
+
+_HASHED = frozenset({types.FunctionType, types.BuiltinFunctionType, types.NoneType, type, str, int})
+"""What nearly all callees and literals are: nobody is asked for the hash of these."""
 
 
 def row_of(table: Mapping[Any, Row], callee: Any) -> Row | None:

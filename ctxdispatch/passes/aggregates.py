@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
+import functools
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes.resolve import class_attribute
 
 Key = str | int
-Used = dict[Value, list[Reading]]
+Used = Callable[[], dict[Value, list[Reading]]]
 
 
 class Kind(NamedTuple):
@@ -99,7 +100,7 @@ def kind_of(op: Op) -> Kind | None:
 def _is_plain(cls: Any) -> bool:
     """Attributes of its objects are read and written without code of the class, but for descriptors."""
     return (
-        isinstance(cls, type)
+        issubclass(type(cls), type)
         and class_attribute(cls, "__setattr__") is class_attribute(object, "__setattr__")
         and class_attribute(cls, "__getattribute__") is class_attribute(object, "__getattribute__")
         and not hasattr(cls, "__del__")
@@ -160,7 +161,7 @@ def _web(group: list[Value], makers: dict[Value, Op]) -> Iterator[Web]:
 
 
 def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:
-    used = uses(graph)
+    used = functools.cache(lambda: uses(graph))
     for block in graph.blocks:
         for i, op in enumerate(block.ops):
             for name in {v for v in op.operands() if isinstance(v, Value) and v in of}:
@@ -200,7 +201,7 @@ _WRITES = {True: (operator.setitem,), False: (setattr, object.__setattr__)}
 def _is_look(web: Web, op: Op, key: Operand, used: Used) -> bool:
     if not isinstance(key, Const):
         return False
-    users = [use.user for use in used[op.result]]
+    users = [use.user for use in used()[op.result]]
     if key.value != "__dict__":
         return not users and callable(class_attribute(web.kind.cls, key.value))
     tests = [user for user in users if isinstance(user, Op) and _tests_name(user, op.result)]

@@ -29,12 +29,13 @@ import numpy as np
 from ctxdispatch.bytecode import emit as emitting
 from ctxdispatch.bytecode.original import remember
 from ctxdispatch.bytecode.pool import Pool
+from ctxdispatch.facts import COPIES, MATRIX_PRODUCTS, UFUNC_OF, fact_of
 from ctxdispatch.ir.analysis import liveness, reverse_postorder
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, numpy_types
-from ctxdispatch.passes.cse import FRESH
+from ctxdispatch.passes.numpy_shapes import shape_argument
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.shares import is_share, lower_shares
 from ctxdispatch.passes.snapshots import snapshot
@@ -81,33 +82,17 @@ def make_function(
 _UFUNCS = """add subtract multiply divide negative absolute fabs square sqrt reciprocal exp exp2 expm1 log
     log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh"""
 
-IN_PLACE: dict[Anything, np.ufunc] = {
-    operator.add: np.add,
-    operator.sub: np.subtract,
-    operator.mul: np.multiply,
-    operator.truediv: np.divide,
-    operator.neg: np.negative,
-    operator.abs: np.absolute,
-    abs: np.absolute,
-    **{getattr(np, name): getattr(np, name) for name in _UFUNCS.split()},
-}
+IN_PLACE: dict[Anything, np.ufunc] = {getattr(np, name): getattr(np, name) for name in _UFUNCS.split()}
+IN_PLACE |= {f: ufunc for f, ufunc in UFUNC_OF.items() if ufunc in IN_PLACE}
 """What is computed in place, and by which ufunc."""
 
 DTYPES = "fd"
 """Not complex: for one element NumPy adds in place as in a reduction, and another nan may come out."""
 
-FILLED: frozenset[Anything] = frozenset({np.zeros, np.ones, np.full})
-
-MAKERS: frozenset[Anything] = FRESH | FILLED | {np.empty, np.ndarray.astype}
-"""Functions whose array results are new, called with at most `MOST` positional arguments."""
-
 MOST = {np.where: 3, np.tensordot: 3}
 """More of them would be an array to write into, or a memory order. Ufuncs take `nin`, others two."""
 
 HARMLESS_KEYWORDS = frozenset({"axis", "keepdims", "dtype"})
-
-PRODUCTS = frozenset({operator.matmul, np.matmul, np.dot, np.ndarray.dot, np.outer})
-"""Their matrices are in C order whatever the operands' are."""
 
 BROADCASTING = frozenset({*numpy_types.OPERATORS, *numpy_types.UFUNCS, np.where})
 
@@ -189,15 +174,23 @@ def _settled(type_: Type) -> bool:
     return known and bool(type_.dims) and None not in type_.dims  # type: ignore[attr-defined]
 
 
+def _gives_new(op: Op, function: Anything) -> bool:
+    """Where its type is not known, it is an array if the function can write into one."""
+    known = fact_of(function)
+    if known is None or not known.new_array:
+        return function in COPIES
+    return isinstance(op.result.type, ArrayOf) or bool(known.result and known.stores)
+
+
 def makes_new(op: Op) -> bool:
     """The result is an array that nothing else refers to."""
     call = effects.call_of(op)
     if call is not None and isinstance(call[0], PureFunction):
         return isinstance(op.result.type, ArrayOf)
-    if call is None or not hashable(call[0]) or call[0] not in MAKERS:
+    if call is None or not _gives_new(op, call[0]):
         return False
     function, args = call
-    most = function.nin if isinstance(function, np.ufunc) else MOST.get(function, 2)
+    most = function.nin if type(function) is np.ufunc else MOST.get(function, 2)
     return len(args) - len(op.kwnames) <= most and set(op.kwnames) <= HARMLESS_KEYWORDS
 
 
@@ -251,8 +244,8 @@ class Orders:
     def _result(self, op: Op, dims: Dims) -> Order | None:
         if not makes_new(op):
             return None
-        product = op.fn in PRODUCTS and len(dims) == 2 and all(map(_dims, op.args))
-        if product or op.fn in FILLED or _axes(dims) < 2:
+        product = op.fn in MATRIX_PRODUCTS and len(dims) == 2 and all(map(_dims, op.args))
+        if product or shape_argument(op.fn) == 0 or _axes(dims) < 2:
             return C
         if op.fn not in BROADCASTING or None in dims or not _numeric(op):
             return None

@@ -164,7 +164,7 @@ def _known_stores(code: CodeType, opnames: tuple[str, str]) -> frozenset[str]:
 
 def inner_codes(code: CodeType) -> Iterator[CodeType]:
     """Of the functions and classes in it."""
-    return (c for c in code.co_consts if isinstance(c, CodeType))
+    return (c for c in code.co_consts if type(c) is CodeType)
 
 
 def _arguments(code: CodeType, opnames: tuple[str, str]) -> Iterator[str]:

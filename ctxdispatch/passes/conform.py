@@ -15,22 +15,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any as Anything
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir.analysis import DominatorTree
 from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
-from ctxdispatch.passes import effects, numpy_types
+from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.types import ArrayOf, operand_type
 
 ELEMENTWISE: frozenset[Anything] = frozenset({*numpy_types.OPERATORS, *numpy_types.UFUNCS})
 
 
+@says(known=False)
 def conform(function: Anything, a: Anything, b: Anything) -> None:
     """Raise what function(a, b) raises where the shapes do not go together."""
     if a.shape != b.shape:
         function(a, b)
 
 
-effects.assume_harmless(conform)
 
 Pair = tuple[Operand, Operand]
 

@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import numpy_shapes, numpy_types
 from ctxdispatch.passes.scalar_types import SCALARS, add_type
-from ctxdispatch.passes.type_rules import BOOL, INT, STR, UNKNOWN, Args, join_all, known, returns, row, rule
+from ctxdispatch.passes.type_rules import INT, STR, UNKNOWN, Args, join_all, known, rule
 from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
     Exact,
     Held,
     IterOf,
-    Known,
     ListOf,
     Never,
     OneOf,
@@ -183,10 +182,6 @@ def _copy(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return args[0]
 
 
-row([list.append, list.extend, list.insert, list.reverse, list.clear, list.remove], returns(Known(None)))
-row([list.index, list.count, tuple.index, tuple.count, str.find, str.count, str.index], returns(INT))
-row([str.upper, str.lower, str.strip, str.join, str.replace, str.format, str.title], returns(STR))
-row([str.startswith, str.endswith, str.isdigit, float.is_integer], returns(BOOL))
 
 
 # -- made of all items ---------------------------------------------------------------------------------------

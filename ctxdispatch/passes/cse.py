@@ -17,6 +17,7 @@ from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.facts import UFUNC_OF, fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import DominatorTree, dominators
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -111,7 +112,8 @@ def _commutes(op: Op) -> bool:
     return all(numpy_types.numeric(operand_type(a)) for a in op.args)
 
 
-COMMUTATIVE = frozenset({operator.add, operator.mul, np.add, np.multiply})
+_COMMUTE = (operator.add, operator.mul)
+COMMUTATIVE = frozenset({*_COMMUTE, *[UFUNC_OF[f] for f in _COMMUTE]})
 
 
 def _bound(value: Anything) -> bool:
@@ -183,29 +185,6 @@ def _fresh(op: Op) -> bool:
     """The result shares no memory with the operands."""
     if not effects.makes_mutable(op):
         return True
-    function = op.fn
-    if function is None or getattr(type(function), "__hash__", None) is None:
-        return False
-    return function in FRESH
+    known = fact_of(op.fn)
+    return known is not None and known.new_array and all(isinstance(r.type, ArrayOf) for r in op.results)
 
-
-FRESH = frozenset(
-    {
-        *(f for f in numpy_types.OPERATORS if f not in (operator.getitem,)),
-        *(operator.matmul, np.matmul, np.dot, np.outer, np.inner, np.tensordot, np.vdot, np.where),
-        *(np.sum, np.mean, np.prod, np.max, np.min, np.var, np.std, np.stack, np.concatenate, np.zeros_like),
-        *(
-            np.ones_like,
-            np.empty_like,
-            np.full_like,
-            np.ndarray.copy,
-            np.copy,
-            np.ndarray.sum,
-            np.ndarray.mean,
-        ),
-        *(np.ndarray.dot, np.linalg.solve, np.linalg.inv, np.linalg.det, np.linalg.norm, np.linalg.cholesky),
-        *numpy_types.UFUNCS,
-        *(f.reduce for f in numpy_types.UFUNCS if f.nin == 2 and f.nout == 1),
-    }
-)
-"""Functions whose array results are new."""

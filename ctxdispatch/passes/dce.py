@@ -13,13 +13,12 @@ import operator
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import DominatorTree, dominators, loops, passed, postdominators
 from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Jump, Op, Raise, Return
 from ctxdispatch.ir.rewrite import definitions
-from ctxdispatch.ir.values import Operand, Value, hashable
+from ctxdispatch.ir.values import Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes.conform import test_shapes, unnoticed
 from ctxdispatch.passes.types import IterOf, operand_type
@@ -204,12 +203,17 @@ def _is_there(operand: Operand, live: _Liveness) -> bool:
     if not isinstance(operand, Value) or operand in live.values or operand in live.graph.params:
         return True
     maker = live.makers.get(operand)
-    if maker is None or not hashable(maker.fn) or maker.fn not in LOADS:
+    if maker is None or not _costs_nothing(maker.fn):
         return False
     return all(_is_there(a, live) for a in maker.args)
 
 
-LOADS = (getattr, operator.getitem, prim.load_global, np.zeros, np.ones, np.full, np.arange, np.linspace)
+def _costs_nothing(function: object) -> bool:
+    """It reads what is there, or makes an array of constants."""
+    if function in (getattr, operator.getitem, prim.load_global):
+        return True
+    row = fact_of(function)
+    return row is not None and bool(row.lengths) and row.new_array
 
 
 def _sweep(block: Block, live: _Liveness) -> None:

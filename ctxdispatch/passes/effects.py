@@ -3,7 +3,6 @@
     pure(f, types)       no effect, and runs none of the user's code; the result may be a new object
     may_raise(f, types)  (of a pure call) some operands of these types make it raise
     removable(op)        nobody can tell if an unused op is not done: pure, and does not raise
-    movable(op)          removable, and computes the same wherever its operands are known
     writes(f, types)     it may change an array, list or object that something else reads
 
 Two things are let go: warnings of NumPy (and errors that `np.errstate` makes of them), and an int beyond
@@ -19,6 +18,7 @@ from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.facts import DICT_VIEWS, IDENTITY, INPLACE, TRUTH, Fact, fact_of, operands
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
@@ -42,28 +42,32 @@ from ctxdispatch.passes.types import (
     operand_type,
 )
 
-LIST_WRITES = frozenset(
-    {
-        *(prim.list_append, prim.list_extend, list.append, list.extend, list.insert, list.pop, list.clear),
-        *(list.reverse, list.remove),
-    }
-)
-"""They change the list that is their first argument, and nothing else."""
 
-OTHER_WRITES = frozenset(
-    {
-        *(setattr, delattr, operator.setitem, operator.delitem, print, next),
-        *(prim.store_global, prim.delete_global, prim.cell_set, prim.cell_delete),
-        *(prim.set_add, prim.map_add, prim.set_update, prim.dict_update, prim.dict_merge),
-        *(f for f in python_types.INPLACE),
-    }
-)
-"""Calls with a known result and an effect."""
+def is_write(function: Anything) -> bool:
+    """A call with an effect, whatever it is given: on an operand, or seen elsewhere. NumPy's functions write
+    where they are told to (`_writes_into`)."""
+    row = fact_of(function)
+    if row is None or function is np.nan_to_num:
+        return False
+    return function is next or (row.out is None and bool(row.stores.positions)) or function is print
+
+
+def writes_list(function: Anything) -> bool:
+    """It changes the list that is its first argument, and nothing else."""
+    if function in (prim.list_append, prim.list_extend):
+        return True
+    row = fact_of(function) if getattr(function, "__objclass__", None) is list else None
+    if row is None or row.stores != _FIRST or row.calls:
+        return False
+    return not function.__name__.startswith("__")
+
+
+_FIRST = operands("0")
 
 ANY_OPERANDS = frozenset(
     {
         *(prim.build_tuple, prim.build_list, prim.make_cell, prim.make_function),
-        *(operator.is_, operator.is_not),
+        *IDENTITY,
         *(type, id, callable, slice, object),
     }
 )
@@ -72,7 +76,7 @@ ANY_OPERANDS = frozenset(
 READS_NAMES = frozenset({prim.load_global, prim.cell_get, getattr})
 """Pure where inference has found a type: for then a guard, or the operand's class, vouches for it."""
 
-_SHALLOW = {len, bool, operator.not_, operator.truth, iter, list, tuple, reversed, prim.list_to_tuple}
+_SHALLOW = {*TRUTH, len, bool, iter, list, tuple, reversed, prim.list_to_tuple}
 """Look at the container, not at its items."""
 
 IMMUTABLE = (
@@ -101,7 +105,7 @@ def immutable(type_: Type) -> bool:
     if isinstance(type_, Known):
         return (
             is_literal(type_.value)
-            or isinstance(type_.value, (*_FIXED, *IMMUTABLE))
+            or issubclass(type(type_.value), (*_FIXED, *IMMUTABLE))
             or _known_class(type_.value)
         )
     cls = cls_of(type_)
@@ -119,7 +123,7 @@ _FIXED = (np.ufunc, pytypes.ModuleType)
 
 
 def _known_class(value: Anything) -> bool:
-    return isinstance(value, type) and (python_types.builtin(value) or value in numpy_types.SCALARS)
+    return issubclass(type(value), type) and (python_types.builtin(value) or value in numpy_types.SCALARS)
 
 
 def _dtype_class(cls: type) -> bool:
@@ -149,24 +153,27 @@ def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
     """The call puts nothing into any list, nor does it keep one."""
     if function in _OPENS_HELD and args and all(map(_opens_quietly, args)):
         return True
-    if function in _HARMLESS:
+    known = fact_of(function)
+    if known is not None and known.quiet:
         return True
     if function is next:
         return bool(args) and isinstance(args[0], IterOf) and args[0].plain
-    if function in _KEEPS_LISTS and args:
-        return cls_of(args[0]) is not None or isinstance(args[0], IterOf)
-    if function in (*python_types.INPLACE, operator.setitem) and isinstance(args[0], ArrayOf):
+    if known is not None and _takes_away(known):
+        return bool(args) and cls_of(args[0]) is not None and all(map(plain, args[1:]))
+    if function in (*INPLACE, operator.setitem) and isinstance(args[0], ArrayOf):
         return all(map(plain, args))
     return pure(function, args)
 
 
 _OPENS_HELD = {
     *(operator.getitem, getattr, iter, enumerate, zip, reversed, len, list, tuple),
-    *(dict.values, dict.items, dict.keys, dict.get, prim.list_extend),
+    *(*DICT_VIEWS, dict.get, prim.list_extend),
 }
 """They run none of the user's code on what an argument holds."""
 
-_HARMLESS: set[Anything] = set()
+
+def _takes_away(row: Fact) -> bool:
+    return row.stores == _FIRST and not (row.keeps or row.calls or row.looks.has(0))
 
 
 def _opens_quietly(type_: Type) -> bool:
@@ -175,28 +182,10 @@ def _opens_quietly(type_: Type) -> bool:
     return isinstance(type_, Held) or plain(type_) or cls_of(type_) in (list, tuple, dict)
 
 
-def assume_harmless(function: Anything) -> None:
-    """`function` changes nothing that the program can see, whatever it is called with."""
-    _HARMLESS.add(function)
-
-
-_REMOVABLE: set[Anything] = set()
-
-
-def assume_removable(*functions: Anything) -> None:
-    """Calls of these whose results nobody reads can go, whatever the arguments are."""
-    _REMOVABLE.update(functions)
-    _HARMLESS.update(functions)
-
-
-_KEEPS_LISTS = {list.pop, list.clear, list.reverse}
-MAKES_LIST = frozenset({prim.build_list, list, sorted, list.copy, operator.add})
 CONTAINS_OPERANDS = frozenset({prim.build_map, prim.build_set, prim.make_function})
 
 
-LOOKS_AT = frozenset(
-    {prim.build_tuple, len, bool, operator.not_, operator.truth, operator.is_, operator.is_not, type}
-)
+LOOKS_AT = IDENTITY | TRUTH | {prim.build_tuple, len, bool, type}
 """Calls whose results share nothing with their operands, or (`build_tuple`) are seen through."""
 
 
@@ -214,9 +203,9 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
         return True
     try:
         if function in ANY_OPERANDS:
-            return True
-        if function in LIST_WRITES or function in OTHER_WRITES:
-            return function in python_types.INPLACE and immutable(args[0]) and all(map(plain, args))
+            return function is not type or len(args) == 1  # else it makes a class
+        if is_write(function):
+            return function in INPLACE and immutable(args[0]) and all(map(plain, args))
         known = function in python_types.RULES or function in numpy_types.RULES
     except TypeError:  # not hashable
         return False
@@ -226,7 +215,7 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
         return all(plain(a) or cls_of(a) in (list, tuple, dict) for a in args)
     if function is operator.getitem and isinstance(args[0], (TupleOf, ListOf)):
         return plain(args[1])
-    if function in (operator.getitem, iter, enumerate, len) and isinstance(args[0], Held):
+    if function in _OPENS_HELD and isinstance(args[0], Held):
         return args[0].cls in (list, dict, tuple) and all(map(plain, args[1:]))
     return known and all(map(plain, args))
 
@@ -269,7 +258,7 @@ def _takes_items(function: Anything, args: tuple[Type, ...]) -> bool:
     return function not in _LAZY and any(isinstance(a, IterOf) for a in args)
 
 
-_LAZY = {iter, enumerate, zip, *ANY_OPERANDS, bool, operator.not_, operator.truth}
+_LAZY = ANY_OPERANDS | TRUTH | {iter, enumerate, zip, bool}
 """They take nothing from an iterator that they are given."""
 
 
@@ -307,14 +296,11 @@ def _may_raise(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
 
 
 def removable(op: Op) -> bool:
-    if isinstance(op.fn, PureFunction) or (hashable(op.fn) and op.fn in _REMOVABLE):
+    known = fact_of(op.fn)
+    if isinstance(op.fn, PureFunction) or (known is not None and known.needless):
         return True
     call = call_of(op)
     return call is not None and _is_pure(op, *call) and not _may_raise(op, *call)
-
-
-def movable(op: Op) -> bool:
-    return removable(op) and not makes_mutable(op) and all(immutable(operand_type(a)) for a in op.args)
 
 
 def makes_mutable(op: Op) -> bool:
@@ -327,6 +313,6 @@ def writes(op: Op) -> bool:
     call = call_of(op)
     if call is None:
         return True
-    if hashable(call[0]) and (call[0] in LIST_WRITES or call[0] in (prim.cell_set, prim.store_global, print)):
+    if hashable(call[0]) and (writes_list(call[0]) or call[0] in (prim.cell_set, prim.store_global, print)):
         return call[0] is print and not all(map(plain, call[1]))
     return not op_is_pure(op)

@@ -20,6 +20,7 @@ from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Jump, Op
 from ctxdispatch.ir.rewrite import substitute
@@ -84,7 +85,8 @@ class _Folder:
         constant = [self._constant(r) for r in op.results]
         if removable and constant and all(constant):
             return True
-        op.callee = self.current(op.callee)
+        if op.callee in self.replaced:
+            op.callee = self.current(op.callee)
         op.args = [self.current(a) for a in op.args]
         self._spread(op)
         self._unbind(op)
@@ -106,7 +108,7 @@ class _Folder:
 
     def _out_of_place(self, op: Op) -> None:
         """x += 1 of a number. Where it raises, the message would tell the difference."""
-        plain = hashable(op.fn) and python_types.INPLACE.get(op.fn)
+        plain = hashable(op.fn) and INPLACE.get(op.fn)
         if plain and effects.immutable(operand_type(op.args[0])) and op.result.type is not Any:
             op.callee = Const(plain)
 

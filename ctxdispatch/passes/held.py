@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any as Anything
 
+from ctxdispatch.ir import wrappers
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes.types import (
     MAX_ITEMS,
@@ -57,6 +58,14 @@ def _typed(value: Anything, depth: int, budget: list[int]) -> Type | None:
     return _container(value, cls, depth - 1, budget)
 
 
+def is_closure(f: Anything) -> bool:
+    """A function that captures something, or a wrapper around one."""
+    if type(f) is FunctionType:
+        return captures(f)
+    held = wrappers.held(f)
+    return held is not None and any(map(is_closure, (held.wrapper, held.wrapped)))
+
+
 def captures(f: FunctionType) -> bool:
     """It holds values that whoever made it had: in cells, or as defaults, and they may be what varies."""
     return bool(f.__closure__) or ("<locals>" in f.__qualname__ and bool(f.__defaults__ or f.__kwdefaults__))
@@ -64,8 +73,8 @@ def captures(f: FunctionType) -> bool:
 
 def _closed(value: Anything) -> Type:
     """One that is not looked into. A closure is known by its code at most, not by identity."""
-    if isinstance(value, FunctionType) and captures(value):
-        return Exact(FunctionType)
+    if is_closure(value):
+        return Exact(type(value))
     found = type_of(value, 1)
     return Exact(type(value)) if isinstance(found, (ListOf, TupleOf)) else found
 

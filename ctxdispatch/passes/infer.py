@@ -26,7 +26,7 @@ from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lengths import named, plain, with_own_lengths
 from ctxdispatch.passes.lists import Lists
-from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT
+from ctxdispatch.passes.numpy_shapes import shape_argument
 from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
@@ -78,18 +78,19 @@ def infer(
     trust: bool = False,
     untrusted: Set[Variable] = frozenset(),
     frozen: bool = False,
+    annotate: bool = True,
 ) -> Inference:
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
     contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so
     looks at `Inference.foreign` himself, once he has inlined what he can. Nothing is taken for granted about
     `untrusted` variables: they change meanwhile. `frozen`: the numbers that variables of the module and
-    of functions around hold are taken for constants, too."""
+    of functions around hold are taken for constants, too. Without `annotate` the graph is only looked at."""
     run = Run(graph, argtypes, cells, call_type, untrusted, frozen).run()
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
         run = Run(graph, [without_held(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
     if run.lists.foreign and any(map(_has_list, argtypes)):
         run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
-    for value in run.all_values():
+    for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
     return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound())
 
@@ -125,6 +126,7 @@ class Run:
         self.dirty: set[Block] = set()
         self.visits: dict[Block, int] = {}
         self.maker: dict[Value, Op] = {}
+        self.under_way: tuple[Block | None, Op | None] = None, None
         self.readers: dict[Value, list[Block]] = {}
         self.lists = Lists(self)
         self.contents: dict[Value, Type] = {}  # of cells made here
@@ -161,9 +163,8 @@ class Run:
         quiet = op.args[1:] if op.fn is prim.cell_get else op.args
         if op.fn is prim.cell_set:
             quiet = [*op.args[1:], *(a for a in op.args[:1] if self.maker_is(a, prim.make_cell) is False)]
-        self.shared_cells.update(
-            id(a.value) if isinstance(a, Const) and isinstance(a.value, Cell) else a for a in quiet
-        )
+        self.shared_cells.update(quiet)
+        self.shared_cells.update([id(a.value) for a in quiet if type(a) is Const and type(a.value) is Cell])
 
     def maker_is(self, operand: Operand, function: Anything) -> bool:
         maker = self.maker.get(operand) if isinstance(operand, Value) else None
@@ -185,7 +186,9 @@ class Run:
             self.dirty.discard(block)
             self.visits[block] = self.visits.get(block, 0) + 1
             for op in block.ops:
+                self.under_way = block, op
                 self._op(op)
+            self.under_way = None, None
             self._terminator(block)
         return self
 
@@ -202,8 +205,14 @@ class Run:
             return
         self.types[value] = new
         self.lists.changed(value, new)
+        block, op = self.under_way
+        self.look_again(value, block if self.maker.get(value) is op else None)
+
+    def look_again(self, value: Value, under_way: Block | None = None) -> None:
+        """At what reads `value`; in the block of the op that gives it, under way, that comes after it."""
         for block in self.readers.get(value, ()):
-            self.mark(block)
+            if block is not under_way:
+                self.mark(block)
 
     def type(self, operand: Operand) -> Type:
         if isinstance(operand, Value):
@@ -282,7 +291,7 @@ class Run:
     def _shaped(self, op: Op, callee: Type, result: Type) -> Type:
         """What is made in the shape of an array has its lengths."""
         made = isinstance(result, ArrayOf) and isinstance(callee, Known) and hashable(callee.value)
-        at = SHAPE_ARGUMENT.get(callee.value) if made else None  # type: ignore[attr-defined]
+        at = shape_argument(callee.value) if made else None  # type: ignore[attr-defined]
         shape = op.args[at] if at is not None and at < len(op.args) - len(op.kwnames) else None
         maker = self.maker.get(shape) if isinstance(shape, Value) else None
         if maker is None or maker.fn is not getattr or not _is_shape(maker):
@@ -358,4 +367,4 @@ def _is_shape(op: Op) -> bool:
     return len(op.args) == 2 and isinstance(op.args[1], Const) and op.args[1].value == "shape"
 
 
-MAX_VISITS = 12
+MAX_VISITS = 6

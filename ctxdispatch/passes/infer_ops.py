@@ -45,8 +45,8 @@ def _load_global(run: Run, op: Op, args: Sequence[Type]) -> None:
 
 
 def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
-    name = python_types.known(args[1])
-    if len(args) != 2 or not isinstance(name, str):
+    name = python_types.known(args[1]) if len(args) == 2 else None
+    if not isinstance(name, str):
         run.lists.keep_all(op.args, args)
         run.raise_type(op.result, Any)
         return
@@ -64,7 +64,7 @@ def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
 def _changes(run: Run, owner: Type, name: str) -> bool:
     """A variable of a module that is not trusted."""
     module = owner.value if isinstance(owner, Known) else None
-    return isinstance(module, ModuleType) and (id(vars(module)), name) in run.stored
+    return issubclass(type(module), ModuleType) and (id(vars(module)), name) in run.stored
 
 
 def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:
@@ -99,8 +99,7 @@ def _store(run: Run, cell: Value, operand: Operand) -> None:
     old = run.contents.get(cell, Never)
     run.contents[cell] = join(old, plain(type_))
     if run.contents[cell] != old:
-        for block in run.readers.get(cell, ()):
-            run.mark(block)
+        run.look_again(cell)
 
 
 def _unpack(run: Run, op: Op, args: Sequence[Type]) -> None:

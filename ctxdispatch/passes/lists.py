@@ -9,10 +9,11 @@ without their items."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any as Anything
 from typing import Protocol
 
+from ctxdispatch.facts import fact_of, operands
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Operand, Value, hashable
@@ -44,6 +45,8 @@ class Run(Protocol):
 
     def raise_type(self, value: Value, type_: Type) -> None: ...
 
+    def look_again(self, value: Value) -> None: ...
+
 
 class Lists:
     """What is known of the items of lists: one type for all lists that may be one another, raised by what is
@@ -57,6 +60,8 @@ class Lists:
     def effects_of(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
         """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
         function, operands, types = self._unbound(callee, op, args)
+        if self.foreign and not any(map(effects.holds_list, types)):
+            return  # that is all that could be found out
         put = _put(function, types) if hashable(function) else None
         if is_undispatched(function):
             self.foreign = True
@@ -118,7 +123,8 @@ class Lists:
         """A list that was not made here may be an item of another, or of an argument."""
         for member in self._members(operand) or (None,):
             maker = self.run.maker.get(member) if member is not None else None
-            fresh = maker is not None and maker.fn in effects.MAKES_LIST
+            row = None if maker is None else fact_of(maker.fn)
+            fresh = row is not None and row.new_array
             self.foreign |= not fresh and (
                 member is None or member in self.run.graph.params or maker is not None
             )
@@ -138,6 +144,7 @@ class Lists:
         type_ = python_types.join_all(self.run.types.get(m, Never) for m in group)
         for member in group:
             self.run.raise_type(member, type_)
+            self.run.look_again(member)
 
     def bound_to(self, operand: Operand) -> Operand | None:
         """The list whose method this is; None where that is not seen here."""
@@ -167,22 +174,19 @@ def _only_tuples(
     return [o for o, _ in chosen], [t for _, t in chosen]
 
 
-_PUTS: dict[Anything, tuple[int, Callable[[Type], Type]]] = {
-    prim.list_append: (1, lambda t: t),
-    list.append: (1, lambda t: t),
-    list.insert: (2, lambda t: t),
-    operator.setitem: (2, lambda t: t),
-    prim.list_extend: (1, python_types.item_of),
-    list.extend: (1, python_types.item_of),
-}
-"""Which argument says what such a call puts into the list, its first argument."""
-
-
 def _put(function: Anything, types: Sequence[Type]) -> tuple[int, Type] | None:
     """The number of the argument that is put into a list, and the type of the items that this gives."""
-    if function not in _PUTS or cls_of(types[0]) is not list:
+    row = fact_of(function)
+    if row is None or not row.keeps.positions or row.stores != _FIRST:
         return None
-    position, item = _PUTS[function]
-    if function is operator.setitem and cls_of(types[1]) is not int:
-        return position, Any
-    return position, item(types[position])
+    if row.result or row.calls or row.inside.has(0):  # it is another name for the list, or runs code on items
+        return None
+    position = max(row.keeps.positions)
+    if len(types) <= position or cls_of(types[0]) is not list:
+        return None
+    if row.keeps.has(1) and position == 2:  # at an index; or many, in a slice
+        return position, types[2] if cls_of(types[1]) is int else Any
+    return position, python_types.item_of(types[1]) if row.iterates else types[position]
+
+
+_FIRST = operands("0")

@@ -5,12 +5,15 @@ A dimension is True (length 1), False (another length) or None (not known).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.facts import fact_of
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
@@ -56,11 +59,19 @@ def array_or_scalar(dtype: Anything, dims: Dims, *, scalar: bool) -> Type:
     return ArrayOf(dtype, dims) if dims or not scalar else Exact(dtype.type)
 
 
-SHAPE_ARGUMENT: dict[Anything, int] = {
-    np.zeros: 0, np.ones: 0, np.empty: 0, np.full: 0, np.reshape: 1, np.broadcast_to: 1,
-    np.ndarray.reshape: 1,
-}  # fmt: skip
-"""Where functions take the shape of what they return."""
+SHAPE_ARGUMENT: dict[Anything, int] = {}
+"""Where functions of ours take the shape of what they return."""
+
+
+def shape_argument(function: Anything) -> int | None:
+    row = fact_of(function)
+    if row is not None and row.lengths.positions:
+        return row.lengths.positions[0]
+    return SHAPE_ARGUMENT.get(function)
+
+
+SHAPED: Registry[Callable[[Args, Mapping[str, Type]], Type]] = Registry()
+"""Rules that know of shapes."""
 
 
 # -- shapes given as arguments -------------------------------------------------------------------------------
@@ -90,6 +101,7 @@ def dtype_of(type_: Type | None, default: Anything) -> Anything:
         return None
 
 
+@SHAPED.of(np.zeros, np.ones, np.empty)
 def filled(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """zeros, ones, empty: (shape, dtype=float)"""
     given = {**dict(zip(("shape", "dtype"), args)), **kwargs}
@@ -101,6 +113,7 @@ def filled(args: Args, kwargs: Mapping[str, Type]) -> Type:
 _FILLED = {"shape", "dtype", "order"}
 
 
+@SHAPED.of(np.full)
 def full(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """full(shape, value, dtype=that of the value)"""
     given = {**dict(zip(("shape", "value", "dtype"), args)), **kwargs}
@@ -110,6 +123,7 @@ def full(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return ArrayOf(dtype, dims) if dims is not None and dtype is not None else Any
 
 
+@SHAPED.of(np.arange)
 def arange(args: Args, kwargs: Mapping[str, Type]) -> Type:
     classes = {cls_of(a) for a in args}
     if not classes <= {int, float} or not set(kwargs) <= {"dtype"}:
@@ -119,6 +133,7 @@ def arange(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return Any if dtype is None else ArrayOf(dtype, (_dim(length),))
 
 
+@SHAPED.of(np.linspace)
 def linspace(args: Args, kwargs: Mapping[str, Type]) -> Type:
     simple = len(args) in (2, 3) and not kwargs and {cls_of(a) for a in args[:2]} <= {int, float, np.float64}
     if not simple or (len(args) == 3 and cls_of(args[2]) is not int):
@@ -126,6 +141,7 @@ def linspace(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return ArrayOf(np.dtype(float), (_dim(args[2]) if len(args) == 3 else False,))
 
 
+@SHAPED.of(np.reshape)
 def reshape(args: Args, kwargs: Mapping[str, Type]) -> Type:
     if len(args) != 2 or kwargs or not isinstance(args[0], ArrayOf):
         return Any
@@ -133,6 +149,7 @@ def reshape(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return Any if dims is None else ArrayOf(args[0].dtype, _single_unknown(args[0].dims, args[1], dims))
 
 
+@SHAPED.of(np.ndarray.reshape)
 def reshape_method(args: Args, kwargs: Mapping[str, Type]) -> Type:
     shape = args[1] if len(args) == 2 else TupleOf(args[1:])
     return reshape((args[0], shape), kwargs)
@@ -151,6 +168,7 @@ def _single_unknown(old: Dims, shape: Type, dims: Dims) -> Dims:
 # -- indexing ------------------------------------------------------------------------------------------------
 
 
+@SHAPED.of(operator.getitem)
 def getitem(args: Args, kwargs: Mapping[str, Type]) -> Type:
     array, index = args
     if not isinstance(array, ArrayOf):

@@ -19,7 +19,9 @@ from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.facts import AS_ARRAY, ELEMENTWISE
 from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch.passes import numpy_shapes as shapes
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import (
@@ -45,7 +47,7 @@ KINDS = frozenset("biufc")
 
 SCALARS: dict[type, Anything] = {
     t: t(1) for t in (*np.sctypeDict.values(), bool, int, float, complex)
-    if isinstance(t, type) and (t in (bool, int, float, complex) or np.dtype(t).kind in KINDS)
+    if issubclass(type(t), type) and (t in (bool, int, float, complex) or np.dtype(t).kind in KINDS)
 }  # fmt: skip
 
 
@@ -206,6 +208,11 @@ def own(rule: Callable[[Args, Mapping[str, Type]], Type]) -> Rule:
     return lambda function, args, kwargs: rule(args, kwargs)
 
 
+EXACT: Registry[Rule] = Registry()
+"""Rules of a function's own."""
+
+
+@EXACT.of(np.where)
 def _where(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     """With one argument its result's length is that of the data."""
     return by_sampling_data(function, args, kwargs) if len(args) == 3 else Any
@@ -232,12 +239,14 @@ def keeping_shape(rule: Rule) -> Rule:
 KEEPS_SHAPE: set[Rule] = set()
 
 
+@EXACT.of(np.ndim)
 def _ndim(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     if len(args) != 1 or kwargs or not numeric(args[0]):
         return Any
     return Known(len(args[0].dims) if isinstance(args[0], ArrayOf) else 0)
 
 
+@EXACT.of(np.broadcast_to)
 def _broadcast_to(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     """To lengths that are not known: their number is the rank."""
     found = by_sampling(function, args, kwargs)
@@ -248,21 +257,14 @@ def _broadcast_to(function: Anything, args: Args, kwargs: Mapping[str, Type]) ->
     return Any if dims is None else ArrayOf(dtype, dims)
 
 
+@EXACT.of(*AS_ARRAY)
 def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     return by_sampling_data(function, args, kwargs) if set(kwargs) <= {"dtype", "copy"} else Any
 
 
-OPERATORS = (
-    *(
-        getattr(operator, n)
-        for n in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift")
-    ),
-    *(getattr(operator, n) for n in ("and_", "or_", "xor", "neg", "pos", "invert", "abs")),
-    *(getattr(operator, n) for n in ("lt", "le", "eq", "ne", "gt", "ge")),
-    *(abs, pow, divmod),
-)
+OPERATORS = (*ELEMENTWISE, pow, divmod)
 
-UFUNCS = tuple(f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None)
+UFUNCS = tuple(f for f in vars(np).values() if type(f) is np.ufunc and f.signature is None)
 
 REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cumprod argsort"
 
@@ -287,8 +289,6 @@ LINALG = (
 
 FFT = "fft ifft rfft irfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn hfft ihfft fftshift ifftshift"
 
-_NOT_DATA_METHODS = {"item", "tolist"}
-
 
 def _named(owner: Anything, names: str, rule: Rule) -> dict[Anything, Rule]:
     return {getattr(owner, n): rule for n in names.split() if hasattr(owner, n)}
@@ -311,25 +311,11 @@ RULES: dict[Anything, Rule] = {
     **_named(np.generic, METHODS, by_sampling),
     **_named(np.linalg, LINALG, by_sampling),
     **_named(np.fft, FFT, by_sampling),
-    np.ndarray.clip: by_sampling_data,
-    np.ndarray.dot: by_sampling_data,
-    np.where: _where,
-    np.broadcast_to: _broadcast_to,
-    np.ndim: _ndim,
-    np.array: _array_of,
-    np.asarray: _array_of,
-    np.asanyarray: _array_of,
+    **_named(np.ndarray, "clip dot", by_sampling_data),
+    **{f: own(rule) for f, rule in shapes.SHAPED.items()},
+    **EXACT,
     operator.matmul: by_sampling_data,
     round: by_sampling,
-    operator.getitem: own(shapes.getitem),
-    np.reshape: own(shapes.reshape),
-    np.ndarray.reshape: own(shapes.reshape_method),
-    np.zeros: own(shapes.filled),
-    np.ones: own(shapes.filled),
-    np.empty: own(shapes.filled),
-    np.full: own(shapes.full),
-    np.arange: own(shapes.arange),
-    np.linspace: own(shapes.linspace),
     **{t: elementwise for t in SCALARS if issubclass(t, np.generic)},
 }
 del RULES[np.ndarray.tolist]
@@ -337,7 +323,8 @@ del RULES[np.ndarray.tolist]
 SAME_SHAPE = """roll flip fliplr flipud sort zeros_like ones_like empty_like copy conj nan_to_num real imag
     angle tril triu around round"""
 RULES.update({f: keeping_shape(RULES[f]) for n in SAME_SHAPE.split() if (f := getattr(np, n)) in RULES})
-RULES.update({f: keeping_shape(RULES[f]) for f in (np.ndarray.copy, np.ndarray.astype, np.ndarray.conj)})
+OF_ARRAYS = [getattr(np.ndarray, n) for n in ("copy", "astype", "conj")]
+RULES.update({f: keeping_shape(RULES[f]) for f in OF_ARRAYS})
 
 
 def attribute(type_: Type, name: str) -> Type | None:

@@ -56,14 +56,14 @@ _KINDS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, type(np.sum))
 def ignores_out(function: Anything) -> bool:
     """Some of NumPy's Fourier transforms (hfft, ifft2, irfft2) take `out` and hand it on to nobody: their
     result is another array."""
-    known = isinstance(function, _KINDS) and hashable(function) and function.__module__ in _MODULES
+    known = issubclass(type(function), _KINDS) and hashable(function) and function.__module__ in _MODULES
     return known and _leaves_out_alone(function)
 
 
 def out_at(function: Anything) -> int | None:
     """Which positional argument of `function`, the array itself counted, is one to write into; of a ufunc,
     the first such. None where there is none."""
-    if isinstance(function, np.ufunc):
+    if type(function) is np.ufunc:
         return int(function.nin)
     out = _out_of(function)
     return None if out is None else out.at
@@ -77,7 +77,15 @@ def may_overwrite(function: Anything, positional: int, kwnames: Sequence[str]) -
 
 def takes_out(function: Anything) -> bool:
     """It is NumPy's, and has a parameter `out`, by keyword at least."""
-    return isinstance(function, np.ufunc) or _out_of(function) is not None
+    return type(function) is np.ufunc or _out_of(function) is not None
+
+
+def of_ufunc(function: Anything) -> Anything:
+    """`ndarray.conj`, whose `out` is by position only, as the ufunc that it is."""
+    if type(function) is not pytypes.MethodDescriptorType:
+        return function
+    namesake = getattr(np, function.__name__, None) if function.__objclass__ is np.ndarray else None
+    return namesake if type(namesake) is np.ufunc else function
 
 
 def out_by_name(
@@ -88,7 +96,7 @@ def out_by_name(
     at = out_at(function)
     if at is None or len(args) <= at:
         return list(args), kwargs
-    if isinstance(function, np.ufunc):
+    if type(function) is np.ufunc:
         return list(args[:at]), {**kwargs, "out": tuple(args[at:])}
     out = _out_of(function)
     after = () if out is None else out.after
@@ -99,15 +107,17 @@ def out_by_name(
 
 def _out_of(function: Anything) -> Out | None:
     """Of a function of NumPy's, a method of its arrays, or a bound method of a ufunc."""
-    if isinstance(function, pytypes.BuiltinMethodType) and isinstance(function.__self__, np.ufunc):
+    if type(function) is pytypes.BuiltinMethodType and type(function.__self__) is np.ufunc:
         return _UFUNC_METHODS.get(function.__name__)
-    if isinstance(function, pytypes.MethodDescriptorType):
+    if type(function) is pytypes.MethodDescriptorType:
         if function.__objclass__ not in (np.ndarray, np.generic):
             return None
         if function.__name__ in ("any", "all"):
             return _ANY_OR_ALL
         function = getattr(np, function.__name__, None)
-    if isinstance(function, _KINDS) and hashable(function) and function.__module__ in _MODULES:
+        if type(function) is np.ufunc:
+            return Out(function.nin)  # a.conj(out)
+    if issubclass(type(function), _KINDS) and hashable(function) and function.__module__ in _MODULES:
         return _read(function)
     return None
 

@@ -10,10 +10,11 @@ from abc import ABCMeta
 from collections.abc import Mapping
 from typing import Any as Anything
 
+from ctxdispatch.facts import INPLACE, UNARY, with_rows
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.container_types import item_of, unpacked
-from ctxdispatch.passes.scalar_types import BINARY, COMPARE, INPLACE, SCALARS, UNARY, functions
+from ctxdispatch.passes.scalar_types import BINARY, COMPARE, SCALARS, functions
 from ctxdispatch.passes.type_rules import (
     BOOL,
     COMPLEX,
@@ -56,7 +57,7 @@ def truth(type_: Type) -> bool | None:
     if isinstance(type_, Known):
         if is_literal(type_.value):
             return bool(type_.value)
-        return True if isinstance(type_.value, (pytypes.FunctionType, pytypes.BuiltinFunctionType)) else None
+        return True if type(type_.value) in (pytypes.FunctionType, pytypes.BuiltinFunctionType) else None
     if isinstance(type_, TupleOf):
         return len(type_.items) > 0
     return None
@@ -101,7 +102,7 @@ def _isinstance(args: Args, kwargs: Mapping[str, Type]) -> Type:
 @rule(issubclass)
 def _issubclass(args: Args, kwargs: Mapping[str, Type]) -> Type:
     cls, classes = map(known, args)
-    if isinstance(cls, type) and classes is not UNKNOWN and _ordinary(classes):
+    if issubclass(type(cls), type) and classes is not UNKNOWN and _ordinary(classes):
         return Known(issubclass(cls, classes))
     return BOOL
 
@@ -132,21 +133,19 @@ def builtin(cls: type) -> bool:
 row([float], returns(FLOAT))
 row([int], returns(INT))
 row([complex], returns(COMPLEX))
-row([hash, id, ord], returns(INT))
-row([chr, bin, hex, oct, prim.build_string], returns(STR))
-row([callable, operator.contains, prim.not_contains], returns(BOOL))
 row([range], returns(Exact(range)))
-row([print, delattr, setattr, operator.setitem, operator.delitem], returns(Known(None)))
+for _f, _row in with_rows():
+    if _row.gives is not None and _f not in RULES:
+        row([_f], returns(Known(None) if _row.gives is pytypes.NoneType else Exact(_row.gives)))
+
+
 def _allocated(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """object.__new__(C)"""
-    cls = args[0].value if len(args) == 1 and isinstance(args[0], Known) else None
-    return Exact(cls) if isinstance(cls, type) and not kwargs else Any
+    cls: Anything = args[0].value if len(args) == 1 and isinstance(args[0], Known) else None
+    return Exact(cls) if issubclass(type(cls), type) and not kwargs else Any
 
 
 row([object.__new__], _allocated)
-row([prim.store_global, prim.delete_global, prim.cell_set, prim.cell_delete], returns(Known(None)))
-row([prim.set_add, prim.map_add, prim.list_append, prim.list_extend], returns(Known(None)))
-row([prim.set_update, prim.dict_update, prim.dict_merge], returns(Known(None)))
 row([dict, prim.build_map], returns(Exact(dict)))
 row([set, prim.build_set], returns(Exact(set)))
 row([frozenset], returns(Exact(frozenset)))

@@ -1,43 +1,28 @@
 """Which pure calls may raise, by the types of their operands. (Warnings, and shapes that do not broadcast, do
 not count: see `effects`.)
 
-The tables have the functions that raise for no operands of the given classes. On arrays none do, except those
-of `_MAY_FAIL_ON_ARRAYS`.
+A function's row says on which classes of numbers it raises nothing. On arrays none do, except those of
+`_MAY_FAIL_ON_ARRAYS`.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Sequence
 from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.facts import DIVISIONS, IDENTITY, TRUTH, fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import numpy_types, transfer
 from ctxdispatch.passes.types import Any, ArrayOf, Exact, IterOf, Known, TupleOf, Type, cls_of
 
-_NUMBERS = (bool, int, float, complex)
-_COMPARED = (*_NUMBERS, str, type(None))
-"""Any two of these are equal or not."""
-_TOTAL_SCALAR = {
-    *(operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.eq, operator.ne),
-    *(operator.iadd, operator.isub, operator.imul),
-}
-_TOTAL_REAL = {
-    *(abs, operator.abs, operator.lt, operator.le, operator.gt, operator.ge, min, max, float, bool, complex),
-    *(math.atan, math.tanh, math.fabs, math.isnan, math.isinf, math.isfinite, math.copysign),
-    *(math.erf, math.erfc),
-    *(math.atan2, math.hypot, math.asinh, math.degrees, math.radians),
-    getattr(math, "cbrt", math.atan),
-}
 _TOTAL_ANY = {
-    *(operator.is_, operator.is_not, operator.not_, operator.truth, bool, type, id, callable, slice),
+    *(*IDENTITY, *TRUTH, bool, type, id, callable, slice),
     *(prim.build_tuple, prim.build_list, prim.make_cell, prim.make_function, prim.build_string, object),
 }
 _ON_CONTAINERS = {len, iter, reversed, enumerate, zip, list, tuple, prim.list_to_tuple}
-_DIVISIONS = {operator.truediv, operator.floordiv, operator.mod, operator.itruediv, divmod, math.fmod}
 _MAY_FAIL_ON_ARRAYS = {
     *(np.linalg.inv, np.linalg.solve, np.linalg.cholesky, np.linalg.eigh, np.linalg.svd, np.linalg.pinv),
     *(np.linalg.eigvalsh, operator.getitem, operator.index, operator.not_, operator.truth),
@@ -52,8 +37,6 @@ def may_raise(function: Anything, args: Sequence[Type]) -> bool:
         return _array_may_raise(function, args)
     if function in _TOTAL_ANY:
         return False
-    if function in (operator.eq, operator.ne) and all(cls_of(a) in _COMPARED for a in args):
-        return False
     if function in _ON_CONTAINERS:
         return not all(map(_container, args))
     classes = [cls_of(a) for a in args]
@@ -61,15 +44,15 @@ def may_raise(function: Anything, args: Sequence[Type]) -> bool:
         return not (
             isinstance(args[-1], (Known, TupleOf)) if function is isinstance else set(classes) == {int}
         )
-    if function in _DIVISIONS and len(args) == 2:
+    if function in DIVISIONS and len(args) == 2:
         return not (set(classes) <= {bool, int, float} and _nonzero(args[1]))
     if function in (operator.pow, pow) and len(args) == 2:
         return not (classes[0] is int and isinstance(args[1], Known) and args[1].value in (0, 1, 2))
     if function is operator.getitem:
         known = isinstance(args[0], TupleOf) and isinstance(args[1], Known)
         return not (known and transfer.call(function, tuple(args)) is not Any)
-    allowed = _NUMBERS if function in _TOTAL_SCALAR else _NUMBERS[:3] if function in _TOTAL_REAL else ()
-    return not all(cls in allowed for cls in classes)
+    row = fact_of(function)
+    return row is None or not all(cls in row.total for cls in classes)
 
 
 def _container(type_: Type) -> bool:

@@ -18,6 +18,8 @@ import numpy as np
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.values import hashable
+from ctxdispatch.ir.wrappers import called
+from ctxdispatch.ir.wrappers import class_attribute as class_attribute
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.guards import AttrIs, CellIs, CellType, Guard, PathIs, PathType
 from ctxdispatch.passes.python_types import builtin
@@ -78,9 +80,9 @@ def stored_type(value: Anything, *, constant: bool = False) -> Type:
 def is_code(value: Anything) -> bool:
     """A program part rather than data: a module, class, function, or what wraps one. What has no hash is none
     (`functools.cmp_to_key(f)`): tables of callees cannot be asked about it."""
-    if isinstance(value, (*CODE, np.vectorize)) or hasattr(type(value), "__wrapped__"):
+    if issubclass(type(value), (*CODE, np.vectorize)) or hasattr(type(value), "__wrapped__"):
         return True
-    of_python = isinstance(class_attribute(type(value), "__call__"), pytypes.FunctionType)
+    of_python = called(type(value)) is not None
     return callable(value) and not of_python and hashable(value)
 
 
@@ -99,11 +101,11 @@ def cell_contents(cell: pytypes.CellType, *, constant: bool = False) -> Found:
 def attribute(owner: Type, name: str, path: Path | None) -> Found:
     """What `owner.name` is; `path` is how the program came by the owner, where that is by names."""
     if isinstance(owner, Known):
-        if isinstance(owner.value, pytypes.ModuleType):
+        if issubclass(type(owner.value), pytypes.ModuleType):
             return _of_module(owner.value, name, path)
-        if isinstance(owner.value, type):
+        if issubclass(type(owner.value), type):
             return _of_class(owner.value, name, path)
-        if is_literal(owner.value) or isinstance(owner.value, (np.ufunc, np.dtype)):
+        if is_literal(owner.value) or issubclass(type(owner.value), (np.ufunc, np.dtype)):
             return _of_constant(owner.value, name)
     if isinstance(owner, Held) and (held := _held_attribute(owner, name)) is not None:
         return Found(held)
@@ -151,7 +153,7 @@ _MISSING: Anything = object()
 def _of_constant(value: Anything, name: str) -> Found:
     """Literals, ufuncs and dtypes never change."""
     attr = getattr(value, name, _MISSING)
-    if is_literal(attr) or isinstance(attr, (pytypes.BuiltinMethodType, type, np.dtype)):
+    if is_literal(attr) or issubclass(type(attr), (pytypes.BuiltinMethodType, type, np.dtype)):
         return Found(Known(attr))
     return UNKNOWN
 
@@ -162,9 +164,7 @@ def _of_instance(owner: Type, name: str) -> Found:
     if cls is None or not finds_class_attribute(cls, name):
         return UNKNOWN
     found = class_attribute(cls, name)
-    if not isinstance(
-        found, (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)
-    ):
+    if type(found) not in (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType):
         return Found(_DATA.get((cls, name), Any))
     return Found(Bound(owner, found), None if builtin(cls) else AttrIs(cls, name, found))
 
@@ -179,12 +179,9 @@ _DATA: dict[tuple[type, str], Type] = {
 }
 
 
-def class_attribute(cls: type, name: str) -> Anything:
-    """What the class itself holds under `name`, in the order of its MRO, or None."""
-    for base in cls.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return None
+def call_guard(cls: type) -> AttrIs:
+    """That `called(cls)` is what it is."""
+    return AttrIs(cls, "__call__", class_attribute(cls, "__call__"))
 
 
 def finds_class_attribute(cls: type, name: str) -> bool:
@@ -211,6 +208,6 @@ def property_getter(owner: Type, name: str) -> tuple[pytypes.FunctionType, AttrI
     """The function behind a Python property, and its guard."""
     cls = cls_of(owner)
     found = class_attribute(cls, name) if cls is not None and finds_class_attribute(cls, name) else None
-    if type(found) is property and isinstance(found.fget, pytypes.FunctionType):
+    if type(found) is property and type(found.fget) is pytypes.FunctionType:
         return found.fget, AttrIs(cls, name, found)
     return None

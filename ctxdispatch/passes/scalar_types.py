@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any as Anything
 
+from ctxdispatch import facts
+from ctxdispatch.facts import COMPARISONS, TO_INT, UNARY
 from ctxdispatch.passes.type_rules import (
     BOOL,
     COMPLEX,
@@ -41,15 +43,8 @@ SAMPLES: dict[type, Anything] = {
 }
 """One operand per class, for functions whose result's class does not depend on the operands' values."""
 
-INPLACE: dict[Anything, Anything] = {
-    getattr(operator, "i" + name): getattr(operator, name + "_" * (name in ("and", "or")))
-    for name in "add sub mul truediv floordiv mod pow matmul lshift rshift and or".split()
-}
-INPLACE[operator.ixor] = operator.xor
-
-BINARY = [f for f in dict.fromkeys(INPLACE.values()) if f not in (operator.pow, operator.matmul)]
-UNARY = [operator.neg, operator.pos, operator.invert, operator.abs, operator.index]
-COMPARE = [operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge]
+BINARY = [f for f in facts.BINARY if f not in (operator.pow, operator.matmul)]
+COMPARE = COMPARISONS
 
 SCALARS = frozenset(SAMPLES)
 
@@ -137,7 +132,7 @@ def _copied(value: Anything) -> bool:
     """Equal literals may or may not be one object, and a bound builtin is made anew each time."""
     if value is None or value is ... or isinstance(value, bool):
         return False
-    return is_literal(value) or isinstance(value, pytypes.BuiltinMethodType)
+    return is_literal(value) or type(value) is pytypes.BuiltinMethodType
 
 
 def _is_rule(negate: bool) -> Rule:
@@ -164,7 +159,6 @@ def _round(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 _INT_MATH = ("comb", "factorial", "gcd", "isqrt", "lcm", "perm")
 _BOOL_MATH = ("isclose", "isfinite", "isinf", "isnan")
-_OWN_MATH = ("floor", "ceil", "trunc", "frexp", "modf", "prod", "sumprod", "fsum", "pow")
 
 
 def functions(module: Anything) -> dict[str, Anything]:
@@ -178,7 +172,7 @@ def _real(args: Args, kwargs: Mapping[str, Type]) -> bool:
 for _n, _f in functions(math).items():
     RULES[_f] = returns(INT if _n in _INT_MATH else BOOL if _n in _BOOL_MATH else FLOAT)
 row(
-    [math.floor, math.ceil, math.trunc],
+    TO_INT,
     lambda args, kwargs: INT if _real(args, kwargs) else Any,
 )
 RULES[math.frexp] = returns(TupleOf((FLOAT, INT)))

@@ -14,6 +14,7 @@ from typing import Any as Anything
 
 import numpy as np
 
+from ctxdispatch.facts import UNITS
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.numpy_types import numeric
@@ -54,7 +55,7 @@ def unit(position: int, value: float) -> Rewrite:
 def equal_array(op: Op) -> Operand | None:
     """The array that the result is a copy of."""
     units = (
-        _UNITS.get(op.fn, ()) if isinstance(op.fn, pytypes.BuiltinFunctionType) and len(op.args) == 2 else ()
+        UNITS.get(op.fn, ()) if type(op.fn) is pytypes.BuiltinFunctionType and len(op.args) == 2 else ()
     )
     for position, value in units:
         other = op.args[1 - position]
@@ -64,18 +65,8 @@ def equal_array(op: Op) -> Operand | None:
     return None
 
 
-_UNITS: dict[Anything, tuple[tuple[int, int], ...]] = {
-    operator.mul: ((0, 1), (1, 1)),
-    operator.truediv: ((1, 1),),
-    operator.sub: ((1, 0),),
-    operator.pow: ((1, 1),),
-}
-"""Which argument being which number makes the result the other argument: exactly, also for -0.0, inf and
-nan."""
-
-
 def units(function: Anything) -> Rewrite:
-    return either(*(unit(*row) for row in _UNITS[function]))
+    return either(*(unit(*row) for row in UNITS[function]))
 
 
 def is_number(operand: Operand, value: float) -> bool:
@@ -146,7 +137,7 @@ def negated_first(op: Op, makers: Makers) -> Operand | None:
 
 
 def _call_binary(op: Op, function: Anything, ufunc: np.ufunc, args: list[Operand]) -> None:
-    op.callee, op.args = Const(ufunc if isinstance(op.fn, np.ufunc) else function), args
+    op.callee, op.args = Const(ufunc if type(op.fn) is np.ufunc else function), args
 
 
 def _negative_of(operand: Operand, makers: Makers) -> Operand | None:

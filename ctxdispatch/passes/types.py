@@ -205,7 +205,7 @@ def _same(a: Anything, b: Anything) -> bool:
         return True
     if type(a) is not type(b):
         return False
-    if isinstance(a, pytypes.BuiltinMethodType):  # np.add.reduce is a new object each time
+    if type(a) is pytypes.BuiltinMethodType:  # np.add.reduce is a new object each time
         return a.__self__ is b.__self__ and bool(a == b)
     return (is_literal(a) or type(a) is slice) and repr(a) == repr(b)
 
@@ -337,7 +337,7 @@ def type_of(value: Anything, depth: int = 8) -> Type:
             return Known(value)
     if cls in (tuple, list) and len(value) <= MAX_ITEMS and depth:
         return _type_of_items(value, depth - 1)
-    return Known(value) if isinstance(value, CODE) else Exact(cls)
+    return Known(value) if issubclass(cls, CODE) else Exact(cls)
 
 
 def _type_of_items(value: Anything, depth: int) -> Type:

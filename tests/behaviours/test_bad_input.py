@@ -250,6 +250,7 @@ def test_the_remedy_works():
         return np.array(x), lambda ybar: ybar
 
     np.testing.assert_allclose(grad(packed)(np.ones(2)), np.cos(np.ones(2)))
+    ADContext.unrule(memoryview)  # a rule is for the whole process
 
 
 # -- mutation ------------------------------------------------------------------------------------------------

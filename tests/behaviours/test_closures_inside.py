@@ -178,6 +178,7 @@ def differences(f, p, h=1e-5):
     return np.array([(f(p + h * e) - f(p - h * e)) / (2 * h) for e in np.eye(len(p))])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_gradients_and_tangents(f):
     slope = grad(f)(P)
@@ -186,6 +187,7 @@ def test_gradients_and_tangents(f):
     assert jacfwd(f)(P) == pytest.approx(slope, rel=1e-9)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_second_derivatives(f):
     found = hessian(f)(P)
@@ -203,6 +205,19 @@ NETS = [
     lambda p, x: np.dot(np.tanh(x * p), p),
     lambda p, x: np.mean(np.tanh(np.float32(x) * p) ** 2),
 ]
+
+
+def test_second_derivatives_of_recorded_runs():
+    """Programs of the functions within run under two recordings, which rewrite them, their cells in variables
+    included."""
+
+    def recorded(p):
+        try:
+            return two_arguments(p)
+        finally:
+            pass
+
+    assert hessian(recorded)(P) == pytest.approx(differences(grad(two_arguments), P), rel=1e-5, abs=1e-7)
 
 
 @pytest.mark.parametrize("which", range(len(NETS)))

@@ -1,6 +1,6 @@
 """Behaviours 32 to 35: tuples and lists.
 
-An entry that the result does not depend on has the cotangent None, in a tuple as in a list.
+An entry that the result does not depend on has the cotangent zero, in a tuple as in a list.
 """
 
 import math
@@ -141,14 +141,14 @@ def test_033_slices_and_negative_indices():
     check(swapped, (2.0, 4.0), value=2.0, grads=((-1.0, 0.5),))
     for i, (a, b) in enumerate([(3.0, 1.0), (2.0, 1.0)]):
         t = (1.0, 2.0, 3.0)
-        expected = [None, None, None]
+        expected = [0.0, 0.0, 0.0]
         expected[i], expected[i - 1] = t[i - 1], t[i]
         check(variable_index, t, i, grads=(tuple(expected), None))
 
 
 def test_033_repeated_indices():
-    check(repeated_indices, (5.0, 7.0, 9.0), value=17.0, grads=((2.0, 1.0, None),))
-    check(repeated_indices, [5.0, 7.0, 9.0], value=17.0, grads=([2.0, 1.0, None],))
+    check(repeated_indices, (5.0, 7.0, 9.0), value=17.0, grads=((2.0, 1.0, 0.0),))
+    check(repeated_indices, [5.0, 7.0, 9.0], value=17.0, grads=([2.0, 1.0, 0.0],))
     check(repeated_indices, np.array([5.0, 7.0, 9.0]), value=17.0, grads=(np.array([2.0, 1.0, 0.0]),))
 
 
@@ -160,8 +160,8 @@ def test_033_repeated_fancy_indices():
 
 
 def test_033_concatenation_and_repetition():
-    check(joined, (2.0,), (3.0, 4.0), value=48.0, grads=((24.0,), (None, 12.0)))
-    check(joined, [2.0], [3.0, 4.0], value=48.0, grads=([24.0], [None, 12.0]))
+    check(joined, (2.0,), (3.0, 4.0), value=48.0, grads=((24.0,), (0.0, 12.0)))
+    check(joined, [2.0], [3.0, 4.0], value=48.0, grads=([24.0], [0.0, 12.0]))
 
 
 def test_033_unpacking_an_iterable_object():
@@ -169,8 +169,8 @@ def test_033_unpacking_an_iterable_object():
 
 
 def test_033_tuple_comparison():
-    check(compared, (2.0, 3.0), value=4.0, grads=((2.0, None),))
-    check(compared, (0.0, 3.0), value=3.0, grads=((None, 1.0),))
+    check(compared, (2.0, 3.0), value=4.0, grads=((2.0, 0.0),))
+    check(compared, (0.0, 3.0), value=3.0, grads=((0.0, 1.0),))
 
 
 def test_033_tuple_result():
@@ -340,14 +340,14 @@ def test_034_comprehension_in_a_loop():
 
 
 def test_034_comprehension_with_filter():
-    check(filtered, [1.0, 2.0, 3.0], 1.5, value=13.0, grads=([None, 4.0, 6.0], 0.0))
-    check(filtered_generator, [1.0, 2.0, 3.0, 4.0], value=13.0, grads=([None, 4.0, 6.0, None],))
+    check(filtered, [1.0, 2.0, 3.0], 1.5, value=13.0, grads=([0.0, 4.0, 6.0], 0.0))
+    check(filtered_generator, [1.0, 2.0, 3.0, 4.0], value=13.0, grads=([0.0, 4.0, 6.0, 0.0],))
 
 
 def test_034_other_comprehensions():
-    check(tuple_of_generator, [2.0, 3.0, 4.0], value=64.0, grads=([64.0, None, 32.0],))
-    check(dict_comprehension, [2.0, 3.0, 4.0], value=64.0, grads=([64.0, None, 32.0],))
-    check(largest_square, [2.0, -3.0, 1.0], value=8.0, grads=([None, -6.0, -2.0],))
+    check(tuple_of_generator, [2.0, 3.0, 4.0], value=64.0, grads=([64.0, 0.0, 32.0],))
+    check(dict_comprehension, [2.0, 3.0, 4.0], value=64.0, grads=([64.0, 0.0, 32.0],))
+    check(largest_square, [2.0, -3.0, 1.0], value=8.0, grads=([0.0, -6.0, -2.0],))
 
 
 def test_034_list_built_by_append():

@@ -258,7 +258,7 @@ def test_005_nested_loops():
 
 def test_005_range_bound_by_a_variable():
     xs = [1.0, 2.0, 3.0, 4.0]
-    check(bound_from_variable, 2.0, xs, value=32.0, grads=(16.0, [None, 12.0, None, 2.0]))
+    check(bound_from_variable, 2.0, xs, value=32.0, grads=(16.0, [0.0, 12.0, 0.0, 2.0]))
 
 
 def test_005_inner_loop_sets_what_it_does_not_change():

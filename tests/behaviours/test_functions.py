@@ -187,7 +187,7 @@ def test_024_splat_dimensions():
 
 
 def test_024_starred_targets():
-    check(unpacked, (2.0, (3.0, 4.0), 5.0, 6.0), value=30.0, grads=((3.0, (2.0, 6.0), None, 4.0),))
+    check(unpacked, (2.0, (3.0, 4.0), 5.0, 6.0), value=30.0, grads=((3.0, (2.0, 6.0), 0.0, 4.0),))
 
 
 # -- 25: keyword arguments ---------------------------------------------------------------------------------
@@ -429,7 +429,7 @@ def test_028_function_as_argument():
 
 
 def test_028_map_with_closure():
-    check(map_capturing, [1.0, 2.0, 3.0], [1.0, 5.0], value=17.0, grads=([2.0, 4.0, 6.0], [3.0, None]))
+    check(map_capturing, [1.0, 2.0, 3.0], [1.0, 5.0], value=17.0, grads=([2.0, 4.0, 6.0], [3.0, 0.0]))
     xs, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 5.0])
     check(map_capturing, xs, y, value=17.0, grads=(np.array([2.0, 4.0, 6.0]), np.array([3.0, 0.0])))
     check(map_two, [1.0, 2.0], [3.0, 4.0], value=41.0, grads=([9.0, 16.0], [6.0, 16.0]))
@@ -447,7 +447,7 @@ def test_028_composition():
 
 
 def test_028_filter():
-    check(keeps_filtered, [1.0, 2.0, 3.0], 1.5, value=13.0, grads=([None, 4.0, 6.0], 0.0))
+    check(keeps_filtered, [1.0, 2.0, 3.0], 1.5, value=13.0, grads=([0.0, 4.0, 6.0], 0.0))
 
 
 # -- 29: globals -------------------------------------------------------------------------------------------

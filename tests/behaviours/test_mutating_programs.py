@@ -16,7 +16,7 @@ def test_random_programs_that_change_things(block):
     assert len(right) >= 4, outcomes  # and most of them are differentiated
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.night) for n in (1, 2, 3))])
 def test_random_programs_that_store_to_arrays(block):
     seeds = range(5 * block, 5 * block + 5)
     outcomes = {seed: mutating_programs.examine(seed, "stores") for seed in seeds}

@@ -42,11 +42,11 @@ def test_037_dict_pullback_scales_with_its_seed():
     assert pullback(1.0) == ({"a": 9.0, "b": 12.0},)
 
 
-def test_037_key_that_is_not_read_has_none():
+def test_037_key_that_is_not_read_has_zero():
     g = grad(product_of_keys)({"a": 2.0, "b": 3.0, "c": 4.0, "name": "model"})
     assert g.get("a") == 9.0
-    assert g.get("c") is None
-    assert g.get("name") is None
+    assert g["c"] == 0.0
+    assert g["name"] is None
 
 
 def nested_keys(d):
@@ -56,10 +56,10 @@ def nested_keys(d):
 def test_037_nested_dict_gradient_is_a_nested_dict():
     d = {"w": {"inner": [1.0, 2.0], "bias": 5.0}, "scale": 3.0, "unused": {"x": 1.0}}
     g = grad(nested_keys)(d)
-    assert g["w"]["inner"] == [None, 3.0]
+    assert g["w"]["inner"] == [0.0, 3.0]
     assert g["w"]["bias"] == 1.0
     assert g["scale"] == 2.0
-    assert g.get("unused") is None
+    assert g["unused"] == {"x": 0.0}
 
 
 def params_of_arrays(params, x):
@@ -121,7 +121,7 @@ def one_of_two(d, flag):
 @pytest.mark.parametrize("flag, hit, value", [(True, "x", 2.0), (False, "y", 3.0)])
 def test_037_keys_of_the_branch_taken(flag, hit, value):
     g = grad(one_of_two)({"x": 1.0, "y": 1.0}, flag)
-    assert {k: v for k, v in g.items() if v is not None} == {hit: value}
+    assert g == {"x": 0.0, "y": 0.0, hit: value}
 
 
 # -- 38 named tuples -----------------------------------------------------------------------------------------
@@ -166,10 +166,10 @@ def only_x(p):
     return math.sin(p.x)
 
 
-def test_038_namedtuple_field_that_is_not_read_is_none():
+def test_038_namedtuple_field_that_is_not_read_is_zero():
     g = grad(only_x)(Point(0.5, 1.0, "p"))
     assert g.x == pytest.approx(math.cos(0.5))
-    assert g.y is None and g.name is None
+    assert g.y == 0.0 and g.name is None
 
 
 # -- 38 dataclasses ------------------------------------------------------------------------------------------
@@ -264,11 +264,10 @@ def pick(layers):
     return layers[1].weight * 3.0
 
 
-def test_038_object_inside_a_list_and_none_elsewhere():
+def test_038_object_inside_a_list_and_zeros_elsewhere():
     g = grad(pick)([Layer(1.0, 2.0), Layer(3.0, 4.0), Layer(5.0, 6.0)])
-    assert g[0] is None and g[2] is None
-    assert g[1].weight == 3.0
-    assert getattr(g[1], "bias", None) is None
+    assert [each.weight for each in g] == [0.0, 3.0, 0.0]
+    assert [each.bias for each in g] == [0.0, 0.0, 0.0]
 
 
 def mixed_container(box):
@@ -279,7 +278,7 @@ def test_038_objects_inside_dict_list_and_tuple():
     box = {"layers": [Layer(2.0, 1.0)], "pair": (1.0, FrozenPair(5.0, 6.0))}
     g = grad(mixed_container)(box)
     assert g["layers"][0].weight == 5.0
-    assert g["pair"][0] is None
+    assert g["pair"][0] == 0.0
     assert g["pair"][1].a == 2.0
 
 

@@ -48,6 +48,7 @@ def power_by_loop(x):
     return r
 
 
+@pytest.mark.every(5)
 @every_mix
 def test_power_by_loop(mix):
     k = len(mix)

@@ -136,6 +136,7 @@ def chooser(way):
     return f
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("way", CALLS)
 @ALL_MODES
 def test_a_captured_function_that_is_replaced(way, mode):
@@ -316,6 +317,7 @@ HOW = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", HOW)
 @MODES
 def test_a_captured_function_that_is_differentiated_and_replaced(how, mode):

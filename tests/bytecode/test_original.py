@@ -50,6 +50,15 @@ def test_each_lift_is_a_copy_without_types():
     assert graph.entry.ops[0].result.type == "known"
 
 
+def test_what_no_instruction_stands_for_is_a_call():
+    """A context that looks at calls sees it, whatever the pass said that made it."""
+    graph, other = two_graphs()
+    graph.entry.ops[0].callee = Const(pow)
+    assert graph.entry.ops[0].syntax
+    assert not lift(carrying(other, graph)).entry.ops[0].syntax
+    assert lift(carrying(graph, other)).entry.ops[0].syntax
+
+
 def test_it_goes_where_code_and_closure_go():
     graph, other = two_graphs()
     function = carrying(other, graph)

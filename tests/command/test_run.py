@@ -107,6 +107,7 @@ ENDS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("context", ["mine:Count", "mine:Everything", ("mine:Everything", "mine:Count")])
 def test_status_and_traceback_are_those_of_the_plain_run(folder, script, name, context):

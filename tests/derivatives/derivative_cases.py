@@ -22,6 +22,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ctxdispatch_contexts.derivatives import linear, namespaces, padding, shapes, special
+from ctxdispatch_contexts.derivatives.eigenvalues import equal, free
 from ctxdispatch_contexts.derivatives.linalg import cofactors
 from ctxdispatch_contexts.derivatives.rows import ROWS
 
@@ -886,6 +887,17 @@ def _(draw):
     return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {}
 
 
+@case(equal)
+def _(draw):
+    return (array(draw, (draw(st.integers(1, 3)),)),), {}
+
+
+@case(free, active={0})
+def _(draw):
+    n = draw(st.integers(1, 3))
+    return (array(draw, (n, n), complex_=True), np.zeros(n, bool)), {}
+
+
 @case(np.linalg.eigvals)
 def _(draw):
     n = draw(st.integers(1, 3))
@@ -909,23 +921,47 @@ def _(draw):
     return (a,), {}
 
 
-def hermitian(a):
-    return a + np.conj(a.swapaxes(-1, -2))
+# What reads one triangle is given matrices that are not symmetric.
 
 
-def cholesky_of_hermitian(a, upper=False):
-    return np.linalg.cholesky(hermitian(a), upper=upper) if upper else np.linalg.cholesky(hermitian(a))
-
-
-@case(np.linalg.cholesky, through=hermitian)
-def _(draw):
-    return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {}
-
-
-@each(np.linalg.eigvalsh, np.linalg.eigh, through=hermitian)
+@case(np.linalg.cholesky)
 def _(draw):
     n = draw(st.integers(1, 3))
-    return (regular(draw, n, batch_of(draw)) + np.diag(np.arange(n) * 4.0),), {}
+    kwargs = {"upper": True} if flag(draw) else {}
+    return (regular(draw, n, batch_of(draw), True) + 2.0 * np.eye(n),), kwargs
+
+
+def triangle(draw):
+    return draw(st.sampled_from([{}, {"UPLO": "U"}, {"UPLO": "l"}]))
+
+
+@each(np.linalg.eigvalsh, np.linalg.eigh)
+def _(draw):
+    n = draw(st.integers(1, 3))
+    return (regular(draw, n, batch_of(draw)) + np.diag(np.arange(n) * 4.0),), triangle(draw)
+
+
+@case(np.linalg.eigvalsh, label="complex")
+def _(draw):
+    n = draw(st.integers(1, 3))
+    return (regular(draw, n, batch_of(draw), True) + np.diag(np.arange(n) * 4.0),), triangle(draw)
+
+
+@case(np.linalg.svd, label="hermitian")
+def _(draw):
+    a = array(draw, (*batch_of(draw), 3, 3), -1, 1) + np.diag([8.0, -4.0, 12.0])
+    return (a,), {"hermitian": True}
+
+
+@case(np.linalg.svd, label="values, hermitian")
+def _(draw):
+    a = array(draw, (*batch_of(draw), 3, 3), -1, 1, True) + np.diag([8.0, -4.0, 12.0])
+    return (a,), {"hermitian": True, "compute_uv": False}
+
+
+@case(np.linalg.pinv, label="hermitian")
+def _(draw):
+    return (regular(draw, draw(st.integers(1, 3)), batch_of(draw), True),), {"hermitian": True}
 
 
 @case(np.linalg.pinv)

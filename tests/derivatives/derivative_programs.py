@@ -145,35 +145,29 @@ def called_by_name(callee: Any, args: Any, kwargs: Any) -> tuple[Any, tuple[Any,
     text = ", ".join(
         [f"{name}[0]" for name in names] + [f"{name}={literal(x) or repr(x)}" for name, x in kwargs.items()]
     )
-    return function(f"def f(callee, {', '.join(names)}):\n    return callee({text})\n", None, None), tuple(
+    return function(f"def f(callee, {', '.join(names)}):\n    return callee({text})\n", None), tuple(
         [x] for x in args
     )
 
 
-def program(
-    callee: Any, args: Any, kwargs: Any, display: bool = False, through: Any = None
-) -> tuple[Any, tuple[Any, ...]]:
+def program(callee: Any, args: Any, kwargs: Any, display: bool = False) -> tuple[Any, tuple[Any, ...]]:
     """The function, and what to call it with."""
     spelling = Spelling(display)
     texts = [spelling.argument(x) for x in args]
-    if through is not None:
-        texts[0] = f"through({texts[0]})"
     keywords = [f"{name}={spelling.keyword(x)}" for name, x in kwargs.items()]
     body = spelled(callee, texts, keywords, args[1] if len(args) > 1 else None)
-    return function(f"def f({', '.join(spelling.names)}):\n    return {body}\n", callee, through), tuple(
-        spelling.values
-    )
+    f = function(f"def f({', '.join(spelling.names)}):\n    return {body}\n", callee)
+    return f, tuple(spelling.values)
 
 
 @functools.cache
-def function(source: str, callee: Any, through: Any) -> Any:
+def function(source: str, callee: Any) -> Any:
     """The function of that source, whose lines tracebacks can show."""
     filename = f"<program {len(linecache.cache)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     space = {
         **{name: module for name, module in MODULES.items() if "." not in name},
         "callee": callee,
-        "through": through,
     }
     exec(compile(source, filename, "exec"), space)
     return space["f"]
@@ -227,7 +221,7 @@ def assert_of_type(cotangent: Any, x: Any) -> None:
             for c, item in zip(cotangent, x, strict=True):
                 assert c is None or assert_of_type(c, item) is None
     elif not leaves(x):
-        assert cotangent is None, f"cotangent {cotangent!r} of {x!r}"
+        assert cotangent is None or cotangent == {} == x, f"cotangent {cotangent!r} of {x!r}"
     else:
         same = type(cotangent) is type(x) or (
             isinstance(x, np.ndarray) and not x.ndim and isinstance(cotangent, np.generic)

@@ -317,7 +317,8 @@ CALLS = {
         "v[:1].{}()": "__bool__",
         "v.{}(1)": "argpartition",
         "v.{}(x)": "searchsorted __contains__",
-        "a.{}": "device dtype flags itemsize nbytes ndim shape size strides ctypes",
+        "a.{}": "device dtype flags itemsize nbytes ndim shape size strides",
+        "a.{}(write=True)": "setflags",
     },
     "np.generic": {
         "np.sum(a).{}()": "all any argmax argmin argsort round",
@@ -383,7 +384,7 @@ ARGUMENTS = {
 VARY = set(
     """
     id open input empty empty_like time time_ns perf_counter perf_counter_ns monotonic process_time
-    ctypes data errstate
+    data errstate
     """.split()
 )
 """Results that are other ones at every call."""

@@ -39,11 +39,9 @@ class Spelling:
         self.points: list[Any] = []
         self.space: dict[str, Any] = {
             **{name: module for name, module in MODULES.items() if "." not in name},
-            "callee": call.callee, "through": call.through,
+            "callee": call.callee,
         }  # fmt: skip
         texts = [self._argument(x, call.active is None or i in call.active) for i, x in enumerate(call.args)]
-        if call.through is not None:
-            texts[0] = f"through({texts[0]})"
         keywords = [f"{name}={self._constant(x)}" for name, x in call.kwargs.items()]
         index = call.args[1] if len(call.args) > 1 else None
         self.expression = spelled(call.callee, texts, keywords, index)

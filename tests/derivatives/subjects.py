@@ -45,7 +45,6 @@ class Call(NamedTuple):
     kwargs: dict[str, Any]
     documented: Any
     given: frozenset[str]
-    through: Any = None
     active: tuple[int, ...] | None = None
     real: bool = False
     """It is not given complex numbers instead."""
@@ -75,8 +74,7 @@ def _call(case: Case, documented: Any, drawn: Any) -> Call:
     *program, args, kwargs = drawn
     callee = case.callee or program[0] or documented
     given = frozenset(options.get("given", "").split())
-    through, active = options.get("through"), options.get("active")
-    return Call(callee, args, kwargs, documented, given, through, active, callee in UP_TO_PHASES)
+    return Call(callee, args, kwargs, documented, given, options.get("active"), callee in UP_TO_PHASES)
 
 
 def _drawn(case: Case, n: int) -> list[Any]:

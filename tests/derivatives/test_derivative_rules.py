@@ -32,41 +32,14 @@ def named(cases):
     return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
 
 
-def pull_through(wrap):
-    """Cotangents of f(wrap(a)), for functions that read one triangle: `wrap` makes the matrix symmetric."""
-
-    def pull(callee, g, y, args, kwargs):
-        cotangent = pull_by_table(callee.inner, g, y, (wrap(args[0]), *args[1:]), kwargs)[0]
-        # a -> a + a^H: to the cotangent of an entry comes that of its mirror image, conjugated.
-        return (cotangent + cotangent.swapaxes(-1, -2).conj(),)
-
-    return pull
-
-
-def wrapped(callee, wrap):
-    def f(a, *args, **kwargs):
-        return callee(wrap(a), *args, **kwargs)
-
-    f.inner = callee
-    return f
-
-
-def call_of(case):
-    through = case.options.get("through")
-    if through is None:
-        return case.callee, pull_by_table
-    return wrapped(case.callee, through), pull_through(through)
-
-
 @named(RULES)
 @SETTINGS
 @given(data=st.data())
 def test_cotangents(case, data):
     args, kwargs = data.draw(case.arguments)
-    callee, pull = call_of(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check(callee, args, kwargs, pull, active=case.options.get("active"))
+        check(case.callee, args, kwargs, active=case.options.get("active"))
 
 
 @named(RULES)
@@ -74,10 +47,9 @@ def test_cotangents(case, data):
 @given(data=st.data())
 def test_float32(case, data):
     args, kwargs = data.draw(case.arguments)
-    callee, pull = call_of(case)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        check_float32(callee, args, kwargs, pull)
+        check_float32(case.callee, args, kwargs)
 
 
 @named(REFUSING)

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from program_cases import CONVERSIONS, MORE
 
-from ctxdispatch_contexts.derivatives import registry, special_functions, table
+from ctxdispatch_contexts.derivatives import eigenvalues, registry, special_functions, table
 from ctxdispatch_contexts.derivatives.registry import of
 
 SETTINGS = settings(
@@ -36,7 +36,9 @@ PIECEWISE = {
 }  # fmt: skip
 REFUSED = "the identity, of which no cotangent is known"
 ONE_NUMBER = "of one number it is the number itself, or zero; its rule, though, is that for arrays"
+FLAGS = "flags, which no step in the arguments changes by little"
 TRIVIAL = {
+    eigenvalues.equal: FLAGS, eigenvalues.free: "zeros, or nan",
     **dict.fromkeys(of(np.generic, *"max min prod cumprod var std".split()), ONE_NUMBER),
     special_functions.order_of_ive: REFUSED,
 }

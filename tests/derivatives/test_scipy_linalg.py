@@ -96,6 +96,7 @@ def second(a):
     return jvp(grad(exponential), (a,), (D,))[1]
 
 
+@pytest.mark.night
 def test_third_derivatives_of_the_exponential():
     found = jvp(second, (A,), (E,))[1]
     np.testing.assert_allclose(found, differences(second, A, E), rtol=1e-7, atol=1e-9)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pytest
 from derivative_checker import is_leaf, leaves, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,7 @@ def drop_constants(block, x):
     return None
 
 
+@pytest.mark.every(10)
 @named(WITH_DERIVATIVE)
 @settings(SETTINGS, max_examples=1)
 @given(data=st.data())

@@ -25,6 +25,7 @@ SHAPES = {"beta": (2.0, 3.0), "chi2": (3.0,), "gamma": (2.5,), "norm": (), "t": 
 METHODS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SHAPES)
 def test_continuous_distributions(name, method):

@@ -153,6 +153,7 @@ def test_second_derivatives():
     np.testing.assert_allclose(grad(grad(end))(0.7), expected, rtol=1e-7)
 
 
+@pytest.mark.night
 def test_second_derivatives_with_respect_to_an_array_that_it_starts_from():
     def end(y0):
         return odeint(lambda y, t: -y * y, y0, [0.0, 1.0], **TIGHT)[1].sum()

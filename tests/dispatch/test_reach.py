@@ -751,6 +751,10 @@ CONSUMERS = {
     "fromkeys": lambda x: dict.fromkeys(x, 1),
     "extend": lambda x: extended([], "extend", x), "update": lambda x: extended({}, "update", x),
     "set update": lambda x: extended(set(), "update", x, [1]), "union": lambda x: set().union(x),
+    "intersection": lambda x: {1, 3}.intersection(x), "difference": lambda x: {1, 3} - {1}.difference(x),
+    "superset": lambda x: {1, 2, 3}.issuperset(x),
+    "deque init": lambda x: extended(collections.deque(), "__init__", x),
+    "new tuple": lambda x: tuple.__new__(tuple, x),
     "chain": lambda x: list(itertools.chain(x, [9])),
     "chain of": lambda x: list(itertools.chain.from_iterable([x, x])),
     "chain from": lambda x: list(itertools.chain.from_iterable(x)),
@@ -827,6 +831,7 @@ def sorted_in_place(items, **options):
 
 group(
     FOLLOWED, "callbacks",
+    lambda: bisect.bisect([1, 2], 1, key=key), lambda: list(map.__new__(map, key, [1])),
     lambda: sorted([1, 3, 2], key=key), lambda: sorted_in_place([1, 3, 2], key=key, reverse=True),
     lambda: min([1, 2], key=key), lambda: max(1, 2, key=key),
     lambda: functools.cmp_to_key(lambda a, b: mark(a - b))(1) < functools.cmp_to_key(key)(2),
@@ -1022,7 +1027,7 @@ group(
 group(
     NATIVE, "libraries",
     lambda: Deleted() and None, lambda: print("text", file=Written()),
-    lambda: Partial(key, 3)(), lambda: bisect.bisect([1, 2], 1, key=key),
+    lambda: Partial(key, 3)(),
     lambda: uncached(3), lambda: pickle.loads(pickle.dumps(Reduced())), finalized,
     lambda: np.vectorize(key, otypes=[float])([1.5]).tolist(), lambda: np.frompyfunc(key, 1, 1)(3),
     lambda: np.apply_along_axis(lambda v: mark(v.sum()), 0, np.ones((2, 1))).tolist(),

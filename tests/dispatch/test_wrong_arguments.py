@@ -39,10 +39,15 @@ ARGUMENTS = [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), ([],), (Items(),), (Item
 OF_FILES = frozenset(paths.HANDLERS)
 """A number is an open file to them, and 1 is standard output."""
 
-FUNCTIONS = [
+def _name(f):
+    """Without the address that is in the text of `list.__new__`."""
+    return re.sub("type object at 0x[0-9a-f]+", str(getattr(f, "__self__", None)), str(f))
+
+
+FUNCTIONS = sorted([
     f for f in protocols.HANDLERS
     if "ctxdispatch" not in str(getattr(f, "__module__", "")) and not (hashable(f) and f in OF_FILES)
-]  # fmt: skip
+], key=_name)  # fmt: skip
 
 
 def refusal(f, args, kwargs):
@@ -57,7 +62,7 @@ def test_the_table_is_there():
     assert {len, sum, getattr, isinstance, max, sorted, iter} <= {f for f in FUNCTIONS if callable(f)}
 
 
-@pytest.mark.parametrize("f", FUNCTIONS, ids=str)
+@pytest.mark.parametrize("f", FUNCTIONS, ids=_name)
 @pytest.mark.parametrize("ctx", [Idle(), Hooked()], ids=["idle", "hooked"])
 def test_what_it_says(f, ctx):
     for args in ARGUMENTS:

@@ -36,6 +36,7 @@ if hasattr(math, "sumprod"):
     NUMBERS["sumprod"] = lambda x: math.sumprod(x, x**2) * x[0]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_second_derivatives_of_numbers(name):
     f = NUMBERS[name]
@@ -97,6 +98,7 @@ AGAIN = "a number", "a pair of products", "pairs", "a complex pair", "a ramp to 
 LISTS = {**BY_KEYWORD, **{f"np.pad with {name}": f for name, f in PADDED.items()}}
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("name", LISTS)
 def test_lists_by_keyword(name):
     f, x = LISTS[name], X
@@ -107,6 +109,7 @@ def test_lists_by_keyword(name):
         np.testing.assert_allclose(jacrev(f)(x), want, atol=1e-6)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", ["convolve", "solve", *(f"np.pad with {n}" for n in AGAIN)])
 def test_second_derivatives_of_lists_by_keyword(name):
     f = LISTS[name]

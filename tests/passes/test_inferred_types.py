@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxdispatch.bytecode.lift import lift
-from ctxdispatch.passes.infer import infer
-from ctxdispatch.passes.types import Any, ArrayOf, type_of
+from ctxdispatch.passes.infer import Run, infer
+from ctxdispatch.passes.types import Any, ArrayOf, Exact, type_of
 from tests.passes.covering import covers
 
 UNARY = [
@@ -351,3 +351,26 @@ def test_types_are_exact_where_they_matter():
 
     found = infer(lift(program), [floats(False), floats(False, False)]).return_type
     assert repr(found) == "(float64[n], float64, float64[n,1], float64[n,1,n], float64, float64[?])"
+
+
+def straight(x):
+    a = x * x
+    b = [a, a + x]
+    b.append(a * 2.0)
+    return math.sin(b[0]) + b[1] * a
+
+
+def looping(x):
+    y = x
+    for _ in range(3):
+        y = y * x + 1.0
+        z = y - x
+        y = z * y
+    return y
+
+
+@pytest.mark.parametrize("f, most", [(straight, 1), (looping, 2)])
+def test_blocks_are_looked_at_again_for_what_comes_from_elsewhere_alone(f, most):
+    graph = lift(f)
+    run = Run(graph, [Exact(float)], (), None, frozenset(), False).run()
+    assert max(run.visits.values()) <= most

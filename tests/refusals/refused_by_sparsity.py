@@ -10,6 +10,22 @@ import numpy as np
 from tests.refusals.refusal_table import refused
 
 
+@refused("the attribute '__length_hint__' of an iterator; take its items, with `for` or `next`", "sparsity")
+def a_method_of_an_iterator(x):
+    return zip(x, x).__length_hint__() * x  # here
+
+
+@refused(
+    "an iterator is read while another one goes through it; take its items as a list first, and go "
+    "through that",
+    "sparsity",
+)
+def an_iterator_that_another_goes_through(x):
+    items = iter([x, x * x])
+    next(zip(items))
+    return next(items, 0.0)  # here
+
+
 @refused("an array of dtype object of values that depend on the inputs; use arrays of numbers", "sparsity")
 def beside_objects(x):
     return np.array([1.0, 2.0], object) * x  # here
@@ -216,6 +232,35 @@ def shapes_that_fail_in_a_branch(x):
     if x[0] > 3.0:
         return (x + np.ones(3)).sum()  # here
     return x[0]
+
+
+class Registered:
+    def __init_subclass__(cls, v):
+        cls.v = v * 2.0
+
+
+@refused(
+    "making a class runs a special method of the class Registered, which may store values that depend on "
+    "the inputs, where that is not followed; have the method store nothing, or call it beforehand and give "
+    "what it returns",
+    "sparsity",
+)
+def a_class_that_stores_as_it_is_made(x):
+    return type("C", (Registered,), {}, v=x[0]).v  # here
+
+
+SHARED = np.zeros(3)
+BY_ADDRESS = np.from_dlpack(SHARED)
+
+
+@refused(
+    "an array that shares memory with another one by its address, and not as a view of it, depends on the "
+    "inputs; use one of the two",
+    "sparsity",
+)
+def memory_by_its_address(x):
+    SHARED[0] = x[0]
+    return BY_ADDRESS * x  # here
 
 
 # -- code that is not followed -------------------------------------------------------------------------------

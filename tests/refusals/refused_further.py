@@ -134,7 +134,7 @@ def items_of_an_object_in_a_list(x):
     return total
 
 
-@refused(f"items of an object among (Squares) {BY_CODE}", *BOTH)
+@refused(f"items of an object among (Squares) {BY_CODE}", "checkpoint")
 def a_list_of_an_object_in_a_list(x):
     return sum(list(Named(x).parts[int(x[0] > 9.0)]))  # here
 

@@ -236,7 +236,6 @@ def a_copy_that_is_stored_to(x, buffer=np.ones(2)):  # noqa: B008
 @refused(
     f"iter of (function, float) has no derivative rule; {GIVE}",
     "checkpoint",
-    "jvp",
 )
 def an_iterator_of_calls(x):
     return next(iter(lambda: x[0] * 2.0, 5.0))  # here

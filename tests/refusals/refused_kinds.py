@@ -1,6 +1,7 @@
 """Kinds of values that have no derivatives, or fewer than arrays: records, array.arrays, masks, classes."""
 
 import array
+import datetime
 
 import numpy as np
 
@@ -170,3 +171,36 @@ def a_function_under_another_name(x):
 
 
 REMEDIES = [a_hidden_method_of_a_default, a_function_under_another_name]
+
+
+# -- what is out of sight ------------------------------------------------------------------------------------
+
+
+@refused(
+    "argument 'a' (argnums 0) is of type list, which holds a timedelta: its numbers are out of sight, and "
+    "have no derivative; pass a list of its items (`[*x]`), or leave it out of argnums",
+    where=of_one,
+)
+def a_list_of_what_is_out_of_sight():
+    grad(of_one)([datetime.timedelta(seconds=2)])
+
+
+def of_a_step(m):
+    return m["x"] * m["step"].total_seconds()  # here
+
+
+@refused(
+    "datetime.timedelta.total_seconds reads numbers out of a part of an argument of type timedelta, which "
+    "holds them out of sight: their derivative would be lost; pass `x.total_seconds()`, or leave it out of "
+    "what is differentiated (as an argument of its own)",
+    where=of_a_step,
+)
+def a_number_out_of_a_part_of_an_argument():
+    grad(of_a_step)({"x": 2.0, "step": datetime.timedelta(seconds=2)})
+
+
+refused(
+    "an object among (timedelta) holds numbers out of sight, whose derivative would be lost; give it numbers",
+    "checkpoint",
+    x={"x": 2.0, "step": datetime.timedelta(seconds=2)},
+)(of_a_step)

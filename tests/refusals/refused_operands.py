@@ -1,6 +1,7 @@
 """What `broadcast` does not take: operands, options, arrays for results."""
 
 import numpy as np
+import wrapt
 
 from ctxdispatch import broadcast
 from tests.refusals.refusal_table import refused
@@ -17,6 +18,24 @@ def doubled(v):  # here
 )
 def no_function():
     broadcast(X, doubled)  # here
+
+
+class Scale:
+    @wrapt.decorator
+    def trebled(wrapped, instance, args, kwargs):  # noqa: N805
+        return 3.0 * wrapped(*args, **kwargs)
+
+    @trebled
+    def of(self, v):
+        return v * 2.0
+
+
+@refused(
+    "what of, which `wrapt` decorates, calls is decided when it is called; write broadcast(lambda x: "
+    "obj.method(x), x) of a method, and decorate without `enabled`",
+)
+def a_decorated_method():
+    broadcast(Scale().of, X)  # here
 
 
 @refused(

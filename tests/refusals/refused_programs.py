@@ -92,12 +92,12 @@ def code_in_a_string_of_names(x):
 
 
 @refused(
-    "numpy.array on an array of objects computes out of sight; make it an array of floats "
+    "numpy.full on an array of objects computes out of sight; make it an array of floats "
     "(`.astype(float)`) first",
     "hessian",
 )
 def an_array_of_objects(x):
-    y = np.array([x[0], x[1]], dtype=object)  # here
+    y = np.full(2, x[0], dtype=object)  # here
     return np.linalg.norm(y)
 
 
@@ -160,6 +160,24 @@ def parts_of_an_array_joined_in_it(x):
 )
 def over_foreign_memory(x):
     a = np.frombuffer(bytearray(16))
+    a[0] = x[0]  # here
+    return a.sum()
+
+
+class Part:
+    def __init__(self, a):
+        self.__array_interface__ = a.__array_interface__
+
+
+@refused(
+    "an array shares memory, by its address and not as a view, with another one that depends on what is "
+    "differentiated; use one of the two",
+    *BOTH,
+)
+def memory_by_its_address(x):
+    a = np.zeros(4)
+    b = np.asarray(Part(a[1:3]))
+    b[:] = x[:2]
     a[0] = x[0]  # here
     return a.sum()
 

@@ -296,7 +296,8 @@ def tested_in_c(x):
 
 
 @refused(
-    "a text that was made of values that depend on the inputs is used as more than a message",
+    "a text that was made of values that depend on the inputs is used as more than a message; compute with "
+    "the numbers that it was made of",
     "sparsity",
 )
 def text_of_numbers(x):

@@ -23,6 +23,7 @@ from tests.refusals import (
     refused_machines,
     refused_objects,
     refused_operands,
+    refused_out_of_sight,
     refused_patterns,
     refused_programs,
     refused_rules,
@@ -34,7 +35,7 @@ from tests.refusals.refusal_texts import DERIVATIVES, OTHERS, texts
 assert refused_by_scipy and refused_calls and refused_further and refused_kinds
 assert refused_in_checkpoints and refused_programs and refused_rules
 assert refused_kernels and refused_operands and refused_by_sparsity and refused_patterns and refused_sparsity
-assert refused_objects and refused_inside and refused_machines
+assert refused_objects and refused_inside and refused_machines and refused_out_of_sight
 
 CALLED_IN = re.compile(r" \(called in [^)]*\)")
 """A line of a library that the marked line runs."""
@@ -42,6 +43,7 @@ CALLED_IN = re.compile(r" \(called in [^)]*\)")
 CASES = [(row, mode) for row in ROWS for mode in row.modes]
 
 
+@pytest.mark.every(1)  # each text is provoked
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("row, mode", CASES, ids=[f"{row.name}-{mode}" for row, mode in CASES])
 def test_what_is_said_and_where(row, mode):

@@ -291,3 +291,23 @@ def test_what_is_recorded_as_it_runs_has_no_program_to_show():
         code_adjoint(attempt)(2.0)
     with pytest.raises(DerivativeError, match="argnums 1 is out of range"):
         code_adjoint(square, argnums=1)(2.0)
+
+
+TABLE = np.array([0.4, -0.3, 0.8])
+
+
+@pytest.mark.parametrize("make", [list, tuple, set, dict.fromkeys])
+def test_what_a_loop_reads_is_not_all_that_there_is(make):
+    """A constant lies beside what is active, and in a dict that a loop stores to: neither is the other."""
+
+    def f(x):
+        total = 0.0
+        for part in [x, TABLE]:
+            total = total + np.sum(part * part)
+        for entry in [{"a": TABLE}]:
+            for key in make(["b", "c"]):
+                entry[key] = TABLE
+        return total
+
+    assert code_adjoint(f)(TABLE + 1.0)
+    np.testing.assert_allclose(grad(f)(TABLE + 1.0), 2.0 * (TABLE + 1.0))

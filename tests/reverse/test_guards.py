@@ -2,12 +2,13 @@
 
 import collections
 import dis
+import math
 import types
 
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, jvp, value_and_grad
+from ctxdispatch import grad, jacfwd, jvp, value_and_grad
 from ctxdispatch.ir.graph import Graph, Return, positional
 from ctxdispatch.ir.values import Const
 from ctxdispatch.ir.verify import verify
@@ -332,3 +333,29 @@ def test_what_an_inner_function_reads_has_to_be_assigned_before(derivative, late
         program(1.5)
     with pytest.raises(NameError, match="factor"):
         derivative(program)
+
+
+class Having:
+    def __init__(self, part):
+        self.part = part
+
+
+HELD = {
+    "a function": (lambda o, x: o.part(x), Having, abs, math.sin),
+    "none, or not": (lambda o, x: x if o.part is None else x * x, Having, None, 1.0),
+    "a class": (lambda o, x: x if isinstance(o.part, float) else x * x, Having, 1.0, "text"),
+    "an entry": (lambda o, x: o["part"](x), lambda part: {"part": part}, abs, math.sin),
+    "an entry, or none": (lambda o, x: x if o["a"] is None else x * x, lambda a: {"a": a}, None, 1.0),
+}
+
+
+@pytest.mark.parametrize("mode", [grad, jacfwd], ids=["grad", "jacfwd"])
+@pytest.mark.parametrize("name", HELD)
+def test_what_an_object_holds_decides_at_each_call(name, mode):
+    """Also where nothing is left of reading it: a constant, or a branch, took its place."""
+    f, holder, *parts = HELD[name]
+    derivative = mode(f, 1)
+    for part in (*parts, *parts):
+        held = holder(part)
+        central = (f(held, 0.7 + 1e-6) - f(held, 0.7 - 1e-6)) / 2e-6
+        assert derivative(held, 0.7) == pytest.approx(central, rel=1e-6)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch import recurse
+from ctxdispatch.ir.wrappers import held, is_bound, is_wrapper
 from ctxdispatch_contexts.broadcast.context import BroadcastContext
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.kernel import Options
@@ -98,7 +99,7 @@ def operand(array: Any, f: Any = None, i: int = 0) -> Any:
     try:
         return np.asarray(array)
     except ValueError as error:  # of lists that are not of one length
-        names = f.__code__.co_varnames if isinstance(f, FunctionType) else ()
+        names = f.__code__.co_varnames if type(f) is FunctionType else ()
         name = repr(names[i]) if i < len(names) else str(i)
         raise KernelError(
             f"no array can be made of operand {name}, a list: {error}; pass an array of numbers"
@@ -110,6 +111,11 @@ def entry_for(f: Any, n: int, mode: BroadcastMode) -> Callable[..., Any]:
     if not callable(f):
         raise KernelError(
             f"broadcast takes a function and arrays, not a {type(f).__name__} first; write broadcast(f, x)"
+        )
+    if is_wrapper(type(f)) and (is_bound(f) or held(f) is None):
+        raise KernelError(
+            f"what {f.__name__}, which `wrapt` decorates, calls is decided when it is called; write "
+            "broadcast(lambda x: obj.method(x), x) of a method, and decorate without `enabled`"
         )
     if mode.wrt is not None:
         mode = replace(mode, wrt=checked_indices(mode.wrt, n, getattr(f, "__qualname__", type(f).__name__)))

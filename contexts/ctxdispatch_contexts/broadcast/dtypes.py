@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import COMPARISONS, UFUNC_OF
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.values import UNDEF, UNREAD, Const, Operand, Position, Value
@@ -167,7 +168,7 @@ def _signature(fn: Any, given: tuple[DType, ...]) -> tuple[DType, ...]:
     if fn in CASTS:
         to = CASTS[fn]
         return given[0], BOOL if to is bool else to
-    if not isinstance(fn, np.ufunc) or fn.nin != len(given) or fn.nout != 1:
+    if type(fn) is not np.ufunc or fn.nin != len(given) or fn.nout != 1:
         raise TypeError
     return _of_ufunc(fn, given)
 
@@ -175,12 +176,12 @@ def _signature(fn: Any, given: tuple[DType, ...]) -> tuple[DType, ...]:
 AMBIGUOUS = frozenset({np.add, np.subtract})
 """Of two bools: NumPy says or, and Python counts."""
 
-COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
+_COMPARING = frozenset(UFUNC_OF[f] for f in COMPARISONS)
 
 
 def _of_ufunc(fn: np.ufunc, given: tuple[DType, ...]) -> tuple[DType, ...]:
     weak = all(map(is_weak, given))
-    if fn in COMPARISONS:
+    if fn in _COMPARING:
         held = [storage(t) for t in given]
         if held[0].kind + held[1].kind in ("iu", "ui") and {held[0].itemsize, held[1].itemsize} == {8}:
             return *held, BOOL  # int64 and uint64 have no type in common

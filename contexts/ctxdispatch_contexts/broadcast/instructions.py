@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch.facts import BITWISE, COMPARISONS, INPLACE, TO_INT, UFUNC_OF
+from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.rows import ROWS
-from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.reverse import stopped
 
 
@@ -95,11 +97,8 @@ def _same(pairs: dict[str, Any], *modules: Any) -> dict[Any, Any]:
 
 CANONICAL: dict[Any, Any] = {
     **_rows(),
-    **_same({name: getattr(np, ufunc) for name, ufunc in {
-        "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal",
-        "ne": "not_equal", "and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor",
-        "invert": "invert", "lshift": "left_shift", "rshift": "right_shift", "not_": "logical_not",
-    }.items()}, operator),
+    **{f: UFUNC_OF[f] for f in (*COMPARISONS, *BITWISE, operator.invert)},
+    operator.not_: np.logical_not,
     **{getattr(np, name): getattr(np, name) for name in (
         "less less_equal greater greater_equal equal not_equal logical_and logical_or logical_xor "
         "logical_not bitwise_and bitwise_or bitwise_xor invert left_shift right_shift isnan isinf isfinite "
@@ -115,9 +114,6 @@ CANONICAL: dict[Any, Any] = {
 
 CANONICAL |= {inplace: CANONICAL[plain] for inplace, plain in INPLACE.items() if plain in CANONICAL}
 
-for _callee in (np.float_power, math.remainder, math.pow, math.hypot):
-    CANONICAL.pop(_callee, None)
-
 CASTS: dict[Any, Any] = {
     builtins.float: float, builtins.int: int, builtins.bool: bool, np.bool_: np.dtype(bool),
     **{cls: np.dtype(cls) for cls in (
@@ -128,7 +124,7 @@ CASTS: dict[Any, Any] = {
 }  # fmt: skip
 """What converts to a type: a dtype, or Python's own numbers, which take the dtype of what they meet."""
 
-ROUNDING = {math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, builtins.round: np.rint}
+ROUNDING = {**{f: getattr(np, f.__name__) for f in TO_INT}, builtins.round: np.rint}
 """Their results are whole numbers."""
 
 
@@ -150,7 +146,7 @@ SCIPY: dict[str, Any] = {
 def _of_scipy(callee: Any) -> Any:
     """SciPy is not imported for that: where it has not been, there is no callee of it."""
     module = sys.modules.get("scipy.special")
-    if module is None or not isinstance(callee, (np.ufunc, FunctionType)):
+    if module is None or type(callee) not in (np.ufunc, FunctionType):
         return None
     name = callee.__name__
     return SCIPY.get(name) if getattr(module, name, None) is callee else None
@@ -164,17 +160,21 @@ def canonical(callee: Any) -> Any:
 
 def instruction(callee: Any) -> Any:
     """The instruction for `callee`: a ufunc or an `Instruction`; of casts and roundings, themselves."""
-    try:
-        if callee in CASTS or callee in ROUNDING:
-            return callee
-        return callee if isinstance(callee, Instruction) else CANONICAL.get(callee) or _of_scipy(callee)
-    except TypeError:
+    if not hashable(callee):
         return None
+    if callee in CASTS or callee in ROUNDING:
+        return callee
+    return callee if isinstance(callee, Instruction) else CANONICAL.get(callee) or _of_scipy(callee)
 
 
 # -- spelled out ---------------------------------------------------------------------------------------------
 
 
+SPELLED: Registry[Callable[..., Any]] = Registry()
+"""Callee -> what it means for scalars, in Python."""
+
+
+@SPELLED.of(np.clip)
 def clip(x: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
     """np.clip of numbers."""
     low, high = a_min if min is None else min, a_max if max is None else max
@@ -187,15 +187,18 @@ def log(x: Any, base: Any) -> Any:
     return np.log(x) / np.log(base)
 
 
+@SPELLED.of(builtins.divmod, np.divmod)
 def _divmod(a: Any, b: Any) -> Any:
     return a // b, a % b
 
 
+@SPELLED.of(math.remainder)
 def remainder(a: Any, b: Any) -> Any:
     """IEEE 754's: a - b * n, n being the whole number that is nearest to a / b."""
     return a - b * np.rint(a / b)
 
 
+@SPELLED.of(math.isclose)
 def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     if a == b:
         return True
@@ -205,11 +208,13 @@ def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
     return far <= rel_tol * abs(a) or far <= rel_tol * abs(b) or far <= abs_tol
 
 
+@SPELLED.of(math.modf, np.modf)
 def modf(x: Any) -> Any:
     whole = np.trunc(x)
     return np.copysign(0.0 if np.isinf(x) else x - whole, x), whole
 
 
+@SPELLED.of(math.pow, np.float_power)
 def power(a: Any, b: Any) -> Any:
     """math.pow and np.float_power: of floats."""
     return float(a) ** float(b)
@@ -240,11 +245,8 @@ FOLDED: dict[Any, Fold] = {
 """Callees of any number of arguments, or of a tuple."""
 
 
-SPELLED: dict[Any, Callable[..., Any]] = {
-    np.clip: clip, builtins.divmod: _divmod, np.divmod: _divmod, math.remainder: remainder,
-    math.isclose: isclose, math.modf: modf, np.modf: modf, math.pow: power, np.float_power: power,
-}  # fmt: skip
-"""Callee -> what it means for scalars, in Python."""
+for _callee in (*SPELLED, *FOLDED):
+    CANONICAL.pop(_callee, None)
 
 BY_ARITY: dict[Any, Callable[..., Any]] = {math.log: log}
 """The same, where the call does not have as many arguments as the instruction."""

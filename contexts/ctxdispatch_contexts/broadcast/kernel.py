@@ -13,12 +13,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from ctxdispatch.ir.graph import Graph, Op, positional
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes.cse import cse
 from ctxdispatch.passes.dce import dce
 from ctxdispatch_contexts.broadcast import dual, rules
@@ -26,6 +27,7 @@ from ctxdispatch_contexts.broadcast.backends import run
 from ctxdispatch_contexts.broadcast.errors import KernelError
 from ctxdispatch_contexts.broadcast.forks import making
 from ctxdispatch_contexts.broadcast.scalars import result_of, to_scalars
+from ctxdispatch_contexts.derivatives.table import elementwise
 from ctxdispatch_contexts.programs.optimise import loosen
 from ctxdispatch_contexts.programs.primitive import Primitive
 
@@ -82,6 +84,15 @@ class Kernel(Primitive):
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
+
+    @property
+    def pointwise(self) -> bool:  # type: ignore[override]
+        return not self.several
+
+    @cached_property
+    def unbounded(self) -> bool:  # type: ignore[override]
+        rows = (elementwise(op.fn) for _, op in self.graph.ops() if hashable(op.fn))
+        return any(row is not None and any(row.unbounded) for row in rows)
 
     @property
     def arity(self) -> int:

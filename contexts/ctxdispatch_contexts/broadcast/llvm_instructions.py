@@ -9,12 +9,13 @@ Whole numbers wrap around. Their division by zero gives 0 and never traps, as Nu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
+from ctxdispatch.facts import COMPARISONS, PRODUCTS, SUMS, SYMBOLS, UFUNC_OF
 from ctxdispatch_contexts.broadcast.elementary import values
 from ctxdispatch_contexts.broadcast.elementary.formulas import FAST as FAST_FORMULAS
 from ctxdispatch_contexts.broadcast.elementary.formulas import FORMULAS
@@ -22,8 +23,6 @@ from ctxdispatch_contexts.broadcast.elementary.values import Value, where
 from ctxdispatch_contexts.broadcast.instructions import SPECIAL
 
 Formula = Callable[..., Value]
-
-BIT = ir.IntType(1)
 
 
 def fused(a: Value, b: Value, c: Value) -> Value:
@@ -50,20 +49,13 @@ def square(x: Value) -> Value:
     return x * x
 
 
-COMPARISONS: dict[Any, Formula] = {
-    np.less: lambda a, b: a < b, np.less_equal: lambda a, b: a <= b, np.greater: lambda a, b: a > b,
-    np.greater_equal: lambda a, b: a >= b, np.equal: lambda a, b: a == b, np.not_equal: lambda a, b: a != b,
-}  # fmt: skip
-
 _OF_FORMULAS = "erf erfc erfinv expit gamma i0 lgamma sinc".split()
 
 FLOATS: dict[Any, Formula] = {
-    **{getattr(np, name): f for name, f in FORMULAS.items() if isinstance(getattr(np, name, 0), np.ufunc)},
+    **{getattr(np, name): f for name, f in FORMULAS.items() if type(getattr(np, name, 0)) is np.ufunc},
     **{SPECIAL[name]: FORMULAS[name] for name in _OF_FORMULAS},
-    **COMPARISONS,
-    SPECIAL["fma"]: fused,
-    np.add: lambda a, b: a + b, np.subtract: lambda a, b: a - b, np.multiply: lambda a, b: a * b,
-    np.divide: lambda a, b: a / b, np.negative: lambda x: -x, np.positive: lambda x: x,
+    **{UFUNC_OF[f]: f for f in (*COMPARISONS, *SUMS, *PRODUCTS, operator.neg)},
+    SPECIAL["fma"]: fused, np.positive: lambda x: x,
     np.absolute: values.fabs, np.square: square, np.reciprocal: lambda x: x.like(1.0) / x,
     np.sign: sign, np.heaviside: heaviside,
     np.degrees: lambda x: x * (180.0 / np.pi), np.rad2deg: lambda x: x * (180.0 / np.pi),
@@ -210,10 +202,7 @@ def related(relation: str, a: Whole, b: Whole) -> Any:
     return a.builder.and_(a.builder.not_(below), a.builder.icmp_unsigned(relation, a.ir, b.ir))
 
 
-RELATIONS = {
-    np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=", np.equal: "==",
-    np.not_equal: "!=",
-}  # fmt: skip
+RELATIONS = {UFUNC_OF[f]: SYMBOLS[f] for f in COMPARISONS}
 """Of whole numbers: they give bools."""
 
 

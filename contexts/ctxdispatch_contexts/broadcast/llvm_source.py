@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ctxdispatch.facts import FINITENESS
 from ctxdispatch.ir.analysis import reverse_postorder
 from ctxdispatch.ir.graph import Block, Branch, Jump, Op
 from ctxdispatch.ir.values import Const, Operand
@@ -290,8 +291,8 @@ class _Program:
         if kind == "f" and op.fn in FLOATS:
             operands = [Value(self.build, a) for a in args]
             return self._fast(op.fn, operands) if self._has_fast(op.fn) else FLOATS[op.fn](*operands).ir
-        if kind in "biu" and op.fn in _OF_ALL_INTS:
-            return constant(shaped(ir.IntType(1), self.lanes), _OF_ALL_INTS[op.fn])
+        if kind in "biu" and op.fn in FINITENESS:
+            return constant(shaped(ir.IntType(1), self.lanes), op.fn is np.isfinite)
         if kind == "b":
             return self._of_bools(op, args)
         if kind in "iu":
@@ -336,10 +337,8 @@ class _Program:
         whole = [Whole(Value(self.build, a), t.kind == "i") for a, t in zip(args, takes)]
         if op.fn in RELATIONS:
             return related(RELATIONS[op.fn], *whole)
-        zero = [w.compare("!=", w.constant(0)) for w in whole] if op.fn in _LOGICAL else []
-        if zero:
-            found = _LOGICAL[op.fn]
-            return self.build.not_(zero[0]) if found == "not_" else getattr(self.build, found)(*zero)
+        if op.fn.__name__.startswith("logical_"):
+            return self._of_bools(op, [w.compare("!=", w.constant(0)) for w in whole])
         return INTS[op.fn](*whole).ir if op.fn in INTS else None
 
 
@@ -351,5 +350,3 @@ def any_of(build: ir.IRBuilder, value: Any, lanes: int) -> Any:
     return build.icmp_unsigned("!=", build.bitcast(value, bits), bits(0))
 
 
-_LOGICAL = {np.logical_not: "not_", np.logical_and: "and_", np.logical_or: "or_", np.logical_xor: "xor"}
-_OF_ALL_INTS = {np.isnan: False, np.isinf: False, np.isfinite: True}

@@ -80,7 +80,8 @@ class BroadcastMode(Mode):
             prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
         except UnsupportedSyntax as error:
             raise unsupported(error) from error
-        used = [only_used(own, held_names(prepared.graph)) for own in own_types]
+        names = prepared.read | held_names(prepared.graph)
+        used = [only_used(own, names) for own in own_types]
         shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
         graph = _program(prepared, self, structs, dict(zip(prepared.graph.cells, cells, strict=True)))
         for param, type_ in zip(graph.params, types, strict=True):
@@ -106,13 +107,15 @@ def _says_little(type_: T.Type) -> bool:
     return bool(type_.cls.__dictoffset__)
 
 
-_PRIMITIVES = frozenset(f for f in vars(primitives).values() if isinstance(f, FunctionType))
+_PRIMITIVES = frozenset(f for f in vars(primitives).values() if type(f) is FunctionType)
 
 
 class Language:
-    """What preparing asks of a context: which calls it leaves alone. Elements that are int have any dtype."""
+    """What preparing asks of a context: which calls it leaves alone. Elements that are int have any dtype.
+    No kernel is recorded."""
 
     wraps = True
+    records = False
 
     def has_rule(self, callee: Any) -> bool:
         return False

@@ -20,14 +20,22 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.wrappers import called, is_bound, is_wrapper, parts
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Guard, PathIs, PathType
+from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, ClassHolds, Guard, PathIs, PathType
 from ctxdispatch.passes.held import has_plain_dict
 from ctxdispatch.passes.inline import emit_before
-from ctxdispatch.passes.resolve import class_attribute, is_code, is_data_descriptor, property_getter
+from ctxdispatch.passes.resolve import (
+    call_guard,
+    class_attribute,
+    is_code,
+    is_data_descriptor,
+    property_getter,
+)
 from ctxdispatch.passes.types import is_literal, operand_type
+from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
 from ctxdispatch_contexts.programs.errors import Opaque
-from ctxdispatch_contexts.programs.prepare import OURS
+from ctxdispatch_contexts.programs.objects import open_wrapper
 from ctxdispatch_contexts.programs.targets import read_method
 
 Assume = Callable[[Guard], None]
@@ -73,14 +81,10 @@ def _global(op: Op, namespace: dict[str, Any], name: str, assume: Assume) -> Con
     value = namespace.get(name, vars(builtins).get(name, UNKNOWN))
     if value is UNKNOWN:
         return None
-    if _is_ours(namespace):
+    if is_of_ours(namespace):
         return Const(value)
     path = (name,)
     return _found(op, value, assume, lambda t: PathType(namespace, path, t), PathIs(namespace, path, value))
-
-
-def _is_ours(namespace: dict[str, Any]) -> bool:
-    return str(namespace.get("__name__", "")).startswith((*OURS, "derivatives of"))
 
 
 def _cell(op: Op, cell: Any, assume: Assume) -> Const | None:
@@ -110,9 +114,9 @@ def _found(
 def _attribute(op: Op, owner: Any, name: str, assume: Assume) -> Const | None:
     """Of a module or a class, or of an object whose attributes are found without running code. A property's
     getter is called, and taken in."""
-    if isinstance(owner, ModuleType) and owner.__name__ in CONSTANT and hasattr(owner, name):
+    if issubclass(type(owner), ModuleType) and owner.__name__ in CONSTANT and hasattr(owner, name):
         return Const(getattr(owner, name))  # math.pi and the like
-    if not isinstance(owner, (ModuleType, type)):
+    if not issubclass(type(owner), (ModuleType, type)):
         getter = property_getter(T.Exact(type(owner)), name)
         if getter is not None:
             op.callee, op.args, op.syntax = Const(getter[0]), [Const(owner)], False
@@ -121,9 +125,21 @@ def _attribute(op: Op, owner: Any, name: str, assume: Assume) -> Const | None:
     if not _is_plain(owner, name):
         return None
     value = getattr(owner, name)
+    if is_bound(value):
+        return _bound(owner, name, value, assume)
     if not _is_lasting(value):
         return None
     return _found(op, value, assume, lambda t: AttrType(owner, name, t), AttrIs(owner, name, value))
+
+
+def _bound(owner: Any, name: str, method: Any, assume: Assume) -> Const:
+    """A decorated method, another object each time: it is what the class and the decorator make it."""
+    cls = owner if issubclass(type(owner), type) else type(owner)
+    home = next(c for c in cls.__mro__ if name in vars(c))
+    assume(ClassHolds(home, name, vars(home)[name]))
+    for part, value in parts(method._self_parent).items():
+        assume(AttrIs(method._self_parent, part, value))
+    return Const(method)
 
 
 CONSTANT = ("math", "cmath", "numpy")
@@ -132,17 +148,18 @@ CONSTANT = ("math", "cmath", "numpy")
 def _is_plain(owner: Any, name: str) -> bool:
     """Reading the attribute runs no code of the user's, and finds something."""
     cls = type(owner)
-    if isinstance(owner, (ModuleType, type)):
+    if issubclass(type(owner), (ModuleType, type)):
         return cls in (ModuleType, type, ABCMeta) and hasattr(owner, name)
     computed = class_attribute(cls, "__getattribute__") is not object.__getattribute__
     if computed or type(cls) not in (type, ABCMeta):
         return False
     found = class_attribute(cls, name)
-    if isinstance(found, MemberDescriptorType):  # a slot
+    if type(found) is MemberDescriptorType:  # a slot
         return hasattr(owner, name)
     if found is None or not is_data_descriptor(found):
-        own = name in getattr(owner, "__dict__", ())
-        return own or isinstance(found, METHODS) or (found is not None and not hasattr(found, "__get__"))
+        if name in getattr(owner, "__dict__", ()) or type(found) in METHODS or is_wrapper(type(found)):
+            return True
+        return found is not None and not hasattr(found, "__get__")
     return False
 
 
@@ -167,8 +184,10 @@ def _is_lasting(value: Any) -> bool:
 def see_through(block: Block, op: Op, assume: Assume) -> None:
     """A call of a method, a partial, or an object with a `__call__` is one of a function, in place. The
     keywords of a partial are variables: they may be assigned to."""
+    while open_wrapper(assume, block, op):
+        pass
     callee = op.fn
-    if isinstance(callee, MethodType):
+    if type(callee) is MethodType:
         op.callee, op.args, op.syntax = Const(callee.__func__), [Const(callee.__self__), *op.args], False
     elif type(callee) is functools.partial:
         emit, names = emit_before(block, op), [k for k in callee.keywords if k not in op.kwnames]
@@ -176,10 +195,10 @@ def see_through(block: Block, op: Op, assume: Assume) -> None:
         op.args = [*map(Const, callee.args), *op.args, *given]
         op.callee, op.kwnames, op.syntax = Const(callee.func), (*op.kwnames, *names), False
     elif not isinstance(callee, Opaque) and has_plain_dict(callee, type(callee)):
-        function = class_attribute(type(callee), "__call__")
-        if not isinstance(function, FunctionType):
+        function = called(type(callee))
+        if function is None:
             return
-        assume(AttrIs(type(callee), "__call__", function))
+        assume(call_guard(type(callee)))
         op.callee, op.args, op.syntax = Const(function), [Const(callee), *op.args], False
     else:
         return

@@ -24,7 +24,14 @@ from ctxdispatch_contexts.broadcast.backends import lowered_for
 from ctxdispatch_contexts.forward import moves
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
-from ctxdispatch_contexts.reverse import cotangents_of, fit_cotangent, fit_to_operand, is_zero, item_of_result
+from ctxdispatch_contexts.reverse import (
+    cotangents_of,
+    fit_cotangent,
+    fit_to_operand,
+    is_zero,
+    item_of_result,
+    selected,
+)
 
 
 def reverse(kernel: Any, adjoint: Any, op: Op) -> None:
@@ -42,7 +49,7 @@ def reverse(kernel: Any, adjoint: Any, op: Op) -> None:
         part = typed(adjoint.build, operator.getitem, found, Const(place))
         arg = op.args[i]
         if y is None:
-            adjoint.add(arg, fit_cotangent(adjoint, part, arg, op.result))
+            adjoint.add(arg, fit_cotangent(adjoint, selected(adjoint, part, op), arg, op.result))
         else:
             adjoint.add(arg, fit_to_operand(adjoint, part, arg, y))
 

@@ -23,7 +23,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Edge, Graph, Jump, Op, Raise, Return
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone, substitute, uses
-from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, row_of
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable, row_of
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
@@ -44,6 +44,7 @@ from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.operands import leaf_class
+from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import read_method
 
 MAX_OPS = 20_000
@@ -79,6 +80,7 @@ def _inline_all(graph: Graph, assume: Assume, within: dict[Op, tuple[Any, ...]])
         at = block
         for op in list(block.ops):
             changed |= _fold_left(at, op, makers)
+            changed |= open_arguments(graph, at, op)
             see_through(at, op, assume)
             function = _function(op)
             rest = None if function is None else _inline(graph, at, op, function, assume, within)
@@ -114,22 +116,21 @@ def _fold_left(block: Block, op: Op, makers: dict[Value, Op]) -> bool:
 def _function(op: Op) -> FunctionType | None:
     """The Python code that says what `op` does."""
     fn = op.fn
-    try:
-        spelled = SPELLED.get(fn)
-        if spelled is None and fn in BY_ARITY and len(op.args) != getattr(canonical(fn), "nin", 1):
-            spelled = BY_ARITY[fn]
-    except TypeError:
+    if not hashable(fn):
         return None
+    spelled = SPELLED.get(fn)
+    if spelled is None and fn in BY_ARITY and len(op.args) != getattr(canonical(fn), "nin", 1):
+        spelled = BY_ARITY[fn]
     if spelled is not None:
         return spelled  # type: ignore[return-value]
     ours = canonical(fn) is not None or fn in vars(primitives).values() or fn in (getattr, read_method)
     apart = ours or is_of_library(fn) or DualContext.ad_ruled(fn)
-    return fn if isinstance(fn, FunctionType) and not apart else None
+    return fn if type(fn) is FunctionType and not apart else None
 
 
 def is_of_library(fn: object) -> bool:
     """A Python function of NumPy's or SciPy's: it is for arrays."""
-    module = fn.__module__ if isinstance(fn, FunctionType) else None
+    module = fn.__module__ if type(fn) is FunctionType else None
     return (module or "").partition(".")[0] in ("numpy", "scipy")
 
 

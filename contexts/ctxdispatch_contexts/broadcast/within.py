@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import operator
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ import numpy as np
 from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs
-from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.passes.resolve import call_guard
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
 from ctxdispatch_contexts.broadcast.context import BroadcastContext
@@ -82,10 +82,10 @@ def _function(prepared: Any, f: Operand) -> tuple[Operand, list[Operand]]:
     if making is not None and making.fn is functools.partial and making.args and not making.kwnames:
         return making.args[0], making.args[1:]
     cls = T.cls_of(type_)
-    call = None if cls is None else class_attribute(cls, "__call__")
-    if not isinstance(call, FunctionType):
+    call = None if cls is None else called(cls)
+    if cls is None or call is None:
         return f, []
-    prepared.assume(AttrIs(cls, "__call__", call))
+    prepared.assume(call_guard(cls))
     return Const(call), [f]
 
 

@@ -202,7 +202,7 @@ def _called(tally: Tally, f: Any, out: Any, args: Any, kwargs: dict[str, Any]) -
     kind = type(f)
     if kind is FunctionType or (kind is MethodType and type(f.__func__) is FunctionType):
         tally.callee(f.__qualname__).others += 1
-    elif kind is BuiltinMethodType and not isinstance(f.__self__, OF_NUMPY):
+    elif kind is BuiltinMethodType and not issubclass(type(f.__self__), OF_NUMPY):
         tally.callee(f.__qualname__).others += 1
     else:
         tally.callee(name_of(f)).add(*_cost(f, out, args, kwargs))
@@ -216,7 +216,7 @@ def _cost(f: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> tuple[float, i
 
 
 def name_of(f: Any) -> str:
-    if type(f) is BuiltinMethodType and isinstance(f.__self__, np.ufunc):
+    if type(f) is BuiltinMethodType and type(f.__self__) is np.ufunc:
         return f"{name_of(f.__self__)}.{f.__name__}"
     if hasattr(type(f), "__getattr__") or type(type(f).__getattribute__) is FunctionType:
         return type(f).__name__  # a class of the program's, whose code is not to run for us

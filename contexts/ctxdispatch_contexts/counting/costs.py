@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from types import BuiltinMethodType, FunctionType
+from types import BuiltinMethodType
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir.wrappers import called
 from ctxdispatch_contexts.counting import elementwise, products
 from ctxdispatch_contexts.counting.elementwise import ELEMENTARY, OPERATORS, each
 from ctxdispatch_contexts.counting.functions import FUNCTIONS
@@ -41,17 +42,17 @@ def operator_cost(operation: Any, operands: Sequence[Any]) -> tuple[float, int]:
 
 def call_cost(f: Any, out: Any, args: Sequence[Any], kwargs: dict[str, Any] = _NOTHING) -> tuple[float, int]:
     """Flops, and bytes read and written, of f(*args, **kwargs), which returned `out`."""
-    if isinstance(f, BuiltinMethodType) and isinstance(f.__self__, np.ndarray):
+    if type(f) is BuiltinMethodType and isinstance(f.__self__, np.ndarray):
         f, args = getattr(np, f.__name__, None), (f.__self__, *args)
         return _flops(f, out, args, kwargs), _moved(out, args, kwargs)
     if f in OPERATORS or f in _MATMULS:
         return operator_cost(f, args)
-    if isinstance(f, BuiltinMethodType) and isinstance(f.__self__, np.ufunc):
+    if type(f) is BuiltinMethodType and type(f.__self__) is np.ufunc:
         return elementwise.method_flops(f, out, args, kwargs), _moved(out, args, kwargs)
     flops = elementwise.math_flops(f, out, args)
     if flops is not None:
         return flops, 0
-    if isinstance(f, np.ufunc):
+    if type(f) is np.ufunc:
         args = args[: f.nin]
     seen = f in FUNCTIONS or _is_of_numpy(f)
     return _flops(f, out, args, kwargs), _moved(out, args, kwargs) if seen else 0
@@ -61,14 +62,14 @@ def _flops(f: Any, out: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> flo
     cost = FUNCTIONS.get(f)
     if cost is not None:
         return cost(out, *args, **kwargs)
-    return elementwise.ufunc_flops(f, out, args, kwargs) if isinstance(f, np.ufunc) else 0
+    return elementwise.ufunc_flops(f, out, args, kwargs) if type(f) is np.ufunc else 0
 
 
 def _is_of_numpy(f: Any) -> bool:
     """And in C: an object of NumPy's that Python code calls is followed."""
-    if isinstance(vars(type(f)).get("__call__"), FunctionType):
+    if called(type(f)) is not None:
         return False
-    return isinstance(f, np.ufunc) or (getattr(f, "__module__", None) or "").startswith("numpy")
+    return type(f) is np.ufunc or (getattr(f, "__module__", None) or "").startswith("numpy")
 
 
 # -- bytes -----------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ before it is done, NumPy is asked for them.
 
 from __future__ import annotations
 
-import builtins
 import cmath
 import functools
 import math
@@ -17,41 +16,35 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import COMPARISONS, INPLACE, UFUNC_OF
+
 ELEMENTARY = 10
 
 # -- weights ---------------------------------------------------------------------------------------
 
-_CHEAP = """add subtract multiply divide negative absolute fabs sqrt square reciprocal deg2rad rad2deg radians
-degrees"""
-_FREE = """positive conjugate sign floor ceil trunc rint maximum minimum fmax fmin copysign spacing nextafter
-frexp ldexp modf heaviside"""
-
+_NAMES = {
+    0: "positive conjugate sign floor ceil trunc rint maximum minimum fmax fmin copysign spacing nextafter "
+    "frexp ldexp modf heaviside",
+    1: "add subtract multiply divide negative absolute fabs sqrt square reciprocal deg2rad rad2deg radians "
+    "degrees",
+    2: "floor_divide remainder fmod",
+    4: "divmod",
+}
 WEIGHTS: dict[Any, int] = {
-    **{getattr(np, name): 1 for name in _CHEAP.split()},
-    **{getattr(np, name): 0 for name in _FREE.split()},
-    np.floor_divide: 2, np.remainder: 2, np.fmod: 2, np.divmod: 4,
-}  # fmt: skip
+    getattr(np, name): weight for weight, names in _NAMES.items() for name in names.split()
+}
 """Flops of ufuncs on floats; of what has truth values none; of the others `ELEMENTARY`. Comparisons, and what
 looks at the bits of a number, are free."""
 
-COMPLEX = {np.add: 2, np.subtract: 2, np.negative: 2, np.multiply: 6, np.divide: 11, np.square: 6}
+_OF_COMPLEX = {2: "add subtract negative", 6: "multiply square", 11: "divide"}
+COMPLEX = {getattr(np, name): weight for weight, names in _OF_COMPLEX.items() for name in names.split()}
 OTHER_COMPLEX = 4
 """Times what the ufunc costs on floats."""
 
-_OPERATORS = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "pow": np.power,
-    "floordiv": np.floor_divide, "mod": np.remainder, "and_": np.bitwise_and, "or_": np.bitwise_or,
-    "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
-}  # fmt: skip
-
 OPERATORS: dict[Any, np.ufunc] = {
-    **{getattr(operator, name): ufunc for name, ufunc in _OPERATORS.items()},
-    **{getattr(operator, f"i{name.rstrip('_')}"): ufunc for name, ufunc in _OPERATORS.items()},
-    operator.neg: np.negative, operator.pos: np.positive, operator.invert: np.invert,
-    operator.abs: np.absolute, builtins.abs: np.absolute, builtins.pow: np.power, builtins.divmod: np.divmod,
-}  # fmt: skip
-
-IN_PLACE = {getattr(operator, f"i{name.rstrip('_')}") for name in [*_OPERATORS, "matmul"]}
+    f: ufunc for f, ufunc in UFUNC_OF.items() if f not in COMPARISONS and f is not operator.matmul
+}
+OPERATORS |= {inplace: OPERATORS[f] for inplace, f in INPLACE.items() if f in OPERATORS}
 
 
 def each(ufunc: Any, kind: str) -> int:
@@ -101,7 +94,7 @@ def operator_cost(operation: Any, operands: Sequence[Any]) -> tuple[float, int]:
         return 0, 0
     kind, width = _loop(ufunc, *map(_dtype, operands))
     shape = broadcast(*map(np.shape, operands))
-    if operation in IN_PLACE and _is_array(operands[0]):
+    if operation in INPLACE and _is_array(operands[0]):
         width = operands[0].itemsize
     size = math.prod(shape)
     return each(ufunc, kind) * size, _nbytes(operands) + (width * size if shape else 0)
@@ -143,7 +136,7 @@ def are_numbers(operation: Any, operands: Sequence[Any]) -> bool:
 
 def _is_plain(kind: type, operation: Any) -> bool:
     name = operation.__name__.strip("_")
-    bare = name.removeprefix("i") if operation in IN_PLACE else name
+    bare = name.removeprefix("i") if operation in INPLACE else name
     names = (f"__{bare}__", f"__r{bare}__", f"__i{bare}__")
     return all(getattr(kind, each, None) is getattr(np.ndarray, each, None) for each in names)
 
@@ -201,23 +194,14 @@ def _in_segments(result: Any, a: Any, indices: Any, axis: int = 0, **_: Any) -> 
 
 # -- Python's own functions ------------------------------------------------------------------------
 
-_CHEAP_OF_MATH = {
-    math.sqrt,
-    math.fabs,
-    math.degrees,
-    math.radians,
-    cmath.sqrt,
-    getattr(math, "fma", math.sqrt),
-}
-_FREE_OF_MATH = {
-    math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.frexp, math.ldexp,
-    math.modf, math.copysign, math.nextafter, math.ulp, math.gcd, math.lcm, math.comb, math.perm,
-    math.factorial, math.isqrt, math.isclose, cmath.isnan, cmath.isinf, cmath.isfinite, cmath.isclose,
-}  # fmt: skip
+_ONLY_OF_MATH = {"ulp": 0, "fma": 1}
 _OF_MATH = {
-    **{f: ELEMENTARY for f in (*vars(math).values(), *vars(cmath).values()) if callable(f)},
-    **dict.fromkeys(_CHEAP_OF_MATH, 1), **dict.fromkeys(_FREE_OF_MATH, 0), math.fmod: 2, math.remainder: 2,
-}  # fmt: skip
+    f: _ONLY_OF_MATH.get(name, WEIGHTS.get(getattr(np, name, None), ELEMENTARY))
+    for module in (math, cmath)
+    for name, f in vars(module).items()
+    if callable(f)
+}
+"""What NumPy's ufunc of the same name costs; results that are no floats cost nothing."""
 _PER_ITEM = {"fsum": 1, "prod": 1, "sumprod": 2, "dist": 3}
 """Of functions of `math` that take lists."""
 

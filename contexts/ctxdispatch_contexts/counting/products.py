@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.counting.elementwise import are_numbers, each, kind_of
+
+PRODUCTS: Registry[Callable[..., float]] = Registry()
 
 # -- of two operands -------------------------------------------------------------------------------
 
@@ -36,6 +39,10 @@ def operator_cost(operation: Any, a: Any, b: Any) -> tuple[float, int]:
     return multiply_adds(result, size * a.shape[-1]), a.nbytes + b.nbytes + written
 
 
+_OF_LATER_NUMPY = [f for name in ("vecdot", "matvec", "vecmat") if (f := getattr(np, name, None))]
+
+
+@PRODUCTS.of(np.dot, np.inner, np.matmul, np.linalg.matmul, np.linalg.vecdot, *_OF_LATER_NUMPY)
 def along_last(out: Any, a: Any, b: Any, /, *_: Any, axis: int = -1, **__: Any) -> float:
     """`a` has the axis that is summed over as its last; where one is a number, nothing is summed."""
     if not np.ndim(a) or not np.ndim(b):
@@ -43,31 +50,37 @@ def along_last(out: Any, a: Any, b: Any, /, *_: Any, axis: int = -1, **__: Any) 
     return multiply_adds(out, np.size(out) * np.shape(a)[axis])
 
 
+@PRODUCTS.of(np.vdot)
 def vdot(out: Any, a: Any, b: Any) -> float:
     return multiply_adds(out, np.size(a))
 
 
+@PRODUCTS.of(np.outer, np.linalg.outer, np.kron)
 def outer(out: Any, *_: Any, **__: Any) -> float:
     return multiplications(out, np.size(out))
 
 
+@PRODUCTS.of(np.tensordot, np.linalg.tensordot)
 def tensordot(out: Any, a: Any, b: Any, axes: Any = 2) -> float:
     """What is summed over is in both operands and not in the result."""
     summed = math.sqrt(np.size(a) * np.size(b) / max(1, np.size(out)))
     return multiply_adds(out, np.size(out) * round(summed))
 
 
+@PRODUCTS.of(np.cross, np.linalg.cross)
 def cross(out: Any, a: Any, b: Any, *_: Any, **__: Any) -> float:
     """Two multiplications and a subtraction per component."""
     kind = kind_of(out)
     return (2 * each(np.multiply, kind) + each(np.subtract, kind)) * np.size(out)
 
 
+@PRODUCTS.of(np.convolve)
 def convolve(out: Any, a: Any, v: Any, mode: str = "full") -> float:
     """As it is defined: a multiply-add wherever the two overlap."""
     return multiply_adds(out, _overlaps(np.size(a), np.size(v), mode))
 
 
+@PRODUCTS.of(np.correlate)
 def correlate(out: Any, a: Any, v: Any, mode: str = "valid") -> float:
     return multiply_adds(out, _overlaps(np.size(a), np.size(v), mode))
 
@@ -85,6 +98,7 @@ def _overlaps(m: int, n: int, mode: str) -> int:
 # -- of several ------------------------------------------------------------------------------------
 
 
+@PRODUCTS.of(np.linalg.multi_dot)
 def multi_dot(out: Any, arrays: Sequence[Any], **_: Any) -> float:
     """In the order that takes the fewest multiplications, which is NumPy's."""
     shapes = [np.shape(a) for a in arrays]
@@ -101,6 +115,7 @@ def multi_dot(out: Any, arrays: Sequence[Any], **_: Any) -> float:
     return multiply_adds(out, least[0, len(shapes)])
 
 
+@PRODUCTS.of(np.linalg.matrix_power)
 def matrix_power(out: Any, a: Any, n: int) -> float:
     """Squares, and products of some of them; an inverse before, where `n` is negative."""
     size = np.shape(a)[-1]
@@ -114,6 +129,7 @@ def matrix_power(out: Any, a: Any, n: int) -> float:
 Labels = list[Hashable]
 
 
+@PRODUCTS.of(np.einsum)
 def einsum(out: Any, *args: Any, **_: Any) -> float:
     """For each combination of all indices a multiplication per operand but one, and an addition where any
     index is summed over. That is the sum as it is written; `optimize` finds shorter ways."""
@@ -152,13 +168,3 @@ def _labels(term: Labels, ndim: int) -> Labels:
         return term
     at = term.index(Ellipsis)
     return [*term[:at], *[(Ellipsis, k) for k in range(ndim - len(term), -1, -1)], *term[at + 1 :]]
-
-
-PRODUCTS: dict[Any, Callable[..., float]] = {
-    **dict.fromkeys((np.dot, np.inner, np.matmul), along_last),
-    **{f: along_last for name in ("vecdot", "matvec", "vecmat") if (f := getattr(np, name, None))},
-    np.linalg.matmul: along_last, np.linalg.vecdot: along_last, np.linalg.tensordot: tensordot,
-    np.vdot: vdot, np.outer: outer, np.linalg.outer: outer, np.kron: outer, np.tensordot: tensordot,
-    np.cross: cross, np.linalg.cross: cross, np.convolve: convolve, np.correlate: correlate,
-    np.linalg.multi_dot: multi_dot, np.linalg.matrix_power: matrix_power, np.einsum: einsum,
-}  # fmt: skip

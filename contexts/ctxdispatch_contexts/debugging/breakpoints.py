@@ -181,7 +181,7 @@ class Breakpoints:
 def is_function(wanted: CodeType | str | None, frame: FrameType, original: CodeType | None) -> bool:
     """Whether `frame` runs the function; `original` is its code before it was rewritten."""
     code = frame.f_code
-    if isinstance(wanted, CodeType):
+    if type(wanted) is CodeType:
         if original is not None:
             return wanted == original
         return _identity(wanted) == _identity(code)
@@ -201,7 +201,7 @@ def code_of(f: Any) -> CodeType:
     seen = f
     for _ in range(20):
         code = getattr(seen, "__code__", None)
-        if isinstance(code, CodeType):
+        if type(code) is CodeType:
             return code
         seen = _within(seen)
         if seen is None:
@@ -210,11 +210,11 @@ def code_of(f: Any) -> CodeType:
 
 
 def _within(f: Any) -> Any:
-    if isinstance(f, functools.partial):
+    if issubclass(type(f), functools.partial):
         return f.func
-    if isinstance(f, property):
+    if issubclass(type(f), property):
         return f.fget
-    if isinstance(f, type):
+    if issubclass(type(f), type):
         return f.__init__
     for name in ("__func__", "__wrapped__", "func"):
         if getattr(f, name, None) is not None:
@@ -242,7 +242,7 @@ def _place(where: Any, file: str | None) -> tuple[str | None, int | None, CodeTy
 
 
 def _function(f: Any) -> CodeType | str:
-    return f if isinstance(f, str | CodeType) else code_of(f)
+    return f if issubclass(type(f), str | CodeType) else code_of(f)
 
 
 WHERE = re.compile(

@@ -45,7 +45,7 @@ def lines_with_code(file: str) -> frozenset[int]:
 def _nested(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if type(constant) is CodeType:
             yield from _nested(constant)
 
 

@@ -130,7 +130,7 @@ def mapped(pick: Callable[[Any], Any], x: Any) -> Any:
 
 def called(callee: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """A call, or the reading of an attribute."""
-    if isinstance(callee, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+    if type(callee) in (types.GetSetDescriptorType, types.MemberDescriptorType):
         return callee.__get__(*args)
     return callee(*args, **kwargs)
 

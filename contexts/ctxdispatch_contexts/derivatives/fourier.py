@@ -50,32 +50,32 @@ def distinct(s, axes, ndim):
 # -- of complex arrays ---------------------------------------------------------------------------------------
 
 
-@vjp(np.fft.fft, linear=(0,), unless="out")
+@vjp(np.fft.fft, linear=(0,), unless="out", mixed=True)
 def fft(g, y, a, n=None, axis=-1, norm=None, out=None):
     return (resized(np.fft.fft(g, None, axis, norm), a.shape),)
 
 
-@vjp(np.fft.ifft, linear=(0,), unless="out")
+@vjp(np.fft.ifft, linear=(0,), unless="out", mixed=True)
 def ifft(g, y, a, n=None, axis=-1, norm=None, out=None):
     return (resized(np.fft.ifft(g, None, axis, norm), a.shape),)
 
 
-@vjp(np.fft.fftn, linear=(0,), unless="out")
+@vjp(np.fft.fftn, linear=(0,), unless="out", mixed=True)
 def fftn(g, y, a, s=None, axes=None, norm=None, out=None):
     return (resized(np.fft.fftn(g, None, distinct(s, axes, a.ndim), norm), a.shape),)
 
 
-@vjp(np.fft.ifftn, linear=(0,), unless="out")
+@vjp(np.fft.ifftn, linear=(0,), unless="out", mixed=True)
 def ifftn(g, y, a, s=None, axes=None, norm=None, out=None):
     return (resized(np.fft.ifftn(g, None, distinct(s, axes, a.ndim), norm), a.shape),)
 
 
-@vjp(np.fft.fft2, linear=(0,), unless="out")
+@vjp(np.fft.fft2, linear=(0,), unless="out", mixed=True)
 def fft2(g, y, a, s=None, axes=(-2, -1), norm=None, out=None):
     return fftn(g, y, a, s, axes, norm)
 
 
-@vjp(np.fft.ifft2, linear=(0,), unless="out")
+@vjp(np.fft.ifft2, linear=(0,), unless="out", mixed=True)
 def ifft2(g, y, a, s=None, axes=(-2, -1), norm=None, out=None):
     return ifftn(g, y, a, s, axes, norm)
 
@@ -111,29 +111,29 @@ def length(n, a, axis):
     return a.shape[axis] if n is None or n == -1 else n
 
 
-@vjp(np.fft.rfft, linear=(0,), unless="out")
+@vjp(np.fft.rfft, linear=(0,), unless="out", mixed=True)
 def rfft(g, y, a, n=None, axis=-1, norm=None, out=None):
     return (resized(from_half(g, length(n, a, axis), axis, norm), a.shape),)
 
 
-@vjp(np.fft.irfft, linear=(0,), unless="out")
+@vjp(np.fft.irfft, linear=(0,), unless="out", mixed=True)
 def irfft(g, y, a, n=None, axis=-1, norm=None, out=None):
     return (of_kind(resized(to_half(g, axis, norm), a.shape), a),)
 
 
-@vjp(np.fft.hfft, linear=(0,), unless="out")
+@vjp(np.fft.hfft, linear=(0,), unless="out", mixed=True)
 def hfft(g, y, a, n=None, axis=-1, norm=None, out=None):
     """hfft(a) = irfft(conj(a)), with the scale of the other direction."""
     return (of_kind(np.conj(resized(to_half(g, axis, REVERSED[norm]), a.shape)), a),)
 
 
-@vjp(np.fft.ihfft, linear=(0,), unless="out")
+@vjp(np.fft.ihfft, linear=(0,), unless="out", mixed=True)
 def ihfft(g, y, a, n=None, axis=-1, norm=None, out=None):
     """ihfft(a) = conj(rfft(a)), with the scale of the other direction."""
     return (resized(from_half(np.conj(g), length(n, a, axis), axis, REVERSED[norm]), a.shape),)
 
 
-@vjp(np.fft.rfftn, linear=(0,), unless="out")
+@vjp(np.fft.rfftn, linear=(0,), unless="out", mixed=True)
 def rfftn(g, y, a, s=None, axes=None, norm=None, out=None):
     """`rfft` along the last axis, then `fft` along the others."""
     axes = distinct(s, axes, a.ndim)
@@ -141,19 +141,19 @@ def rfftn(g, y, a, s=None, axes=None, norm=None, out=None):
     return (resized(from_half(np.fft.fftn(g, None, axes[:-1], norm), n, axes[-1], norm), a.shape),)
 
 
-@vjp(np.fft.irfftn, linear=(0,), unless="out")
+@vjp(np.fft.irfftn, linear=(0,), unless="out", mixed=True)
 def irfftn(g, y, a, s=None, axes=None, norm=None, out=None):
     axes = distinct(s, axes, a.ndim)
     full = np.fft.ifftn(to_half(g, axes[-1], norm), None, axes[:-1], norm)
     return (of_kind(resized(full, a.shape), a),)
 
 
-@vjp(np.fft.rfft2, linear=(0,), unless="out")
+@vjp(np.fft.rfft2, linear=(0,), unless="out", mixed=True)
 def rfft2(g, y, a, s=None, axes=(-2, -1), norm=None, out=None):
     return rfftn(g, y, a, s, axes, norm)
 
 
-@vjp(np.fft.irfft2, linear=(0,), unless="out")
+@vjp(np.fft.irfft2, linear=(0,), unless="out", mixed=True)
 def irfft2(g, y, a, s=None, axes=(-2, -1), norm=None, out=None):
     return irfftn(g, y, a, s, axes, norm)
 

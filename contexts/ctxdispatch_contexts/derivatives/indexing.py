@@ -10,7 +10,7 @@ from ctxdispatch_contexts.derivatives.linear import place, scatter, scatter_alon
 from ctxdispatch_contexts.derivatives.registry import of, vjp
 
 
-@vjp(operator.getitem, np.ndarray.__getitem__, *of(np.generic, "__getitem__"), linear=(0,))
+@vjp(operator.getitem, np.ndarray.__getitem__, *of(np.generic, "__getitem__"), linear=(0,), picks=True)
 def getitem(g, y, a, index):
     """Of arrays; tuples, lists and dicts are their reader's business. The index may repeat elements."""
     if isinstance(index, (int, slice)):
@@ -18,7 +18,7 @@ def getitem(g, y, a, index):
     return (scatter(g, index, a.shape, a.dtype),)
 
 
-@vjp(np.take, *of(np.ndarray, "take"), *of(np.generic, "take"), linear=(0,), unless="out")
+@vjp(np.take, *of(np.ndarray, "take"), *of(np.generic, "take"), linear=(0,), unless="out", picks=True)
 def take(g, y, a, indices, axis=None, out=None, mode="raise"):
     if axis is None:
         index = within(indices, a.size, mode)
@@ -34,35 +34,35 @@ def within(indices, n, mode):
     return indices % n if mode == "wrap" else indices
 
 
-@vjp(np.take_along_axis, linear=(0,))
+@vjp(np.take_along_axis, linear=(0,), picks=True)
 def take_along_axis(g, y, arr, indices, axis=-1):
     if axis is None:
         return (scatter(g, indices, (arr.size,), y.dtype).reshape(arr.shape),)
     return (scatter_along(g, indices, axis, arr.shape, y.dtype),)
 
 
-@vjp(np.compress, arrays=2, linear=(1,), unless="out")
+@vjp(np.compress, arrays=2, linear=(1,), unless="out", picks=True)
 def compress(g, y, condition, a, axis=None, out=None):
     return (None, *take(g, y, a, np.flatnonzero(condition), axis))
 
 
-@vjp(np.ndarray.compress, linear=(0,), unless="out")
+@vjp(np.ndarray.compress, linear=(0,), unless="out", picks=True)
 def compress_method(g, y, a, condition, axis=None, out=None):
     return take(g, y, a, np.flatnonzero(condition), axis)
 
 
-@vjp(np.extract, arrays=2, linear=(1,))
+@vjp(np.extract, arrays=2, linear=(1,), picks=True)
 def extract(g, y, condition, arr):
     return (None, *take(g, y, arr, np.flatnonzero(condition)))
 
 
-@vjp(np.delete, linear=(0,))
+@vjp(np.delete, linear=(0,), picks=True)
 def delete(g, y, arr, obj, axis=None):
     n = arr.size if axis is None else arr.shape[axis]
     return take(g, y, arr, np.delete(np.arange(n), obj), axis)
 
 
-@vjp(np.unique)
+@vjp(np.unique, picks=True)
 def unique(
     g, y, ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *,
     equal_nan=True, sorted=True,
@@ -84,7 +84,7 @@ def bincount(g, y, x, weights=None, minlength=0):
     return (None,) if weights is None else (None, g[x])
 
 
-@vjp(np.trim_zeros)
+@vjp(np.trim_zeros, picks=True)
 def trim_zeros(g, y, filt, trim="fb", axis=None):
     return (scatter(g, trimmed(filt, trim.lower(), axis), filt.shape, y.dtype),)
 
@@ -104,7 +104,7 @@ def box(found, trim):
 # -- selection -----------------------------------------------------------------------------------------------
 
 
-@vjp(np.where, arrays=3, linear=(1, 2))
+@vjp(np.where, arrays=3, linear=(1, 2), picks=True)
 def where(g, y, condition, a=None, b=None):
     """A selection, not a product with a mask: where it is not selected, inf does not become nan."""
     if a is None:
@@ -120,13 +120,13 @@ def narrowed(g, shape):
     return g if len(shape) == g.ndim == 0 else unbroadcast(g, shape)
 
 
-@vjp(np.choose, np.ndarray.choose, linear=(1,), unless="out")
+@vjp(np.choose, np.ndarray.choose, linear=(1,), unless="out", picks=True)
 def choose(g, y, a, choices, out=None, mode="raise"):
     cotangents = chosen(g, one_hot(within(a, len(choices), mode), len(choices)), choices)
     return (None, np.stack(cotangents) if isinstance(choices, np.ndarray) else cotangents)
 
 
-@vjp(np.select, arrays=0, linear=(1, 2))
+@vjp(np.select, arrays=0, linear=(1, 2), picks=True)
 def select(g, y, condlist, choicelist, default=0):
     first, none = firsts(condlist)
     rest = None if type(default) is int else unbroadcast(np.where(none, g, 0.0), np.shape(default))

@@ -2,8 +2,8 @@
 
 The formulas are those of Giles, "Collected matrix derivative results for forward and reverse mode
 algorithmic differentiation" (2008), transposed where he conjugates: a cotangent here is df/dx - i df/dy.
-Functions of symmetric matrices (cholesky, eigh) read one triangle and return a symmetric cotangent, that of
-the matrix as a whole.
+Functions of symmetric matrices (cholesky, eigh, `hermitian=True`) read one triangle, and of the diagonal the
+real part: the cotangent of what is not read is zero.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
-from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.derivatives.registry import vjp
 from ctxdispatch_contexts.programs.no_derivative import no_derivative, nothing_of
 
 
@@ -32,10 +32,26 @@ def over(g):
     return g[..., None, None] if np.ndim(g) else g
 
 
+def folded(full, lower=True):
+    """The cotangent of the triangle that is read, from that of the symmetric matrix as a whole: an element
+    outside the diagonal stands for its mirror image as well."""
+    return of_triangle(0.5 * (full + mH(full)), lower)
+
+
+def of_triangle(half, lower):
+    """The same, of the mean of the cotangents of both elements."""
+    return np.tril(half) + np.tril(half, -1) if lower else np.triu(half) + np.triu(half, 1)
+
+
+def whole(a):
+    """The symmetric matrix that the lower triangle of `a` stands for."""
+    return np.tril(a, -1) + mH(np.tril(a, -1)) + np.eye(a.shape[-1], dtype=a.real.dtype) * a.real
+
+
 # -- systems and inverses ------------------------------------------------------------------------------------
 
 
-@vjp(np.linalg.solve, arrays=2, multilinear=(1,))
+@vjp(np.linalg.solve, arrays=2, multilinear=(1,), mixed=True)
 def solve(g, y, a, b):
     """bar(b) = a^-T g, bar(a) = -bar(b) y^T."""
     if b.ndim == 1:
@@ -58,38 +74,12 @@ def inv(g, y, a):
 @vjp(np.linalg.pinv)
 def pinv(g, y, a, rcond=None, hermitian=False, **kwargs):
     """Golub and Pereyra (1973), for constant rank."""
+    if hermitian:
+        return (folded(pinv(g, y, whole(a))[0]),)
     g, n, m = conj(g), a.shape[-1], a.shape[-2]
     yh, gh = mH(y), mH(g)
     left, right = np.eye(m, dtype=y.dtype) - a @ y, np.eye(n, dtype=y.dtype) - y @ a
     return (conj(-yh @ g @ yh + left @ gh @ y @ yh + yh @ y @ gh @ right),)
-
-
-@vjp(np.linalg.lstsq, arrays=2)
-def lstsq(g, y, a, b, rcond=None):
-    """x = a^+ b, for constant rank (Golub and Pereyra 1973); the residuals are squared lengths of b - a x."""
-    x, _, _, _ = y
-    columns, full = (b[:, None], x[:, None]) if b.ndim == 1 else (b, x)
-    rest = columns - a @ full
-    ga, gb = np.zeros_like(a), np.zeros_like(columns)
-    if g[0] is not None:
-        gx = np.conj(g[0]).reshape(full.shape)
-        inverse = mH(np.linalg.pinv(a, cutoff(x.dtype, a.shape, rcond)))  # of a^H
-        inner = mH(inverse) @ (inverse @ gx)
-        gb = conj(inverse @ gx)
-        ga = conj(rest @ mH(inner) - (inverse @ gx) @ mH(full))
-        ga = ga + conj(inverse @ full @ mH(gx - mH(inverse) @ (a @ gx)))
-    if g[1] is not None and np.size(y[1]):
-        towards = 2.0 * g[1] * conj(rest)
-        gb, ga = gb + towards, ga - towards @ full.T
-    if len(g) > 3 and g[3] is not None:
-        ga = ga + singular_values(g[3], a)[0]
-    return (ga, gb.reshape(b.shape))
-
-
-def cutoff(dtype, shape, rcond):
-    """Which singular values count, relative to the largest."""
-    eps = np.finfo(dtype).eps
-    return eps * max(shape) if rcond is None else eps if rcond == -1 else rcond
 
 
 @vjp(np.roots)
@@ -164,7 +154,7 @@ def cholesky(g, y, a, /, *, upper=False):
     phi = np.tril(mH(low) @ g)
     phi = phi - 0.5 * phi * np.eye(phi.shape[-1], dtype=phi.dtype)
     half = np.linalg.solve(mH(low), mH(np.linalg.solve(mH(low), mH(phi + mH(phi)))))
-    return (0.5 * conj(half),)
+    return (of_triangle(0.5 * conj(half), not upper),)
 
 
 @vjp(np.linalg.qr)
@@ -248,99 +238,3 @@ def before_reflection(column, t, after, g_column, gt, g_after):
     g_column = np.concatenate((g_beta * (1.0 - t) - q - gt, gw / by - g_beta * t * w), -2)
     column = np.concatenate((beta * (1.0 - t), -t * beta * w), -2)
     return np.concatenate((column, before), -1), np.concatenate((g_column, g_after - t * v @ z), -1)
-
-
-@vjp(np.linalg.eigh)
-def eigh(g, y, a, UPLO="L"):
-    w, v = y
-    inner = np.zeros_like(v) if g[0] is None else np.eye(w.shape[-1], dtype=v.dtype) * g[0][..., None, :]
-    if g[1] is not None:
-        inner = inner + inverse_gaps(w) * (mH(v) @ conj(g[1]))
-    full = v @ inner @ mH(v)
-    return (conj(0.5 * (full + mH(full))),)
-
-
-def inverse_gaps(w):
-    """1 / (w_j - w_i), 0 on the diagonal; infinite where two coincide and vectors have no derivative."""
-    gaps = w[..., None, :] - w[..., :, None]
-    unit = np.eye(w.shape[-1], dtype=w.dtype)
-    return (1.0 - unit) / (gaps + unit)
-
-
-@vjp(np.linalg.eigvalsh)
-def eigvalsh(g, y, a, UPLO="L"):
-    return eigh((g, None), np.linalg.eigh(a, UPLO), a, UPLO)
-
-
-@vjp(np.linalg.svd)
-def svd(g, y, a, full_matrices=True, compute_uv=True, hermitian=False):
-    """The derivatives of the vectors are infinite where two singular values coincide."""
-    if not compute_uv:
-        return singular_values(g, a)
-    u, s, vh = y
-    if full_matrices and a.shape[-1] > a.shape[-2]:
-        k = s.shape[-1]
-        of_v = None if g[2] is None else g[2][..., :k, :]
-        (full,) = svd((g[0], g[1], of_v), (u, s, vh[..., :k, :]), a, False)
-        return (full if g[2] is None else full + nothing_of(g[2], y[2], k, -2, "full_matrices=False"),)
-    if full_matrices and a.shape[-1] < a.shape[-2]:
-        k = s.shape[-1]
-        of_u = None if g[0] is None else g[0][..., :k]
-        (full,) = svd((of_u, g[1], g[2]), (u[..., :k], s, vh), a, False)
-        return (full if g[0] is None else full + nothing_of(g[0], y[0], k, -1, "full_matrices=False"),)
-    v, inner = mH(vh), np.zeros_like(vh @ mH(vh))
-    gaps, size = inverse_gaps(s * s), s[..., None, :]
-    full = np.zeros_like(a)
-    if g[1] is not None:
-        inner = inner + np.eye(s.shape[-1], dtype=s.dtype) * g[1][..., None, :]
-    if g[0] is not None:
-        gu = conj(g[0])
-        part = gaps * (mH(u) @ gu)
-        inner = inner + (part + mH(part)) * size
-        full = full + ((gu - u @ (mH(u) @ gu)) / size) @ vh + gauge(u, gu, s, vh)
-    if g[2] is not None:
-        gv = mH(conj(g[2]))
-        part = gaps * (mH(v) @ gv)
-        inner = inner + size.swapaxes(-1, -2) * (part + mH(part))
-        full = full + (u / size) @ mH(gv - v @ (mH(v) @ gv))
-    return (conj(u @ inner @ vh + full),)
-
-
-def gauge(u, gu, s, vh):
-    """What the free phase of complex singular vectors adds (Wan and Zhang, arXiv:1909.02659)."""
-    if u.dtype.kind != "c":
-        return 0.0
-    phase = np.eye(s.shape[-1], dtype=s.dtype) * (1j * (mH(u) @ gu).imag)
-    return u @ (phase / s[..., None, :]) @ vh
-
-
-def singular_values(g, a):
-    u, _, vh = np.linalg.svd(a, full_matrices=False)
-    return (conj(u * g[..., None, :] @ vh),)
-
-
-@vjp(*of(np.linalg, "svdvals"))
-def svdvals(g, y, x, /):
-    return singular_values(g, x)
-
-
-@vjp(np.linalg.eig)
-def eig(g, y, a):
-    """For distinct eigenvalues; the vectors of length 1 (Boeddeker et al., arXiv:1701.00392)."""
-    w, v = y
-    inner = (
-        np.zeros_like(v)
-        if g[0] is None
-        else np.eye(w.shape[-1], dtype=w.real.dtype) * np.conj(g[0])[..., None, :]
-    )
-    if g[1] is not None:
-        gv = np.conj(g[1])
-        along = mH(v) @ gv
-        real = np.eye(w.shape[-1], dtype=w.real.dtype) * along.real
-        inner = inner + np.conj(inverse_gaps(w)) * (along - mH(v) @ v @ real)
-    return (np.conj(np.linalg.solve(mH(v), inner @ mH(v))),)
-
-
-@vjp(np.linalg.eigvals)
-def eigvals(g, y, a):
-    return eig((g, None), np.linalg.eig(a), a)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.derivatives import special
 
 # -- for Python floats ---------------------------------------------------------------------------------------
@@ -167,7 +168,7 @@ CMATH: dict[str, Any] = {
 
 NUMPY: dict[str, Any] = {
     "__name__": "derivatives of arrays",
-    **{name: value for name, value in vars(np).items() if isinstance(value, np.ufunc)},
+    **{name: value for name, value in vars(np).items() if type(value) is np.ufunc},
     "div": np.divide, "nonzero": array_nonzero, "unit": array_unit, "share": array_share,
     "where": np.where, "sinc_slope": array_sinc_slope,
     "power_base": array_power_base, "power_exponent": array_power_exponent, "inf": math.inf,
@@ -198,3 +199,9 @@ def callees(name: str) -> Iterator[Callable[..., Any]]:
         module, attribute = path.split(".")
         if hasattr(_MODULES[module], attribute):
             yield getattr(_MODULES[module], attribute)
+
+
+def is_of_ours(namespace: dict[str, Any]) -> bool:
+    """Names in it do not change: of a module of ours, or where derivatives stand."""
+    name = namespace.get("__name__", "")
+    return is_ours(name) or str(name).startswith("derivatives of")

@@ -134,6 +134,7 @@ def multi_dot(arrays, *, out=None):
 @lower(np.linalg.matrix_power)
 def matrix_power(a, n):
     """By repeated squaring: log2(n) products, each with its own pullback."""
+    a = np.asarray(a)
     if n < 0:
         a, n = np.linalg.inv(a), -n
     if n == 0:
@@ -158,6 +159,7 @@ def cond(x, p=None):
 
 @lower(np.linalg.tensorsolve)
 def tensorsolve(a, b, axes=None):
+    a, b = np.asarray(a), np.asarray(b)
     if axes is not None:
         a = np.moveaxis(a, axes, range(a.ndim - len(axes), a.ndim))
     shape = a.shape[b.ndim :]
@@ -166,5 +168,6 @@ def tensorsolve(a, b, axes=None):
 
 @lower(np.linalg.tensorinv)
 def tensorinv(a, ind=2):
+    a = np.asarray(a)
     n = math.prod(a.shape[ind:])
     return np.reshape(np.linalg.inv(a.reshape((n, n))), a.shape[ind:] + a.shape[:ind])

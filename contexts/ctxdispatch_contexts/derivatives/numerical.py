@@ -14,9 +14,11 @@ NoValue = np._NoValue
 @lower(np.diff)
 def diff(a, n=1, axis=-1, prepend=NoValue, append=NoValue):
     """`n` times the difference of neighbours; of booleans whether they differ, as NumPy has it."""
-    a = np.asarray(a)
     if n == 0:
         return a
+    if n < 0:
+        raise ValueError("order must be non-negative but got " + repr(n))
+    a = np.asarray(a)
     if prepend is not NoValue or append is not NoValue:
         a = extended(a, axis, prepend, append)
     last = (slice(None),) * (axis % a.ndim) + (slice(1, None),)
@@ -152,9 +154,8 @@ def unwrap(g, y, p, discont=None, axis=-1, *, period=None):
 @lower(np.meshgrid)
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     lines = [np.reshape(x, shape) for x, shape in zip(xi, line_shapes(len(xi), indexing), strict=True)]
-    if sparse:
-        return tuple(lines)
-    return tuple([np.copy(line) for line in np.broadcast_arrays(*lines)])
+    grids = lines if sparse else np.broadcast_arrays(*lines)
+    return tuple([grid.copy() for grid in grids]) if copy else grids
 
 
 def line_shapes(n, indexing):

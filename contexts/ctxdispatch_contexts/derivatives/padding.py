@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch_contexts.derivatives.linear import scatter, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import vjp
 from ctxdispatch_contexts.programs.no_derivative import no_derivative
@@ -17,7 +18,10 @@ from ctxdispatch_contexts.programs.no_derivative import no_derivative
 LINEAR = ("linear_ramp", "mean", "reflect", "symmetric")
 
 
-@vjp(np.pad, array_keywords="constant_values end_values", linear=(0,), unless="mode constant_values")
+@vjp(
+    np.pad, array_keywords="constant_values end_values", linear=(0,),
+    unless="mode constant_values reflect_type",
+)  # fmt: skip
 def pad(
     g, y, array, pad_width, mode="constant", stat_length=None, constant_values=0, end_values=0,
     reflect_type="even",
@@ -43,6 +47,7 @@ def pad(
     return (unpadded_by_axes(g, array, pad_width, mode, options),)
 
 
+@says(known=False, raises=False)
 def unpadded(g, shape, pad_width):
     if isinstance(pad_width, dict):
         before = [pad_width.get(i, pad_width.get(i - len(shape), 0)) for i in range(len(shape))]
@@ -67,6 +72,7 @@ def unpadded_by_axes(g, array, pad_width, mode, kwargs):
     return g
 
 
+@says(known=False, raises=False)
 def of_values(g, shape, padded, pad_width, mode):
     """The transpose of `around`, the cotangent of `constant_values` or `end_values` of that `shape`: per axis
     and end, the shares that the given value has in what is put on there; the axes after it have come back by
@@ -84,6 +90,7 @@ def of_values(g, shape, padded, pad_width, mode):
     return unbroadcast(np.stack(ends), shape) if ends else np.zeros(shape, g.dtype)
 
 
+@says(known=False, raises=False)
 def around(values, padded, pad_width, mode):
     """What the values come to around zeros of shape `padded`."""
     zeros = np.zeros(padded, values.dtype)

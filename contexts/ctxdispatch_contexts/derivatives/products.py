@@ -204,7 +204,7 @@ def diagonal_index(term, axes, shape):
 # -- cross products ------------------------------------------------------------------------------------------
 
 
-@vjp(np.cross, arrays=2, multilinear=(0, 1))
+@vjp(np.cross, arrays=2, multilinear=(0, 1), mixed=True)
 def cross(g, y, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -227,7 +227,7 @@ def spatial(vectors):
     return np.concatenate((vectors, np.zeros_like(vectors[..., :1])), -1)
 
 
-@vjp(*of(np.linalg, "cross"), arrays=2, multilinear=(0, 1))
+@vjp(*of(np.linalg, "cross"), arrays=2, multilinear=(0, 1), mixed=True)
 def linalg_cross(g, y, x1, x2, /, *, axis=-1):
     return cross(g, y, x1, x2, -1, -1, -1, axis)
 

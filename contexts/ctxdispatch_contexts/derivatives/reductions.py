@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.linear import scatter_along, spread, unbroadcast
-from ctxdispatch_contexts.derivatives.registry import of, vjp
+from ctxdispatch_contexts.derivatives.registry import mask, of, vjp
 
 NoValue = np._NoValue  # what NumPy's own Python code passes on for "not given"
 
@@ -75,7 +75,7 @@ def add_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=No
     return sum_(g, y, a, axis, dtype, out, keepdims, initial, where)
 
 
-@vjp(np.nansum)
+@vjp(np.nansum, picks="nan")
 def nansum(g, y, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
     cotangent = masked(np.where(np.isnan(a), 0.0, restore(g, a.shape, axis, keepdims)), where)
     return (cotangent, None, None, None, None, of_initial(g, initial))
@@ -87,7 +87,7 @@ def mean(g, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True
     return (masked(spread(share, a.shape, y.dtype), where),)
 
 
-@vjp(np.nanmean)
+@vjp(np.nanmean, picks="nan")
 def nanmean(g, y, a, axis=None, dtype=None, out=None, keepdims=False, *, where=True):
     return mean(g, y, a, axis, dtype, out, keepdims, where=present(a, where))
 
@@ -98,7 +98,7 @@ def present(a, where):
     return ~np.isnan(a) & where
 
 
-@vjp(np.trace, *of(np.ndarray, "trace"), linear=(0,), unless="out")
+@vjp(np.trace, *of(np.ndarray, "trace"), linear=(0,), unless="out", picks=True)
 def trace(g, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     unit = np.eye(a.shape[axis1], a.shape[axis2], offset, y.dtype)
     if a.ndim == 2 and axis1 % 2 == 0:
@@ -108,7 +108,7 @@ def trace(g, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     return (np.moveaxis(g[..., None, None] * unit, (-2, -1), (axis1, axis2)),)
 
 
-@vjp(*of(np.linalg, "trace"), linear=(0,))
+@vjp(*of(np.linalg, "trace"), linear=(0,), picks=True)
 def linalg_trace(g, y, x, /, *, offset=0, dtype=None):
     return trace(g, y, x, offset, -2, -1)
 
@@ -192,13 +192,26 @@ def nanstd(
     )
 
 
+@mask(
+    np.var, np.std, np.prod, *of(np.ndarray, "var", "std", "prod"), *of(np.generic, "var", "std", "prod"),
+)  # fmt: skip
+def mask_of_reduction(g, y, a, axis=None, dtype=None, out=None, *rest, keepdims=False, where=True, **kwargs):
+    return (masked(spread(restore(g, a.shape, axis, keepdims), a.shape, y.dtype), where),)
+
+
+@mask(np.nanvar, np.nanstd, np.nanprod, picks="nan")
+def mask_of_present(g, y, a, axis=None, dtype=None, out=None, *rest, keepdims=False, where=True, **kwargs):
+    return mask_of_reduction(g, y, a, axis, keepdims=keepdims, where=present(a, where))
+
+
 # -- extrema -------------------------------------------------------------------------------------------------
 
 
 @vjp(
-    np.max, np.min, np.nanmax, np.nanmin, *of(np, "amax", "amin"),
-    *of(np.ndarray, "max", "min"), *of(np.generic, "max", "min"),
+    np.max, np.min, *of(np, "amax", "amin"),
+    *of(np.ndarray, "max", "min"), *of(np.generic, "max", "min"), picks=True,
 )  # fmt: skip
+@vjp(np.nanmax, np.nanmin, picks="nan")
 def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=True):
     chosen = a == restore(y, a.shape, axis, keepdims)
     if not everywhere(where):
@@ -208,14 +221,14 @@ def extremum(g, y, a, axis=None, out=None, keepdims=False, initial=None, where=T
         found = np.count_nonzero(chosen, axis=axis, keepdims=keepdims is not NoValue and keepdims)
         start = of_initial(g, initial, found == 0)
     if axis is None:
-        cotangent = chosen.astype(y.dtype) * (g / (int(np.count_nonzero(chosen)) or 1))
+        cotangent = np.where(chosen, g / (int(np.count_nonzero(chosen)) or 1), 0.0)
         return (cotangent, None, None, None, start)
     ties = np.add.reduce(chosen, axis=axis, keepdims=True, dtype=y.real.dtype)
-    cotangent = chosen * (restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0))
+    cotangent = np.where(chosen, restore(g, a.shape, axis, keepdims) / np.maximum(ties, 1.0), 0.0)
     return (cotangent, None, None, None, start)
 
 
-@vjp(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
+@vjp(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce, picks=True)
 def extremum_reduce(g, y, a, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
     if absent(initial):
         return extremum(g, y, a, axis, out, keepdims, initial, where)
@@ -312,7 +325,7 @@ def cumprod_with_zeros(g, a, axis):
     return np.moveaxis(before(a) * np.stack(rest[::-1]), 0, axis)
 
 
-@vjp(np.maximum.accumulate, np.minimum.accumulate)
+@vjp(np.maximum.accumulate, np.minimum.accumulate, picks=True)
 def extremum_accumulate(g, y, a, axis=0, dtype=None, out=None):
     """Each running extremum goes to the element that set it: the first of equal ones."""
     moved, top = np.moveaxis(a, axis, -1), np.moveaxis(y, axis, -1)

@@ -27,7 +27,7 @@ and may have a form that does this for k directions at once (`blocks.py` has the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -59,6 +59,9 @@ class Linear(NamedTuple):
 
 LINEAR: dict[Any, Linear] = {}
 
+FLOW: dict[Any, str] = {}
+"""By callee, where its rule has no coefficient below 0: "all", "picks" or "nan", see `vjp`."""
+
 
 def vjp(
     *callees: Any,
@@ -67,12 +70,19 @@ def vjp(
     linear: tuple[int, ...] | slice | None = None,
     multilinear: tuple[int, ...] | slice | None = None,
     unless: str = "",
+    picks: bool | Literal["nan"] = False,
+    mixed: bool = False,
 ) -> Callable[[Function], Function]:
     """Register the function below as the vjp rule of `callees` (functions, methods, getset descriptors).
 
     `arrays`: how many leading arguments are arrays by nature, so that a list among them means an array.
     `array_keywords` (names, separated by blanks): which others are.
     `linear`, `multilinear`, `unless` (names, separated by blanks): see `Linear`.
+    `picks`: some elements of the arguments have no part in the result, by an index, a condition or an order,
+    or ("nan") because they are no numbers;
+    the others' cotangents are multiples, by nothing below 0, of what arrives. Of a linear function that does
+    not pick all elements have a part, and coefficients are not below 0 (of a product, where its other factors
+    are 1), or they are `mixed`.
     """
     positions, joint = (linear, True) if linear is not None else (multilinear, False)
 
@@ -81,8 +91,26 @@ def vjp(
             VJP[callee] = rule
             ARRAYS[callee] = arrays
             ARRAY_KEYWORDS[callee] = frozenset(array_keywords.split())
+            if picks or (positions is not None and not mixed):
+                FLOW[callee] = "nan" if picks == "nan" else "picks" if picks else "all"
             if positions is not None:
                 LINEAR[callee] = Linear(positions, joint, frozenset(unless.split()))
+        return rule
+
+    return register
+
+
+MASK: dict[Any, Callable[..., Any]] = {}
+
+
+def mask(*callees: Any, picks: bool | Literal["nan"] = False) -> Callable[[Function], Function]:
+    """Register the function below for what `callees` do to structural zeros: a vjp rule but for the
+    coefficients."""
+
+    def register(rule: Function) -> Function:
+        for callee in callees:
+            MASK[callee] = rule
+            FLOW[callee] = "nan" if picks == "nan" else "picks" if picks else "all"
         return rule
 
     return register

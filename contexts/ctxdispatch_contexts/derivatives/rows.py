@@ -114,5 +114,11 @@ PIECEWISE_CONSTANT = frozenset("unit share where isnan rint floor sign copysign"
 STEEP = frozenset({"div", "power_base"})
 """What a partial that may be infinite is written with."""
 
+BOUNDED = frozenset("tanh expit atan asinh hypot logaddexp logaddexp2 erf erfc sinc".split())
+"""Rows of which no partial is infinite, though they divide, or have the result in them."""
+
+UNBOUNDED = STEEP | frozenset("power_exponent exp exp2 cosh sinh digamma polygamma nonzero".split())
+"""What a partial that may be too large for a number is written with, beside a division or the result."""
+
 REAL_ONLY = frozenset({"sign", "copysign"})
 """Rows that do not hold for complex arguments, though the functions accept them."""

@@ -50,7 +50,7 @@ def float_imag(g, y, x):
     return (0.0,)
 
 
-@vjp(np.ndarray.item, *of(np.generic, "item"), linear=(0,))
+@vjp(np.ndarray.item, *of(np.generic, "item"), linear=(0,), picks=True)
 def item(g, y, a, *args):
     if len(args) == 0:
         return (np.reshape(np.asarray(g, a.dtype), a.shape),)

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ctxdispatch_contexts.derivatives import linalg
-from ctxdispatch_contexts.derivatives.linalg import conj, mH, mT
+from ctxdispatch_contexts.derivatives.linalg import conj, folded, mH, mT, of_triangle
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
 from ctxdispatch_contexts.derivatives.registry import block, vjp
 from ctxdispatch_contexts.programs.no_derivative import no_derivative
@@ -41,9 +41,9 @@ def system(gb, x, a, b):
 def read(full, assume_a, lower):
     """The cotangent of the elements that count, from that of all, where a matrix is taken to be of a kind."""
     if assume_a in ("sym", "symmetric"):
-        return folded(full, mT(full), lower)
+        return of_triangle(0.5 * (full + mT(full)), lower)
     if assume_a in ("her", "hermitian", "pos", "positive definite"):
-        return folded(full, mH(full), lower)
+        return folded(full, lower)
     if assume_a == "upper triangular":
         return np.triu(full)
     if assume_a == "lower triangular":
@@ -53,20 +53,13 @@ def read(full, assume_a, lower):
     return np.triu(np.tril(full, 1), -1) if assume_a == "tridiagonal" else full
 
 
-def folded(full, mirrored, lower):
-    """An element outside the diagonal stands for its mirror image as well; that of a diagonal counts once."""
-    both = full + mirrored
-    once = both - 0.5 * both * np.eye(both.shape[-1], dtype=both.dtype)
-    return np.tril(once) if lower else np.triu(once)
-
-
 # -- systems -------------------------------------------------------------------------------------------------
 
 OTHER = {"upper triangular": "lower triangular", "lower triangular": "upper triangular"}
 GENERAL = (None, "gen", "general", "banded")
 
 
-@vjp(sl.solve, arrays=2, multilinear=(1,), unless="overwrite_a overwrite_b")
+@vjp(sl.solve, arrays=2, multilinear=(1,), unless="overwrite_a overwrite_b", mixed=True)
 def solve(
     g, y, a, b, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
     transposed=False,
@@ -95,7 +88,7 @@ def of_kind(g, y, a, b, assume_a, lower):
     return (read(full, assume_a, lower), gb)
 
 
-@vjp(sl.solve_triangular, arrays=2, multilinear=(1,), unless="overwrite_b")
+@vjp(sl.solve_triangular, arrays=2, multilinear=(1,), unless="overwrite_b", mixed=True)
 def solve_triangular(
     g, y, a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
 ):
@@ -113,7 +106,7 @@ def solve_triangular(
     return (np.tril(ga, -skipped) if lower else np.triu(ga, skipped), gb)
 
 
-@vjp(sl.solve_banded, arrays=0, multilinear=(2,), unless="overwrite_ab overwrite_b")
+@vjp(sl.solve_banded, arrays=0, multilinear=(2,), unless="overwrite_ab overwrite_b", mixed=True)
 def solve_banded(g, y, l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
     """ab[u + i - j, j] = a[i, j]: the cotangent -bar(b) x^T of a, at these places."""
     refuse_overwriting(overwrite_ab, overwrite_b)
@@ -140,7 +133,7 @@ def turned(ab, low, up):
     return np.where((j >= 0) & (j < n), ab[..., rows, np.clip(j, 0, n - 1)], 0.0)
 
 
-@vjp(sl.solve_sylvester, arrays=3, multilinear=(2,))
+@vjp(sl.solve_sylvester, arrays=3, multilinear=(2,), mixed=True)
 def solve_sylvester(g, y, a, b, q):
     """a x + x b = q"""
     gq = sl.solve_sylvester(mT(a), mT(b), g)
@@ -169,8 +162,7 @@ def det(g, y, a, overwrite_a=False, check_finite=True):
 @vjp(sl.cholesky)
 def cholesky(g, y, a, lower=False, overwrite_a=False, check_finite=True):
     refuse_overwriting(overwrite_a)
-    full = linalg.cholesky(g, y, a, upper=not lower)[0]
-    return (folded(full, mH(full), lower),)
+    return linalg.cholesky(g, y, a, upper=not lower)
 
 
 @vjp(sl.cho_factor)
@@ -183,7 +175,7 @@ def cho_factor(g, y, a, lower=False, overwrite_a=False, check_finite=True):
     return (cholesky(own, factor, a, lower)[0] + g[0] - own,)
 
 
-@vjp(sl.cho_solve, arrays=0, multilinear=(1,), unless="overwrite_b")
+@vjp(sl.cho_solve, arrays=0, multilinear=(1,), unless="overwrite_b", mixed=True)
 def cho_solve(g, y, c_and_lower, b, overwrite_b=False, check_finite=True):
     """a = c c^H or c^H c: bar(b) = conj(a^-1 conj(g)), and that of c from bar(a) = -bar(b) x^T."""
     refuse_overwriting(overwrite_b)
@@ -224,7 +216,7 @@ def tiled(a, b, d):
     return np.concatenate((upper, under), -2)
 
 
-@vjp(frechet, arrays=2, multilinear=(1,))
+@vjp(frechet, arrays=2, multilinear=(1,), mixed=True)
 def frechet_vjp(g, y, a, e):
     n, nothing = a.shape[-1], np.zeros_like(g)
     both = frechet(mT(tiled(a, e, a)), tiled(nothing, g, nothing))

@@ -17,7 +17,7 @@ from ctxdispatch_contexts.derivatives.linear import place, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import vjp
 
 
-@vjp(signal.convolve, arrays=2, multilinear=(0, 1))
+@vjp(signal.convolve, arrays=2, multilinear=(0, 1), mixed=True)
 def convolve(g, y, in1, in2, mode="full", method="auto"):
     if in1.size == 0 or in2.size == 0:
         return (np.zeros_like(in1), np.zeros_like(in2))
@@ -30,14 +30,14 @@ def convolve(g, y, in1, in2, mode="full", method="auto"):
     )
 
 
-@vjp(signal.correlate, arrays=2, multilinear=(0, 1))
+@vjp(signal.correlate, arrays=2, multilinear=(0, 1), mixed=True)
 def correlate(g, y, in1, in2, mode="full", method="auto"):
     """The convolution with in2 the other way round, conjugated."""
     first, second = convolve(g, y, in1, np.conj(np.flip(in2)), mode, method)
     return (first, np.conj(np.flip(second)))
 
 
-@vjp(signal.fftconvolve, signal.oaconvolve, arrays=2, multilinear=(0, 1))
+@vjp(signal.fftconvolve, signal.oaconvolve, arrays=2, multilinear=(0, 1), mixed=True)
 def fftconvolve(g, y, in1, in2, mode="full", axes=None):
     """Along the other axes the arrays are multiplied, and broadcast."""
     if in1.size == 0 or in2.size == 0:

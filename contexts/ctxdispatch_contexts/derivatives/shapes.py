@@ -202,7 +202,7 @@ def merge_tiles(g, shape, reps):
     return np.add.reduce(g.reshape(pairs), axis=tuple(range(0, 2 * g.ndim, 2))).reshape(shape)
 
 
-@vjp(np.resize, linear=(0,))
+@vjp(np.resize, linear=(0,), picks=True)
 def resize(g, y, a, new_shape):
     index = np.resize(np.arange(a.size), y.size)
     return (scatter(g.reshape(-1), index, (a.size,), y.dtype).reshape(a.shape),)
@@ -211,12 +211,12 @@ def resize(g, y, a, new_shape):
 # -- diagonals and triangles ---------------------------------------------------------------------------------
 
 
-@vjp(np.diagonal, *of(np.ndarray, "diagonal"), linear=(0,))
+@vjp(np.diagonal, *of(np.ndarray, "diagonal"), linear=(0,), picks=True)
 def diagonal(g, y, a, offset=0, axis1=0, axis2=1):
     return (onto_diagonal(g, a.shape, offset, axis1, axis2),)
 
 
-@vjp(*of(np.linalg, "diagonal"), linear=(0,))
+@vjp(*of(np.linalg, "diagonal"), linear=(0,), picks=True)
 def linalg_diagonal(g, y, x, /, *, offset=0):
     return (onto_diagonal(g, x.shape, offset, -2, -1),)
 
@@ -234,7 +234,7 @@ def onto_diagonal_vjp(g, y, a, shape, offset=0, axis1=0, axis2=1):
     return (np.diagonal(g, offset, axis1, axis2),)
 
 
-@vjp(np.diag, linear=(0,))
+@vjp(np.diag, linear=(0,), picks=True)
 def diag(g, y, v, k=0):
     if v.ndim == 1:
         return (g.diagonal(k),)
@@ -246,14 +246,14 @@ def diagflat(g, y, v, k=0):
     return (g.diagonal(k).reshape(v.shape),)
 
 
-@vjp(np.tril, linear=(0,))
+@vjp(np.tril, linear=(0,), picks=True)
 def tril(g, y, m, k=0):
     if m.ndim == 1:
         return (np.add.reduce(np.tril(g, k), axis=0),)
     return (np.tril(g, k),)
 
 
-@vjp(np.triu, linear=(0,))
+@vjp(np.triu, linear=(0,), picks=True)
 def triu(g, y, m, k=0):
     if m.ndim == 1:
         return (np.add.reduce(np.triu(g, k), axis=0),)
@@ -291,8 +291,8 @@ def nested(g, item):
     if isinstance(item, (list, tuple)):
         return [nested(gi, x) for gi, x in zip(g, item, strict=True)]
     if type(item) is float:
-        return g.real.item()
-    return g.item() if type(item) is complex else g
+        return float(g.real)  # of an array of objects, a number of Python's own
+    return complex(g) if type(item) is complex else g
 
 
 @vjp(np.full, arrays=0, linear=(1,))
@@ -370,7 +370,7 @@ def angle(g, y, z, deg=False):
     return (-1j * g / z,)
 
 
-@vjp(np.nan_to_num)
+@vjp(np.nan_to_num, picks="nan")
 def nan_to_num(g, y, x, copy=True, nan=None, posinf=None, neginf=None):
     """Of complex numbers each part by itself."""
     if x.dtype.kind == "c":

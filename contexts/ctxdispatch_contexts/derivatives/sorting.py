@@ -8,19 +8,19 @@ from ctxdispatch_contexts.derivatives.linear import scatter_along
 from ctxdispatch_contexts.derivatives.registry import vjp
 
 
-@vjp(np.sort)
+@vjp(np.sort, picks=True)
 def sort(g, y, a, axis=-1, kind=None, order=None, *, stable=None):
     if axis is None:
         return (scatter_along(g, np.argsort(a, None), 0, (a.size,), y.dtype).reshape(a.shape),)
     return (scatter_along(g, np.argsort(a, axis), axis, a.shape, y.dtype),)
 
 
-@vjp(np.sort_complex)
+@vjp(np.sort_complex, picks=True)
 def sort_complex(g, y, a):
     return sort(g, y, a)
 
 
-@vjp(np.partition)
+@vjp(np.partition, picks=True)
 def partition(g, y, a, kth, axis=-1, kind="introselect", order=None):
     """Within the parts the order is the library's secret: elements of `a` and `y` are matched by rank."""
     if axis is None:

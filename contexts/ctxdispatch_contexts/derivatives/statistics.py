@@ -16,17 +16,22 @@ def clip(
 ):  # fmt: skip
     low = a_min if min is None or min is NoValue else min
     high = a_max if max is None or max is NoValue else max
-    if where is True and casting == "same_kind" and order == "K" and dtype is None and signature is None:
-        if low is not None and low is not NoValue:
-            a = np.maximum(a, low)
-        return a if high is None or high is NoValue else np.minimum(a, high)
     named = {"where": where, "casting": casting, "order": order}
     if dtype is not None:
         named = {**named, "dtype": dtype}
     if signature is not None:
         named = {**named, "signature": signature}
+    if where is True and casting == "same_kind" and order == "K" and dtype is None and signature is None:
+        return within(a, low, high)
+    return within(a, low, high, **named)
+
+
+def within(a, low, high, **named):
+    """A new array, also where there are no bounds."""
     if low is not None and low is not NoValue:
         a = np.maximum(a, low, **named)
+    elif high is None or high is NoValue:
+        return np.positive(a, **named)
     return a if high is None or high is NoValue else np.minimum(a, high, **named)
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from importlib import import_module
 from inspect import CO_VARKEYWORDS, Parameter, signature
 from types import BuiltinMethodType, FunctionType
@@ -28,13 +28,22 @@ import numpy as np
 
 from ctxdispatch.ir.values import row_of
 from ctxdispatch_contexts.derivatives import blocks, libraries, registry
-from ctxdispatch_contexts.derivatives.rows import PIECEWISE_CONSTANT, REAL_ONLY, ROWS, STEEP, Row
+from ctxdispatch_contexts.derivatives.rows import (
+    BOUNDED,
+    PIECEWISE_CONSTANT,
+    REAL_ONLY,
+    ROWS,
+    STEEP,
+    UNBOUNDED,
+    Row,
+)
 from ctxdispatch_contexts.derivatives.ufuncs import spelled
 
 Kind = Literal["zero", "const", "linear", "nonlinear"]
 
 FAMILIES = """
-    linear reductions products shapes padding stacking indexing sorting linalg scalars fourier bessel ufuncs
+    linear reductions products shapes padding stacking indexing sorting linalg eigenvalues scalars fourier
+    bessel ufuncs
 """.split()
 BLOCKS = "block_sums block_shapes block_indexing block_products".split()
 LOWERED = "lowerings statistics numerical norms assembling".split()
@@ -49,20 +58,58 @@ class Elementwise:
 
     `kinds` says how each parameter enters: "zero" (not at all), "const" (times a constant), "linear" (times
     what does not vary with it) or "nonlinear". `varies[i]` are the parameters that partial i itself varies
-    with: the pattern of second derivatives. `steep[i]`: it may be infinite. `needs[i]` are the names that
-    partial i reads. `holomorphic` is false where the row holds for real arguments only. `library`: the one
-    whose function it is, which has a namespace of its own, for numbers too.
+    with: the pattern of second derivatives. `steep[i]`: it is infinite at points. `unbounded[i]`: it is, or
+    grows beyond all numbers. `picks[i]`: it is a choice among the arguments, 0 where another is the result.
+    `needs[i]` are the names that partial i reads. `holomorphic` is false where the row holds for real
+    arguments only. `library`: the one whose function it is, which has a namespace of its own, for numbers
+    too.
     """
 
     name: str
     params: tuple[str, ...]
     expressions: tuple[str, ...]
-    kinds: tuple[Kind, ...]
-    needs: tuple[frozenset[str], ...]
-    varies: tuple[frozenset[str], ...]
     holomorphic: bool = True
-    steep: tuple[bool, ...] = ()
     library: str = ""
+
+    @property
+    def is_zero(self) -> bool:
+        return all(text == "0" for text in self.expressions)
+
+    # Found out when it is asked for: a program uses few of the rows.
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        return tuple(map(_kind, self.params, self.expressions, self.needs, self.varies))
+
+    @cached_property
+    def needs(self) -> tuple[frozenset[str], ...]:
+        return tuple(_names(tree) & {*self.params, "y"} for tree in self._trees)
+
+    @cached_property
+    def varies(self) -> tuple[frozenset[str], ...]:
+        found = [_names(tree) & {*self.params, "y"} for tree in self._moving]
+        return tuple(frozenset(self.params) if "y" in names else names for names in found)  # `y` with all
+
+    @cached_property
+    def steep(self) -> tuple[bool, ...]:
+        return tuple(not STEEP.isdisjoint(_names(tree)) for tree in self._moving)
+
+    @cached_property
+    def unbounded(self) -> tuple[bool, ...]:
+        return tuple(self.name not in BOUNDED and _is_unbounded(tree) for tree in self._moving)
+
+    @cached_property
+    def picks(self) -> tuple[bool, ...]:
+        return tuple("share" in _names(tree) for tree in self._trees)
+
+    @cached_property
+    def _trees(self) -> list[ast.expr]:
+        return [ast.parse(text, mode="eval").body for text in self.expressions]
+
+    @cached_property
+    def _moving(self) -> list[ast.expr]:
+        """The partials without what moves in steps only. (The transformer changes a tree in place.)"""
+        return [_Steps().visit(ast.parse(text, mode="eval").body) for text in self.expressions]
 
     def partials(self, namespace: dict[str, Any]) -> tuple[Callable[..., Any], ...]:
         """Per parameter the function (*params, y) -> partial, over MATH, CMATH or NUMPY."""
@@ -79,18 +126,16 @@ def elementwise(callee: Any) -> Elementwise | None:
 
 @cache
 def describe(name: str) -> Elementwise:
-    """The row of that name, classified."""
-    return _described(name, ROWS[name], name not in REAL_ONLY, "")
+    """The row of that name."""
+    return Elementwise(name, *ROWS[name], name not in REAL_ONLY)
 
 
-def _described(name: str, row: Row, holomorphic: bool, library: str) -> Elementwise:
-    params, expressions = row
-    trees = [ast.parse(text, mode="eval").body for text in expressions]
-    needs = tuple(_names(tree) & {*params, "y"} for tree in trees)
-    varies = tuple(_varying(tree, params) for tree in trees)
-    kinds = tuple(map(_kind, params, expressions, needs, varies))
-    steep = tuple(not STEEP.isdisjoint(_names(tree)) for tree in trees)
-    return Elementwise(name, params, expressions, kinds, needs, varies, holomorphic, steep, library)
+def _is_unbounded(tree: ast.expr) -> bool:
+    """It divides, calls something unbounded, or is a multiple of the result: exp(x), -y / b. A factor that is
+    an operand is as large as that is."""
+    divides = any(isinstance(node, ast.Div) for node in ast.walk(tree))
+    names = _names(tree)
+    return divides or "y" in names or not UNBOUNDED.isdisjoint(names)
 
 
 def _kind(param: str, expression: str, needs: frozenset[str], varies: frozenset[str]) -> Kind:
@@ -103,12 +148,6 @@ def _kind(param: str, expression: str, needs: frozenset[str], varies: frozenset[
 
 def _names(tree: ast.expr) -> frozenset[str]:
     return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-
-
-def _varying(tree: ast.expr, params: tuple[str, ...]) -> frozenset[str]:
-    """The parameters that move the value of `tree`: those outside of steps; `y` moves with all."""
-    names = _names(_Steps().visit(tree)) & {*params, "y"}
-    return frozenset(params) if "y" in names else names
 
 
 class _Steps(ast.NodeTransformer):
@@ -170,7 +209,7 @@ def _elementwise_with(loaded: tuple[str, ...]) -> dict[Any, Elementwise]:
 
 def _elementwise_of(library: str) -> dict[Any, Elementwise]:
     return {
-        callee: _described(name, row, name not in libraries.real_only(library), library)
+        callee: Elementwise(name, *row, name not in libraries.real_only(library), library)
         for name, row in libraries.rows(library).items()
         for callee in libraries.callees(library, name)
     }
@@ -189,6 +228,25 @@ def linearity(callee: Any) -> registry.Linear | None:
     _vjp_rules()
     entry: registry.Linear | None = row_of(registry.LINEAR, callee)
     return entry
+
+
+def flow(callee: Any, count: int = 0, keywords: tuple[str, ...] = ()) -> str | None:
+    """What the rule of a callee does to structural zeros: "all", "picks", "nan" or None, see `registry.vjp`.
+    So many arguments (`count`) are given by position."""
+    _vjp_rules()
+    entry: str | None = row_of(registry.FLOW, callee)
+    rule: Any = mask_rule(callee)
+    if entry is None or not takes(rule, keywords):
+        return None
+    code, linear = rule.__code__, linearity(callee)
+    named = {*code.co_varnames[2 : min(count + 2, code.co_argcount)], *keywords}
+    return entry if linear is None or linear.unless.isdisjoint(named) else None
+
+
+def mask_rule(callee: Any) -> Callable[..., Any] | None:
+    """The rule by which masks go through a callee: another one where its vjp rule has coefficients of all
+    kinds."""
+    return row_of(registry.MASK, callee) or vjp_rule(callee)
 
 
 def block_rule(callee: Any, i: int | None = None) -> Callable[..., Any] | None:
@@ -254,7 +312,7 @@ def lowering(callee: Any, keywords: tuple[str, ...] = ()) -> Callable[..., Any] 
     found: Callable[..., Any] | None = row_of(_lowerings(), callee)
     if found is not None and (not is_of_ufunc(callee) or takes(found, keywords)):
         return found
-    if not is_of_ufunc(callee) or (isinstance(callee, np.ufunc) and not keywords):
+    if not is_of_ufunc(callee) or (type(callee) is np.ufunc and not keywords):
         return None
     rule = vjp_rule(callee)
     if rule is not None and takes(rule, keywords):
@@ -264,20 +322,20 @@ def lowering(callee: Any, keywords: tuple[str, ...] = ()) -> Callable[..., Any] 
 
 def _is_differentiable(ufunc: np.ufunc) -> bool:
     row = elementwise(ufunc)
-    if row is not None and set(row.kinds) != {"zero"}:
+    if row is not None and not row.is_zero:
         return True
     return vjp_rule(ufunc) is not None or row_of(_lowerings(), ufunc) is not None
 
 
 def is_of_ufunc(callee: Any) -> bool:
     """A ufunc, or a method of one: it takes keywords that its rule may leave to `ufuncs.py`."""
-    method = isinstance(callee, BuiltinMethodType) and isinstance(callee.__self__, np.ufunc)
-    return method or isinstance(callee, np.ufunc)
+    method = type(callee) is BuiltinMethodType and type(callee.__self__) is np.ufunc
+    return method or type(callee) is np.ufunc
 
 
 def takes(function: Callable[..., Any], keywords: tuple[str, ...]) -> bool:
     """Whether a rule or lowering, a Python function, has parameters of these names."""
-    if not keywords or not isinstance(function, FunctionType):
+    if not keywords or type(function) is not FunctionType:
         return True
     code = function.__code__
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
@@ -310,7 +368,7 @@ def _load(families: tuple[str, ...]) -> None:
 @cache
 def _zeros() -> dict[Any, bool]:
     zeros = import_module("ctxdispatch_contexts.derivatives.zeros")
-    rows = (callee for callee, entry in _elementwise_with(()).items() if set(entry.kinds) == {"zero"})
+    rows = (callee for callee, entry in _elementwise_with(()).items() if entry.is_zero)
     return dict.fromkeys((*zeros.ZEROS, *rows), True)
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from ctxdispatch.facts import says
 from ctxdispatch_contexts.derivatives.linear import place, scatter
 from ctxdispatch_contexts.derivatives.registry import vjp
 
@@ -34,9 +35,9 @@ ufunc: Any = None
 @cache
 def spelled(callee: Any) -> Callable[..., Any] | None:
     """The Python function that means what a ufunc called with keywords, or a ufunc's method, means."""
-    if isinstance(callee, np.ufunc):
+    if type(callee) is np.ufunc:
         return _of(callee, elementwise if callee.signature is None else generalised)
-    method = isinstance(callee, BuiltinMethodType) and isinstance(callee.__self__, np.ufunc)
+    method = type(callee) is BuiltinMethodType and type(callee.__self__) is np.ufunc
     template = METHODS.get(callee.__name__) if method else None
     return None if template is None else _of(callee.__self__, template)
 
@@ -95,7 +96,7 @@ def loop_dtypes(function, kinds, dtype, signature, casting):
 
 def _dtype(given):
     """A dtype, or a class of dtypes, as `signature` of resolve_dtypes takes it."""
-    if given is None or (isinstance(given, type) and issubclass(given, np.dtype)):
+    if given is None or (issubclass(type(given), type) and issubclass(given, np.dtype)):
         return given
     return np.dtype(given)
 
@@ -169,6 +170,7 @@ def mask_of(where):
     return np.asarray(where, bool)
 
 
+@says(known=False)
 @lru_cache(maxsize=1024)
 def common_shape(*shapes):
     return np.broadcast_shapes(*shapes)
@@ -275,6 +277,7 @@ def reduced_axes(function, axis, ndim):
     return tuple(sorted(normalize_axis_tuple(range(ndim) if axis is None else axis, ndim)))
 
 
+@says(known=False, raises=False)
 @cache
 def leading(axes):
     return tuple(range(len(axes)))

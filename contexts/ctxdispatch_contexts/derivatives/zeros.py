@@ -47,7 +47,7 @@ _NAMES: dict[Any, str] = {
     np.ndarray: """
         all any argmax argmin argpartition argsort nonzero round searchsorted __len__
         __bool__ __contains__ device dtype flags itemsize nbytes ndim shape size strides
-        ctypes
+        setflags
     """,
     np.generic: """
         all any argmax argmin argsort round dtype flags itemsize nbytes ndim shape size strides
@@ -84,7 +84,7 @@ def _zeros() -> Iterable[Any]:
             for name, value in vars(cls).items()
             if name in ("__len__", "__contains__", "index", "count")
         )
-    yield from (value for value in vars(str).values() if isinstance(value, types.MethodDescriptorType))
+    yield from (value for value in vars(str).values() if type(value) is types.MethodDescriptorType)
 
 
 ZEROS: frozenset[Any] = frozenset(_zeros())

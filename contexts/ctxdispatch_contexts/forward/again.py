@@ -132,17 +132,17 @@ class _Site:
         obj = receiver.read(self.operands)
         found = class_attribute(type(obj), method.name)
         hidden = method.name in getattr(obj, "__dict__", ())
-        known = isinstance(found, (FunctionType, *DESCRIPTORS)) and not hidden
+        known = issubclass(type(found), (FunctionType, *DESCRIPTORS)) and not hidden
         return Place(None, found) if known else None
 
     def _attribute(self, args: Sequence[Place], moved: Place) -> Resolved | None:
         """obj.name, where it is no method"""
         obj, name = (place.read(self.operands) for place in args[:2])
         plain = len(args) == 2 or hasattr(obj, name)
-        if not plain or isinstance(obj, CALLABLES) or moved.read(self.operands) is None:
+        if not plain or issubclass(type(obj), CALLABLES) or moved.read(self.operands) is None:
             return None
         found = class_attribute(type(obj), name)
-        if isinstance(found, (FunctionType, *DESCRIPTORS, classmethod, staticmethod)):
+        if issubclass(type(found), (FunctionType, *DESCRIPTORS, classmethod, staticmethod)):
             return None
         entry = call_entry(self.own, getattr, (HOLE, name), (), ForwardMode((0,), self.block, True))
         return entry.function, [args[0], moved]

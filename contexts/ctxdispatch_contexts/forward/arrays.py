@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import INPLACE, SUMS, says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.companion import Companions
@@ -37,9 +37,8 @@ from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.structural import fill, fill_block
 from ctxdispatch_contexts.forward.tangents import Shapes, numeric, zeros_block
 from ctxdispatch_contexts.programs.aliases import Objects
-from ctxdispatch_contexts.programs.changes import assume_changing
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
-from ctxdispatch_contexts.programs.following import is_of_floats, is_real
+from ctxdispatch_contexts.programs.following import UPDATES, is_of_floats, is_real
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 from ctxdispatch_contexts.programs.order import Order
 from ctxdispatch_contexts.programs.scaling import typed
@@ -244,10 +243,7 @@ def _level(shapes: Shapes, run: Companions, op: Op, dv: Operand) -> Operand:
 
 
 UPDATED: dict[Any, Callable[[Shapes, Companions, Op], None]] = {
-    operator.iadd: _moved,
-    operator.isub: _moved,
-    operator.imul: _scaled,
-    operator.itruediv: _scaled,
+    f: _moved if INPLACE[f] in SUMS else _scaled for f in UPDATES
 }
 
 
@@ -263,11 +259,13 @@ def has_store(op: Op) -> bool:
 # -- at run time ---------------------------------------------------------------------------------------------
 
 
+@says(stores="1", known=False)
 def set_any(store: Any, tangent: Any, index: Any, given: Any, value: Any) -> None:
     """store(tangent, index, given), where `given`, the tangent of `value`, may be None for zero."""
     store(tangent, index, fill(given, value))
 
 
+@says(stores="1", known=False)
 def set_any_block(store: Any, tangent: Any, index: Any, given: Any, value: Any, k: int) -> None:
     """store(tangent[j], index, given[j]) for every j."""
     block = blocked(fill_block(given, value, k))
@@ -285,12 +283,11 @@ def _read_ndim(tangent: Any, index: Any) -> int:
     return tangent.ndim - 1 - taken + arrays_in(index)
 
 
+@says(known=False, raises=False)
 def as_array_block(given: Any, value: Any, array: Any, k: int) -> Any:
     """The tangents of `value`, as they broadcast to those of `array`."""
     return level(blocked(fill_block(given, value, k)), array.ndim)
 
 
-effects.assume_removable(as_array_block)
-assume_changing(set_any, set_any_block, at=1)
 
 __all__ = ["Arrays", "has_store", "set_any", "set_any_block"]

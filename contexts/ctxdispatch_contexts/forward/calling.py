@@ -18,6 +18,7 @@ from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.outputs import takes_out
@@ -48,7 +49,7 @@ class RunTimeCall(RunTime):
     ) -> None:  # fmt: skip
         self.context, self.callee, self.template, self.kwnames = context, callee, template, kwnames
         self.wrt, self.block = wrt, block
-        self.__name__ = getattr(callee, "__name__", "call")
+        self.__name__ = own_name(callee, "call")
         self.unseen = callee is None or type(callee) is Method or (hashable(callee) and callee in NATIVE)
 
     def __call__(self, *operands: Any) -> Pair:
@@ -185,7 +186,7 @@ def _call_method(
     obj, *rest = args
     found = class_attribute(type(obj), callee.name)
     hidden = callee.name in getattr(obj, "__dict__", ())
-    if isinstance(found, (FunctionType, *DESCRIPTORS)) and not hidden:
+    if issubclass(type(found), (FunctionType, *DESCRIPTORS)) and not hidden:
         return call_any(context, found, None, args, tangents, kwnames, k)
     attribute, moved = _read_attribute(context, getattr, (obj, callee.name), (tangents[0], None), (), k)
     return call_any(context, attribute, moved, tuple(rest), tangents[1:], kwnames, k)
@@ -197,16 +198,16 @@ def _read_attribute(
     """obj.name as a value. What is bound to `obj` has `obj` as a part."""
     obj, name = args[:2]
     found = class_attribute(type(obj), name) if isinstance(name, str) else None
-    if isinstance(found, (FunctionType, *DESCRIPTORS, classmethod, staticmethod)):
+    if issubclass(type(found), (FunctionType, *DESCRIPTORS, classmethod, staticmethod)):
         y = getattr(obj, name)
         bound = getattr(y, "__self__", None) is obj
         return y, SimpleNamespace(__self__=tangents[0]) if bound else None
     if len(args) == 3 and not hasattr(obj, name):
         return args[2], tangents[2]
-    if isinstance(obj, types.CellType) and name == "cell_contents":
+    if type(obj) is types.CellType and name == "cell_contents":
         return obj.cell_contents, content(tangents[0])
-    if isinstance(obj, CALLABLES):
-        part = FUNCTION_PARTS.get(name, name) if isinstance(obj, FunctionType) else name
+    if issubclass(type(obj), CALLABLES):
+        part = FUNCTION_PARTS.get(name, name) if type(obj) is FunctionType else name
         return getattr(obj, name), getattr(tangents[0], part, None)
     if tangents[0] is None:
         return getattr(obj, name), None

@@ -18,17 +18,16 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.reading import READ, Table, always, names_function_part
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, put_result, tangent_or_none
 from ctxdispatch_contexts.forward.walking import WALKED, as_many, items, items_of, items_of_block
-from ctxdispatch_contexts.programs.aliases import assume_copying
 from ctxdispatch_contexts.programs.containers import (
     all_sequences,
     is_sequence,
@@ -69,6 +68,7 @@ def _converted(shapes: Shapes, run: Companions, op: Op) -> None:
         run.put(op.result, run.call(unless_none, Const(op.fn), tangent))
 
 
+@says(known=False, raises=False)
 def unless_none(fn: Any, tangent: Any, *rest: Any) -> Any:
     return None if tangent is None else fn(tangent, *rest)
 
@@ -110,6 +110,7 @@ def _updated(shapes: Shapes, run: Companions, op: Op) -> None:
     put_result(shapes, run, stored, fn, [tangent_or_none(run, target), entries])
 
 
+@says(result="copies 0..", raises=False)
 def entries_of(tangent: Any, mapping: Any) -> dict[Any, Any]:
     """One for each key: what has no tangent takes the place of what had one."""
     return {key: None if tangent is None else tangent.get(key) for key in mapping}
@@ -128,6 +129,7 @@ def _concatenated(shapes: Shapes, run: Companions, op: Op) -> None:
         put_result(shapes, run, op, concatenated, [Const(op.fn), a, da, b, db])
 
 
+@says(result="copies 0..", raises=False)
 def concatenated(fn: Any, a: Any, da: Any, b: Any, db: Any) -> Any:
     return fn(_nothing(a) if da is None else da, _nothing(b) if db is None else db)
 
@@ -226,6 +228,7 @@ def _function(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, run.call(function_tangent, parts[2], parts[3], parts[5]))
 
 
+@says(known=False, raises=False)
 def function_tangent(defaults: Any, kwdefaults: Any, cells: Any) -> Any:
     return SimpleNamespace(defaults=defaults, kwdefaults=kwdefaults, cells=cells)
 
@@ -240,6 +243,7 @@ def _partial(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, run.call(partial_tangent, tangents[0], args, keywords))
 
 
+@says(known=False, raises=False)
 def partial_tangent(func: Any, args: Any, keywords: Any) -> Any:
     return SimpleNamespace(func=func, args=args, keywords=keywords)
 
@@ -279,6 +283,7 @@ def at_hand(source: Any) -> Any:
     return source if hasattr(source, "keys") else list(source)
 
 
+@says(result="copies 0..", raises=False)
 def dict_of(source: Any, tangent: Any, given: Any, entries: dict[Any, Any] | None) -> dict[Any, Any]:
     """`given`: the mapping or its pairs, of which the last one of a key counts."""
     entries = {} if entries is None else entries
@@ -348,13 +353,4 @@ MIRRORED: Table = {
 }
 """handler, and which ops of the callee are its: what it does not accept is differentiated at run time."""
 
-assume_copying(concatenated, dict_of, entries_of)
 
-effects.assume_removable(
-    function_tangent,
-    partial_tangent,
-    unless_none,
-    concatenated,
-    entries_of,
-    dict_of,
-)

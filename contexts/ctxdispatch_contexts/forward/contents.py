@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.reverse.keeping import vars_of
 
@@ -22,6 +23,7 @@ OPAQUE = (type, FunctionType, ModuleType)
 DATA = (int, float, complex, str, bytes, np.generic, np.ndarray)
 
 
+@natively
 def contents(value: Any) -> list[Any]:
     """Everything in `value`, in order: of each object what it is, and then what it holds."""
     found: list[Any] = []
@@ -37,6 +39,7 @@ def contents(value: Any) -> list[Any]:
     return found
 
 
+@natively
 def unchanged(before: list[Any], value: Any) -> bool:
     """`value` holds what it held when `before` was written down."""
     now = contents(value)
@@ -44,8 +47,6 @@ def unchanged(before: list[Any], value: Any) -> bool:
 
 
 ZERO_BY_RULE.update((contents, unchanged))
-contents.__overdub__ = lambda ctx, value: contents(value)  # type: ignore[attr-defined]
-unchanged.__overdub__ = lambda ctx, before, value: unchanged(before, value)  # type: ignore[attr-defined]
 
 
 def _same(before: tuple[Any, Any], now: tuple[Any, Any]) -> bool:
@@ -67,7 +68,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _held(x: Any) -> tuple[Any, Iterable[Any]]:
     """(what of `x` is compared by value, what it holds that is looked into)."""
-    if isinstance(x, OPAQUE):
+    if issubclass(type(x), OPAQUE):
         return None, ()
     for classes, look in LOOKS:
         if isinstance(x, classes):

@@ -27,19 +27,12 @@ from ctxdispatch_contexts.forward.walking import items
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
-from ctxdispatch_contexts.programs.errors import Refusal
+from ctxdispatch_contexts.programs.errors import Ending
 from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, is_of_subclass, row_for
 from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.programs.refusals import looks_at_frame, refusal_of, refusal_of_frame
-
-
-def has_static_rule(op: Op, *, certain: bool = True) -> bool:
-    """What `op` does to tangents is known from the types of its arguments."""
-    if isinstance(op.fn, Primitive):
-        return True
-    return has_form(op) or row_for(op) is not None or is_structural(op, certain=certain)
 
 
 def has_form(op: Op) -> bool:
@@ -70,7 +63,7 @@ class Duals:
     def op(self, run: Companions, op: Op) -> None:
         if looks_at_frame(op):
             op.callee, op.syntax = Const(refusal_of_frame(op)), False
-        if op in self.refused or isinstance(op.fn, Refusal):
+        if op in self.refused or isinstance(op.fn, Ending):
             self._refuse(run, op)
             return
         if not _concerns(run, op):
@@ -119,7 +112,7 @@ class Duals:
             return
         unknown = takes_function(op.fn) and not is_found_at_run_time(op.fn)
         unknown |= any(is_of_subclass(operand_type(a)) for a in op.args)
-        if op is self.own or not varying or isinstance(op.fn, Refusal) or unknown:
+        if op is self.own or not varying or isinstance(op.fn, Ending) or unknown:
             self._refuse(run, op)
             return
         entry, operands = self.entry_for(op, lambda a: run.of(a) is not None)
@@ -145,7 +138,7 @@ class Duals:
             run.put(value, self.shapes.definite(run, tangent, value))
 
     def _refuse(self, run: Companions, op: Op) -> None:
-        if not isinstance(op.fn, Refusal):
+        if not isinstance(op.fn, Ending):
             op.callee, op.syntax = Const(refusal_of(op, in_place=op in self.refused)), False
         run.emit(op)
         for result in op.results:

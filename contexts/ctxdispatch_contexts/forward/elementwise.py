@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
@@ -85,11 +85,13 @@ def _plus(run: Companions, a: Operand, b: Operand) -> Operand:
     return typed(run.build, operator.add, a, b)
 
 
+@says(known=False, raises=False)
 def times(slope: float, tangent: float) -> float:
     """slope * tangent where the slope may be infinite: what does not move stays where it is."""
     return slope * tangent if tangent else 0.0
 
 
+@says(known=False, raises=False)
 def steep_times(slope: Any, tangent: Any) -> Any:
     """`times` of arrays, and of what broadcasts."""
     if np.isfinite(slope).all():
@@ -99,4 +101,3 @@ def steep_times(slope: Any, tangent: Any) -> Any:
     return (held if moving.ndim or np.ndim(held) else held[()]) * tangent
 
 
-effects.assume_removable(times, steep_times)

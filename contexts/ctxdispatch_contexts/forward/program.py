@@ -9,6 +9,7 @@ block.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,17 +29,19 @@ from ctxdispatch_contexts.forward.duals import Duals, has_form
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, zeros_block
-from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.activity import carries, varied_values
 from ctxdispatch_contexts.programs.apart import asks_apart, test_apart
-from ctxdispatch_contexts.programs.arguments import unfit
+from ctxdispatch_contexts.programs.arguments import check_value, unfit
 from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import remedy_for
 from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.memory import retain_freed
-from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import prepare_trusting
+from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
+from ctxdispatch_contexts.programs.zeros import ATOMS
 
 
 @dataclass(frozen=True)
@@ -72,14 +75,17 @@ class ForwardMode(Mode):
             for i, tangent in zip(self.wrt, types[len(names) :], strict=False):
                 check_types(names[i], types[i], tangent, self.block)
 
+    def check_values(self, names: tuple[str, ...], args: Sequence[Any]) -> None:
+        if not (self.stub or self.inner):
+            for i in self.wrt:
+                check_value(names[i], i - self.leading, args[i])
+
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         if self.stub or (self.inner and not self.asking):
             return None
-        from ctxdispatch_contexts.recording.api import pushed
-        from ctxdispatch_contexts.recording.context import follow_imported
-
-        follow_imported()
-        return lambda *args: pushed(function, self, args, context)
+        if "scipy" in sys.modules:
+            recording("context").follow_imported()
+        return lambda *args: recording("api").pushed(function, self, args, context)
 
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
@@ -91,7 +97,7 @@ class ForwardMode(Mode):
             source, types[:n], cells, context.ad_has_rule, stub=self.stub, frozen=self.frozen
         )
         graph = prepared.graph
-        names = held_names(graph)
+        names = prepared.read | held_names(graph)
         primal = {op for _, op in graph.ops()}
         test = push(graph, self, types, context, own)
         snapshot("push tangents", graph)
@@ -126,21 +132,25 @@ def push(
     seeds: dict[Value, Operand] = {
         params[i]: t for i, t in zip(mode.wrt, tangents, strict=True) if T.cls_of(t.type) is not type(None)
     }
+    cast = _of_dtype(shapes, seeds)
     varying = list(seeds)
     tested = not (mode.inner or mode.stub)
     stores = Stores(graph, varying, has_form, inner=not tested, tested=tested or mode.asking)
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
     tracked = stores.active | set(varying)
-    refuse_items_by_code(graph, tracked)
+    varied = tracked | varied_values(graph, varying)
+    refuse_items_by_code(graph, tracked, varied)
+    asked = refuse_remembered(graph, varied, stores.lost.objects, tested)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
     run = Companions(graph, tracked, duals)
     fresh = _of_their_own(shapes, stores.given, seeds)
     run.run(seeds)
-    graph.entry.ops[:0] = fresh
+    graph.entry.ops[:0] = [*cast, *fresh]
     _return_pairs(run, shapes, mode)
     names = mode.parameters(graph.signature.names)
     graph.signature = positional(len(names), names)
     graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
+    leave_where_equal(graph, asked)
     if not stores.given:
         return None
     assert stores.strangers is not None
@@ -148,6 +158,21 @@ def push(
         return asks_apart(graph, stores.given, stores.strangers)
     test_apart(graph, stores.given, stores.strangers)
     return None
+
+
+def _of_dtype(shapes: Shapes, seeds: dict[Value, Operand]) -> list[Op]:
+    """The casts of tangents that have another dtype than their values."""
+    made = []
+    for param, given in seeds.items():
+        own = shapes.type(param.type)
+        if is_cast(operand_type(given), own):
+            seeds[param] = cast = Value(companion_name(param), own)
+            made.append(Op(Const(np.ndarray.astype), [given, Const(own.dtype)], [cast]))
+    return made
+
+
+def is_cast(given: T.Type, own: T.Type) -> bool:
+    return isinstance(given, T.ArrayOf) and isinstance(own, T.ArrayOf) and given.dtype != own.dtype
 
 
 def _of_their_own(shapes: Shapes, given: list[Value], seeds: dict[Value, Operand]) -> list[Op]:
@@ -166,8 +191,11 @@ def _of_their_own(shapes: Shapes, given: list[Value], seeds: dict[Value, Operand
 
 
 def _tangent_type(shapes: Shapes, param: Value, given: T.Type) -> T.Type:
-    """That of the value's tangent, where it is a number's or array's; what is given may be None."""
-    return shapes.type(param.type) if numeric(param.type) and T.cls_of(given) is not type(None) else given
+    """That of the value's tangent, where it is a number's or array's; what is given may be None, or an array
+    of another dtype."""
+    own = shapes.type(param.type)
+    as_given = T.cls_of(given) is type(None) or is_cast(given, own)
+    return own if numeric(param.type) and not as_given else given
 
 
 def _return_pairs(run: Companions, shapes: Shapes, mode: ForwardMode) -> None:
@@ -186,16 +214,16 @@ def _return_pairs(run: Companions, shapes: Shapes, mode: ForwardMode) -> None:
 
 def released(run: Companions, shapes: Shapes, dy: Operand, y: Operand) -> Operand:
     """The tangent for the caller, who may change it: of memory of its own."""
-    number = T.cls_of(operand_type(y)) in (float, int, complex, str, bool)
-    if (number and not shapes.block) or (
-        isinstance(dy, Const) and (dy.value is not None or operand_type(y) is not T.Any)
-    ):
+    cls, still = T.cls_of(operand_type(y)), isinstance(dy, Const) and dy.value is None
+    if (isinstance(dy, Const) and not still) or (cls in (float, complex) and not shapes.block):
+        return dy
+    if cls in ATOMS or (still and cls is np.ndarray):
         return dy
     maker = next((op for b in run.graph.blocks for op in b.ops if dy in op.results), None)
     if maker is not None and isinstance(operand_type(dy), T.ArrayOf) and makes_new(maker):
         return dy
     counted = [shapes.count] if shapes.block else []
-    return run.call(apart, dy, y, *counted, type=operand_type(dy))
+    return run.call(apart, dy, y, *counted, type=T.Any if still else operand_type(dy))
 
 
 def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
@@ -204,7 +232,7 @@ def check_types(name: str, type_: T.Type, tangent: T.Type, block: bool) -> None:
         raise DerivativeError(f"argument {name!r} {unfit(type_)}", user_position())
     if isinstance(type_, T.ArrayOf) and isinstance(tangent, T.ArrayOf):
         rank = len(type_.dims) + block
-        if len(tangent.dims) != rank or tangent.dtype != type_.dtype:
+        if len(tangent.dims) != rank or not np.can_cast(tangent.dtype, type_.dtype, "same_kind"):
             raise DerivativeError(
                 f"the tangent of argument {name!r} has {len(tangent.dims)} dimensions and dtype "
                 f"{tangent.dtype}, "

@@ -14,15 +14,14 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, put_result, tangent_or_none
-from ctxdispatch_contexts.programs.aliases import assume_reading
 from ctxdispatch_contexts.programs.containers import attribute_key, indexable, plain_attribute_of
 from ctxdispatch_contexts.programs.operands import infer_op
 
@@ -41,6 +40,7 @@ def _index(shapes: Shapes, run: Companions, op: Op) -> None:
         run.put(op.result, shapes.definite(run, run.call(entry, tangent, key), op.result))
 
 
+@says(result="item 0", raises=False)
 def entry(tangent: Any, key: Any) -> Any:
     if tangent is None:
         return None
@@ -54,6 +54,7 @@ def _get(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, shapes.definite(run, run.call(entry_or_default, *args), op.result))
 
 
+@says(known=False, raises=False)
 def entry_or_default(tangent: Any, mapping: Any, key: Any, default: Any = None) -> Any:
     if key not in mapping:
         return default
@@ -119,6 +120,7 @@ def part_of(cls: type | None, name: Operand) -> Operand:
     return name
 
 
+@says(known=False, raises=False)
 def attribute_or_default(tangent: Any, target: Any, name: str, default: Any) -> Any:
     return getattr(tangent, name, None) if hasattr(target, name) else default
 
@@ -138,6 +140,7 @@ def _cell_get(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, shapes.definite(run, found, op.result))
 
 
+@says(result="item 0", raises=False)
 def content(cell: Any) -> Any:
     """What a tangent cell holds: nothing, where the value's cell was not tracked."""
     return None if cell is None else cell.cell_contents
@@ -163,6 +166,4 @@ READ: Table = {
     builtins.getattr: (_attribute, _reads_plainly),
 }
 
-assume_reading(entry, content)
 
-effects.assume_removable(attribute_or_default, entry, entry_or_default, content)

@@ -2,50 +2,56 @@
 
 from __future__ import annotations
 
+import functools
+from collections import deque
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.passes import effects
+from ctxdispatch.facts import says
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.forward.tangents import zeros_block
 from ctxdispatch_contexts.forward.walking import OF_VIEW, as_many, items
 from ctxdispatch_contexts.programs.containers import rebuild
+from ctxdispatch_contexts.programs.zeros import Zeros, fields, in_namespace, is_floating, layout, zero
 
 
+@says(known=False, raises=False)
 def apart(tangent: Any, value: Any, k: int | None = None) -> Any:
-    """`tangent` with memory of its own, in containers of any kind; zeros where the value is a number or array
-    and nothing moves it. `k`: how many there are in a block."""
-    if isinstance(value, (float, complex, np.inexact)) or (
-        isinstance(value, np.ndarray) and value.dtype.kind in "fc"
-    ):
-        return _own(tangent, value, k)
-    if isinstance(value, (tuple, list)):
-        parts = [None] * len(value) if tangent is None else tangent
-        return rebuild(value, [apart(d, v, k) for d, v in zip(parts, value, strict=True)])
-    if isinstance(value, dict):
-        return {key: apart(None if tangent is None else tangent.get(key), v, k) for key, v in value.items()}
+    """`tangent` with memory of its own, in containers of any kind; zeros where nothing moves the value. `k`:
+    how many there are in a block."""
+    if type(value) is float and tangent is not None:
+        return np.array(tangent) if type(tangent) is np.ndarray else tangent
+    zeros = Zeros(zero if k is None else functools.partial(zeros_block, k=k))
+    return _apart(tangent, value, zeros)
+
+
+def _apart(tangent: Any, value: Any, zeros: Zeros) -> Any:
     if type(value) in OF_VIEW:
-        return apart(as_many(items(tangent, value), len(value)), list(value), k)
+        value, tangent = list(value), as_many(items(tangent, value), len(value))
+    if tangent is None and not isinstance(value, Dual):
+        return zeros.of(value)
+    if is_floating(value):
+        return np.array(tangent) if isinstance(tangent, np.ndarray) else tangent
+    zeros.entered(value)
+    found = _parts(tangent, value, zeros)
+    zeros.left(value)
+    return found
+
+
+def _parts(tangent: Any, value: Any, zeros: Zeros) -> Any:
+    if isinstance(value, (tuple, list, deque)):
+        return rebuild(value, [_apart(d, v, zeros) for d, v in zip(tangent, value, strict=True)])
+    if isinstance(value, dict):
+        return {key: _apart(tangent.get(key), v, zeros) for key, v in value.items()}
     if isinstance(value, Dual):
         parts = vars(tangent) if isinstance(tangent, SimpleNamespace) else {}
-        return Dual(
-            apart(parts.get("value"), value.value, k), apart(parts.get("partials"), value.partials, k)
-        )
+        return Dual(*(_apart(parts.get(name), getattr(value, name), zeros) for name in ("value", "partials")))
     if isinstance(tangent, SimpleNamespace):
-        return SimpleNamespace(
-            **{name: apart(d, getattr(value, name, None), k) for name, d in vars(tangent).items()}
-        )
+        moved = vars(tangent)
+        return in_namespace(layout(type(value)), {
+            name: _apart(moved.get(name), getattr(value, name, None), zeros)
+            for name in {**fields(value), **moved}
+        })  # fmt: skip
     return tangent
-
-
-def _own(tangent: Any, value: Any, k: int | None) -> Any:
-    if tangent is None and k is not None:
-        return zeros_block(value, k)
-    if tangent is None:
-        return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
-    return np.array(tangent) if isinstance(tangent, np.ndarray) else tangent
-
-
-effects.assume_removable(apart)

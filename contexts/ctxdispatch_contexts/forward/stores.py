@@ -10,11 +10,11 @@ not the op's own result is read.
 from __future__ import annotations
 
 import functools
-import operator
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import FunctionType, MethodType
 
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
@@ -182,13 +182,15 @@ class Stores:
 
     def _is_out_of_step(self, op: Op) -> bool:
         """It takes from an iterator, or keeps in C code, what varies, and its counterpart would not."""
-        if op.fn in TAKES_ITEMS:
-            return any(a in self.active and _may_be_iterator(a) for a in op.args)
+        fact = fact_of(op.fn)
+        if fact is not None and fact.iterates and fact.gives is bool:  # from an iterator; no tangent is left
+            taken = any(a in self.active and _may_be_iterator(a) for a in op.args)
+            return taken or self.lost.runs_lost_method(op)
         if op.fn is zip and any(a in self.active and _is_iterator(a) and self.uses[a] > 1 for a in op.args):
             return True  # how many items it takes depends on all operands, some of which have no tangents
         if runs_python(op) and _is_of_c(op) and not self.active.isdisjoint(op.operands()):  # type: ignore[arg-type]
             return True
-        return self.lost.runs_lost_method(op)
+        return self.lost.runs_lost_method(op) or self.lost.gives_address(op)
 
     def _is_refused_in(self, op: Op, target: Operand) -> bool:
         if not self._concerns(op):
@@ -233,10 +235,6 @@ class Stores:
         )
 
 
-TAKES_ITEMS = (operator.contains, any, all)
-"""From an iterator, though their results have no tangent."""
-
-
 GIVE_ITEMS = (next, list, tuple, primitives.unpack, primitives.unpack_ex, list.extend, primitives.list_extend)
 """Of what they are given, which may be an iterator."""
 
@@ -253,10 +251,10 @@ def _is_iterator(operand: Operand) -> bool:
 def _is_of_c(op: Op) -> bool:
     """What it calls has no Python code, and no rule that is found at run time."""
     fn = op.fn
-    if fn is None or isinstance(fn, (FunctionType, MethodType)) or stands_in(op):
+    if fn is None or type(fn) in (FunctionType, MethodType) or stands_in(op):
         return False
-    owner, names = (fn, ("__init__", "__new__")) if isinstance(fn, type) else (type(fn), ("__call__",))
-    return not any(isinstance(class_attribute(owner, n), (FunctionType, staticmethod)) for n in names)
+    owner, names = (fn, ("__init__", "__new__")) if issubclass(type(fn), type) else (type(fn), ("__call__",))
+    return not any(issubclass(type(class_attribute(owner, n)), (FunctionType, staticmethod)) for n in names)
 
 
 def _items_alone(graph: Graph, varied: set[Value]) -> set[Value]:

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
@@ -101,6 +101,7 @@ class Shapes:
         return run.call(expand_block, tangent, value, self.count, type=want)
 
 
+@says(known=False, raises=False)
 def of_inexact(tangent: Any, value: Any) -> Any:
     """Arrays of whole numbers have none, whatever they were put together of."""
     return None if isinstance(value, np.ndarray) and value.dtype.kind in "biu" else tangent
@@ -170,10 +171,12 @@ def dtype_of(value: Any) -> Any:
     return dtype if dtype.kind in "fc" else np.dtype(float)
 
 
+@says(known=False, raises=False)
 def zeros_block(value: Any, k: int) -> Any:
     return np.zeros((k, *np.shape(value)), dtype_of(value))
 
 
+@says(known=False, raises=False)
 def or_zeros(tangent: Any, value: Any) -> Any:
     """None for None: what a path that was not taken would have kept for a sweep."""
     if tangent is not None or value is None:
@@ -181,16 +184,19 @@ def or_zeros(tangent: Any, value: Any) -> Any:
     return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
 
 
+@says(known=False, raises=False)
 def or_zeros_block(tangent: Any, value: Any, k: int) -> Any:
     return zeros_block(value, k) if tangent is None and value is not None else tangent
 
 
+@says(known=False, raises=False)
 def align(tangent: Any, arg: Any, result: Any) -> Any:
     """Axes of length 1 after the first, as many as broadcasting adds to `arg`."""
     extra = np.ndim(result) - np.ndim(arg)
     return tangent.reshape(tangent.shape[:1] + (1,) * extra + tangent.shape[1:]) if extra > 0 else tangent
 
 
+@says(known=False, raises=False)
 def expand(tangent: Any, value: Any) -> Any:
     """`tangent` in the shape and dtype of `value`."""
     if isinstance(tangent, np.ndarray) and tangent.shape == value.shape and tangent.dtype == value.dtype:
@@ -200,6 +206,7 @@ def expand(tangent: Any, value: Any) -> Any:
     return out
 
 
+@says(known=False, raises=False)
 def expand_block(tangent: Any, value: Any, k: int) -> Any:
     shape, dtype = (k, *np.shape(value)), dtype_of(value)
     if isinstance(tangent, np.ndarray) and tangent.shape == shape and tangent.dtype == dtype:
@@ -213,15 +220,13 @@ def real_part(tangent: Any, value: Any) -> Any:
     return np.real(tangent) if np.iscomplexobj(tangent) and not np.iscomplexobj(value) else tangent
 
 
+@says(known=False, raises=False)
 def as_number(tangent: Any, cls: type) -> Any:
     if tangent is None:
         return cls(0)
     return cls(tangent.real if issubclass(cls, (float, np.floating)) else tangent)
 
 
-effects.assume_removable(
-    zeros_block, or_zeros, or_zeros_block, align, expand, expand_block, as_number, of_inexact, np.zeros_like
-)
 returning(like_argument(1), expand)
 returning(block_like(1), expand_block)
 returning(block_like(0), zeros_block)

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.tags import bare
 from ctxdispatch_contexts.forward.dual import Dual
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
-from ctxdispatch_contexts.programs.kinds import is_floats, remedy_for
+from ctxdispatch_contexts.programs.kinds import is_floats, out_of_sight, remedy, remedy_for
 
 
 def check_tangent(value: Any, tangent: Any, at: Any, block: bool = False) -> Any:
     """`tangent` as programs take it: every leaf of the dtype of its value, None or zeros where it says
     nothing. DerivativeError where a leaf has another shape, or a dtype that does not fit. `at`: which
     argument, for the message."""
+    value = bare(value)
     if isinstance(value, np.ndarray):
         return _array(value, tangent, at, block)
     if isinstance(value, (float, complex, np.inexact)):
@@ -34,7 +36,7 @@ def check_tangent(value: Any, tangent: Any, at: Any, block: bool = False) -> Any
             value=check_tangent(value.value, tangent.value, f"{at}.value", block),
             partials=check_tangent(value.partials, tangent.partials, f"{at}.partials", block),
         )
-    if isinstance(tangent, SimpleNamespace) or (tangent is not None and hasattr(value, "__dict__")):
+    if isinstance(tangent, SimpleNamespace) or (hasattr(tangent, "__dict__") and hasattr(value, "__dict__")):
         return SimpleNamespace(**{
             k: check_tangent(getattr(value, k), d, f"{at}.{k}", block) for k, d in vars(tangent).items()
         })  # fmt: skip
@@ -140,11 +142,15 @@ def _none(value: Any, tangent: Any, at: Any) -> None:
         and type(tangent).__name__ != "float0"
         and getattr(getattr(tangent, "dtype", None), "name", "") != "bool"
     ):
+        sealed = remedy(type(value)) if out_of_sight(value) is not None else None
         raise DerivativeError(
             f"argument {at} is of type {_kind(value)}, which has no tangent; "
-            f"{remedy_for(type(value)) or 'pass a float (or an array of floats), or None for its tangent'}",
+            f"{remedy_for(type(value)) or sealed or _OTHERWISE}",
             user_position(),
         )
+
+
+_OTHERWISE = "pass a float (or an array of floats), or None for its tangent"
 
 
 def _kind(value: Any) -> str:

@@ -18,7 +18,7 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.original import is_generated
-from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.ir.wrappers import called
 from ctxdispatch_contexts.forward.places import Path, Step
 from ctxdispatch_contexts.programs.closures import bind_defaults
 from ctxdispatch_contexts.programs.entry_table import BUILTIN_METHODS, function_of_class
@@ -71,8 +71,8 @@ def _open(
     if type(callee) is functools.partial:
         first = tuple([("args", i) for i in range(len(callee.args))])
         return first, tuple(callee.keywords), ("func", None), callee.func
-    call = None if isinstance(callee, Primitive) else class_attribute(type(callee), "__call__")
-    if isinstance(call, FunctionType) and not isinstance(callee, type):
+    call = None if isinstance(callee, Primitive) else called(type(callee))
+    if call is not None and not issubclass(type(callee), type):
         return (("code", None),), (), ("none", None), call
     return (), (), ("none", None), None
 

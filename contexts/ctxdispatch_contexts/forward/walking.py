@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.companion import Companions
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward.reading import ABSENT, ask
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, of_list, tangent_or_none
-from ctxdispatch_contexts.programs.aliases import assume_copying, assume_giving
 from ctxdispatch_contexts.programs.containers import any_iterable
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op
@@ -44,10 +43,12 @@ def items_of(shapes: Shapes, run: Companions, operand: Operand) -> Operand:
     return run.call(items_of_block if shapes.block else items, tangent, operand)
 
 
+@says(known=False, raises=False)
 def rows_of_block(tangent: Any) -> Any:
     return np.moveaxis(tangent, 1, 0)
 
 
+@says(result="itself 0", raises=False)
 def items(tangent: Any, iterable: Any) -> Any:
     if tangent is None or isinstance(iterable, _WITHOUT):
         return itertools.repeat(None)
@@ -55,6 +56,7 @@ def items(tangent: Any, iterable: Any) -> Any:
     return tangent if of_view is None else of_view(tangent, iterable)
 
 
+@says(result="itself 0", raises=False)
 def items_of_block(tangent: Any, iterable: Any) -> Any:
     if isinstance(iterable, np.ndarray) and isinstance(tangent, np.ndarray):
         return rows_of_block(tangent)
@@ -80,6 +82,7 @@ def _collect(shapes: Shapes, run: Companions, op: Op) -> None:
     _put(shapes, run, op, op.fn, run.call(as_many, found, length))
 
 
+@says(result="copies 0..", raises=False)
 def as_many(tangents: Any, n: int) -> Any:
     """As many as there are values: what gives None for ever must end."""
     found = [None] * n if tangents is None else list(itertools.islice(tangents, n))
@@ -103,6 +106,7 @@ def _reversed(shapes: Shapes, run: Companions, op: Op) -> None:
     _put(shapes, run, op, reversed if there else backwards, NONE if tangent is None else tangent)
 
 
+@says(known=False, raises=False)
 def backwards(tangents: Any) -> Any:
     return itertools.repeat(None) if tangents is None else reversed(tangents)
 
@@ -112,10 +116,12 @@ def _view(shapes: Shapes, run: Companions, op: Op) -> None:
     run.put(op.result, tangent_or_none(run, op.args[0]))
 
 
+@says(result="copies 0..", raises=False)
 def values_of(tangent: Any, view: Any) -> Any:
     return itertools.repeat(None) if tangent is None else map(tangent.get, view.mapping)
 
 
+@says(result="copies 0..", raises=False)
 def items_of_mapping(tangent: Any, view: Any) -> Any:
     return zip(itertools.repeat(None), values_of(tangent, view), strict=False)
 
@@ -169,6 +175,7 @@ def _unpack(shapes: Shapes, run: Companions, op: Op) -> None:
         run.put(value, shapes.definite(run, result, value))
 
 
+@says(result="copies 0..", raises=False)
 def like_unpacked(
     tangents: Any, values: tuple[Any, ...], before: int, after: int | None = None
 ) -> tuple[Any, ...]:
@@ -224,17 +231,4 @@ WALKED: dict[Any, tuple[Handler, Callable[[Op], bool]]] = {
     dict.items: (_view, _always),
 }
 
-assume_giving(items, items_of_block)
-assume_copying(as_many, values_of, items_of_mapping, like_unpacked)
 
-effects.assume_removable(
-    rows_of_block,
-    items,
-    items_of_block,
-    as_many,
-    backwards,
-    values_of,
-    items_of_mapping,
-    like_unpacked,
-    itertools.repeat,
-)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.names import name_like
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch_contexts.forward import DualContext, push_call, pushforward, tangent_along
 from ctxdispatch_contexts.higher.modes import JacobianMode
@@ -69,7 +70,7 @@ def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward:
         return entry_function(f, _mode(n, argnums, has_aux, forward=forward), context, n, kwnames)
 
     jacobian.__entry_function__ = function_for  # type: ignore[attr-defined]
-    functools.update_wrapper(jacobian, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    name_like(jacobian, f)
     return jacobian
 
 
@@ -96,7 +97,7 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
         return entry_function(f, _mode(n, argnums, has_aux, forward=None), DualContext, n, kwnames)
 
     function.__entry_function__ = function_for  # type: ignore[attr-defined]
-    functools.update_wrapper(function, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    name_like(function, f)
     return function
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.passes import effects
+from ctxdispatch.facts import says
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
@@ -18,6 +18,7 @@ from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.helper_types import always, block_like, first_if_numeric, returning
+from ctxdispatch_contexts.programs.zeros import Zeros, fields, in_namespace, is_floating, layout
 
 
 @functools.lru_cache(maxsize=64)
@@ -32,6 +33,7 @@ LARGE = 1 << 16
 """Blocks of more elements are not kept."""
 
 
+@says(known=False, raises=False)
 def basis(x: Any) -> Any:
     """The unit vectors of the space of x: (size, *shape), of its dtype, not to be written to."""
     shape, dtype = np.shape(x), np.result_type(x)
@@ -40,14 +42,17 @@ def basis(x: Any) -> Any:
     return _unit_vectors(shape, dtype)
 
 
+@says(known=False, raises=False)
 def size(x: Any) -> int:
     return np.size(x)
 
 
+@says(known=False, raises=False)
 def sizes(*xs: Any) -> int:
     return sum(map(np.size, xs))
 
 
+@says(known=False, raises=False)
 def bases(*xs: Any) -> tuple[Any, ...]:
     """The unit vectors of the space of several arguments, the part of each."""
     total, start, found = sizes(*xs), 0, []
@@ -70,22 +75,21 @@ def arranged(block: Any, x: Any, y: Any) -> Any:
     return arranged_tree(block, x, y)
 
 
+@says(known=False, raises=False)
 def arranged_tree(block: Any, x: Any, y: Any) -> Any:
     """The same for every leaf of y; zeros where there is no tangent."""
-    if isinstance(y, (tuple, list)):
-        parts = block if block is not None else [None] * len(y)
-        return rebuild(y, [arranged_tree(b, x, v) for b, v in zip(parts, y, strict=True)])
-    if isinstance(y, dict):
-        return {k: arranged_tree(None if block is None else block.get(k), x, v) for k, v in y.items()}
-    if isinstance(block, SimpleNamespace):
-        return SimpleNamespace(
-            **{k: arranged_tree(b, x, getattr(y, k, None)) for k, b in vars(block).items()}
-        )
-    if not isinstance(y, (float, complex, np.inexact, np.ndarray)) or np.result_type(y).kind not in "fc":
-        return None
     if block is None:
-        return np.zeros(np.shape(y) + np.shape(x), np.result_type(y))
-    return arranged(np.asarray(block), np.asarray(x), y)
+        return Zeros(lambda leaf: np.zeros(np.shape(leaf) + np.shape(x), np.result_type(leaf))).of(y)
+    if isinstance(y, (tuple, list)):
+        return rebuild(y, [arranged_tree(b, x, v) for b, v in zip(block, y, strict=True)])
+    if isinstance(y, dict):
+        return {k: arranged_tree(block.get(k), x, v) for k, v in y.items()}
+    if isinstance(block, SimpleNamespace):
+        moved = vars(block)
+        return in_namespace(layout(type(y)), {
+            k: arranged_tree(moved.get(k), x, getattr(y, k, None)) for k in {**fields(y), **moved}
+        })  # fmt: skip
+    return arranged(np.asarray(block), np.asarray(x), y) if is_floating(y) else None
 
 
 def check_result(y: Any) -> None:
@@ -98,6 +102,7 @@ def check_result(y: Any) -> None:
         )
 
 
+@says(known=False, raises=False)
 def arranged_rows(block: Any, y: Any, at: int, *xs: Any) -> Any:
     """Those of the tangents that are along the unit vectors of argument `at`."""
     start = sum(np.size(x) for x in xs[:at])
@@ -116,6 +121,17 @@ def rows(block: Any, start: int, stop: int) -> Any:
     return block
 
 
+@says(known=False, raises=False)
+def numbers(jacobian: Any, y: Any) -> Any:
+    """With respect to a number: a number for each number in y."""
+    if isinstance(y, (tuple, list)):
+        return rebuild(y, [numbers(j, v) for j, v in zip(jacobian, y, strict=True)])
+    if isinstance(y, dict):
+        return {k: numbers(j, y[k]) for k, j in jacobian.items()}
+    return type(y)(jacobian) if isinstance(y, (float, complex, np.inexact)) else jacobian
+
+
+@says(known=False, raises=False)
 def own(jacobian: Any) -> Any:
     """A copy for the caller, who may change it: of unit vectors, of what the function captured."""
     if isinstance(jacobian, np.ndarray):
@@ -132,7 +148,6 @@ def _types_of_bases(args: tuple[T.Type, ...], kwargs: Any) -> T.Type:
 
 
 ZERO_BY_RULE.update((basis, size, sizes, bases, check_result))
-effects.assume_removable(basis, size, sizes, bases, arranged_tree, arranged_rows, own)
 registry.LINEAR[own] = registry.LINEAR[arranged_tree] = registry.LINEAR[arranged_rows] = Linear((0,), True)
 
 

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import MOVES
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.rewrite import clone
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.inline import inline_call
@@ -38,7 +39,8 @@ from ctxdispatch_contexts.higher.arranging import (
 )
 from ctxdispatch_contexts.higher.once import is_seen
 from ctxdispatch_contexts.higher.pulling import COMPLEX, pulled_containers, pulled_rows
-from ctxdispatch_contexts.programs.arguments import check_argument
+from ctxdispatch_contexts.programs.apart import RECORD
+from ctxdispatch_contexts.programs.arguments import check_argument, check_value
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import leaf_class
@@ -90,6 +92,10 @@ class JacobianMode(Mode):
                     "their own, with argnums=(0, 1, ...)",
                     user_position(),
                 )
+
+    def check_values(self, names: tuple[str, ...], args: Sequence[Any]) -> None:
+        for i in self.wrt:
+            check_value(names[i], i - self.leading, args[i])
 
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         from ctxdispatch_contexts.higher.recorded import jacobian
@@ -242,17 +248,17 @@ def _own(build: Builder, jacobian: Operand) -> Operand:
 def _is_view(op: Op) -> bool:
     if op.fn is getattr:
         return isinstance(op.args[1], Const) and op.args[1].value == "T"
-    return op.fn in (np.moveaxis, np.reshape, np.ndarray.reshape)
+    return hashable(op.fn) and op.fn in MOVES and not makes_new(op)
 
 
 # -- which mode ----------------------------------------------------------------------------------------------
 
 
 def _is_forward(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells: Sequence[Any]) -> bool:
-    """Unless it is the gradient of a number with respect to arrays."""
+    """Unless it is the gradient of a real number with respect to arrays."""
     prepared, _, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
-    many = any(isinstance(types[i], T.ArrayOf) for i in mode.wrt)
-    return not many or leaf_class(_result_type(mode, prepared)) in (None, np.ndarray)
+    many, y_type = any(isinstance(types[i], T.ArrayOf) for i in mode.wrt), _result_type(mode, prepared)
+    return not many or leaf_class(y_type) in (None, np.ndarray) or _is_complex(y_type)
 
 
 def _result_type(mode: JacobianMode, prepared: Prepared) -> T.Type:
@@ -307,7 +313,8 @@ def _reverse_at_run_time(
     pulled = ReverseMode(wrt=mode.wrt, leading=mode.leading)
     program = pulled.differentiate(source, types, cells, ADContext)
     for block in program.graph.blocks:
-        if isinstance(block.terminator, Return):
+        recorded = any(op.fn is RECORD for op in block.ops)  # which gives the Jacobians
+        if isinstance(block.terminator, Return) and not recorded:
             build = Builder(program.graph)
             build.enter(block)
             xs = [program.graph.params[i] for i in mode.wrt]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ctxdispatch_contexts.higher.arranging import basis
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.zeros import fields, in_namespace, is_floating, layout
 from ctxdispatch_contexts.reverse.seeds import scalar_seed
 
 COMPLEX = "jacrev needs a real result, and this function returned a complex array; use jacfwd"
@@ -51,9 +53,10 @@ def pulled_tree(y: Any, pullback: Any, wrt: tuple[int, ...], turned: bool, xs: t
         return {k: pulled_tree(v, _through(pullback, y, k), wrt, turned, xs) for k, v in y.items()}
     if isinstance(y, (tuple, list)):
         return [pulled_tree(v, _through(pullback, y, i), wrt, turned, xs) for i, v in enumerate(y)]
-    if not isinstance(y, (float, complex, np.inexact, np.ndarray)) or np.result_type(y).kind not in "fc":
-        return None
-    return pulled_rows((y, pullback), wrt, turned, *xs)
+    if is_floating(y):
+        return pulled_rows((y, pullback), wrt, turned, *xs)
+    parts = {} if isinstance(y, np.ndarray) else fields(y)
+    return {k: pulled_tree(v, _through(pullback, y, k), wrt, turned, xs) for k, v in parts.items()} or None
 
 
 def _through(pullback: Any, whole: Any, key: Any) -> Any:
@@ -62,6 +65,8 @@ def _through(pullback: Any, whole: Any, key: Any) -> Any:
     def pull(cotangent: Any) -> Any:
         if isinstance(whole, dict):
             return pullback({k: cotangent if k is key else None for k in whole})
+        if not isinstance(whole, (tuple, list)):
+            return pullback(SimpleNamespace(**{key: cotangent}))
         items = [cotangent if i == key else None for i in range(len(whole))]
         return pullback(rebuild(whole, items))
 
@@ -74,6 +79,8 @@ def _picked(y: Any, tree: Any, j: int) -> Any:
         return {k: _picked(v, tree[k], j) for k, v in y.items()}
     if isinstance(y, (tuple, list)):
         return rebuild(y, [_picked(v, t, j) for v, t in zip(y, tree, strict=True)])
+    if isinstance(tree, dict):
+        return in_namespace(layout(type(y)), {k: _picked(v, tree[k], j) for k, v in fields(y).items()})
     return None if tree is None else tree[j]
 
 

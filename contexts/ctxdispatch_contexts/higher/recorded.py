@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.program import ForwardMode
-from ctxdispatch_contexts.higher.arranging import arranged_rows, bases, check_result, own, sizes
+from ctxdispatch_contexts.higher.arranging import arranged_rows, bases, check_result, numbers, own, sizes
 from ctxdispatch_contexts.higher.pulling import pulled_containers, pulled_rows
 from ctxdispatch_contexts.recording.api import pushed, split
 from ctxdispatch_contexts.reverse.program import ReverseMode
@@ -27,6 +29,8 @@ def jacobian(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
         (y, aux), dy = y, dy[0]
     check_result(y)
     found = [own(arranged_rows(dy, y, wrt.index(i), *shapes)) for i in mode.wrt]
+    if len(wrt) == 1 and not isinstance(of[0], np.ndarray):
+        found = [numbers(each, y) for each in found]
     result = found[0] if mode.single else tuple(found)
     return (result, aux) if mode.has_aux else result
 

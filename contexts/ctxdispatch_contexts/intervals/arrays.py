@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import JOINS, MOVES
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.intervals import arithmetic
 from ctxdispatch_contexts.intervals.interval import Interval, as_interval, combined, interval_of, view
 from ctxdispatch_contexts.intervals.refusals import refuse
@@ -41,15 +43,19 @@ def _stored_exactly(name: str, out: Any, result: Interval) -> Any:
     return stored(out, result)
 
 
+FUNCTIONS_OF_ARRAYS: Registry[Callable[..., Any]] = Registry()
+
 # -- sums, extrema, products ------------------------------------------------------------------------
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.sum)
 def total(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Interval:
     """A sum, term by term."""
     with np.errstate(all="ignore"):
         return interval_of(arithmetic.total(as_interval(a).bounds, axis, keepdims))
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.mean)
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Interval:
     summed = total(a, axis, keepdims=keepdims)
     return summed / (as_interval(a).size / max(1, summed.size))
@@ -63,28 +69,38 @@ def _extreme(f: Any) -> Callable[..., Interval]:
     return extreme
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Interval:
     return combined(arithmetic.dot, as_interval(a), as_interval(b))
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.inner)
 def inner(a: Any, b: Any) -> Interval:
     return combined(arithmetic.inner, as_interval(a), as_interval(b))
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Interval:
     a, b = as_interval(a), as_interval(b)
     return a.ravel()[:, None] * b.ravel()
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.vdot)
+def vdot(a: Any, b: Any) -> Interval:
+    return dot(as_interval(a).ravel(), as_interval(b).ravel())
+
+
 # -- choosing --------------------------------------------------------------------------------------
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.where)
 def where(condition: Any, a: Any, b: Any) -> Interval:
     chosen = condition != 0.0 if isinstance(condition, Interval) else condition
     a, b = as_interval(a), as_interval(b)
     return view(np.where(chosen, a.lo, b.lo), np.where(chosen, a.hi, b.hi))
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.clip)
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None
 ) -> Interval:
@@ -112,14 +128,17 @@ def _method(name: str) -> Callable[..., Interval]:
     return both(lambda bound, *args, **kwargs: methodcaller(name, *args, **kwargs)(bound))
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Interval:
     return both(np.take)(a, indices, axis=axis, mode=mode)
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.concatenate)
 def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None) -> Interval:
     return _joined(np.concatenate)(arrays, axis=axis)
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.stack)
 def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None) -> Interval:
     return _joined(np.stack)(arrays, axis=axis)
 
@@ -141,6 +160,7 @@ def _filled(f: Any) -> Callable[..., Interval]:
     return filled
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.full_like)
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K") -> Interval:
     return _filled(np.zeros_like)(as_interval(a), order=order).fill_from(as_interval(fill_value))
 
@@ -172,23 +192,17 @@ def asarray(a: Any, dtype: Any = None) -> Interval:
 
 # -- tables ----------------------------------------------------------------------------------------
 
-MOVING = (
-    np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.swapaxes, np.moveaxis, np.broadcast_to,
-    np.repeat, np.tile, np.flip, np.flipud, np.fliplr, np.roll, np.diag, np.diagonal, np.copy, np.atleast_1d,
-    np.atleast_2d, np.rot90, np.triu, np.tril,
-)  # fmt: skip
-JOINING = (np.vstack, np.hstack, np.column_stack)
+def _told(name: str) -> Callable[..., Any]:
+    return lambda a: getattr(a, name)
 
-FUNCTIONS_OF_ARRAYS: dict[Any, Callable[..., Any]] = {
-    np.sum: total, np.mean: mean, np.where: where, np.clip: clip, np.max: _extreme(np.max),
-    np.min: _extreme(np.min), np.dot: dot, np.inner: inner, np.outer: outer,
-    np.vdot: lambda a, b: dot(as_interval(a).ravel(), as_interval(b).ravel()),
-    np.shape: lambda a: a.shape, np.ndim: lambda a: a.ndim, np.size: lambda a: a.size,
-    np.zeros_like: _filled(np.zeros_like), np.empty_like: _filled(np.zeros_like),
-    np.ones_like: _filled(np.ones_like), np.full_like: full_like,
-    np.take: take, np.concatenate: concatenate, np.stack: stack,
-    **{f: both(f) for f in MOVING}, **{f: _joined(f) for f in JOINING},
-}  # fmt: skip
+
+FUNCTIONS_OF_ARRAYS |= {f: _extreme(f) for f in (np.max, np.min)}
+FUNCTIONS_OF_ARRAYS |= {getattr(np, name): _told(name) for name in ("shape", "ndim", "size")}
+FUNCTIONS_OF_ARRAYS |= {f: _filled(f) for f in (np.zeros_like, np.ones_like)}
+FUNCTIONS_OF_ARRAYS[np.empty_like] = _filled(np.zeros_like)
+FUNCTIONS_OF_ARRAYS = Registry(
+    {f: both(f) for f in (*MOVES, np.triu, np.tril)} | {f: _joined(f) for f in JOINS} | FUNCTIONS_OF_ARRAYS
+)
 
 MOVING_METHODS = "reshape ravel flatten transpose squeeze repeat copy swapaxes diagonal"
 

@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch import Context, overdub, recurse
+from ctxdispatch.dispatch import overdub, recurse
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.intervals import arrays, statistics, ufuncs  # noqa: F401
 from ctxdispatch_contexts.intervals.elementary import FUNCTIONS
 from ctxdispatch_contexts.intervals.interval import Interval, apply, as_interval
-from ctxdispatch_contexts.intervals.refusals import refuse
+from ctxdispatch_contexts.intervals.refusals import RefusesOnIntervals, refuse
 
 __undispatched__ = True
 
 
-class IntervalContext(Context):
+class IntervalContext(RefusesOnIntervals):
     """Runs a program on intervals: results contain what it gives for all numbers of the arguments' intervals.
 
     overdub(IntervalContext(), f, Interval(0.9, 1.1))
@@ -109,45 +110,53 @@ def _least(f: Callable[[Any, Any], Interval], name: str) -> Callable[..., Any]:
     return extreme
 
 
-def _of_numbers(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args: f(*_numbers(name, *args))
+SEVERAL: Registry[Callable[..., Any]] = Registry()
 
 
+def _of_numbers(callee: Any) -> Callable[[Callable[..., Any]], None]:
+    """Enters what it decorates as what is done in place of a function of `math`."""
+
+    def enter(f: Callable[..., Any]) -> None:
+        SEVERAL[callee] = lambda *args: f(*_numbers(f"math.{callee.__name__}", *args))
+
+    return enter
+
+
+@_of_numbers(math.log)
 def _log(x: Any, base: Any = None) -> Any:
     logarithm = apply("log", x)
     return logarithm if base is None else logarithm / apply("log", base)
 
 
+@SEVERAL.of(builtins.pow)
 def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
     if mod is not None:
         refuse("pow(x, y, z) of intervals: it is of whole numbers")
     return base**exp
 
 
+@SEVERAL.of(builtins.sum, math.fsum)
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
     return functools.reduce(lambda a, b: a + b, iterable, start)
 
 
+@SEVERAL.of(math.dist)
 def _dist(p: Any, q: Any) -> Interval:
     if len(p) != len(q):
         raise ValueError("both points must have the same number of dimensions")
     return apply("sqrt", arrays.total(apply("square", as_interval(p) - as_interval(q))))
 
 
-SEVERAL: dict[Any, Callable[..., Any]] = {
-    math.log: _of_numbers("math.log", _log),
-    math.pow: _of_numbers("math.pow", lambda x, y: as_interval(x) ** y),
-    math.hypot: _of_numbers("math.hypot", ufuncs.hypot),
-    math.atan2: _of_numbers("math.atan2", ufuncs.arctan2),
-    math.isfinite: _of_numbers("math.isfinite", ufuncs.is_finite),
-    math.isinf: _of_numbers("math.isinf", ufuncs.is_infinite),
-    math.isnan: _of_numbers("math.isnan", ufuncs.is_nan),
-    math.fsum: _sum, math.dist: _dist, builtins.sum: _sum, builtins.pow: _pow,
-    builtins.max: _least(ufuncs.maximum, "max"), builtins.min: _least(ufuncs.minimum, "min"),
-    math.fmod: lambda x, y: refuse("math.fmod has no enclosure for intervals; use %"),
-    np.array: arrays.array, np.asarray: arrays.asarray, np.full: arrays.full,
-    np.ascontiguousarray: arrays.asarray,
-}  # fmt: skip
+_of_numbers(math.pow)(lambda x, y: as_interval(x) ** y)
+_of_numbers(math.hypot)(ufuncs.hypot)
+_of_numbers(math.atan2)(ufuncs.arctan2)
+_of_numbers(math.isfinite)(ufuncs.is_finite)
+_of_numbers(math.isinf)(ufuncs.is_infinite)
+_of_numbers(math.isnan)(ufuncs.is_nan)
+SEVERAL[math.fmod] = lambda x, y: refuse("math.fmod has no enclosure for intervals; use %")
+SEVERAL |= {builtins.max: _least(ufuncs.maximum, "max"), builtins.min: _least(ufuncs.minimum, "min")}
+SEVERAL |= {np.array: arrays.array, np.full: arrays.full}
+SEVERAL.of(np.asarray, np.ascontiguousarray)(arrays.asarray)
 
 
 def _kept_out_of_floats(f: Any, *types: type) -> None:

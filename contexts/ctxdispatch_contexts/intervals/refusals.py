@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import FrameType
 from typing import NoReturn
 
+from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.refusals import tell_run
 from ctxdispatch.dispatch.where import position, user_frame
 
 __undispatched__ = True
@@ -19,9 +21,15 @@ class IntervalTypeError(IntervalError, TypeError):
     """Hashing; Python and its users take a TypeError for "not hashable"."""
 
 
+class RefusesOnIntervals(Context):
+    """A context whose runs remember what was refused in them."""
+
+
 def refuse(text: str, kind: type[IntervalError] = IntervalError) -> NoReturn:
     frame = _caller_of_numpy(user_frame())
-    raise kind(text if frame is None else f"{position(frame)}: {text}")
+    error = kind(text if frame is None else f"{position(frame)}: {text}")
+    tell_run(RefusesOnIntervals, error)
+    raise error
 
 
 def _caller_of_numpy(frame: FrameType | None) -> FrameType | None:

@@ -17,6 +17,7 @@ __undispatched__ = True
 # -- folds -----------------------------------------------------------------------------------------
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.prod)
 def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Interval:
     """Factor by factor."""
     a = as_interval(a)
@@ -42,6 +43,7 @@ def _cumulated(f: Callable[[Any, Any], Any]) -> Callable[..., Interval]:
     return cumulated
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1) -> Interval:
     a = np.moveaxis(as_interval(a), axis, -1)
     for _ in range(n):
@@ -52,6 +54,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> Interval:
 # -- products --------------------------------------------------------------------------------------
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Interval:
     """As a product of matrices."""
     a, b = as_interval(a), as_interval(b)
@@ -68,6 +71,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Interval:
     return np.matmul(rows, columns).reshape(shape)  # type: ignore[return-value]
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.trace)
 def trace(a: Any, offset: int = 0, dtype: Any = None, out: Any = None) -> Interval:
     return total(as_interval(a).diagonal(offset), -1)
 
@@ -75,15 +79,18 @@ def trace(a: Any, offset: int = 0, dtype: Any = None, out: Any = None) -> Interv
 # -- spread ----------------------------------------------------------------------------------------
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.var)
 def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Interval:
     a = as_interval(a)
     return mean(apply("square", a - mean(a, axis, keepdims=True)), axis, keepdims=keepdims)
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.std)
 def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Interval:
     return apply("sqrt", var(a, axis, keepdims=keepdims))
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Interval:
     if ord is not None:
         refuse("np.linalg.norm of intervals takes no ord; write it with sums, max and abs")
@@ -101,6 +108,7 @@ def item(a: Interval, *index: Any) -> Interval:
     return view(np.float64(a.lo.item(*index)), np.float64(a.hi.item(*index)))
 
 
+@FUNCTIONS_OF_ARRAYS.of(np.copyto)
 def copyto(dst: Any, src: Any) -> None:
     if not isinstance(dst, Interval):
         refuse("np.copyto of intervals into an array of floats; make it with Interval(np.zeros(shape))")
@@ -108,11 +116,8 @@ def copyto(dst: Any, src: Any) -> None:
 
 
 cumsum, cumprod = _cumulated(lambda a, b: a + b), _cumulated(lambda a, b: a * b)
-FUNCTIONS_OF_ARRAYS |= {
-    np.prod: prod, np.cumsum: cumsum, np.cumprod: cumprod, np.diff: diff, np.tensordot: tensordot,
-    np.trace: trace, np.var: var, np.std: std, np.linalg.norm: norm, np.copyto: copyto,
-    np.sort: both(np.sort),  # the k-th of the sorted is between the k-th bounds
-}  # fmt: skip
+FUNCTIONS_OF_ARRAYS |= {np.cumsum: cumsum, np.cumprod: cumprod}
+FUNCTIONS_OF_ARRAYS[np.sort] = both(np.sort)  # the k-th of the sorted is between the k-th bounds
 METHODS |= {
     "prod": prod, "cumsum": cumsum, "cumprod": cumprod, "trace": trace, "var": var, "std": std,
     "tolist": items, "item": item,

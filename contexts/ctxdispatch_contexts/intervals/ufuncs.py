@@ -9,29 +9,45 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import COMPARISONS, UFUNC_OF
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.intervals import arithmetic, comparing
 from ctxdispatch_contexts.intervals.elementary import FUNCTIONS, NUMPY_NAMES
-from ctxdispatch_contexts.intervals.interval import Interval, apply, as_interval, combined, interval_of, view
+from ctxdispatch_contexts.intervals.interval import (
+    OPERATORS,
+    Interval,
+    apply,
+    as_interval,
+    combined,
+    interval_of,
+    view,
+)
 from ctxdispatch_contexts.intervals.refusals import refuse
 
 __undispatched__ = True
 
+UFUNCS: Registry[Callable[..., Any]] = Registry()
 
+
+@UFUNCS.of(np.maximum, np.fmax)
 def maximum(a: Any, b: Any) -> Interval:
     a, b = as_interval(a), as_interval(b)
     return view(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi))
 
 
+@UFUNCS.of(np.minimum, np.fmin)
 def minimum(a: Any, b: Any) -> Interval:
     a, b = as_interval(a), as_interval(b)
     return view(np.minimum(a.lo, b.lo), np.minimum(a.hi, b.hi))
 
 
+@UFUNCS.of(np.hypot)
 def hypot(*coordinates: Any) -> Interval:
     """The length of a vector of any number of coordinates."""
     return apply("sqrt", reduce(operator.add, (apply("square", x) for x in coordinates)))
 
 
+@UFUNCS.of(np.arctan2)
 def arctan2(y: Any, x: Any) -> Interval:
     """Where x is above 0 by arctan; anywhere else all angles that there are."""
     y, x = as_interval(y), as_interval(x)
@@ -41,16 +57,19 @@ def arctan2(y: Any, x: Any) -> Interval:
     return interval_of((np.where(right, angle.lo, -most), np.where(right, angle.hi, most)))
 
 
+@UFUNCS.of(np.isfinite)
 def is_finite(x: Any) -> Any:
     x = as_interval(x)
     return comparing.decided(comparing.is_finite(x.bounds), lambda: f"isfinite({x!r})")
 
 
+@UFUNCS.of(np.isinf)
 def is_infinite(x: Any) -> Any:
     x = as_interval(x)
     return comparing.decided(comparing.is_finite(x.bounds)[::-1], lambda: f"isinf({x!r})")
 
 
+@UFUNCS.of(np.isnan)
 def is_nan(x: Any) -> Any:
     x = as_interval(x)
     return comparing.decided(comparing.is_nan(x.bounds), lambda: f"isnan({x!r})")
@@ -64,19 +83,12 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
     return lambda a, b: comparing.compared(name, as_interval(a).bounds, as_interval(b).bounds)
 
 
-UFUNCS: dict[Any, Callable[..., Any]] = {
-    np.add: _operator(arithmetic.add), np.subtract: _operator(arithmetic.sub),
-    np.multiply: _operator(arithmetic.mul), np.divide: _operator(arithmetic.div),
-    np.power: _operator(arithmetic.power), np.float_power: _operator(arithmetic.power),
-    np.floor_divide: _operator(arithmetic.floordiv), np.remainder: _operator(arithmetic.mod),
-    np.matmul: _operator(arithmetic.matmul), np.divmod: lambda a, b: divmod(as_interval(a), b),
-    np.negative: lambda a: -as_interval(a), np.reciprocal: lambda a: 1.0 / as_interval(a),
-    np.maximum: maximum, np.minimum: minimum, np.fmax: maximum, np.fmin: minimum,
-    np.hypot: hypot, np.arctan2: arctan2,
-    np.less: _comparison("lt"), np.less_equal: _comparison("le"), np.equal: _comparison("eq"),
-    np.greater: _comparison("gt"), np.greater_equal: _comparison("ge"), np.not_equal: _comparison("ne"),
-    np.isfinite: is_finite, np.isinf: is_infinite, np.isnan: is_nan,
-}  # fmt: skip
+UFUNCS |= {UFUNC_OF[getattr(operator, name)]: _operator(f) for name, f in OPERATORS.items()}
+UFUNCS |= {UFUNC_OF[f]: _comparison(f.__name__) for f in COMPARISONS}
+UFUNCS[np.float_power] = UFUNCS[np.power]
+UFUNCS[np.divmod] = lambda a, b: divmod(as_interval(a), b)
+UFUNCS[np.negative] = lambda a: -as_interval(a)
+UFUNCS[np.reciprocal] = lambda a: 1.0 / as_interval(a)
 
 REDUCTIONS = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min"}
 

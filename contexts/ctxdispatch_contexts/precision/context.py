@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ctxdispatch.dispatch import Context, Editor, overdub, recurse
+from ctxdispatch.facts import CONVERTS
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.values import Const
 from ctxdispatch_contexts.precision.losses import Losses
@@ -108,9 +109,7 @@ def _in_both(f: Callable[..., Any], name: str) -> None:
 for _name, _f in vars(math).items():
     if callable(_f) and not _name.startswith("_") and _f is not math.trunc:
         _in_both(_f, _name)
-for _f in (  # they do not ask their operands
-    np.array, np.asarray, np.asanyarray, np.arange, np.full, np.ascontiguousarray, np.asfortranarray,
-):  # fmt: skip
+for _f in (*CONVERTS, np.arange, np.full):  # they do not ask their operands
     _in_both(_f, _f.__name__)
 
 

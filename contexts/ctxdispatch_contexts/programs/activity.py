@@ -12,20 +12,18 @@ tool", 2013, section 3.1.)
 from __future__ import annotations
 
 import builtins
-import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.rules import canonical
+from ctxdispatch.facts import IMMUTABLE, INPLACE, MERGES, ROUNDING, canonical, fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.scalar_types import INPLACE
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, is_zero, linearity, vjp_rule
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -35,24 +33,17 @@ _DISCRETE = (
     np.dtype, np.bool_, np.random.Generator,
 )  # fmt: skip
 
-STORES: dict[Any, int] = {
-    primitives.list_append: 0,
-    primitives.set_add: 0,
-    primitives.map_add: 0,
-    primitives.list_extend: 0,
-    primitives.set_update: 0,
-    primitives.dict_update: 0,
-    primitives.dict_merge: 0,
-    primitives.cell_set: 0,
-    builtins.setattr: 0,
-    object.__setattr__: 0,
-    operator.setitem: 0,
-    list.append: 0,
-    list.extend: 0,
-    list.insert: 0,
-    np.add.at: 0,
-}
-"""Operations that put their other operands into this one."""
+PUTS = frozenset({
+    primitives.list_append, primitives.set_add, primitives.map_add, primitives.list_extend,
+    primitives.set_update, primitives.dict_update, primitives.dict_merge, primitives.cell_set,
+    list.append, list.extend,
+})  # fmt: skip
+"""They add their other operands to the first: what was in it stays."""
+
+STORES: dict[Any, int] = dict.fromkeys(
+    (*PUTS, builtins.setattr, object.__setattr__, operator.setitem, list.insert, np.add.at), 0
+)
+"""Operations that put their other operands into this one, of which sweeps have a form."""
 
 
 ZERO_BY_RULE: set[Any] = set()
@@ -66,7 +57,7 @@ def has_zero_derivative(fn: Any) -> bool:
         return True  # it watches
     fn, _ = canonical(fn)  # a method of a literal is the function of its class
     row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed
-    return fn in ZERO_BY_RULE or (set(row.kinds) == {"zero"} if row is not None else is_zero(fn))
+    return fn in ZERO_BY_RULE or (row.is_zero if row is not None else is_zero(fn))
 
 
 def has_derivative(fn: Any) -> bool:
@@ -82,7 +73,7 @@ def carries(type_: T.Type | None) -> bool:
         case None:
             return True
         case T.Known(value):
-            return not isinstance(value, _DISCRETE) and not callable(value) and not _is_module(value)
+            return not issubclass(type(value), _DISCRETE) and not callable(value) and not _is_module(value)
         case T.ArrayOf(dtype, _):
             return dtype.kind in "fcO"
         case T.TupleOf(items):
@@ -128,25 +119,27 @@ def _vary_op(op: Op, varied: set[Value], part_of: Mapping[Value, Value]) -> None
     if varied.isdisjoint(operands):
         return
     fn = op.fn
-    varied.update(_wholes(_stored_to(op), part_of))
+    varied.update(_stored_to(op, part_of))
     zero = has_zero_derivative(fn) and not may_turn(op) and not _may_ask(op)
     if _merges(op) or not (zero or _zero_attribute(op)):
         varied.update(r for r in op.results if carries(r.type))
 
 
-def _stored_to(op: Op) -> Operand | None:
-    """What `op` puts its other operands into."""
-    fn = op.fn
-    if not hashable(fn):
-        return None
-    if fn in STORES:
-        return op.args[STORES[fn]]
-    array = fn in INPLACE and isinstance(operand_type(op.args[0]), T.ArrayOf)
-    return op.args[0] if array else None
+def _stored_to(op: Op, part_of: Mapping[Value, Value]) -> Iterator[Value]:
+    """What `op` puts its other operands into, and what that is a part of."""
+    fact = fact_of(op.fn)
+    for target in () if fact is None else fact.stores.of(op.args, op.kwnames):
+        if fact.twin is None or not _is_number(operand_type(target)):  # type: ignore[union-attr]
+            yield from (whole for whole in _wholes(target, part_of) if carries(whole.type))
+
+
+def _is_number(type_: T.Type) -> bool:
+    """`a += b` makes another number of it."""
+    cls = T.cls_of(type_)
+    return isinstance(type_, T.OneOf) or (cls is not None and issubclass(cls, (*IMMUTABLE, np.generic)))
 
 
 def _wholes(target: Operand | None, part_of: Mapping[Value, Value]) -> Iterator[Value]:
-    """The target, and what it is a part of."""
     while isinstance(target, Value):
         yield target
         target = part_of.get(target)
@@ -158,12 +151,10 @@ def may_turn(op: Op) -> bool:
     return row is not None and not row.holomorphic and not all(map(_is_real, op.args))
 
 
-_ROUND = frozenset({builtins.round, math.floor, math.ceil, math.trunc})
-
 
 def _may_ask(op: Op) -> bool:
     """round(x) is what `__round__` of x returns, where x may be an object of the user's."""
-    return hashable(op.fn) and op.fn in _ROUND and bool(op.args) and operand_type(op.args[0]) is T.Any
+    return hashable(op.fn) and op.fn in ROUNDING and bool(op.args) and operand_type(op.args[0]) is T.Any
 
 
 def _is_real(operand: Any) -> bool:
@@ -174,12 +165,9 @@ def _is_real(operand: Any) -> bool:
     return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
 
 
-_BITWISE = frozenset({operator.or_, operator.and_, operator.xor, operator.ior, operator.iand, operator.ixor})
-
-
 def _merges(op: Op) -> bool:
     """`a | b` of dicts or sets, or of what may be such: no bit operation."""
-    if not hashable(op.fn) or op.fn not in _BITWISE:
+    if not hashable(op.fn) or INPLACE.get(op.fn, op.fn) not in MERGES:
         return False
     classes = [T.cls_of(operand_type(a)) for a in op.args]
     return not all(cls is not None and issubclass(cls, (int, np.generic, np.ndarray)) for cls in classes)
@@ -231,7 +219,7 @@ def useful_values(
 
 
 def _use_op(op: Op, useful: set[Value], varied: set[Value], part_of: Mapping[Value, Value]) -> None:
-    store = any(whole in useful for whole in _wholes(_stored_to(op), part_of))
+    store = any(whole in useful for whole in _stored_to(op, part_of))
     if store or any(r in useful and r in varied for r in op.results):
         useful.update(v for v in op.operands() if isinstance(v, Value))
 

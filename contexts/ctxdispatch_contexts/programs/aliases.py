@@ -1,22 +1,22 @@
 """Which objects the values of a graph may be: a points-to analysis, insensitive to order.
 
 An object is the op that made it, a parameter for what the caller gave there, or GLOBAL for whatever else was
-there before. (Two of these may be one: see `Objects.loose`.) `of` gives the objects
-that a value may be (an array's views are that array), `held` those that an object may have as items,
-attributes or contents. Values of immutable types are no objects. Whatever a callee is not known to do, it may
-do.
+there before. (Two of these may be one: see `Objects.loose`.) `of` gives the objects that a value may be (an
+array's views are that array), `held` those that an object may have as items, attributes or contents. What is
+of an immutable type is no object. Whatever a callee is not known to do, it may do.
 """
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable, Iterator
 from itertools import compress, count
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import COPIES, NAMESPACES, Fact, Shares, fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
@@ -25,82 +25,19 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
-from ctxdispatch_contexts.programs.activity import STORES, has_zero_derivative, passed
+from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
-from ctxdispatch_contexts.programs.special_methods import (
-    looked_at,
-    looks_at_items,
-    runs_method,
-    runs_method_of,
-)
+from ctxdispatch_contexts.programs.special_methods import opened, python_class, runs_method, runs_method_of
 
 GLOBAL = "global"
 Sites = frozenset[Any]
 NOTHING: Sites = frozenset()
 
-MAKES = frozenset({
-    primitives.build_tuple, primitives.build_list, primitives.build_map, primitives.build_set,
-    primitives.make_cell, primitives.make_function, object.__new__, SimpleNamespace,
-})  # fmt: skip
-"""A new object that holds the operands."""
-
-COPIES = frozenset({
-    primitives.list_to_tuple, list, tuple, dict, set, sorted, list.copy, dict.copy, tuple.__new__,
-})  # fmt: skip
-"""A new object that holds what the operands hold."""
-
-ITERATES = frozenset({reversed, iter, enumerate, zip, dict.items, dict.values, dict.keys})
-"""A new object that gives what the operands hold, when it is asked."""
-
-READS = frozenset({
-    operator.getitem, getattr, primitives.cell_get, dict.get, next, primitives.unpack, primitives.unpack_ex,
-    list.pop, dict.pop,
-})  # fmt: skip
-"""Something that the first operand holds; of an array, a view."""
-
-DEFAULTS = {getattr: 2, dict.get: 2, dict.pop: 2, next: 1}
-"""Where they have the operand that they give if there is nothing to read."""
-
-NAMESPACES = (globals, vars, locals)
-"""They give dicts that are there already, of variables and attributes."""
-
-NEW_ARRAYS = frozenset(
-    getattr(np, name)
-    for name in (
-        "zeros ones empty full arange linspace eye identity array zeros_like ones_like empty_like full_like "
-        "copy concatenate stack vstack hstack dot matmul outer sum mean prod max min var std where einsum "
-        "tensordot argsort sort"
-    ).split()
-) | frozenset(getattr(np.ndarray, name) for name in "copy astype sum mean dot max min prod flatten".split())
-
-
-_copying: set[Any] = set()
-
-
-def assume_copying(*functions: Any) -> None:
-    """Each gives a new container that holds what its operands hold, or nothing."""
-    _copying.update(functions)
-
-
-_giving: set[Any] = set()
-
-
-def assume_giving(*functions: Any) -> None:
-    """Each gives its first operand, or something new without parts."""
-    _giving.update(functions)
-
-
-_reading: set[Any] = set()
-
-
-def assume_reading(*functions: Any) -> None:
-    """Each gives something that its first operand holds, or nothing."""
-    _reading.update(functions)
-
 
 def keeps_nothing(function: Any) -> bool:
-    """One of those of which it is known what they give."""
-    return hashable(function) and (function in _giving or function in _reading)
+    """It is known what it gives, and that is all that it does with its operands."""
+    fact = fact_of(function)
+    return fact is not None and fact.known and not fact.keeps
 
 
 class Objects:
@@ -109,6 +46,7 @@ class Objects:
     def __init__(self, graph: Graph) -> None:
         self._sites: list[Any] = []
         self._number: dict[Any, int] = {}
+        self._python_classes: dict[int, type] = {}
         self._held: list[int] = []
         self._looks_at: list[int] = []
         self._arrays = 0
@@ -143,13 +81,14 @@ class Objects:
 
     def runs_method(self, op: Op) -> bool:
         """It runs a special method of an operand, or of what that holds, which is written in Python."""
-        if runs_method(op):
-            return True
-        if not looks_at_items(op):
-            return False
-        seen = [self._closure(self._bits(a)) for a in looked_at(op)]
-        held = (_class_of(self._sites[i]) for bits in seen for i in _numbers(bits))
-        return runs_method_of(op, [cls for cls in held if cls is not None])
+        return runs_method(op) or runs_method_of(op, self.classes_in(op))
+
+    def classes_in(self, op: Op) -> list[type]:
+        """Of what it looks at in its operands: those that may have methods written in Python."""
+        if not self._python_classes:
+            return []
+        found = functools.reduce(operator.or_, (self._closure(self._bits(a)) for a in opened(op)), 0)
+        return [cls for i, cls in self._python_classes.items() if found >> i & 1]
 
     def lie_apart(self, params: Iterable[Value]) -> None:
         """Each of these arrays has its memory for itself."""
@@ -172,6 +111,8 @@ class Objects:
     def _bit(self, site: Any) -> int:
         if site not in self._number:
             self._number[site] = len(self._sites)
+            if (cls := python_class(site)) is not None:
+                self._python_classes[len(self._sites)] = cls
             self._sites.append(site)
             self._held.append(0)
             self._looks_at.append(0)
@@ -243,42 +184,78 @@ class Objects:
                 self._grow()
 
     def _op(self, op: Op) -> None:
-        fn = op.fn if hashable(op.fn) else None
+        fact, fn = fact_of(op.fn), op.fn if hashable(op.fn) else None
         if self.runs_method(op):
-            self._unknown(op)
-        elif fn in STORES or fn is operator.setitem:
-            for operand in op.args[1:]:
-                self._hold(self._bits(op.args[0]), self._bits(operand) | self._items(operand))
-        elif fn in MAKES or fn in COPIES or fn in ITERATES or fn in _copying:
-            self._make(op, fn)
-        elif fn in _giving:
-            self._give(op, self._bits(op.args[0]) | self._bit(op))
-        elif fn in READS or fn in _reading:
-            self._read(op, fn)
-        elif (fn in NEW_ARRAYS or elementwise(fn) is not None) and not _may_share(op):
-            self._make(op, list)  # of sequences, the sum holds their items
+            self._unknown(op, runs=True)
+        elif fact is not None and fact.known:
+            self._known(op, fact)
+        elif elementwise(fn) is not None and not _may_share(op):
+            self._make(op)
         elif (vjp_rule(fn) is not None or has_zero_derivative(fn)) and not _is_helper(fn):
             self._view(op)
         else:
             self._unknown(op)
 
-    def _make(self, op: Op, fn: Any) -> None:
+    def _known(self, op: Op, fact: Fact) -> None:
+        self._keep(op, fact)
+        if op.fn is iter and T.cls_of(operand_type(op.args[0])) in _CONTAINERS:
+            self._give(op, self._bit(op) | self._shared(op, Shares.COPIES, op.args[0]))
+        elif _calls_later(op, fact):  # of `iter`, too: its row is that of callables and of iterators
+            self._unknown(op)
+        elif op.fn in _READS or (_is_helper(op.fn) and fact.may_share(Shares.ITEM, 0)):
+            self._read(op, fact)
+        elif _makes_array(op, fact) and not _may_share(op):
+            self._make(op)  # of sequences, the sum holds their items
+        else:
+            given = self._bit(op) if _makes(fact) else 0
+            for shares, operands in fact.result:
+                for operand in operands.of(op.args, op.kwnames):
+                    given |= self._shared(op, shares, operand)
+            self._give(op, given)
+
+    def _keep(self, op: Op, fact: Fact) -> None:
+        for target in fact.stores.of(op.args, op.kwnames):
+            for operand in fact.keeps.of(op.args, op.kwnames):
+                self._hold(self._bits(target), self._bits(operand) | self._items(operand))
+
+    def _shared(self, op: Op, shares: Shares, operand: Operand) -> int:
+        """What the result may be, by one of its sources."""
+        holds = T.cls_of(operand_type(operand)) in (list, tuple, dict)
+        bits = self._bits(operand)
+        if shares is Shares.ITSELF:
+            return bits if _may_be(op, operand) else 0
+        if shares is Shares.ITEM:
+            return self._items(operand) | (0 if holds else bits)
+        made = self._bit(op)
+        if shares is Shares.HOLDS or not holds:
+            self._hold(made, bits)
+        if shares is not Shares.HOLDS:
+            self._hold(made, self._items(operand))
+        if shares is Shares.COPIES and _gives_later(op):
+            self._look(op, bits)
+        return 0 if shares is not Shares.VIEW or holds else bits
+
+    def _look(self, op: Op, bits: int) -> None:
+        """It gives what the operand holds when it is asked."""
+        number = self._number[op]
+        if bits & ~self._looks_at[number]:
+            self._looks_at[number] |= bits
+            self._grow()
+
+    def _make(self, op: Op) -> None:
         made = self._bit(op)
         for i, operand in enumerate(op.args):
             named = i >= len(op.args) - len(op.kwnames)
-            if fn in MAKES or named or T.cls_of(operand_type(operand)) not in (list, tuple, dict):
+            if named or T.cls_of(operand_type(operand)) not in (list, tuple, dict):
                 self._hold(made, self._bits(operand))
-            if fn not in MAKES:
-                self._hold(made, self._items(operand))
-            if fn in ITERATES and self._bits(operand) & ~self._looks_at[self._number[op]]:
-                self._looks_at[self._number[op]] |= self._bits(operand)
-                self._grow()
+            self._hold(made, self._items(operand))
         self._give(op, made)
 
-    def _read(self, op: Op, fn: Any) -> None:
+    def _read(self, op: Op, fact: Fact) -> None:
+        fn = op.fn
         cls = T.cls_of(operand_type(op.args[0]))
         if cls is np.ndarray and fn is operator.getitem and copies_by_index(operand_type(op.args[1])):
-            self._make(op, list)
+            self._make(op)
             return
         given = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
         if cls is not np.ndarray:
@@ -287,9 +264,10 @@ class Objects:
             given |= self._global  # of a module, class or function
         if fn is getattr and names_dict(op.args[1]):
             given |= self._bits(op.args[0])  # what is in an object's dict the object has
-        for default in op.args[DEFAULTS.get(fn, len(op.args)) :]:
-            given |= self._bits(default)
-        part = len(op.args) > 1 and (fn is operator.getitem or fn in _reading)
+        for shares, operands in fact.result:
+            for other in operands.of(op.args, op.kwnames) if shares is Shares.ITSELF else ():
+                given |= self._bits(other)
+        part = len(op.args) > 1 and (fn is operator.getitem or _is_helper(fn))
         if fn is primitives.unpack_ex or (part and T.cls_of(operand_type(op.args[1])) in (None, slice)):
             given |= self._bit(op)  # a part of a sequence; the list of `a, *b = ..`
             self._hold(self._bit(op), self._items(op.args[0]))
@@ -304,13 +282,13 @@ class Objects:
                 given |= self._bits(operand)
         self._give(op, given)
 
-    def _unknown(self, op: Op) -> None:
+    def _unknown(self, op: Op, *, runs: bool = False) -> None:
         seen = 0
         for operand in op.operands():
             seen |= self._bits(operand)
         seen = self._closure(seen)
         self._hold(self._bit(op), seen)
-        runs = self.runs_method(op) or runs_python(op)
+        runs = runs or runs_python(op)
         if runs:
             self._hold(seen, seen)
         if runs or op.fn in NAMESPACES:
@@ -320,12 +298,6 @@ class Objects:
     def _give(self, op: Op, bits: int) -> None:
         for result in op.results:
             self._raise(result, bits)
-
-
-def _class_of(site: Any) -> Any:
-    """Of an object made by the program, or given to it; None where that is not known."""
-    value = site.results[0] if isinstance(site, Op) and len(site.results) == 1 else site
-    return T.cls_of(value.type) if isinstance(value, Value) and value.type is not None else None
 
 
 def _is_of_numbers(value: Value) -> bool:
@@ -349,6 +321,44 @@ def _one_by_one(bits: int) -> Iterator[int]:
         lowest = bits & -bits
         yield lowest.bit_length() - 1
         bits ^= lowest
+
+
+def _makes_array(op: Op, fact: Fact) -> bool:
+    """A function of NumPy's or an operator on arrays whose result is new."""
+    if (elementwise(op.fn) is not None and not fact.result) or op.fn in COPIES:
+        return True
+    return fact.new_array and "__array_function__" in fact.methods
+
+
+def _may_be(op: Op, operand: Operand) -> bool:
+    """The result may be the operand: `tuple(xs)` is no list."""
+    known = [T.cls_of(operand_type(v)) for v in (*op.results, operand)]
+    return None in known or len(set(known)) == 1
+
+
+def _makes(fact: Fact) -> bool:
+    """The result may be a new object: what is no item may be, whatever it shares."""
+    return not any(s.shares is Shares.ITEM for s in fact.result) or any(s.shares in _NEW for s in fact.result)
+
+
+_NEW = (Shares.HOLDS, Shares.COPIES, Shares.VIEW)
+
+
+def _calls_later(op: Op, fact: Fact) -> bool:
+    """map(f, xs) runs f when it is asked."""
+    called = fact.calls.of(op.args, op.kwnames)
+    return any(a in called for s in fact.result if s.shares is Shares.HOLDS for a in s.operands.of(op.args))
+
+
+_READS = (operator.getitem, getattr, primitives.cell_get, primitives.unpack, primitives.unpack_ex)
+"""Something that the first operand holds; of an array, a view."""
+
+
+def _gives_later(op: Op) -> bool:
+    return not all(T.cls_of(operand_type(r)) in _CONTAINERS for r in op.results)
+
+
+_CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
 def _may_share(op: Op) -> bool:
@@ -387,7 +397,4 @@ def _immutable(operand: Operand) -> bool:
     return type_ is not T.Never and effects.immutable(type_)
 
 
-__all__ = [
-    "GLOBAL", "Objects", "Sites", "assume_copying", "assume_giving", "assume_reading", "copies_by_index",
-    "is_outside", "keeps_nothing",
-]  # fmt: skip
+__all__ = ["GLOBAL", "Objects", "Sites", "copies_by_index", "is_outside", "keeps_nothing"]

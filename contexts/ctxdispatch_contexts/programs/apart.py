@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import NAMESPACES
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Op, Return, positional
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.aliases import NAMESPACES, Objects, is_outside
+from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.errors import Refusing
 from ctxdispatch_contexts.programs.out_of_sight import runs_python

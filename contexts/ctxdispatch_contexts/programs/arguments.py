@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
-from ctxdispatch_contexts.programs.kinds import MEMORY, remedy_for
+from ctxdispatch_contexts.programs.kinds import MEMORY, out_of_sight, remedy, remedy_for
 
 
 class Default:
@@ -28,6 +29,19 @@ def check_argument(name: str, i: int, type_: T.Type) -> None:
         raise left_out(name, i)
     if not carries(type_) or remedy_for(T.cls_of(type_)) is not None:
         raise DerivativeError(f"argument {name!r} (argnums {i}) {unfit(type_)}", user_position())
+
+
+def check_value(name: str, i: int, value: Any) -> None:
+    """DerivativeError where nothing in the argument has a derivative, and the numbers of something in it are
+    out of sight."""
+    found = out_of_sight(value)
+    if found is not None:
+        inside = "" if found is value else f", which holds a {type(found).__name__}"
+        raise DerivativeError(
+            f"argument {name!r} (argnums {i}) is of type {type(value).__name__}{inside}: its numbers are out "
+            f"of sight, and have no derivative; {remedy(type(value))}, or leave it out of argnums",
+            user_position(),
+        )
 
 
 def check_memory(names: Sequence[str], types: Sequence[T.Type]) -> None:

@@ -40,7 +40,7 @@ def relied_on(guards: Iterable[g.Guard]) -> dict[Variable, Any]:
 def relied_on_of_objects(guards: Iterable[g.Guard]) -> set[Variable]:
     """The attributes of objects, not of modules and classes, whose values or types are taken for granted."""
     attributes = [guard for guard in guards if isinstance(guard, (g.AttrIs, g.AttrType))]
-    return {(id(a.owner), a.name) for a in attributes if not isinstance(a.owner, (ModuleType, type))}
+    return {(id(a.owner), a.name) for a in attributes if not issubclass(type(a.owner), (ModuleType, type))}
 
 
 def stored_attributes(graph: Graph) -> set[str]:
@@ -54,7 +54,7 @@ def _along(namespace: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[V
     for name in path:
         yield (id(namespace), name), namespace
         owner = namespace.get(name)
-        if not isinstance(owner, ModuleType):
+        if not issubclass(type(owner), ModuleType):
             return
         namespace = vars(owner)
 
@@ -110,17 +110,17 @@ def _assigned_names(namespace: dict[str, Any]) -> Iterator[str]:
 
 
 def _is_class_of(value: Any, namespace: dict[str, Any]) -> bool:
-    return isinstance(value, type) and value.__module__ == namespace.get("__name__")
+    return issubclass(type(value), type) and value.__module__ == namespace.get("__name__")
 
 
 def _unwrapped(value: Any) -> FunctionType | None:
     """The function behind what decorators make of it."""
     for _ in range(MAX_DECORATORS):
-        if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
+        if type(value) is FunctionType and not hasattr(value, "__wrapped__"):
             return value
-        if isinstance(value, (staticmethod, classmethod)):
+        if issubclass(type(value), (staticmethod, classmethod)):
             value = value.__func__
-        elif isinstance(value, property):
+        elif issubclass(type(value), property):
             value = value.fget
         else:
             value = getattr(value, "__dict__", {}).get("__wrapped__")
@@ -158,9 +158,10 @@ def _is_assigned(name: str, around: Iterable[CodeType]) -> bool:
 
 
 def _of_functions_there_are(cells: Set[int]) -> Iterator[int]:
-    """The cells to which a function assigns, of all that the garbage collector knows: exact, and slow."""
+    """The cells to which a function assigns, of all that the garbage collector knows: exact, and slow. (Those
+    that it has cleared have no closure any more.)"""
     for f in [each for each in gc.get_objects() if type(each) is FunctionType]:
-        for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars, strict=True):
+        for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
             if id(cell) in cells and name in free_stores(f.__code__):
                 yield id(cell)
 

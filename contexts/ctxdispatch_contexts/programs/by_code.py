@@ -11,47 +11,36 @@ object whose `__iter__` returns a list's iterator), it is by then.
 from __future__ import annotations
 
 import builtins
+import numbers
 import operator
 from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
-from ctxdispatch.dispatch.protocols.callbacks import CALLBACKS, ORDERS
-from ctxdispatch.dispatch.protocols.iteration import ITERABLES, Iterables
 from ctxdispatch.dispatch.reach import lookup, special
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import UNDISPATCHED
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Refusal, user_position
-from ctxdispatch_contexts.programs.objects import unpacked
-
-_FIRST = Iterables(0, 1)
-_SECOND = Iterables(1, 2)
-_THROUGH: dict[Any, Iterables] = {
-    **ITERABLES,
-    **{f: row.iterables for f, row in CALLBACKS.items()},
-    **{f: row.items for f, row in ORDERS.items()},
-    **dict.fromkeys(
-        (builtins.iter, builtins.sum, builtins.any, builtins.all, builtins.dict, unpacked), _FIRST
-    ),
-    **dict.fromkeys((dict.update, primitives.dict_update, primitives.dict_merge, operator.iadd), _SECOND),
-}
-"""Which operands are gone through."""
-
-OURS = ("ctxdispatch.", "ctxdispatch_contexts.")
+from ctxdispatch_contexts.programs.kinds import is_sealed
+from ctxdispatch_contexts.programs.opaque_values import has_fields
 
 
-def refuse_items_by_code(graph: Graph, varied: Container[Value]) -> None:
-    """In place: before what takes such items of an object that depends on what is differentiated."""
+def refuse_items_by_code(graph: Graph, active: Container[Value], varied: Container[Value]) -> None:
+    """In place: before what takes such items of an object that depends on what is differentiated; and before
+    what looks into one whose numbers are out of sight."""
     made = {r for _, op in graph.ops() if op.fn is builtins.iter for r in op.results}
     for block in graph.blocks:
-        block.ops = [each for op in block.ops for each in (*_refusals(op, varied), op)]
+        block.ops = [
+            each for op in block.ops for each in (*_sealed(op, active, varied), *_refusals(op, active), op)
+        ]
         end = block.terminator
-        if isinstance(end, Iterate) and end.iterator in varied and end.iterator not in made:
+        if isinstance(end, Iterate) and end.iterator in active and end.iterator not in made:
             block.ops += _of_loop(end.iterator, _place(graph, end.iterator))
 
 
@@ -84,6 +73,35 @@ def _refusals(op: Op, varied: Container[Value]) -> Iterator[Op]:
         yield from (_check(a, op.pos) for a in through if _is_unknown(a))
 
 
+def _looks_at_objects(function: Any) -> bool:
+    """Not at what is in them."""
+    fact = fact_of(function)
+    if function in (builtins.isinstance, builtins.type, builtins.setattr):
+        return True
+    return fact is not None and fact.needless and fact.gives is bool
+
+
+def _sealed(op: Op, active: Container[Value], varied: Container[Value]) -> Iterator[Op]:
+    """What is made of such an operand is not known; if it is made of integers, these have no derivative."""
+    if _looks_at_objects(op.fn):
+        return
+    if op.fn is builtins.slice and not op.syntax and any(a in varied for a in op.args):
+        yield Op(Const(Refusal(MissingRuleError, SEALED, op)), [*op.args], [Value()], (), op.pos)
+        return
+    for operand in op.args:
+        cls = T.cls_of(operand_type(operand)) if operand in varied else None
+        if cls is None or not is_sealed(cls) or (op.fn is builtins.getattr and has_fields(cls)):
+            continue
+        if operand in active or issubclass(cls, numbers.Number):
+            yield Op(Const(Refusal(MissingRuleError, SEALED, op)), [*op.args], [Value()], (), op.pos)
+            return
+
+
+SEALED = (
+    "an object among ({operands}) holds numbers out of sight, whose derivative would be lost; give it numbers"
+)
+
+
 def _refusal(op: Op, args: Sequence[Operand]) -> Op:
     return Op(Const(Refusal(MissingRuleError, MESSAGE, op)), [*args], [Value()], (), op.pos)
 
@@ -96,15 +114,15 @@ MESSAGE = f"items of an object among ({{operands}}) {BY}"
 
 
 def _gone_through(op: Op) -> Sequence[Operand]:
-    given = op.args[: len(op.args) - len(op.kwnames)]
-    if not hashable(op.fn):
+    if op.fn is builtins.next:  # on the iterator that it is given
         return ()
     if op.fn is operator.setitem:
-        return given[2:] if T.cls_of(operand_type(given[1])) is slice else ()
-    row = _THROUGH.get(op.fn)
-    if row is not None:
-        return given[row.first : row.last]
-    return given if vjp_rule(op.fn) or lowering(op.fn) else ()
+        return op.args[2:] if T.cls_of(operand_type(op.args[1])) is slice else ()
+    fact = fact_of(op.fn)
+    if fact is not None:
+        return fact.iterates.of(op.args, op.kwnames)
+    rule = hashable(op.fn) and (vjp_rule(op.fn) or lowering(op.fn))
+    return op.args[: len(op.args) - len(op.kwnames)] if rule else ()
 
 
 def check_items(items: Any) -> None:
@@ -117,7 +135,6 @@ def check_items(items: Any) -> None:
 
 
 check_items.__dict__[UNDISPATCHED] = True
-effects.assume_harmless(check_items)
 _OF_ANY = (
     builtins.iter, builtins.zip, builtins.map, builtins.filter, primitives.list_extend, list.extend,
     builtins.dict, primitives.dict_update, primitives.dict_merge,
@@ -127,7 +144,7 @@ _OF_ANY = (
 
 def gives_by_code(cls: type | None) -> bool:
     """Whether Python code of the user's says what the items of its instances are."""
-    if cls is None or cls.__module__.startswith(OURS):
+    if cls is None or is_ours(cls.__module__):
         return False
     if lookup(cls, "__iter__") is None:
         return special(cls, "__getitem__") is not None

@@ -22,7 +22,7 @@ def rebuild(like: Any, items: list[Any]) -> Any:
         return items
     if isinstance(like, deque):
         return deque(items, like.maxlen)
-    return type(like)(*items) if hasattr(type(like), "_fields") else tuple(items)
+    return type(like)._make(items) if hasattr(type(like), "_make") else tuple(items)  # not by a `__new__`
 
 
 def with_attributes(value: Any, attributes: dict[str, Any]) -> Any:
@@ -59,10 +59,10 @@ def plain_attribute(cls: type, name: str) -> bool:
     """Reading `name` off an instance runs no Python code and computes nothing."""
     if issubclass(cls, (np.ndarray, np.generic, int, float, complex)):
         return False
-    if isinstance(class_attribute(cls, "__getattribute__"), FunctionType) or hasattr(cls, "__getattr__"):
+    if type(class_attribute(cls, "__getattribute__")) is FunctionType or hasattr(cls, "__getattr__"):
         return False
     found = getattr(cls, name, None)
-    return (not isinstance(found, property) and not hasattr(type(found), "__get__")) or _is_slot(found)
+    return (not issubclass(type(found), property) and not hasattr(type(found), "__get__")) or _is_slot(found)
 
 
 def _is_slot(found: Any) -> bool:
@@ -73,7 +73,7 @@ def indexable(op: Op) -> bool:
     cls = T.cls_of(operand_type(op.args[0]))
     if cls is None or not issubclass(cls, (list, tuple, dict)):
         return cls is np.ndarray
-    return not isinstance(class_attribute(cls, "__getitem__"), FunctionType)
+    return type(class_attribute(cls, "__getitem__")) is not FunctionType
 
 
 def any_iterable(op: Op) -> bool:
@@ -83,7 +83,7 @@ def any_iterable(op: Op) -> bool:
         return type_.plain
     cls = T.cls_of(type_)
     method = class_attribute(cls, "__iter__") if cls is not None else None
-    return method is not None and not isinstance(method, FunctionType)
+    return method is not None and type(method) is not FunctionType
 
 
 def is_sequence(operand: Operand) -> bool:

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE, lookup, special
-from ctxdispatch.dispatch.rules import canonical
+from ctxdispatch.facts import ARITHMETIC, AS_ARRAY, COMPARISONS, INPLACE, canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -34,7 +35,6 @@ ARRAY_LIKE = (UFUNC, "__array__", "__array_interface__", "__array_struct__", "__
 
 _OF_NUMBERS = (builtins.float, builtins.complex)
 _OF_OBJECTS = frozenset({"builtins", "_operator", "itertools", "_functools", "collections", "_collections"})
-_OURS = ("ctxdispatch.", "ctxdispatch_contexts.")
 DISPATCHED = type(np.sum)
 """Of NumPy's functions that ask for `__array_function__`."""
 
@@ -70,18 +70,18 @@ def is_converted(cls: type) -> bool:
 def takes_numbers(callee: Any) -> bool:
     if getattr(callee, "__module__", None) in ("math", "cmath") or any(callee is f for f in _OF_NUMBERS):
         return True
-    return isinstance(callee, type) and issubclass(callee, np.inexact)
+    return issubclass(type(callee), type) and issubclass(callee, np.inexact)
 
 
 def takes_arrays(callee: Any) -> bool:
     """NumPy's, or one that has a derivative and is no operator and nothing that moves objects."""
     owner = getattr(callee, "__objclass__", callee)
     module = str(getattr(owner, "__module__", None))
-    if isinstance(callee, (np.ufunc, DISPATCHED)) or isinstance(owner, (np.ufunc, DISPATCHED)):
+    if issubclass(type(callee), (np.ufunc, DISPATCHED)) or issubclass(type(owner), (np.ufunc, DISPATCHED)):
         return True
-    if not isinstance(callee, types.FunctionType) and module.partition(".")[0] == "numpy":
-        return not isinstance(callee, type)
-    if module in _OF_OBJECTS or module.startswith(_OURS):
+    if type(callee) is not types.FunctionType and module.partition(".")[0] == "numpy":
+        return not issubclass(type(callee), type)
+    if module in _OF_OBJECTS or is_ours(module):
         return False
     return has_derivative(callee) or table.lowering(callee) is not None
 
@@ -118,9 +118,9 @@ def leaves_operator(number: type, other: type) -> bool:
 def converts(op: Op, maker: Mapping[Value, Op]) -> bool:
     """`op` makes numbers or arrays of an object among its operands, or among the items of a display; or
     records, or adds lists to arrays, of which programs know no more."""
-    if not hashable(op.fn) or isinstance(op.fn, types.MethodType):
+    if not hashable(op.fn) or type(op.fn) is types.MethodType:
         return False
-    if (op.fn in MAKES_RECORDS and _makes_records(op)) or _adds_lists(op, maker):
+    if (op.fn in AS_ARRAY and _makes_records(op)) or _adds_lists(op, maker):
         return True
     objects = [a for a in op.args if _is_object(operand_type(a)) or _holds_object(a, maker)]
     if not objects:
@@ -129,9 +129,6 @@ def converts(op: Op, maker: Mapping[Value, Op]) -> bool:
     if callee in _ON_ARRAYS:
         return any(_is_of_numpy(T.cls_of(operand_type(a))) for a in op.args if a not in objects)
     return takes_numbers(callee) or takes_arrays(callee)
-
-
-MAKES_RECORDS = frozenset({np.array, np.asarray, np.asanyarray})
 
 
 def _makes_records(op: Op) -> bool:
@@ -156,12 +153,9 @@ def _is_of_numpy(cls: type | None) -> bool:
     return cls is not None and issubclass(cls, (np.ndarray, np.generic))
 
 
-_ON_ARRAYS = frozenset({
-    operator.setitem, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
-    operator.mod, operator.pow, operator.matmul, operator.iadd, operator.isub, operator.imul,
-    operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow, operator.imatmul,
-    operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne,
-})  # fmt: skip
+_ON_ARRAYS = frozenset(
+    {operator.setitem, *ARITHMETIC, *COMPARISONS, *(f for f, g in INPLACE.items() if g in ARITHMETIC)}
+)
 
 
 def _holds_object(operand: Operand, maker: Mapping[Value, Op]) -> bool:

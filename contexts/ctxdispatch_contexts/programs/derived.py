@@ -21,10 +21,10 @@ import numpy as np
 
 from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch.dispatch.reach import own_way
+from ctxdispatch.facts import fact, rows
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op, Return, Signature
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch_contexts.programs.mode import Mode
@@ -124,7 +124,7 @@ def maker(context: Any, mode: Callable[..., Mode]) -> Callable[[Any], Any]:
     """Decorator: the function below makes an entry's function of its first argument."""
 
     def register(function: Any) -> Any:
-        effects.assume_removable(function)
+        rows(fact(known=False, raises=False), [function])
         MAKERS[function] = Maker(context, mode)
         return function
 
@@ -168,7 +168,7 @@ def rewriting_of(prepared: Any, op: Op) -> Rewrite | None:
         found = SPELLED_OUT.get(op.fn) if hashable(op.fn) else None
         return found or _of_objects(type(op.fn))
     made = prepared.maker.get(op.callee)
-    return _of_objects(made.fn) if made is not None and isinstance(made.fn, type) else None
+    return _of_objects(made.fn) if made is not None and issubclass(type(made.fn), type) else None
 
 
 def _of_objects(cls: type) -> Rewrite | None:
@@ -183,7 +183,7 @@ OBJECTS: dict[type, str] = {np.vectorize: "ctxdispatch_contexts.broadcast"}
 
 def is_spelled_out(cls: Any) -> bool:
     """Calls of objects of this class are rewritten: making one is not looked into."""
-    return isinstance(cls, type) and cls in OBJECTS
+    return issubclass(type(cls), type) and cls in OBJECTS
 
 
 OVERDUBS: dict[Any, Callable[..., bool]] = {}

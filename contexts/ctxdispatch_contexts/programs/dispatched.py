@@ -201,7 +201,7 @@ def _open_protocol(finder: Finder, op: Op, f: Any) -> bool:
     if id(f) in rules.table(finder.cls) or not inherits_fallback(finder.cls):
         return False
     prepared = finder.prepared
-    if isinstance(f, type) and is_made_by_init(f):
+    if issubclass(type(f), type) and is_made_by_init(f):
         prepared.assume(AttrIs(f, "__init__", f.__init__))
         op.callee = finder.search(Const(new_object(prepared.graph, finder.block, op, f)))
         return True
@@ -255,7 +255,7 @@ def _open_fallback(prepared: Any, block: Block, op: Op) -> bool:
     ctx, f, *args = op.args
     finder = _finder(prepared, block, op, ctx)
     own = None if finder is None else class_attribute(finder.cls, "fallback")
-    if finder is None or not isinstance(own, FunctionType):
+    if finder is None or type(own) is not FunctionType:
         return False
     finder.assume_version()
     n = len(args) - len(op.kwnames)
@@ -306,4 +306,3 @@ _ASIDE = frozenset({seen, reassigned, visible, places_of})
 _LEFT = frozenset({*SEARCHES, by_types, fallback, stepping, splatted, *_ASIDE})
 
 ZERO_BY_RULE.update((*SEARCHES, *_ASIDE))
-effects.assume_removable(*SEARCHES, seen, places_of)

@@ -21,6 +21,7 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.dispatch.hidden import INLINED
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
@@ -158,7 +159,7 @@ class Entry:
             return self._again(self.source.function, self.mode, self.context, *args)
         types = self.types_of(args)
         found = self._find(types)
-        return self._compile(types).function(*args) if found is None else found.body(*args)
+        return self._compile(types, args).function(*args) if found is None else found.body(*args)
 
     def sibling(self, mode: Mode) -> Entry:
         """The entry that makes something else of the same source."""
@@ -232,15 +233,24 @@ class Entry:
 
     def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """What another context runs in place of `function`: the program, not the finding of it."""
+        try:
+            return self._under(ctx, args, kwargs)
+        except Refused as error:
+            error.apart_from(ctx)
+            raise
+
+    def _under(self, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if kwargs or len(args) != len(self.signature().names):
             bound = inspect.signature(self.function, follow_wrapped=False).bind(*args, **kwargs)
             bound.apply_defaults()
             args = bound.args
         types = self.types_of(args)
-        found = self._find(types) or self._compile(types)
+        found = self._find(types) or self._compile(types, args)
         return recurse(ctx, found.body, *args)
 
-    def _compile(self, types: tuple[T.Type, ...]) -> Specialised:
+    @natively  # a run around the run that makes a program follows the program
+    def _compile(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> Specialised:
+        self.mode.check_values(self.source.signature().names, args)
         with _compiling:
             found = self._find(types)
             if found is not None:  # another thread was first
@@ -358,7 +368,6 @@ def as_gradient(function: FunctionType, f: FunctionType) -> None:
     function.__qualname__, function.__doc__ = f.__qualname__, f.__doc__
     function.__defaults__ = (Default,) * len(f.__defaults__ or ()) or None
     function.__wrapped__ = f  # type: ignore[attr-defined]
-    function._is_gradient = True  # type: ignore[attr-defined]
 
 
 _live = weakref.WeakSet()

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.ir import wrappers
+from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
@@ -143,8 +145,8 @@ def function_behind(f: Any) -> Behind | None:
         return f.func, f.args, f.keywords
     if type(f) in BUILTIN_METHODS and (function := function_of_class(f)) is not None:
         return function, (f.__self__,), {}
-    call = class_attribute(type(f), "__call__")
-    return (call, (f,), {}) if isinstance(call, FunctionType) and not isinstance(f, type) else None
+    call = called(type(f)) if wrappers.held(f) is None or wrappers.is_bound(f) else None
+    return (call, (f,), {}) if call is not None and not issubclass(type(f), type) else None
 
 
 BUILTIN_METHODS = (BuiltinMethodType, MethodWrapperType)
@@ -157,7 +159,7 @@ def function_of_class(bound: Any) -> Any:
     if vjp_rule(bound) is not None or lowering(bound) is not None:
         return None
     found = class_attribute(type(bound.__self__), bound.__name__)
-    return found if isinstance(found, DESCRIPTORS) else None
+    return found if type(found) in DESCRIPTORS else None
 
 
 def _bound(

@@ -28,12 +28,20 @@ class Refused(TypeError):
         if isinstance(position, Position) and not position.line:
             position = None
         self.message = message
+        self.apart: tuple[Any, ...] = ()
         self.place(position or user_position())
+
+    def apart_from(self, ctx: Any) -> None:
+        """It is of a derivative that the program under `ctx` takes itself."""
+        self.apart = (*self.apart, ctx._run)
+
+    def is_apart_from(self, ctx: Any) -> bool:
+        return any(run is ctx._run for run in self.apart)
 
     def place(self, position: Position | str | None) -> None:
         """Say that it is there; in a library's code, where the user called that."""
         outer = (
-            _around_library() if isinstance(position, Position) and _of_library(position.filename) else None
+            _around_library() if isinstance(position, Position) and of_library(position.filename) else None
         )
         if outer is not None:
             what, separator, remedy = self.message.partition("; ")
@@ -55,7 +63,7 @@ class Refused(TypeError):
 def _again(cls: type[Refused], message: str, position: str | None) -> Refused:
     """One that comes out of another process."""
     error = cls.__new__(cls)
-    error.message = message
+    error.message, error.apart = message, ()
     error.place(position)
     return error
 
@@ -143,28 +151,36 @@ _SHARED = (bool, int, str, type(None))
 _LIBRARIES = tuple({f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib")})
 
 
-def _of_library(filename: str) -> bool:
+def of_library(filename: str) -> bool:
     return filename.startswith(_LIBRARIES)
 
 
 def _around_library() -> Position | None:
     """Where the innermost code of the user's runs that is no library's."""
     frame = user_frame()
-    while frame is not None and _of_library(frame.f_code.co_filename):
+    while frame is not None and of_library(frame.f_code.co_filename):
         frame = None if frame.f_back is None else user_frame(frame.f_back)
     return None if frame is None else position(frame)
 
 
 def described(fn: Any) -> str:
     """A callee's name as the user writes it."""
-    module = getattr(fn, "__module__", None)
-    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or repr(fn)
-    if module in (None, "builtins", "_operator") and getattr(fn, "__objclass__", None) is None:
+    module, owner = own(fn, "__module__"), own(fn, "__objclass__")
+    name = own(fn, "__qualname__") or own(fn, "__name__") or repr(fn)
+    if module in (None, "builtins", "_operator") and owner is None:
         return str(name)
-    owner = getattr(fn, "__objclass__", None)
-    if owner is not None:
+    if issubclass(type(owner), type):
         return f"{owner.__module__}.{owner.__qualname__}.{name.rpartition('.')[2]}"
     return f"{module}.{name}"
+
+
+def own(fn: Any, name: str) -> Any:
+    """The attribute, or None; the user's `__getattr__` is not asked for it."""
+    read: Any = type if issubclass(type(fn), type) else object
+    try:
+        return read.__getattribute__(fn, name)
+    except AttributeError:
+        return None
 
 
 class Opaque:

@@ -23,14 +23,16 @@ from ctxdispatch.dispatch.overdub import (
     resolve,
     twin,
 )
+from ctxdispatch.facts import canonical, says
 from ctxdispatch.ir import primitives, sites
 from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre
-from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.passes.resolve import call_guard
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.recipes import is_none, parts_of
 from ctxdispatch_contexts.programs.watching import looks_at_frames
@@ -65,7 +67,7 @@ class Finder:
 
     def emit(self, callee: Any, *operands: Operand, kwnames: tuple[str, ...] = ()) -> Value:
         result = Value()
-        syntax = isinstance(callee, FunctionType) and callee in _SYNTAX
+        syntax = type(callee) is FunctionType and callee in _SYNTAX
         at = next(i for i, other in enumerate(self.block.ops) if other is self.op)
         self.block.ops.insert(at, Op(Const(callee), [*operands], [result], kwnames, self.op.pos, syntax))
         return result
@@ -82,7 +84,7 @@ class Finder:
         """What runs in place of `f`; of rules and handlers that go by the arguments where these are known.
         `ruled`: its rules are asked."""
         if isinstance(f, Const):
-            callee, bound = rules.canonical(f.value)
+            callee, bound = canonical(f.value)
             return self._known(f, callee, [Const(b) for b in bound], args, ruled)
         making = self.prepared.maker.get(f)
         if isinstance(f.type, T.Bound) and making is not None and making.fn is getattr:
@@ -95,7 +97,7 @@ class Finder:
     ) -> Found:
         if ruled and id(callee) in rules.table(self.cls):
             return self._by_rule(f, callee, first, args)
-        if isinstance(callee, FunctionType):
+        if type(callee) is FunctionType:
             found = self._function(callee, args)
             return None if found is None else self.bound(found, *first)
         return self._other(f, callee, first, args)
@@ -161,9 +163,9 @@ class Finder:
         """Of what is no Python function."""
         if type(callee) is functools.partial:
             return self._partial(callee)
-        call = class_attribute(type(callee), "__call__")
-        if isinstance(call, FunctionType) and not isinstance(callee, type):
-            self.prepared.assume(AttrIs(type(callee), "__call__", call))
+        call = called(type(callee))
+        if call is not None and not issubclass(type(callee), type):
+            self.prepared.assume(call_guard(type(callee)))
             return self.bound(self.search(Const(call)), f)
         if callee is getattr and args and _computes_attributes(args[0]):
             return f
@@ -217,6 +219,7 @@ _MADE: dict[Any, Callable[[Finder, Op], Found]] = {
 _SYNTAX = frozenset({primitives.build_tuple, primitives.make_function, primitives.make_cell})
 
 
+@says(known=False, raises=False)
 def places_of(ctx: Any, code: CodeType, places: int) -> CellType:
     """The hidden cell with what `code` remembers."""
     return ctx._memory.cell(code, places)  # type: ignore[no-any-return]
@@ -247,14 +250,14 @@ def _computes_attributes(operand: Operand) -> bool:
     """A module with a `__getattr__`: reading what it has is no call of C code."""
     type_ = operand_type(operand)
     module = type_.value if isinstance(type_, T.Known) else None
-    return isinstance(module, ModuleType) and reach.is_python(vars(module).get("__getattr__"))
+    return issubclass(type(module), ModuleType) and reach.is_python(vars(module).get("__getattr__"))
 
 
 def runs_no_python(callee: Any) -> bool:
     """C code that the engine leaves alone, whatever it is called with."""
     if id(callee) in protocols.BY_IDENTITY or id(callee) in memory.ASSIGNS:
         return False
-    if isinstance(callee, type):
+    if issubclass(type(callee), type):
         return not any(reach.is_python(reach.lookup(callee, name)) for name in ("__new__", "__init__"))
     return reach.special(type(callee), "__call__") is None and type(callee) not in _BOUND
 
@@ -264,6 +267,6 @@ _BOUND = frozenset(protocols.BY_TYPE) - memory.STABLE
 
 def is_left_alone(cls: Any, f: Any) -> bool:
     """The class has no say in what C code does."""
-    if isinstance(f, FunctionType) or not inherits_fallback(cls):
+    if type(f) is FunctionType or not inherits_fallback(cls):
         return False
-    return id(rules.canonical(f)[0]) not in rules.table(cls) and f is not functools.partial
+    return id(canonical(f)[0]) not in rules.table(cls) and f is not functools.partial

@@ -28,13 +28,13 @@ from types import EllipsisType, NoneType
 
 import numpy as np
 
+from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.operands import INPLACE
 
 # -- before activity is known --------------------------------------------------------------------------------
 

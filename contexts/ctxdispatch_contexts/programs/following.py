@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import INPLACE, PRODUCTS, SUMS, VALUE_FREE
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.buffers import HARMLESS_KEYWORDS, makes_new
+from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
 from ctxdispatch_contexts.programs.aliases import Objects, Sites, copies_by_index
@@ -23,7 +24,7 @@ from ctxdispatch_contexts.programs.followed import Followed, is_array, whole
 from ctxdispatch_contexts.programs.order import Order, uses
 from ctxdispatch_contexts.programs.overlapping import may_run_over
 
-UPDATES = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv})
+UPDATES = frozenset(f for f, plain in INPLACE.items() if plain in (*SUMS, *PRODUCTS))
 """In-place operators that derivatives have a form for."""
 
 Place = tuple[Block, int]
@@ -174,24 +175,17 @@ def _reads_no_data(op: Op) -> bool:
     """`x.shape`, `len(x)`: what no store changes."""
     if op.fn is getattr:
         return isinstance(op.args[1], Const) and op.args[1].value in _LAYOUT
-    return hashable(op.fn) and op.fn in (len, np.shape, np.ndim, np.size)
+    return hashable(op.fn) and op.fn in VALUE_FREE
 
 
 _LAYOUT = ("shape", "ndim", "size", "dtype", "itemsize", "nbytes")
-
-
-_NEW = frozenset({
-    np.array, np.arange, np.linspace, np.eye, np.identity, np.vstack, np.hstack, np.sort, np.ndarray.flatten,
-})  # fmt: skip
-"""More functions whose results are new arrays."""
 
 
 def _makes(op: Op) -> bool:
     """The result is a new array."""
     if op.fn is operator.getitem:
         return is_array(op.args[0]) and copies_by_index(operand_type(op.args[1]))
-    new = hashable(op.fn) and op.fn in _NEW and set(op.kwnames) <= HARMLESS_KEYWORDS
-    return new or makes_new(op)
+    return makes_new(op)
 
 
 def stores_numbers(op: Op) -> bool:

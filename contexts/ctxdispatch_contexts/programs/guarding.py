@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from types import BuiltinMethodType, FunctionType, MethodType, ModuleType, NoneType
+from types import BuiltinMethodType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -18,7 +18,7 @@ from ctxdispatch.ir.values import Const, Position, Value
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.held import captures
+from ctxdispatch.passes.held import is_closure
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.programs.sources import NAMESPACE
@@ -109,7 +109,7 @@ def guardable(type_: T.Type) -> T.Type:
 
 
 def _by_identity(value: Any) -> bool:
-    return callable(value) and not (isinstance(value, FunctionType) and captures(value))
+    return callable(value) and not is_closure(value)
 
 
 def _load(tests: Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Value:
@@ -146,11 +146,11 @@ def _path_is(tests: Tests, guard: G.PathIs) -> None:
 
 def _is(tests: Tests, found: Value, value: Any) -> None:
     """Methods, and `np.add.reduce`, are new objects each time; equal literals are one constant of code."""
-    bound = isinstance(value, (BuiltinMethodType, MethodType))
+    bound = type(value) in (BuiltinMethodType, MethodType)
     if type(value) in (str, int):
         tests.is_(tests.op(type, found, syntax=False), type(value))
         tests.equal(found, value)
-    elif bound and not isinstance(value.__self__, (ModuleType, NoneType)):
+    elif bound and not issubclass(type(value.__self__), (ModuleType, NoneType)):
         tests.equal(found, value)
     else:
         tests.is_(found, value)
@@ -159,7 +159,7 @@ def _is(tests: Tests, found: Value, value: Any) -> None:
 def _attr_type(tests: Tests, guard: G.AttrType) -> None:
     """Read as the program reads it."""
     owner = Const(guard.owner)
-    if not isinstance(guard.owner, (type, ModuleType)):
+    if not issubclass(type(guard.owner), (type, ModuleType)):
         tests.is_(tests.op(type, owner, syntax=False), type(guard.owner))
     check_type(tests, tests.attribute(owner, guard.name), guardable(guard.type))
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
 
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Operand, hashable
@@ -21,16 +21,6 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries, has_zero_derivative
 
 SETS = (set, frozenset)
-
-_KEYS: dict[Any, slice] = {
-    primitives.build_map: slice(0, None, 2),
-    primitives.map_add: slice(1, 2),
-    dict.setdefault: slice(1, 2),
-    dict.fromkeys: slice(0, 1),
-    dict.__setitem__: slice(1, 2),
-}
-"""Where the operands are that become keys."""
-
 
 def is_hashed(op: Op, varies: Callable[[Operand], bool]) -> bool:
     """`op` makes an item of a set, or a key of a dict, of what varies, or reads such an item."""
@@ -49,7 +39,12 @@ def _keys(op: Op) -> Iterable[Operand]:
         return op.args[1:2]
     if op.fn is builtins.dict and len(op.args) > len(op.kwnames):
         return op.args[:1] if _has_keys(operand_type(op.args[0])) else ()
-    return op.args[_KEYS[op.fn]] if op.fn in _KEYS else ()
+    if op.fn is primitives.build_map:
+        return op.args[::2]
+    row = fact_of(op.fn)
+    if row is None or "__hash__" not in row.methods or (row.iterates and op.fn != dict.fromkeys):
+        return ()
+    return row.inside.of(op.args) if row.keeps or row.iterates else ()
 
 
 def _has_keys(pairs: T.Type) -> bool:

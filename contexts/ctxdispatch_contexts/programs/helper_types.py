@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.passes import effects
+from ctxdispatch.facts import fact, has_row, rows
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT, dims_of, dtype_of
 from ctxdispatch.passes.type_rules import UNKNOWN, Rule, known, row
-from ctxdispatch_contexts.derivatives import blocks, linear, padding, ufuncs
+from ctxdispatch_contexts.derivatives import blocks, linear, ufuncs
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.operands import leaf_class
 
@@ -116,11 +116,10 @@ def broadcast_shape(args: Args, kwargs: Mapping[str, T.Type]) -> T.Type:
 
 for _function in (ufuncs.loop_dtypes, ufuncs.reduced_axes, ufuncs.leading):
     returning(as_it_runs(_function), _function)
-    effects.assume_removable(_function)
+    if not has_row(_function):
+        rows(fact(known=False, raises=False), [_function])
     ZERO_BY_RULE.add(_function)
 returning(broadcast_shape, ufuncs.common_shape)
-effects.assume_harmless(ufuncs.common_shape)
-effects.assume_removable(padding.unpadded, padding.of_values, padding.around)
 returning(one_longer, blocks.shape_of)
 returning(sequence_of_arrays, blocks.blocks_in)
 returning(product_of_ints, math.prod)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift_code, lift_generator_expression
-from ctxdispatch.ir import primitives
+from ctxdispatch.facts import ORDERING
+from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
     from ctxdispatch_contexts.programs.targets import Target
 
-EAGER = frozenset({builtins.sum, builtins.list, builtins.tuple, builtins.max, builtins.min, builtins.set,
-                   builtins.dict, builtins.sorted})  # fmt: skip
+EAGER = frozenset({*ORDERING, builtins.sum, list, tuple, set, dict})
 """Consumers that take all a generator expression has before they do anything else."""
 
 
@@ -67,7 +67,7 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
 
 
-STAND_INS = (RULES, str(objects.__file__), str(targets.__file__))
+STAND_INS = (RULES, str(objects.__file__), str(targets.__file__), str(wrappers.__file__))
 """Files of functions that stand in for what the user wrote: they are where that is."""
 
 

@@ -1,8 +1,9 @@
 """Arguments of kinds that programs are not made for: their runs are recorded, or they are refused.
 
 recorded    subclasses of np.ndarray, whose methods are Python code on the same memory; array.array, of
-            which NumPy reads the memory; deques, which hold items as lists do
-refused     other memory, and numbers that are none of floating point
+            which NumPy reads the memory; deques, which hold items as lists do; values with tags
+refused     other memory, numbers that are none of floating point, and whatever else holds its state out of
+            sight (`opaque_values.py`), where there is nothing beside it
 """
 
 from __future__ import annotations
@@ -10,13 +11,19 @@ from __future__ import annotations
 import array
 import collections
 import ctypes
+import datetime
 import decimal
 import fractions
+import functools
+import types
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.strip import gives_items
+from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.programs.opaque_values import has_fields, is_opaque, parts
 
 FLOATS = "fd"
 """The codes of those array.arrays that have derivatives."""
@@ -30,6 +37,9 @@ REMEDIES: dict[type, str] = {
     ctypes.Structure: "pass its fields as floats",
     fractions.Fraction: "pass `float(x)`",
     decimal.Decimal: "pass `float(x)`",
+    datetime.timedelta: "pass `x.total_seconds()`",
+    datetime.datetime: "pass `x.timestamp()`",
+    types.MappingProxyType: "pass a dict (`dict(x)`)",
     np.recarray: "pass its fields as arrays (`x.name`), or one array of floats",
 }
 
@@ -38,10 +48,70 @@ MEMORY = (memoryview, ctypes.Array, ctypes.Structure, np.recarray)
 """Those of them that may hold floats."""
 
 
+OF_MODULES: dict[str, str] = {
+    "pandas": "pass its numbers (`x.to_numpy()`)",
+    "polars": "pass its numbers (`x.to_numpy()`)",
+    "torch": "pass its numbers (`x.detach().numpy()`)",
+    "tensorflow": "pass its numbers (`x.numpy()`)",
+    "jax": "pass its numbers (`np.asarray(x)`)",
+    "jaxlib": "pass its numbers (`np.asarray(x)`)",
+    "cupy": "pass its numbers (`x.get()`)",
+    "itertools": "pass a list of its items (`[*x]`)",
+}
+"""Of classes of these packages, where there is more to say than of any other."""
+
+
 def remedy_for(cls: type | None) -> str | None:
     """Of a class of which nothing has a derivative, what to give in its place."""
-    found = (remedy for base, remedy in REMEDIES.items() if cls is not None and issubclass(cls, base))
-    return next(found, None)
+    if cls is None:
+        return None
+    return _by_class(cls) or (remedy(cls) if is_opaque(cls) and not has_fields(cls) else None)
+
+
+def _by_class(cls: type) -> str | None:
+    return next((remedy for base, remedy in REMEDIES.items() if issubclass(cls, base)), None)
+
+
+def remedy(cls: type) -> str:
+    """What to give in the place of an object whose numbers are out of sight."""
+    packages = [str(c.__module__).partition(".")[0] for c in cls.__mro__]
+    of_module = next((OF_MODULES[name] for name in packages if name in OF_MODULES), None)
+    items = "pass a list of its items (`[*x]`)" if hasattr(cls, "__iter__") else None
+    return _by_class(cls) or of_module or items or "pass the numbers that it is made of"
+
+
+def is_sealed(cls: type) -> bool:
+    """Opaque, and nothing that programs make of their own and go through."""
+    return is_opaque(cls) and not issubclass(cls, _GONE_THROUGH) and not gives_items(cls)
+
+
+_GONE_THROUGH = (
+    set, frozenset, np.flatiter, type({}.keys()), type({}.values()), type({}.items()), types.GeneratorType,
+    types.CoroutineType, types.AsyncGeneratorType,
+)  # fmt: skip
+
+
+def has_derivatives(value: Any) -> bool:
+    """A number or array of floats; or of objects, or a function, which may hold some."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fcO"
+    return issubclass(type(value), (float, complex, np.inexact, *_FUNCTIONS)) or is_floats(value)
+
+
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def out_of_sight(value: Any) -> Any:
+    """The first opaque object in an argument in which there is nothing that has a derivative; else None."""
+    if type(value) is float or type(value) is np.ndarray:
+        return None
+    found = None
+    for part in parts(value):
+        if has_derivatives(part):
+            return None
+        if found is None and is_opaque(type(part)):
+            found = part
+    return found
 
 
 def is_floats(value: Any) -> bool:
@@ -62,9 +132,15 @@ def only_recorded(type_: T.Type) -> bool:
 
 
 def _is_recorded(cls: type | None) -> bool:
-    return is_subclass(cls) or (cls is not None and issubclass(cls, (array.array, collections.deque)))
+    return is_subclass(cls) or (cls is not None and issubclass(cls, (array.array, collections.deque, Tagged)))
 
 
 def is_subclass(cls: type | None) -> bool:
     """Of np.ndarray, and another class: its operators may be Python code (np.matrix)."""
     return cls is not None and cls is not np.ndarray and issubclass(cls, np.ndarray)
+
+
+def is_of_objects(dtype: Any) -> bool:
+    """It is that of arrays of objects; a `dtype` of the user's own functions may be anything."""
+    named = isinstance(dtype, (str, np.dtype)) and str(dtype).strip("<>=|") in ("O", "object", "object_")
+    return named or dtype is object or dtype is np.object_

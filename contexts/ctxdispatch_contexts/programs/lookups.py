@@ -8,12 +8,12 @@ Reference, 3.3.2: a data descriptor of the class comes before what the object ho
 
 from __future__ import annotations
 
-import operator
 from abc import ABCMeta
 from collections.abc import Iterator
 from types import MemberDescriptorType
 from typing import Any
 
+from ctxdispatch.facts import READS
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, Value, hashable
 from ctxdispatch.passes import types as T
@@ -69,7 +69,9 @@ def held_names(graph: Graph) -> set[Any]:
     """The attributes and keys that a program may read off what its arguments hold."""
     names: set[Any] = set()
     for _, op in graph.ops():
-        if op.fn in (getattr, operator.getitem, dict.get) and len(op.args) > 1:
+        if any(r.type is T.Never for r in op.results):
+            continue
+        if op.fn in READS and len(op.args) > 1:
             key = op.args[1].value if isinstance(op.args[1], Const) else None
             fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
             if isinstance(key, (str, int)):

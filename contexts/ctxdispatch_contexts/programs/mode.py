@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.ir.graph import Graph, Return
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard
@@ -17,6 +19,12 @@ from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import debugging
 from ctxdispatch_contexts.programs.sizes import any_large, large_where
+
+
+@natively
+def recording(module: str) -> Any:
+    """A module of runs that are recorded: they are loaded when the first is, which is never in most."""
+    return import_module(f"ctxdispatch_contexts.recording.{module}")
 
 
 @dataclass(eq=False)
@@ -91,6 +99,9 @@ class Mode:
 
     def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
         """DerivativeError where nothing can be made for arguments of these types."""
+
+    def check_values(self, names: tuple[str, ...], args: Sequence[Any]) -> None:
+        """DerivativeError where what is differentiated with respect to holds its numbers out of sight."""
 
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         """(*args) -> what a program for `function` would return, by recording what it does, with the rules of

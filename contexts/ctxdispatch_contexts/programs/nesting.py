@@ -38,7 +38,7 @@ def _of_library(function: FunctionType) -> bool:
 def _function(found: Any) -> Any:
     """The Python function that a callable comes down to."""
     while True:
-        if isinstance(found, MethodType):
+        if type(found) is MethodType:
             found = found.__func__
         elif hasattr(type(found), "func"):  # a partial
             found = found.func
@@ -52,7 +52,7 @@ def _mentioned(f: FunctionType) -> Iterator[Any]:
     for code in _codes(f.__code__):
         for name in code.co_names:
             found = f.__globals__.get(name)
-            if isinstance(found, ModuleType):
+            if issubclass(type(found), ModuleType):
                 yield from (_attribute(found, attribute) for attribute in code.co_names)
             elif found is not None:
                 yield found
@@ -68,5 +68,5 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     """The code and that of the functions made in it."""
     yield code
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if type(constant) is CodeType:
             yield from _codes(constant)

@@ -105,7 +105,7 @@ def _called(f: FunctionType, seen: set[Any]) -> set[Any]:
     seen.add(f)
     for name in f.__code__.co_names:
         other = f.__globals__.get(name)
-        if isinstance(other, FunctionType) and other not in seen and _is_ours(other):
+        if type(other) is FunctionType and other not in seen and _is_ours(other):
             _called(other, seen)
     return seen
 

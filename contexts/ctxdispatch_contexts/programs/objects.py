@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir import primitives
+from ctxdispatch.facts import ARITHMETIC, COMPARISONS, SETS_ATTRIBUTE
+from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -28,14 +29,9 @@ from ctxdispatch_contexts.programs.converting import leaves_operator
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
 
 REFLECTED = {
-    operator.add: ("__add__", "__radd__"), operator.sub: ("__sub__", "__rsub__"),
-    operator.mul: ("__mul__", "__rmul__"), operator.truediv: ("__truediv__", "__rtruediv__"),
-    operator.floordiv: ("__floordiv__", "__rfloordiv__"), operator.mod: ("__mod__", "__rmod__"),
-    operator.pow: ("__pow__", "__rpow__"), operator.matmul: ("__matmul__", "__rmatmul__"),
-    operator.lt: ("__lt__", "__gt__"), operator.le: ("__le__", "__ge__"), operator.gt: ("__gt__", "__lt__"),
-    divmod: ("__divmod__", "__rdivmod__"), pow: ("__pow__", "__rpow__"),
-    operator.ge: ("__ge__", "__le__"), operator.eq: ("__eq__", "__eq__"), operator.ne: ("__ne__", "__ne__"),
-}  # fmt: skip
+    **{f: (f"__{f.__name__}__", f"__r{f.__name__}__") for f in (*ARITHMETIC, divmod, pow)},
+    **{f: (f"__{f.__name__}__", f"__{g}__") for f, g in zip(COMPARISONS, "gt ge eq ne lt le".split())},
+}
 
 SINGLE = {
     operator.neg: "__neg__", operator.pos: "__pos__", operator.getitem: "__getitem__", abs: "__abs__",
@@ -48,17 +44,17 @@ SINGLE = {
 def is_made_by_init(cls: type) -> bool:
     """A call of the class gives a new object of it."""
     new, init = class_attribute(cls, "__new__"), class_attribute(cls, "__init__")
-    return type(cls) is type and new is object.__new__ and isinstance(init, FunctionType)
+    return type(cls) is type and new is object.__new__ and type(init) is FunctionType
 
 
 def construct(prepared: Any, block: Block, op: Op) -> bool:
     """Rewrite the call of a class. True where something was changed."""
     cls = op.fn
-    if not isinstance(cls, type) or type(cls) is not type or cls.__module__ == "builtins":
+    if not issubclass(type(cls), type) or type(cls) is not type or cls.__module__ == "builtins":
         return False
     new, init = class_attribute(cls, "__new__"), class_attribute(cls, "__init__")
-    new = new.__func__ if isinstance(new, staticmethod) else new
-    if isinstance(new, FunctionType) and init is object.__init__:
+    new = new.__func__ if issubclass(type(new), staticmethod) else new
+    if type(new) is FunctionType and init is object.__init__:
         prepared.assume(AttrIs(cls, "__new__", new))
         op.callee, op.args = Const(new), [Const(cls), *op.args]
         return True
@@ -73,7 +69,7 @@ def is_neighbour(cls: Any, graph: Graph) -> bool:
     """A class of the program's own package: its objects may be given what varies later."""
     space = graph.namespace or {}
     own = str(space.get("__name__", "")).partition(".")[0]
-    return isinstance(cls, type) and cls.__module__.partition(".")[0] == own
+    return issubclass(type(cls), type) and cls.__module__.partition(".")[0] == own
 
 
 def new_object(graph: Graph, block: Block, op: Op, cls: type) -> FunctionType:
@@ -98,6 +94,25 @@ def open_partial(prepared: Any, block: Block, op: Op) -> bool:
         op.args = [*first, *op.args[:n], *keywords.values()]
         op.callee, op.kwnames, changed = function, tuple(keywords), True
     return changed
+
+
+def open_wrapper(assume: Callable[[Any], None], block: Block, op: Op) -> bool:
+    """f(a, k=b) of a wrapper that is known: wrapper(wrapped, instance, (a,), {"k": b})."""
+    held = wrappers.held(op.fn)
+    if held is None:
+        return False
+    for name, part in wrappers.parts(op.fn).items():
+        assume(AttrIs(op.fn, name, part))
+    if held.wrapper is None:
+        op.callee, op.syntax = Const(held.wrapped), False
+        return True
+    emit, n = emit_before(block, op), len(op.args) - len(op.kwnames)
+    named = [x for k, a in zip(op.kwnames, op.args[n:]) for x in (Const(k), a)]
+    args, kwargs = emit(primitives.build_tuple, *op.args[:n]), emit(primitives.build_map, *named)
+    args.type = T.TupleOf(tuple(map(operand_type, op.args[:n])))
+    op.callee, op.kwnames, op.syntax = Const(held.wrapper), (), False
+    op.args = [Const(held.wrapped), Const(held.instance), args, kwargs]
+    return True
 
 
 def _bound(
@@ -132,7 +147,7 @@ def set_by_code(prepared: Any, op: Op) -> bool:
     found = (
         class_attribute(cls, op.args[1].value) if cls is not None and isinstance(op.args[1], Const) else None
     )
-    if not isinstance(found, property) or not isinstance(found.fset, FunctionType):
+    if not issubclass(type(found), property) or type(found.fset) is not FunctionType:
         return False
     prepared.assume(AttrIs(cls, op.args[1].value, found))  # type: ignore[union-attr]
     op.callee, op.args, op.syntax = Const(found.fset), [op.args[0], op.args[2]], False
@@ -205,7 +220,7 @@ def method_of_type(type_: T.Type, name: str) -> FunctionType | None:
     """The Python function that the class has under this name."""
     cls = T.cls_of(type_)
     found = class_attribute(cls, name) if cls is not None else None
-    return found if isinstance(found, FunctionType) else None
+    return found if type(found) is FunctionType else None
 
 
 def _same_class(a: Operand, b: Operand) -> bool:
@@ -287,9 +302,9 @@ def _stores_plainly(op: Op, made: Operand | None) -> bool:
 def keeps_attribute(cls: type, name: str, store: Any) -> bool:
     """An object of the class holds what `store` stores in it: setattr, which a method of the class may do, or
     object.__setattr__."""
-    code = store is setattr and isinstance(class_attribute(cls, "__setattr__"), FunctionType)
+    code = store is setattr and type(class_attribute(cls, "__setattr__")) is FunctionType
     found = class_attribute(cls, name)
-    return not code and (not hasattr(type(found), "__set__") or isinstance(found, MemberDescriptorType))
+    return not code and (not hasattr(type(found), "__set__") or type(found) is MemberDescriptorType)
 
 
 def names_of_class(cls: type) -> set[str]:
@@ -310,7 +325,7 @@ def _blocks_before(graph: Graph, home: Block, maker: Block) -> set[Block]:
     return seen | {maker}
 
 
-_HARMLESS = (setattr, object.__setattr__, getattr)
+_HARMLESS = SETS_ATTRIBUTE | {getattr}
 
 
 def _gives_away(block: Block, target: Operand, until: Op | None) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import operator
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -38,17 +37,6 @@ def infer_op(op: Op) -> T.Type:
     split = len(op.args) - len(op.kwnames)
     types = tuple(map(operand_type, op.args))
     return transfer.call(op.fn, types[:split], dict(zip(op.kwnames, types[split:], strict=True)))
-
-
-INPLACE = {
-    getattr(operator, "i" + name): getattr(operator, other)
-    for name, other in {
-        "add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv", "mod": "mod",
-        "pow": "pow", "matmul": "matmul", "and": "and_", "or": "or_", "xor": "xor", "lshift": "lshift",
-        "rshift": "rshift",
-    }.items()
-}  # fmt: skip
-"""In-place operators and what they are on immutable operands."""
 
 
 def numeric(type_: T.Type | None) -> bool:
@@ -91,7 +79,7 @@ def make_arrays(block: Block, op: Op) -> bool:
         return False
     types = [operand_type(a) for a in op.args[: len(row.params)]]
     lists = [i for i, t in enumerate(types) if T.cls_of(t) in (list, tuple)]
-    if not lists or not (isinstance(op.fn, np.ufunc) or any(T.cls_of(t) is np.ndarray for t in types)):
+    if not lists or not (type(op.fn) is np.ufunc or any(T.cls_of(t) is np.ndarray for t in types)):
         return False
     emit = emit_before(block, op, syntax=False)
     for i in lists:

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -30,6 +32,7 @@ from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.assigned import (
     Holder,
@@ -58,23 +61,25 @@ from ctxdispatch_contexts.programs.inlining import (
     wants_generator_as_list,
 )
 from ctxdispatch_contexts.programs.lifting import lifted
-from ctxdispatch_contexts.programs.lookups import lookups
+from ctxdispatch_contexts.programs.lookups import held_names, lookups
+from ctxdispatch_contexts.programs.misfits import mark_misfits
 from ctxdispatch_contexts.programs.objects import (
     construct,
     is_neighbour,
     iterate_by_code,
     method_of_operator,
     open_partial,
+    open_wrapper,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.operands import INPLACE, make_arrays, make_lists
+from ctxdispatch_contexts.programs.operands import make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
-from ctxdispatch_contexts.programs.spreading import merge, spread
+from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
 
 MAX_OPS = 4000
@@ -89,6 +94,8 @@ class Prepared:
     guards: dict[Any, Guard] = field(default_factory=dict)
     chain: dict[Op, tuple[Any, ...]] = field(default_factory=dict)
     return_type: T.Type = T.Any
+    read: set[Any] = field(default_factory=set)
+    """The names that were read off what arguments hold, also where constants took the place of that."""
     foreign: bool = False
     """Code that is not in the graph may change what the arguments hold."""
     changes: bool = False
@@ -150,35 +157,38 @@ def prepare(
     own = dict(zip(graph.cells, cells, strict=False))
     prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, cells=own)
     prepared.ruled = getattr(has_rule, "__self__", None)
-    stuck: set[Op] = set()
     snapshot(BEGIN, graph)
     open_cells(graph)
     snapshot("open cells", graph)
     for _ in range(200):
         _infer(prepared, types, cells)
-        prepared.postponed = False
-        changed = _rewrite_calls(prepared, has_rule, stuck)
-        snapshot("inline", graph)
-        prepared.assume_all(lookups(graph))
-        if open_fields(graph):
-            changed = True
-            snapshot("open fields", graph)
-        if spell_out_stores(graph) | spell_out_items(graph):
-            changed = True
-            snapshot("spell out stores and items", graph)
-        if changed:
-            dce(graph)
-            prune(graph)
-            open_cells(graph)
-            snapshot("dce, prune", graph)
-        if not changed and not prepared.postponed:
+        if not _round(prepared, has_rule) and not (prepared.postponed and _round(prepared, has_rule, False)):
             break
-        prepared.patient = changed
+        dce(graph)
+        prune(graph)
+        open_cells(graph)
+        snapshot("dce, prune", graph)
     dce(graph)
     prune(graph)
     snapshot("dce, prune", graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
     return prepared
+
+
+def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = True) -> bool:
+    """Whether something was inlined or spelled out. Not `patient`: nothing more is found out by waiting."""
+    graph = prepared.graph
+    prepared.patient, prepared.postponed = patient, False
+    changed = _rewrite_calls(prepared, has_rule)
+    snapshot("inline", graph)
+    prepared.assume_all(lookups(graph))
+    if open_fields(graph):
+        changed = True
+        snapshot("open fields", graph)
+    if spell_out_stores(graph) | spell_out_items(graph):
+        changed = True
+        snapshot("spell out stores and items", graph)
+    return changed
 
 
 def prepare_trusting(
@@ -231,6 +241,9 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     )  # fmt: skip
     snapshot("infer", graph)
     prepared.returns.refuse_calls(graph)
+    if getattr(prepared.ruled, "records", True):
+        mark_misfits(graph)
+    prepared.read |= held_names(graph)
     if prepared.ruled is not None:
         hide_ruled(graph, prepared.ruled.ad_ruled)
     fold(graph, inference, wraps=getattr(prepared.ruled, "wraps", False))
@@ -241,18 +254,15 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     prepared.foreign = inference.foreign
 
 
-OURS = ("ctxdispatch.", "ctxdispatch_contexts.")
-
-
 def _ours(guard: Guard) -> bool:
     """Names and code of this package do not change."""
     if isinstance(guard, (CodeIs, DefaultsAre)):
-        return (guard.function.__module__ or "").startswith(OURS)
+        return is_ours(guard.function.__module__)
     space = getattr(guard, "namespace", None)
-    return space is not None and str(space.get("__name__", "")).startswith((*OURS, "derivatives of"))
+    return space is not None and is_of_ours(space)
 
 
-def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: set[Op]) -> bool:
+def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool]) -> bool:
     graph, changed = prepared.graph, False
     changed_functions = {op.args[0] for _, op in graph.ops() if _changes_function(op)}
     prepared.maker = {r: op for _, op in graph.ops() for r in op.results if r not in changed_functions}
@@ -262,9 +272,7 @@ def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool], stuck: s
     for block in list(graph.blocks):
         at: Block = block
         for op in list(block.ops):
-            rest = None
-            if op not in stuck and size <= MAX_OPS:
-                rest = _rewrite(prepared, at, op, made, has_rule)
+            rest = _rewrite(prepared, at, op, made, has_rule) if size <= MAX_OPS else None
             if rest is not None:
                 prepared.whole &= rest is at
                 changed, at, size = True, rest, _size(graph)
@@ -287,19 +295,21 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
-    if prepared.keeps(op.fn) or is_spelled_out(op.fn) or is_undispatched(op.fn):
+    if prepared.keeps(op.fn):
+        return block if open_arguments(prepared.graph, block, op) else None
+    if is_spelled_out(op.fn) or is_undispatched(op.fn):
         return None
     if open_dispatched(prepared, block, op):
         return block
     if stays(op.fn) or waits_for_types(op):
         return None
-    if open_partial(prepared, block, op):
+    if open_partial(prepared, block, op) or open_wrapper(prepared.assume, block, op):
         return block
     if wants_generator_as_list(op, made):
         return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
         return inline_made(prepared, block, op, made[op.callee])
-    if _open_arguments(prepared, block, op) or _call_derivative(prepared, block, op):
+    if open_arguments(prepared.graph, block, op) or _call_derivative(prepared, block, op):
         return block
     if (_worth(op.args) or is_neighbour(op.fn, prepared.graph)) and construct(prepared, block, op):
         return block
@@ -316,13 +326,6 @@ def _rewrite(
     if target.entry is not None:
         return None if prepared.waits(op) else inline_entry(prepared, block, op, target.entry)
     return inline(prepared, block, op, target)
-
-
-def _open_arguments(prepared: Prepared, block: Block, op: Op) -> bool:
-    """Of f(*args), f(**kwargs). True where something was changed."""
-    if op.fn is primitives.call_ex:
-        return spread(block, op)
-    return op.fn is primitives.dict_merge and merge(prepared, block, op)
 
 
 def _refuse_conversion(prepared: Prepared, op: Op) -> bool:
@@ -343,7 +346,7 @@ def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
     spelled = rewriting_of(prepared, op)
     if spelled is not None and spelled(prepared, block, op):
         return True
-    find = getattr(op.fn, "__entry_function__", None) if isinstance(op.fn, FunctionType) else None
+    find = getattr(op.fn, "__entry_function__", None) if type(op.fn) is FunctionType else None
     if find is not None and not op.kwnames:
         op.callee = Const(find(len(op.args)))
         return True
@@ -359,13 +362,9 @@ def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
 def _plain_operator(op: Op) -> None:
     """`a += b` on what cannot change is `a = a + b`."""
     fn = op.fn
-    if fn in _INPLACE_SET and issubclass(
-        T.cls_of(operand_type(op.args[0])) or list, (*IMMUTABLE, *_scalars())
-    ):
+    cls = T.cls_of(operand_type(op.args[0])) if fn in INPLACE else None
+    if cls is not None and issubclass(cls, (*IMMUTABLE, *_scalars())):
         op.callee = Const(INPLACE[fn])
-
-
-_INPLACE_SET = frozenset(INPLACE)
 
 
 @functools.cache
@@ -395,6 +394,6 @@ def _may_carry(operand: Operand) -> bool:
 
 def _captures(cell: Any) -> bool:
     try:
-        return isinstance(cell.cell_contents, FunctionType)
+        return type(cell.cell_contents) is FunctionType
     except ValueError:
         return False

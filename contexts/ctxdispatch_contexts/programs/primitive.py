@@ -19,6 +19,12 @@ class Primitive(PureFunction, Opaque):
 
     linear: tuple[int, ...] = ()
 
+    pointwise = False
+    """The result is an array, each element computed from those of the operands at its place."""
+
+    unbounded = False
+    """A partial derivative may be infinite."""
+
     def __overdub__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         """Contexts do not look into it."""
         return ctx.fallback(self, args, kwargs)

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import INPLACE, READS, RUNS_TEXT
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, Refusal, described
-from ctxdispatch_contexts.programs.operands import INPLACE
 
 REMEDY = "give it one with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`"
 
@@ -34,7 +34,7 @@ def refusal_of(op: Op, *, in_place: bool = False) -> Refusal:
 
 def looks_at_frame(op: Op) -> bool:
     """It reads variables that are not among its operands."""
-    return op.fn in (eval, exec, locals) or (op.fn is vars and not op.args)
+    return op.fn is locals or op.fn in RUNS_TEXT or (op.fn is vars and not op.args)
 
 
 def refusal_of_frame(op: Op) -> Refusal:
@@ -107,7 +107,7 @@ def store_name(op: Op) -> str:
 
 def _called(fn: Any) -> Any:
     """What the user calls there: a function of ours may be the derivative of it."""
-    entry = entry_of(fn) if isinstance(fn, FunctionType) else None
+    entry = entry_of(fn) if type(fn) is FunctionType else None
     return fn if entry is None else getattr(entry.source, "callee", fn)
 
 
@@ -128,7 +128,7 @@ _STORE_NAMES = {
 def missing_message(op: Op) -> str:
     if makes_derivatives(op.fn):
         return unknown_message(op.fn)
-    if op.fn in (operator.getitem, getattr, iter, primitives.unpack, primitives.unpack_ex):
+    if op.fn in (*READS, iter, primitives.unpack, primitives.unpack_ex):
         return f"{described(op.fn)} of ({{operands}}) has no derivative rule; {REMEDY}"
     name = "this callee" if op.fn is None else described(op.fn)
     return f"{name} has no derivative rule for ({{operands}}); {REMEDY}"

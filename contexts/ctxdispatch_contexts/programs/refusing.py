@@ -7,9 +7,12 @@ import functools
 from types import CodeType, FunctionType, MethodDescriptorType
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.dispatch.strip import VIEWS
+from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, hashable
@@ -21,11 +24,12 @@ from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.apart import RECORD
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
-from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal, Refusing, RunTime
+from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, Refusal, Refusing, RunTime
 from ctxdispatch_contexts.programs.guarding import guardable
+from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.programs.lifting import lift_code
 from ctxdispatch_contexts.programs.objects import unpacked
-from ctxdispatch_contexts.programs.operands import INPLACE, is_function, is_iterator
+from ctxdispatch_contexts.programs.operands import is_function, is_iterator
 
 FOUND_AT_RUN_TIME: set[Any] = set()
 """Functions that find at run time what is called. What is called may change objects that it is given, and
@@ -53,11 +57,15 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     fn = op.fn
     if fn is RECORD and not within:
         return False
-    if isinstance(fn, (Refusal, Refusing)) or finds_at_run_time(fn) or is_left_to_engine(fn):
+    if isinstance(fn, (Ending, Refusing)) or finds_at_run_time(fn) or is_left_to_engine(fn):
         return True
     if fn is primitives.make_function:
         return not _has_program(op)
-    entry = entry_of(fn) if isinstance(fn, FunctionType) else None
+    if _makes_objects(op) or _may_pick_objects(op):
+        return True
+    if fn is builtins.type and len(op.args) > 1:
+        return True  # the class holds what it was given, and runs `__set_name__` and `__init_subclass__`
+    entry = entry_of(fn) if type(fn) is FunctionType else None
     if entry is None or entry in within:
         return False
     callee = getattr(entry.source, "callee", None)
@@ -68,7 +76,8 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
         writes = {"out", "where"}.intersection(getattr(entry.source, "kwnames", ()))
-        none = _has_none(callee) or _takes_out_of_sight(callee, op) or _is_without_form(callee)
+        none = _has_none(callee) or _is_class(callee) or _takes_out_of_sight(callee, op)
+        none = none or _is_without_form(callee)
         return bool(writes) or callee in INPLACE or none
     try:
         return refuses(entry.derivative(types).graph, (*within, entry))
@@ -76,27 +85,46 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
         return True
 
 
+def _makes_objects(op: Op) -> bool:
+    """A call of NumPy's with dtype=object: no row says what its numbers are then."""
+    if not (type(op.fn) is np.ufunc or str(getattr(op.fn, "__module__", "")).startswith("numpy")):
+        return False
+    return any(isinstance(t, T.Known) and is_of_objects(t.value) for t in map(operand_type, op.args))
+
+
+def _may_pick_objects(op: Op) -> bool:
+    """Of arrays of objects these give the objects themselves, one of each pair."""
+    picks = op.fn is np.logical_and or op.fn is np.logical_or
+    return picks and T.Any in map(operand_type, op.args)
+
+
 def _takes_out_of_sight(callee: Any, op: Op) -> bool:
     """It is given an iterator, or a view of a dict, and no program says what it makes of the items."""
     if not any(is_iterator(a) or T.cls_of(operand_type(a)) in VIEWS for a in op.args):
         return False
     callee = _with_code(callee)
-    if isinstance(callee, FunctionType):
+    if type(callee) is FunctionType:
         return _is_without_form(callee)
     return hashable(callee) and not (has_derivative(callee) or callee in _MIRRORED)
 
 
 def _with_code(callee: Any) -> Any:
     """What runs first where `callee` is a class of the user's: its `__init__`."""
-    if isinstance(callee, type) and callee.__flags__ & HEAPTYPE:
+    if issubclass(type(callee), type) and callee.__flags__ & HEAPTYPE:
         return class_attribute(callee, "__init__")
     return callee
+
+
+def _is_class(callee: Any) -> bool:
+    """Of Python code, that is called as it is: no program says what its objects hold."""
+    made = issubclass(type(callee), type) and bool(callee.__flags__ & HEAPTYPE)
+    return made and not has_derivative(callee)
 
 
 def _is_without_form(callee: Any) -> bool:
     """A function, or class, whose Python code has no SSA form: whatever it is given."""
     callee = _with_code(callee)
-    return isinstance(callee, FunctionType) and not _has_form(callee.__code__, callee.__globals__)
+    return type(callee) is FunctionType and not _has_form(callee.__code__, callee.__globals__)
 
 
 _MIRRORED = frozenset({
@@ -113,7 +141,7 @@ def _has_none(callee: Any) -> bool:
 
 def finds_at_run_time(fn: Any) -> bool:
     """It, or what it is the derivative of."""
-    if isinstance(fn, functools.partial):
+    if issubclass(type(fn), functools.partial):
         return fn.func in FOUND_AT_RUN_TIME or any(map(_is_unseen, fn.args))
     return _is_unseen(fn)
 
@@ -122,7 +150,7 @@ def _is_unseen(fn: Any) -> bool:
     if not isinstance(fn, RunTime):
         return False
     f = getattr(fn, "callee", None)
-    return fn.unseen or (isinstance(f, FunctionType) and _is_without_form(f))
+    return fn.unseen or (type(f) is FunctionType and _is_without_form(f))
 
 
 def _is_numpys_own_code(callee: Any) -> bool:
@@ -135,7 +163,7 @@ def _is_numpys_own_code(callee: Any) -> bool:
 def _has_program(op: Op) -> bool:
     """The function that is made has an SSA form."""
     namespace, code = op.args[:2]
-    if not (isinstance(code, Const) and isinstance(code.value, CodeType) and isinstance(namespace, Const)):
+    if not (isinstance(code, Const) and type(code.value) is CodeType and isinstance(namespace, Const)):
         return True
     return _has_form(code.value, namespace.value)
 

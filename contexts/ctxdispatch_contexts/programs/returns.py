@@ -13,12 +13,12 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import Context
 from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
-from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
 from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError
@@ -48,7 +48,7 @@ class Returns:
         self.provisional: dict[Call, int] = {}
 
     def __call__(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> T.Type | None:
-        if isinstance(callee, type):
+        if issubclass(type(callee), type):
             return T.Exact(callee) if is_made_by_init(callee) or _is_context(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
@@ -145,11 +145,11 @@ class Returns:
 
     def _once(self, function: FunctionType, types: tuple[T.Type, ...]) -> T.Type:
         try:
-            graph = clone(self.lifted(function))
+            graph = self.lifted(function)
         except UnsupportedSyntax:
             return T.Any
         cells = function.__closure__ or ()
-        inference = infer(graph, types, cells=cells, call_type=self, untrusted=self.untrusted)
+        inference = infer(graph, types, cells=cells, call_type=self, untrusted=self.untrusted, annotate=False)
         self.assume(CodeIs(function, function.__code__))
         for guard in inference.guards:
             self.assume(guard)
@@ -167,7 +167,8 @@ def _with_defaults(callee: FunctionType, types: Sequence[T.Type]) -> Sequence[T.
 
 
 def _settled(type_: T.Type) -> T.Type:
-    return T.widen(without_held(type_))
+    """What may be said of an argument wherever the function is called."""
+    return plain(T.widen(without_held(type_)))
 
 
 def _number(type_: T.Type) -> T.Type:

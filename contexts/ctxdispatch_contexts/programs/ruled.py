@@ -7,11 +7,13 @@ looks at them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
 
@@ -23,7 +25,7 @@ class Ruled:
 
     def __init__(self, function: Any) -> None:
         self.function = function
-        self.__name__ = getattr(function, "__name__", "ruled")
+        self.__name__ = own_name(function, "ruled")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
@@ -31,9 +33,10 @@ class Ruled:
 
 def hide_ruled(graph: Graph, ruled: Callable[[Any], bool]) -> None:
     """In place, after inference. Python functions are looked up by their rules anyway."""
+    ruled = functools.cache(ruled)
     for _, op in graph.ops():
         fn = _callee(op)
-        if fn is not None and not isinstance(fn, (FunctionType, Ruled)) and hashable(fn) and ruled(fn):
+        if fn is not None and not issubclass(type(fn), (FunctionType, Ruled)) and hashable(fn) and ruled(fn):
             op.callee, op.syntax = Const(Ruled(fn)), False
 
 

@@ -22,7 +22,6 @@ from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.infer import infer
@@ -30,12 +29,9 @@ from ctxdispatch.passes.inline import BindError, bind
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import lowerings
-from ctxdispatch_contexts.derivatives.lowerings import sum_of
 from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.no_derivative import placed, stand_at
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, means_array
-
-effects.assume_harmless(sum_of)
 
 PACKAGE = "ctxdispatch_contexts.derivatives"
 
@@ -107,7 +103,7 @@ def _rename_return(block: Block, renamed: dict[Value, Operand]) -> None:
 
 def _helper(op: Op, out: list[Op]) -> Operand | None:
     fn = op.fn
-    if not isinstance(fn, FunctionType) or not (fn.__module__ or fn.__globals__["__name__"]).startswith(
+    if type(fn) is not FunctionType or not (fn.__module__ or fn.__globals__["__name__"]).startswith(
         PACKAGE
     ):
         return None
@@ -162,7 +158,7 @@ def call_rule(
     build: Builder, rule: Callable[..., Any], args: Sequence[Operand], kwnames: tuple[str, ...] = ()
 ) -> Operand:
     """Emit rule(*args): inlined where it comes down to one block, else as a call."""
-    if isinstance(rule, FunctionType):
+    if type(rule) is FunctionType:
         bound = _bound(rule, args, kwnames, build.block.ops)
         if bound is not None:
             body = specialised(rule, list(map(operand_type, bound)))
@@ -174,7 +170,7 @@ def call_rule(
 @lru_cache(maxsize=4096)
 def arity(rule: Callable[..., Any]) -> int | None:
     """How many cotangents `rule` returns at the most; None where its code does not say."""
-    if not isinstance(rule, FunctionType):
+    if type(rule) is not FunctionType:
         return None
     try:
         graph = _lifted(rule)

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Graph, Signature
@@ -40,6 +41,7 @@ _with_own: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
 Again = Callable[..., Any]
 
 
+@natively
 def takes_own(f: FunctionType, at_once: bool = False) -> bool:
     """Whether a function that has no program yet gets one of its own. It is counted. `at_once`: none does
     that may share."""
@@ -49,10 +51,6 @@ def takes_own(f: FunctionType, at_once: bool = False) -> bool:
     if not shared:
         _with_own[f.__code__] = count + 1
     return not shared
-
-
-# Which functions have programs is no part of a program, whatever runs it.
-takes_own.__overdub__ = lambda ctx, *args: takes_own(*args)  # type: ignore[attr-defined]
 
 
 def _changes(f: FunctionType) -> bool:

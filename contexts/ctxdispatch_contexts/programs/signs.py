@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Set
 
+from ctxdispatch.facts import PRODUCTS, SUMS
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import Use, substitute, uses
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -24,8 +25,7 @@ from ctxdispatch.passes.strength import REAL
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.stored_arrays import stored_arrays
 
-PRODUCTS = (operator.mul, operator.truediv)
-SIGNED = (operator.neg, operator.add, operator.sub, *PRODUCTS)
+SIGNED = (operator.neg, *SUMS, *PRODUCTS)
 
 
 def carry_signs(graph: Graph) -> None:

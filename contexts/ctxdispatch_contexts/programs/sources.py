@@ -15,6 +15,7 @@ from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature, positional
+from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
@@ -101,9 +102,9 @@ class CallSource:
         return positional(len(taken), taken)
 
     def bare(self) -> Graph:
-        name = getattr(self.callee, "__name__", "call")
+        name = own_name(self.callee, "call")
         code = getattr(getattr(self.callee, "__func__", self.callee), "__code__", None)
-        if isinstance(code, CodeType):
+        if type(code) is CodeType:
             return placed_like(code, name, self.signature(), self.namespace)
         return Graph(name, self.signature(), namespace=self.namespace)
 
@@ -128,7 +129,7 @@ class CallSource:
 
 def _own_names(callee: Any, n: int) -> list[str]:
     """The names of the first n parameters; those of a Python function are its own."""
-    code = callee.__code__ if isinstance(callee, FunctionType) else None
+    code = callee.__code__ if type(callee) is FunctionType else None
     own = code.co_varnames[: min(n, code.co_argcount)] if code is not None else ()
     return [*own, *(f"a{i}" for i in range(len(own), n))]
 

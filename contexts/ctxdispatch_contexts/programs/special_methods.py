@@ -7,110 +7,95 @@ of sight, which may change what its object holds.
 
 from __future__ import annotations
 
-import builtins
-import functools
 import operator
-import sys
 from collections.abc import Iterable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
 
-from ctxdispatch.dispatch.reach import lookup, special
-from ctxdispatch.ir import primitives
+from ctxdispatch.dispatch.reach import HEAPTYPE, lookup, special
+from ctxdispatch.facts import ATTRIBUTES, INPLACE, Fact, fact_of
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Const, Operand, hashable
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.reading import LIBRARIES, reads
 
-_TRUTH = ("__bool__", "__len__")
-_ITEMS = ("__iter__", "__next__", "__getitem__", "__len__", "__length_hint__", "keys")
-_KEYS = ("__hash__", "__eq__", "__missing__")
-_TEXT = ("__format__", "__str__", "__repr__", *_ITEMS)
-_ORDER = ("__lt__", "__gt__")
-_NUMBER = ("__int__", "__index__", "__float__", "__complex__", "__trunc__")
-_READ = ("__getattr__", "__getattribute__")
-
-_BY_NAME: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("bool", "not_", "truth", "any", "all", "filter"), (*_TRUTH, *_ITEMS)),
-    **dict.fromkeys(("contains", "not_contains"), ("__contains__", *_KEYS, *_ITEMS)),
-    **dict.fromkeys(
-        "iter next list tuple enumerate zip reversed list_extend unpack unpack_ex map extend call_ex".split(),
-        ("__reversed__", *_ITEMS),
-    ),
-    **dict.fromkeys("hash build_set build_map set_add map_add index count remove".split(), _KEYS),
-    **dict.fromkeys("set frozenset dict set_update dict_update dict_merge".split(), (*_KEYS, *_ITEMS)),
-    **dict.fromkeys(("str", "repr", "ascii", "format", "format_value", "print", "join"), _TEXT),
-    **dict.fromkeys(("sum", "min", "max", "sorted", "sort"), ("__add__", "__radd__", *_ORDER, *_ITEMS)),
-    **dict.fromkeys(("int", "float", "complex", "range", "slice", "chr"), _NUMBER),
-    **dict.fromkeys(("lt", "gt"), _ORDER), **dict.fromkeys(("le", "ge"), ("__le__", "__ge__")),
-    **dict.fromkeys(("getitem", "setitem", "delitem"), ("__index__", *_KEYS)),
-    "iadd": ("__iadd__", "__add__", "__radd__", *_ITEMS), "mul": ("__mul__", "__rmul__", "__index__"),
-    "mod": ("__mod__", "__rmod__", *_TEXT), "eq": ("__eq__",), "ne": ("__ne__", "__eq__"),
-    "len": ("__len__",), "abs": ("__abs__",), "round": ("__round__",), "dir": ("__dir__",),
-    "divmod": ("__divmod__", "__rdivmod__"),
-    "getattr": _READ, "hasattr": _READ, "setattr": ("__setattr__",), "delattr": ("__delattr__",),
-}  # fmt: skip
-"""By the name of a function of Python's own, what it may call; an operator, what is named after it."""
-
-_MODULES = (builtins.__name__, operator.setitem.__module__, primitives.__name__)
-_OF_HASHED = (dict, set, frozenset)
-_OF_ITEMS = frozenset(
-    "sum min max sorted sort any all filter getitem setitem delitem contains not_contains index count remove "
-    "str repr format format_value print mod lt gt le ge eq ne set frozenset dict set_update dict_update "
-    "dict_merge hash build_set build_map set_add map_add".split()
+_CHANGING = frozenset({"__next__", "__setitem__", "__delitem__", "__setattr__", "__delattr__"}) | frozenset(
+    f"__{f.__name__}__" for f in INPLACE
 )
-"""They look at the items of an operand, too."""
+
+
+_ELSEWHERE = frozenset({"__call__", "__class__"})
+"""What calls its operands has that in another column; every class has a `__class__`."""
 
 
 def runs_method(op: Op) -> bool:
-    """It is a function of Python's own, and calls a method of an operand's class: one written in Python."""
-    fn = op.fn
-    if not hashable(fn) or not _is_pythons(fn):
-        return False
-    names, through = _called(fn)
-    classes = {cls for a in looked_at(op) for cls in _classes(operand_type(a), through)}
-    if any(special(cls, name) is not None for cls in classes for name in names):
+    """It is a function with a row, and calls a method of an operand's class: one written in Python."""
+    if next(_run(op), None) is not None:
         return True
-    if fn in _BY_INDEX and _has(op.args[0], f"__{fn.__name__}__"):
-        return True
-    return fn in (getattr, setattr, delattr, hasattr) and _by_descriptor(op.args)
+    return (op.fn is hasattr or op.fn in ATTRIBUTES) and _by_descriptor(op.args)
 
 
 def runs_method_of(op: Op, held: Iterable[type]) -> bool:
     """The same, where that looks at the items of its operands, and these are of the classes `held`."""
-    if not looks_at_items(op):
-        return False
-    names, _ = _called(op.fn)
-    users = (cls for cls in held if cls.__module__.partition(".")[0] not in LIBRARIES)
-    return any(special(cls, name) is not None for cls in users for name in names)
+    return next(_run_of(op, held), None) is not None
 
 
-LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "ctxdispatch", "ctxdispatch_contexts"}
-"""Their special methods store nothing that a program could see."""
+def may_store(op: Op, held: Iterable[type]) -> bool:
+    """The methods that it runs of operands, and of such items, do more than read."""
+    return not all(map(reads, (*_run(op), *_run_of(op, held))))
 
 
-def looks_at_items(op: Op) -> bool:
-    fn = op.fn
-    return hashable(fn) and _is_pythons(fn) and _called(fn)[1]
+def _run(op: Op) -> Iterator[Any]:
+    fact = fact_of(op.fn)
+    for operand, inside in () if fact is None else _looked_at(op, fact):
+        for cls in _classes(operand_type(operand), inside):
+            yield from _methods(cls, fact.methods)
 
 
-def _has(operand: Operand, method: str) -> bool:
-    cls = T.cls_of(operand_type(operand))
-    return cls is not None and special(cls, method) is not None
+def _run_of(op: Op, held: Iterable[type]) -> Iterator[Any]:
+    fact = fact_of(op.fn)
+    for cls in held if fact is not None and fact.inside else ():
+        yield from _methods(cls, fact.methods)
 
 
-_BY_INDEX = (operator.getitem, operator.setitem, operator.delitem)
+def _methods(cls: type, methods: frozenset[str]) -> Iterable[Any]:
+    if not cls.__flags__ & HEAPTYPE:
+        return ()
+    of_library = str(cls.__module__).partition(".")[0] in LIBRARIES
+    asked = methods & _CHANGING if of_library else methods - _ELSEWHERE
+    return (found for name in asked if (found := special(cls, name)) is not None)
 
 
-def looked_at(op: Op) -> Sequence[Operand]:
-    """The operands that it does not only move: of what is stored by an index or key, that."""
-    if op.fn in (*_BY_INDEX, primitives.map_add) or getattr(op.fn, "__objclass__", None) is dict:
-        return op.args[1:2]
-    return op.args[::2] if op.fn is primitives.build_map else op.args
+def python_class(site: Any) -> type | None:
+    """The class of an object, that the op `site` made or that is a parameter, where it may have special
+    methods written in Python, as far as is known."""
+    value = site.results[0] if isinstance(site, Op) and len(site.results) == 1 else site
+    cls = T.cls_of(value.type) if isinstance(value, Value) and value.type else None
+    return cls if cls is not None and cls.__flags__ & HEAPTYPE else None
 
 
-def _is_pythons(fn: Any) -> bool:
-    owner = getattr(fn, "__objclass__", None)
-    return (owner.__module__ if owner else getattr(fn, "__module__", None)) in _MODULES
+def opened(op: Op) -> list[Operand]:
+    """The operands at whose items it looks."""
+    fact = fact_of(op.fn)
+    return [] if fact is None else [operand for operand, inside in _looked_at(op, fact) if inside]
+
+
+def _looked_at(op: Op, fact: Fact) -> Iterator[tuple[Operand, bool]]:
+    """(operand, whether at its items too). What goes into a dict by a key, or into a list by an index, is
+    only moved (into arrays: `converting`)."""
+    inside = fact.inside.of(op.args, op.kwnames)
+    for operand in fact.looks.of(op.args, op.kwnames):
+        if op.fn is not operator.setitem or operand is not op.args[2]:
+            yield operand, operand in inside
+    for operand in fact.calls.of(op.args, op.kwnames) if inside else ():
+        if _is_of_c(operand_type(operand)):  # `key=xs.__getitem__`
+            yield operand, True
+
+
+def _is_of_c(type_: T.Type) -> bool:
+    """A method that gives what its object holds."""
+    return isinstance(type_, T.Bound) and type(type_.function) is not FunctionType
 
 
 def _classes(type_: T.Type, through: bool) -> Iterator[type]:
@@ -135,27 +120,15 @@ def _items(type_: T.Type) -> Sequence[T.Type]:
     return []
 
 
-@functools.cache
-def _called(fn: Any) -> tuple[tuple[str, ...], bool]:
-    """The methods that it may call; whether of items of operands, too."""
-    name, owner = getattr(fn, "__name__", "").strip("_"), getattr(fn, "__objclass__", None)
-    if owner in _OF_HASHED:
-        return (*_KEYS, *_ITEMS), True
-    if name in _BY_NAME or getattr(fn, "__module__", None) != operator.setitem.__module__:
-        return _BY_NAME.get(name, ()), name in _OF_ITEMS
-    plain = name[1:] if name.startswith("i") and hasattr(operator, name[1:]) else name
-    return (f"__{plain}__", f"__r{plain}__", f"__i{plain}__"), False
-
-
 def _by_descriptor(args: list[Operand]) -> bool:
     cls = T.cls_of(operand_type(args[0]))
     name = args[1]
     if cls is None or not isinstance(name, Const) or type(name.value) is not str:
         return False
     found = lookup(cls, name.value)
-    return isinstance(found, property) or any(
+    return issubclass(type(found), property) or any(
         special(type(found), method) is not None for method in ("__get__", "__set__", "__delete__")
     )
 
 
-__all__ = ["LIBRARIES", "looked_at", "looks_at_items", "runs_method", "runs_method_of"]
+__all__ = ["LIBRARIES", "may_store", "opened", "python_class", "runs_method", "runs_method_of"]

@@ -4,6 +4,8 @@
     x.fill(v)                   x[...] = v
     y = np.add(a, b, out=x)     t = np.add(a, b);  x[...] = t;  y is x
     y = np.add(a, b, out=(x,))  y = np.add(a, b, out=x)
+    put = xs.append; put(v)     list.append(xs, v)
+    x /= v                      t = x / v;  x[...] = t      whose partial may be infinite
 
 Of ufuncs with one result, and where it is known that numbers are stored into an array of floats that has all
 their axes: the other functions of NumPy that take `out` want its very shape, which `x[...] = t` does not.
@@ -12,11 +14,15 @@ their axes: the other functions of NumPy that take `out` want its very shape, wh
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Container, Mapping
+from types import BuiltinMethodType, MethodWrapperType
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.rules import canonical
+from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
@@ -25,7 +31,7 @@ from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.following import is_of_floats, is_real
-from ctxdispatch_contexts.programs.operands import infer_op
+from ctxdispatch_contexts.programs.operands import infer_op, row_for
 from ctxdispatch_contexts.programs.refusals import refusal_of
 
 
@@ -35,21 +41,35 @@ def spell_out_stores(graph: Graph) -> bool:
     changed = False
     for block in graph.blocks:
         for op in list(block.ops):
+            changed |= type(op.fn) in _BOUND and _unbound(op)
             changed |= _has_outs_in_a_tuple(op) and _out_by_itself(block, op)
             changed |= _sets_attribute(op) and _refused(op)
             if hashable(op.fn) and op.fn in _SPELLED:
                 changed |= _SPELLED[op.fn](op)
-            elif isinstance(op.fn, np.ufunc):
+            elif type(op.fn) is np.ufunc:
                 same.update(_without_out(block, op))
     if same:
         substitute(graph, same)
     return changed or bool(same)
 
 
+_BOUND = (BuiltinMethodType, MethodWrapperType)
+_CHANGE = (list, dict, set, deque, np.ndarray)
+
+
+def _unbound(op: Op) -> bool:
+    """A method that a variable holds, of a container or an array that may change: its own operand."""
+    function, bound = canonical(op.fn)
+    if not bound or not isinstance(bound[0], _CHANGE):
+        return False
+    op.callee, op.args = Const(function), [*map(Const, bound), *op.args]
+    return True
+
+
 def _has_outs_in_a_tuple(op: Op) -> bool:
     """Or several of them, one by one."""
     out = out_of(op) if hashable(op.fn) else None
-    several = isinstance(op.fn, np.ufunc) and op.fn.nout > 1
+    several = type(op.fn) is np.ufunc and op.fn.nout > 1
     if several and out is None:  # the first may be None
         return len(op.args) - len(op.kwnames) > op.fn.nin
     return out is not None and (several or T.cls_of(operand_type(out)) is tuple)
@@ -114,6 +134,36 @@ def _has_out_alone(op: Op) -> bool:
     return op.kwnames in ((), ("out",)) and len(op.args) == op.fn.nin + 1
 
 
+def spell_out_products(graph: Graph, active: Container[Value]) -> bool:
+    """x /= v, and x *= v where numbers may be infinite, with a factor v that is differentiated: as products,
+    whose elements are used or not (`reverse/masks.py`), and stores. In place; whether anything is changed."""
+    ops = [(block, op) for block, op in graph.ops() if op.fn in _PRODUCTS and op.args[1] in active]
+    if not any(op.fn is operator.itruediv for _, op in ops) and not any(map(_is_unbounded, graph.ops())):
+        return False
+    made = [_as_product(block, op) for block, op in ops]
+    return any(made)
+
+
+_PRODUCTS = (operator.itruediv, operator.imul)
+
+
+def _is_unbounded(at: tuple[Block, Op]) -> bool:
+    row = row_for(at[1])
+    return row is not None and any(row.unbounded)
+
+
+def _as_product(block: Block, op: Op) -> bool:
+    made = Value(op.result.name)
+    plain = Op(Const(INPLACE[op.fn]), list(op.args), [made], (), op.pos)
+    made.type = infer_op(plain)
+    dtype = getattr(operand_type(op.args[0]), "dtype", None)
+    if getattr(made.type, "dtype", None) != dtype or not _fits(op.args[0], made.type):
+        return False
+    block.ops.insert(block.ops.index(op), plain)
+    _store(op, op.args[0], made)
+    return True
+
+
 def _store(op: Op, target: Operand, value: Operand) -> None:
     op.callee, op.args, op.kwnames = Const(operator.setitem), [target, Const(...), value], ()
     op.syntax = True
@@ -128,4 +178,4 @@ def _fits(target: Operand, stored: T.Type) -> bool:
     return not isinstance(stored, T.ArrayOf) or len(stored.dims) <= len(array.dims)
 
 
-__all__ = ["spell_out_stores"]
+__all__ = ["spell_out_products", "spell_out_stores"]

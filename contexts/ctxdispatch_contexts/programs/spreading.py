@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
-
-if TYPE_CHECKING:
-    from ctxdispatch_contexts.programs.prepare import Prepared
 
 
 def spread(block: Block, op: Op) -> bool:
@@ -32,14 +28,21 @@ def spread(block: Block, op: Op) -> bool:
     return True
 
 
-def merge(prepared: Prepared, block: Block, op: Op) -> bool:
+def open_arguments(graph: Graph, block: Block, op: Op) -> bool:
+    """Of f(*args), f(**kwargs). True where something was changed."""
+    if op.fn is primitives.call_ex:
+        return spread(block, op)
+    return op.fn is primitives.dict_merge and merge(graph, block, op)
+
+
+def merge(graph: Graph, block: Block, op: Op) -> bool:
     """f(k=a, **m) of such keywords: one display."""
     target, other = op.args[:2]
     own, given = _keywords(target, block, op), _keywords(other, block, op)
     if own is None or given is None or not own.keys().isdisjoint(given) or not isinstance(target, Value):
         return False
     merged = Value(target.name)
-    substitute(prepared.graph, {target: merged})  # only what is merged reads it before
+    substitute(graph, {target: merged})  # only what is merged reads it before
     op.callee, op.results, op.syntax = Const(primitives.build_map), [merged], True
     op.args = [operand for name, value in (own | given).items() for operand in (Const(name), value)]
     return True

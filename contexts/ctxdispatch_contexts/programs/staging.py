@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.bytecode.pool import Pool
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.rewrite import clone, substitute, uses
@@ -28,8 +29,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.conform import conform
 from ctxdispatch.passes.types import ArrayOf, operand_type
-from ctxdispatch_contexts.programs.activity import STORES
-from ctxdispatch_contexts.programs.changes import changed, changes_argument, out_of
+from ctxdispatch_contexts.programs.changes import changed, out_of
 from ctxdispatch_contexts.programs.entry import NO_PROGRAM, Entry
 from ctxdispatch_contexts.programs.guarding import asking
 from ctxdispatch_contexts.programs.mode import Program
@@ -196,7 +196,8 @@ def _has_effect(op: Op, maker: dict[Value, Op]) -> bool:
         return not all(isinstance(operand_type(target), ArrayOf) for target in outside)
     if op.fn is next:
         return isinstance(op.args[0], Value) and _is_outside(op.args[0], maker)
-    return op.fn in (exec, eval, globals, vars, locals, print, input, primitives.store_global)
+    fact = fact_of(op.fn)
+    return op.fn is primitives.store_global or (fact is not None and fact.effect)
 
 
 def _is_outside(operand: Operand, maker: dict[Value, Op]) -> bool:
@@ -240,12 +241,13 @@ def _is_constant(value: Any) -> bool:
 
 def is_quiet(op: Op) -> bool:
     """It changes nothing: neither its operands nor anything else."""
-    if not hashable(op.fn) or op.fn is None or op.fn in STORES or out_of(op) is not None:
+    if not hashable(op.fn) or op.fn is None or out_of(op) is not None:
         return False
-    if changes_argument(op.fn):
-        return False
-    ours = str(getattr(op.fn, "__module__", "")).startswith(PACKAGE)
-    return ours or op.fn is conform or effects.op_is_pure(op) or effects.removable(op)
+    if op.fn is conform or effects.op_is_pure(op) or effects.removable(op):
+        return True
+    fact = fact_of(op.fn)
+    stores = fact is not None and bool(fact.stores)
+    return str(getattr(op.fn, "__module__", "")).startswith(PACKAGE) and not stores
 
 
 def _graph(like: Graph, name: str, params: Sequence[Value]) -> Graph:

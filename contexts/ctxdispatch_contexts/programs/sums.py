@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
+from ctxdispatch.facts import SUMS
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -58,7 +59,7 @@ def collect_terms(graph: Graph) -> bool:
 
 
 def _may_pay(block: Block) -> bool:
-    return sum(op.fn in (operator.add, operator.sub, operator.mul) for op in block.ops) > 1
+    return sum(op.fn in (*SUMS, operator.mul) for op in block.ops) > 1
 
 
 # -- products ------------------------------------------------------------------------------------------------
@@ -110,7 +111,7 @@ EXACT = 2**53
 
 # -- sums ----------------------------------------------------------------------------------------------------
 
-SUMS = (operator.add, operator.sub, operator.neg)
+_TERMS = (*SUMS, operator.neg)
 
 
 class _Collector:
@@ -121,7 +122,7 @@ class _Collector:
     def __init__(self, block: Block, used: Counter[Value]) -> None:
         self.block, self.used = block, used
         self.index = {r: i for i, op in enumerate(block.ops) for r in op.results}
-        floats = [op for op in block.ops if op.fn in (*SUMS, operator.mul) and _is_float(op)]
+        floats = [op for op in block.ops if op.fn in (*_TERMS, operator.mul) and _is_float(op)]
         self.makers = {op.result: op for op in floats if op.reassoc}
         self.factors: dict[Value, Counter[Operand | float | str]] = {}
         self.products: dict[Factors, Value] = {}
@@ -149,7 +150,7 @@ class _Collector:
         """Those that are no terms of others."""
         inside: set[Operand] = set()
         for op in reversed(self.makers.values()):
-            if op.fn in SUMS and op.result not in inside:
+            if op.fn in _TERMS and op.result not in inside:
                 found = Sum(op.result, op.pos, self.index[op.result])
                 before = self._terms(found, op, inside)
                 found.changed = found.cost() < before
@@ -163,7 +164,7 @@ class _Collector:
             count += 1
             for a, sign in zip(op.args, _signs(op, positive), strict=True):
                 maker = self._own(a)
-                if maker is not None and maker.fn in SUMS:
+                if maker is not None and maker.fn in _TERMS:
                     inside.add(a)
                     work.append((maker, sign))
                     continue

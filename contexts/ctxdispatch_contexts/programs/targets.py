@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+from ctxdispatch.dispatch.strip import gives_items
+from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
-from ctxdispatch.passes import effects
+from ctxdispatch.ir.wrappers import called, is_wrapper
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs
-from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.passes.resolve import call_guard, class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.changes import out_of
@@ -45,21 +48,21 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
     if operator_method is not None:
         method, op.args = operator_method
         other = lowering(method)
-        return Target(other if isinstance(other, FunctionType) else method)
+        return Target(other if type(other) is FunctionType else method)
     other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn, op.kwnames)
-    if isinstance(other, FunctionType):
-        return None if prepared.waits(op) else Target(other)
+    if type(other) is FunctionType:
+        return None if prepared.waits(op) or _leaves_items(op, prepared) else Target(other)
     if hashable(fn) and fn in REFUSALS and op.pos is not None and not op.pos.filename.startswith(OWN_FILES):
         stand_at(op, op.pos)
         return None
-    if isinstance(fn, FunctionType):
+    if type(fn) is FunctionType:
         entry = entry_of(fn)
         return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)
-    if isinstance(fn, MethodType) and isinstance(fn.__func__, FunctionType):
+    if type(fn) is MethodType and type(fn.__func__) is FunctionType:
         return Target(fn.__func__, [Const(fn.__self__)])
-    call = class_attribute(type(fn), "__call__")
-    if isinstance(call, FunctionType) and not isinstance(fn, (type, Opaque)):
-        prepared.assume(AttrIs(type(fn), "__call__", call))
+    call = called(type(fn))
+    if call is not None and not issubclass(type(fn), (type, Opaque)):
+        prepared.assume(call_guard(type(fn)))
         return Target(call, [op.callee])
     return None
 
@@ -69,15 +72,28 @@ def _has_rule_for(op: Op) -> bool:
     return row_for(op) is not None or (rule_of(op) is not None and applies(op))
 
 
+def _leaves_items(op: Op, prepared: Prepared) -> bool:
+    """`map` of an iterator that somebody else takes items from too: its lowering takes all at once."""
+    if op.fn is not builtins.map and op.fn is not builtins.filter:
+        return False
+    iterators = [a for a in op.args[1:] if isinstance(a, Value) and _gives_items(a)]
+    return bool(iterators) and any(len(uses(prepared.graph)[a]) > 1 for a in iterators)
+
+
+def _gives_items(operand: Operand) -> bool:
+    cls = T.cls_of(operand_type(operand))
+    return isinstance(operand_type(operand), T.IterOf) or (cls is not None and gives_items(cls))
+
+
 def _object(op: Op, prepared: Prepared) -> Target | None:
     """A call of an instance whose class has a Python __call__, or of a method read off an instance."""
     reading = prepared.maker.get(op.callee)  # type: ignore[arg-type]
     if reading is not None and reading.fn in (getattr, read_method):
         return method_of(reading, prepared)
     cls = T.cls_of(operand_type(op.callee))
-    call = class_attribute(cls, "__call__") if isinstance(cls, type) else None
-    if isinstance(cls, type) and isinstance(call, FunctionType):
-        prepared.assume(AttrIs(cls, "__call__", call))
+    call = called(cls) if cls is not None else None
+    if cls is not None and call is not None and not is_wrapper(cls):
+        prepared.assume(call_guard(cls))
         return Target(call, [op.callee])
     return None
 
@@ -93,15 +109,15 @@ def method_of(reading: Op, prepared: Prepared) -> Target | None:
     if cls is None or not isinstance(name, Const) or len(reading.args) != 2:
         return None
     found = class_attribute(cls, name.value)
-    function = found.__func__ if isinstance(found, staticmethod) else found
-    if not isinstance(function, FunctionType) or "__getattribute__" in _own_names(cls):
+    function = found.__func__ if issubclass(type(found), staticmethod) else found
+    if type(function) is not FunctionType or "__getattribute__" in _own_names(cls):
         return None
     if _is_hidden(obj, name.value):
         return None
     prepared.assume(AttrIs(cls, name.value, function))
     if reading.fn is getattr and cls.__dictoffset__:
         reading.callee, reading.syntax = Const(read_method), False
-    return Target(function, [] if isinstance(found, staticmethod) else [obj])
+    return Target(function, [] if issubclass(type(found), staticmethod) else [obj])
 
 
 def _is_hidden(obj: Operand, name: str) -> bool:
@@ -121,7 +137,7 @@ def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
     after = cls.__mro__[cls.__mro__.index(start.value) + 1 :]
     owner = next((base for base in after if name.value in vars(base)), None)
     found = vars(owner)[name.value] if owner is not None else None
-    if owner is None or not isinstance(found, FunctionType):
+    if owner is None or type(found) is not FunctionType:
         return None
     prepared.assume(AttrIs(owner, name.value, found))
     if len(uses(prepared.graph)[reading.result]) == 1:  # found already: nobody need look at the object for it
@@ -133,6 +149,7 @@ def _own_names(cls: type) -> set[str]:
     return {name for base in cls.__mro__[:-1] for name in vars(base)}
 
 
+@says(known=False)
 def read_method(obj: Any, name: str) -> Any:
     """The method `name` of `obj`, of which it is known that its class has it."""
     if name in obj.__dict__:
@@ -154,5 +171,3 @@ last two look at frames.)"""
 
 REFUSALS.add(hidden)
 
-effects.assume_harmless(read_method)
-effects.assume_removable(super)

@@ -26,7 +26,7 @@ def _looks(cls: Any, version: int) -> bool:
     from ctxdispatch.dispatch.context import Context
 
     names = [n for n in (*HOOKS, "transform") if getattr(cls, n) is not getattr(Context, n)]
-    work = [f for n in names if isinstance(f := getattr(cls, n), FunctionType)]
+    work = [f for n in names if type(f := getattr(cls, n)) is FunctionType]
     if len(work) < len(names):
         return True  # of no Python function it is not known
     seen: set[Any] = set()
@@ -45,7 +45,7 @@ def _looks(cls: Any, version: int) -> bool:
 def _called(cls: Any, f: FunctionType, names: set[str]) -> Iterator[FunctionType]:
     for name in names:
         for found in (f.__globals__.get(name), getattr(cls, name, None)):
-            if isinstance(found, FunctionType) and not _of_engine(found):
+            if type(found) is FunctionType and not _of_engine(found):
                 yield found
 
 
@@ -56,5 +56,5 @@ def _of_engine(f: FunctionType) -> bool:
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if type(constant) is CodeType:
             yield from _codes(constant)

@@ -13,14 +13,18 @@ from typing import Any
 
 from ctxdispatch.dispatch.overdub import overdub
 from ctxdispatch.dispatch.strip import is_iterator
+from ctxdispatch.passes.types import type_of
 from ctxdispatch_contexts.forward.releasing import apart
+from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.recording.context import recording
 from ctxdispatch_contexts.recording.entries import Kept
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.recording.remembered import check_bars, check_tangent
 from ctxdispatch_contexts.recording.tape import Tape
 from ctxdispatch_contexts.recording.trees import Arguments, Tree, tree_of
+from ctxdispatch_contexts.reverse.cotangents import ones_of
 from ctxdispatch_contexts.reverse.seeds import check_cotangent, scalar_seed, signature_of, value_of_pair
 
 Run = Callable[[], Any]
@@ -37,22 +41,30 @@ def run(
     try:
         for i in wrt:
             owned.check(given[i])
-            given[i], trees[i] = owned.own(given[i])
+            given[i], tree = owned.own(given[i])
+            trees[i] = None if _is_plain(args[i]) else tree
         for i in {*range(len(given))}.difference(wrt):
             given[i] = owned.beside(given[i])
         begin(trees)
         y = overdub(recording(record.context)(record), f, *given)
+    except BaseException as error:
+        record.refusals.leave(error)
+        raise
     finally:
         record.end()
         owned.put_back()
-    if record.refused is not None:
-        raise record.refused
+    record.refusals.leave()
     if is_iterator(y):
         raise DerivativeError(
             f"the function returned a {type(y).__name__}, which makes its items later; return a list of them",
             user_position(),
         )
     return y, trees, given
+
+
+def _is_plain(value: Any) -> bool:
+    """A container that can have no derivative, as a shape: it has None, as in a program."""
+    return isinstance(value, (tuple, list)) and not carries(type_of(value))
 
 
 class Recorded:
@@ -67,14 +79,17 @@ class Recorded:
         tree = tree_of(y)
         tape = self.tape
 
-        def add() -> None:
-            if tree is not None and seed is not None:
-                tree.add(tape, seed)
+        def add(cotangent: Any) -> None:
+            if tree is not None and cotangent is not None:
+                tree.add(tape, cotangent)
 
-        return tape.sweep(add, self._bars)
+        return tape.sweep(lambda: add(seed), self._bars, lambda: add(ones_of(seed)))
 
     def _bars(self) -> dict[int, Any]:
-        return {i: None if tree is None else tree.bar(self.tape) for i, tree in self.trees.items()}
+        bars = {i: None if tree is None else tree.bar(self.tape) for i, tree in self.trees.items()}
+        if self.tape.suspects.found:
+            check_bars(self.tape, bars)
+        return bars
 
 
 def _tape(mode: Any, context: Any) -> Tape:
@@ -130,6 +145,8 @@ def pushed(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     y, trees, _ = run(record, f, args[:n], mode.wrt, begin)
     tree = tree_of(y)
     dy = apart(None if tree is None else tree.tangent(record), y, k)
+    if record.suspects.found:
+        check_tangent(record, y, dy)
     record.release()
     trees.clear()
     return dy if mode.alone else (y, dy)

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import AS_ARRAY, COPIES, VIEWS, Shares, fact_of
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
-from ctxdispatch_contexts.programs.kinds import FLOATS
+from ctxdispatch_contexts.programs.kinds import FLOATS, is_of_objects
 from ctxdispatch_contexts.recording import buffers
 from ctxdispatch_contexts.recording.callees import Callee
-from ctxdispatch_contexts.recording.leaves import is_number, snapshot
+from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
 from ctxdispatch_contexts.recording.memory import Array, owner
 from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.recording.shown import check_view
 
 Run = Callable[..., Any]
 
@@ -26,6 +28,16 @@ def read(record: Record, array: Any, index: Any) -> Any:
     if not view and array.dtype.kind in "fc":
         record.read(array, snapshot(index), out)
     return out
+
+
+def are_views(record: Record, out: Any) -> bool:
+    """Arrays in memory that the run knows."""
+    made = out if type(out) in (list, tuple) and out else [out]
+    if not all(isinstance(array, np.ndarray) and record.is_active(array) for array in made):
+        return False
+    for array in made:
+        check_view(array, owner(array))
+    return True
 
 
 def is_record(value: Any) -> bool:
@@ -98,7 +110,8 @@ def backwards(record: Record, value: Any) -> Any:
     return through if through is value else [*through]
 
 
-ONE_BY_ONE = frozenset({np.broadcast_arrays, np.atleast_1d, np.atleast_2d, np.atleast_3d})
+ONE_BY_ONE = frozenset(f for f in VIEWS if (row := fact_of(f)) and row.may_share(Shares.VIEW, 2))
+ONE_BY_ONE |= {np.broadcast_arrays}
 """What comes of one of their operands depends on that one alone."""
 
 
@@ -107,7 +120,7 @@ def one_by_one(callee: Any, args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     if callee is not np.broadcast_arrays:
         return [(callee, a) for a in args]
     shape = np.broadcast_shapes(*map(np.shape, args))
-    return [(np.broadcast_to, a, shape) for a in args]
+    return [(np.asarray, a) if np.shape(a) == shape else (np.broadcast_to, a, shape) for a in args]
 
 
 # -- attributes ----------------------------------------------------------------------------------------------
@@ -143,7 +156,7 @@ def _is_held(obj: Any, name: str) -> bool:
 
 # -- arrays of objects ---------------------------------------------------------------------------------------
 
-_CONVERSIONS = (np.array, np.asarray, np.asanyarray, np.ndarray.astype)
+_CONVERSIONS = AS_ARRAY | COPIES
 
 
 def are_objects(callee: Any, known: Callee, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -153,19 +166,51 @@ def are_objects(callee: Any, known: Callee, args: tuple[Any, ...], kwargs: dict[
     if not known.known or callee not in _CONVERSIONS:
         return False
     dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-    return dtype is not None and np.dtype(dtype) == object
+    return is_of_objects(dtype)
 
 
 def of_objects(
     record: Record, callee: Any, known: Callee, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run
 ) -> Any:
     """To arrays of objects, and on them: they hold numbers as lists do."""
-    if known.known and callee in _CONVERSIONS and isinstance(args[0], np.ndarray):
-        return _converted(record, args[0], kwargs.get("dtype", args[1] if len(args) > 1 else None))
-    of_python = isinstance(callee, np.ufunc) and all({*t} <= {*"O->"} for t in callee.types)
+    if known.known and callee in _CONVERSIONS:
+        dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+        if isinstance(args[0], np.ndarray):
+            return _converted(record, args[0], dtype)
+        if is_of_objects(dtype):
+            return _of_items(record, callee, args, kwargs, run)
+    of_python = type(callee) is np.ufunc and all({*t} <= {*"O->"} for t in callee.types)
     if of_python or known.view:
         return run(*args, **kwargs)
     raise out_of_sight(callee)
+
+
+def _of_items(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
+    """An array of the objects that are given; where NumPy has made others of them, nobody knows these."""
+    known, out = set(map(id, leaves(args[0]))), run(*args, **kwargs)
+    if all(id(leaf) in known for leaf in leaves(out) if leaf is not out):
+        return out
+    out = run(_with_objects(record, args[0]), *args[1:], **kwargs)
+    if all(is_number(item) and (id(item) in known or record.is_active(item)) for item in out.flat):
+        return out
+    raise out_of_sight(callee)
+
+
+def _with_objects(record: Record, value: Any) -> Any:
+    """With arrays of objects in place of the arrays in lists that are written down."""
+    if type(value) in (list, tuple):
+        items = [_with_objects(record, item) for item in value]
+        return value if all(a is b for a, b in zip(items, value)) else type(value)(items)
+    written = isinstance(value, np.ndarray) and value.dtype != object and record.is_active(value)
+    return _converted(record, value, object) if written else value
+
+
+def without_objects(callee: Any, out: Any, dtype: Any = None) -> Any:
+    """`out`, refused where NumPy has put numbers into an array of objects: nobody knows these."""
+    made = is_of_objects(out.dtype if isinstance(out, np.ndarray) else dtype)
+    if made and any(leaf is not out or is_number(out) for leaf in leaves(out)):
+        raise out_of_sight(callee)
+    return out
 
 
 def out_of_sight(callee: Any) -> MissingRuleError:

@@ -22,6 +22,11 @@ from ctxdispatch_contexts.reverse.pullbacks import supplied
 class Bars(Record):
     """What a run knows, with the cotangents of it."""
 
+    def __init__(self, context: Any) -> None:
+        super().__init__(context)
+        self.masks: dict[int, Any] = {}
+        """By entry, what structural zeros there are; of a call, those of its arguments."""
+
     def add(self, value: Any, cotangent: Any) -> None:
         """bar(value) += cotangent; of a container, the parts'."""
         if cotangent is None:

@@ -16,6 +16,9 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.strip import is_iterator
+from ctxdispatch.facts import ARITHMETIC, fact_of
+from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording.leaves import listed, snapshot
@@ -24,6 +27,7 @@ from ctxdispatch_contexts.recording.record import Record
 Args = tuple[Any, ...]
 Handler = Callable[[Any, Any, Args], Any]
 AS_IT_IS: Any = object()
+_HANDLERS: Registry[Handler] = Registry()
 
 
 def concerned(record: Record, callee: Any, args: Args) -> bool:
@@ -35,14 +39,15 @@ def concerned(record: Record, callee: Any, args: Args) -> bool:
         return id(args[0]) in record.buffers or is_iterator(args[-1]) or record.any_active(args)
     if any(type(a) is array.array and record.is_active(a) for a in args):
         return True
-    return callee is _EXTEND and is_iterator(args[1])
+    return callee is array.array.extend and is_iterator(args[1])
 
 
 def handle(ctx: Any, callee: Any, args: Args) -> Any:
     """What the call gives, AS_IT_IS where it is no matter of an array.array's own."""
-    found = _HANDLERS.get(callee) if type(callee).__hash__ is not None else None
-    elsewhere = callee in _CHANGES and type(args[0]) is not array.array
-    return AS_IT_IS if found is None or elsewhere else found(ctx, callee, args)
+    found, row = _HANDLERS.get(callee) if hashable(callee) else None, fact_of(callee)
+    if row is not None and row.stores.has(0):  # the second one is gone through
+        found = (found or _resized) if type(args[0]) is array.array else None
+    return AS_IT_IS if found is None else found(ctx, callee, args)
 
 
 def operands(ctx: Any, callee: Any, args: Args) -> Args:
@@ -50,7 +55,7 @@ def operands(ctx: Any, callee: Any, args: Args) -> Args:
     record: Record = ctx.record
     if _is_numpys(callee, args):
         return tuple([record.view(a) if type(a) is array.array else a for a in args])
-    if getattr(callee, "__module__", None) in ("builtins", "math") and not isinstance(callee, type):
+    if getattr(callee, "__module__", None) in ("builtins", "math") and not issubclass(type(callee), type):
         return tuple([[*items(record, a)] if type(a) is array.array else a for a in args])
     raise MissingRuleError(
         f"{described(callee)} has no derivative rule for an array.array; make it an array "
@@ -67,14 +72,9 @@ def viewed(record: Record, value: Any) -> Any:
 
 
 def _is_numpys(callee: Any, args: Args) -> bool:
-    if any(isinstance(a, (np.ndarray, np.generic)) for a in args) and callee in _OPERATORS:
+    if any(isinstance(a, (np.ndarray, np.generic)) for a in args) and callee in ARITHMETIC:
         return True
-    return isinstance(callee, np.ufunc) or str(getattr(callee, "__module__", "")).startswith("numpy")
-
-
-_OPERATORS = frozenset({
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.matmul,
-})  # fmt: skip
+    return type(callee) is np.ufunc or str(getattr(callee, "__module__", "")).startswith("numpy")
 
 
 def items(record: Record, buffer: Any) -> Any:
@@ -89,6 +89,7 @@ def _item(record: Record, buffer: Any, i: int) -> Any:
     return out
 
 
+@_HANDLERS.of(operator.getitem)
 def _get(ctx: Any, callee: Any, args: Args) -> Any:
     buffer, index = args
     record: Record = ctx.record
@@ -106,6 +107,7 @@ def _filled(record: Record, made: Any, values: Any) -> Any:
     return made
 
 
+@_HANDLERS.of(operator.setitem)
 def _set(ctx: Any, callee: Any, args: Args) -> None:
     buffer, index, value = args
     record: Record = ctx.record
@@ -122,10 +124,11 @@ def _set(ctx: Any, callee: Any, args: Args) -> None:
     kept = record.before(view, index)
     buffer[index] = value
     if active:
-        record.memory.activate(view)
+        record.memory.write(view)
     record.store(view, index, given, kept)
 
 
+@_HANDLERS.of(array.array)
 def _made(ctx: Any, callee: Any, args: Args) -> Any:
     """array.array(typecode, items)"""
     typecode, given = args
@@ -139,6 +142,7 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
     return _filled(record, made, ctx.array(taken)) if record.any_active(taken) else made
 
 
+@_HANDLERS.of(array.array.extend)
 def _extended(ctx: Any, callee: Any, args: Args) -> None:
     buffer, given = args
     taken = [*ctx._splat(given)]
@@ -154,6 +158,12 @@ def _other_length(what: str) -> MissingRuleError:
     )
 
 
+@_HANDLERS.of(array.array.tolist)
+def _listed(ctx: Any, callee: Any, args: Args) -> list[Any]:
+    return [*items(ctx.record, args[0])]
+
+
+@_HANDLERS.of(operator.add, operator.mul)
 def _joined(ctx: Any, callee: Any, args: Args) -> Any:
     """Of an array of NumPy's and an array.array, an operation on elements."""
     if _is_numpys(callee, args):
@@ -167,21 +177,3 @@ def _joined(ctx: Any, callee: Any, args: Args) -> Any:
 
 def _resized(ctx: Any, callee: Any, args: Args) -> Any:
     raise _other_length(described(callee))
-
-
-_EXTEND = array.array.extend
-
-_CHANGES = (operator.setitem, operator.delitem, operator.iadd, operator.imul)
-"""Of their first operand; the second one is gone through."""
-
-_HANDLERS: dict[Any, Handler] = {
-    operator.getitem: _get, operator.setitem: _set, array.array: _made,
-    array.array.tolist: lambda ctx, callee, args: [*items(ctx.record, args[0])],
-    **{
-        getattr(array.array, name): _resized
-        for name in "append insert pop remove fromlist frombytes fromfile reverse byteswap".split()
-    },
-    _EXTEND: _extended,
-    operator.add: _joined, operator.mul: _joined,
-    **dict.fromkeys((operator.delitem, operator.iadd, operator.imul), _resized),
-}  # fmt: skip

@@ -19,13 +19,14 @@ import numpy as np
 
 from ctxdispatch.dispatch.context import Args, Kwargs
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.facts import AS_ARRAY, INPLACE
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
-from ctxdispatch_contexts.programs.operands import INPLACE
-from ctxdispatch_contexts.recording import arrays, buffers, conversions, records
-from ctxdispatch_contexts.recording.callees import Callee
-from ctxdispatch_contexts.recording.leaves import snapshot
+from ctxdispatch_contexts.programs.kinds import is_of_objects
+from ctxdispatch_contexts.recording import arrays, buffers, conversions, records, unknown
+from ctxdispatch_contexts.recording.callees import SLOT, Callee
+from ctxdispatch_contexts.recording.leaves import NUMBERS, snapshot
 from ctxdispatch_contexts.recording.subclasses import of_subclasses, plain
 
 Run = Callable[..., Any]
@@ -53,7 +54,7 @@ def computed(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, r
 def _refuse_masked(callee: Any, args: Args) -> None:
     """NumPy's functions leave masks to the methods of a MaskedArray, their rules do not know them."""
     masked = any(isinstance(a, np.ma.MaskedArray) for a in args)
-    if masked and getattr(callee, "__module__", None) == "numpy" and not isinstance(callee, np.ufunc):
+    if masked and getattr(callee, "__module__", None) == "numpy" and type(callee) is not np.ufunc:
         raise MissingRuleError(
             f"{described(callee)} has no derivative rule for masked arrays; use the method of the array "
             "(`a.sum()`), or `np.ma`'s function",
@@ -72,7 +73,7 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
         args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
     callee = INPLACE.get(callee, callee)
     n = known.arrays or _array_operands(callee, args)
-    if n and callee not in _ARRAYS and any(isinstance(a, (list, tuple)) for a in args[:n]):
+    if n and callee not in AS_ARRAY and any(isinstance(a, (list, tuple)) for a in args[:n]):
         made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
         args = (*made, *args[n:])
     kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
@@ -81,21 +82,20 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
     if ctx.record.buffers:
         args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
+    if is_of_objects(kwargs.get("dtype")):
+        raise arrays.out_of_sight(callee)
     if plain(operands) is not operands:
         y = of_subclasses(ctx.record, callee, operands, tuple(kwargs))
     else:
         y = ctx.record.call(callee, operands, tuple(kwargs))
     records.check(ctx.record, callee, operands, y)
-    return y
+    return arrays.without_objects(callee, y)
 
 
 def _array_operands(callee: Any, args: Args) -> int:
-    """Beside an array the operands of an operator are arrays."""
-    numpys = any(isinstance(a, np.ndarray) for a in args)
+    """Beside an array, or a number of NumPy's that is no integer, the operands of an operator are arrays."""
+    numpys = any(isinstance(a, (np.ndarray, np.inexact)) for a in args)
     return len(args) if numpys and table.elementwise(callee) is not None else 0
-
-
-_ARRAYS = (np.array, np.asarray, np.asanyarray)
 
 
 def _array(ctx: Any, values: Any) -> Any:
@@ -108,11 +108,15 @@ def opaque(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run
         return resolve(ctx, known.code)(*args, **kwargs)
     if callee is getattr:
         return arrays.attribute(ctx.record, *args[:2], run, *args[2:])
-    made = isinstance(callee, type) and (callee is np.ndarray or issubclass(callee, BaseException))
-    if made or (run is not callee and isinstance(callee, types.FunctionType)):
+    made = issubclass(type(callee), type) and (callee is np.ndarray or issubclass(callee, BaseException))
+    if made or (run is not callee and type(callee) is types.FunctionType):
         return run(*args, **kwargs)  # an array of another's memory, an exception; code that is followed
     if arrays.are_objects(callee, known, args, kwargs):
         return arrays.of_objects(ctx.record, callee, known, args, kwargs, run)
+    if type(callee) is SLOT and callee.__objclass__ in NUMBERS and run(*args, **kwargs) is NotImplemented:
+        return NotImplemented  # it leaves the operation to the other operand
+    if not known.takes_arrays and unknown.lies_within(ctx.record, (*args, *kwargs.values())):
+        return unknown.between_two_looks(ctx, callee, run, *args, **kwargs)
     raise MissingRuleError(
         f"{described(callee)} has no derivative rule for ({given((*args, *kwargs.values()))}); give it one "
         "with `custom_rule`, or keep its arguments out of the derivative with `stop_gradient`",

@@ -8,6 +8,7 @@ ruled       the table, or a rule of the user's, has its derivative
 from __future__ import annotations
 
 import _abc
+import array
 import builtins
 import collections
 import functools
@@ -20,18 +21,37 @@ import numpy as np
 
 from ctxdispatch.dispatch import moving
 from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.dispatch.strip import gives_items
+from ctxdispatch.facts import (
+    ARITHMETIC,
+    ATTRIBUTES,
+    BINARY,
+    COMPARISONS,
+    INPLACE,
+    ITEMS,
+    NAMESPACES,
+    SET_OPERATORS,
+    SIGNS,
+    VIEWS,
+    Fact,
+    Shares,
+    fact_of,
+)
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
+from ctxdispatch_contexts.programs.arity import least
 from ctxdispatch_contexts.programs.converting import DISPATCHED, FUNCTION, UFUNC, takes_arrays
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
-from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.primitive import Primitive
+from ctxdispatch_contexts.programs.remembered import EQUALITIES
 from ctxdispatch_contexts.recording import looking
 
 
 class Callee(NamedTuple):
+    fact: Fact | None
+    """Its row."""
     moves: bool
     by_first: bool
     """It moves what is in containers, and is something else on numbers and arrays."""
@@ -59,8 +79,20 @@ class Callee(NamedTuple):
     """It makes arrays of objects of the user's."""
     looks: bool
     """It looks at some of the objects that it is given."""
+    iterates: bool
+    """It makes iterators."""
     prepared: bool
     """`unseen.prepared` is to look at its operands."""
+    compares: bool
+    """It says whether its operands are equal."""
+    by_key: bool
+    """It looks for its second operand in the first, or the other way round."""
+    through: int
+    """So many leading arguments it goes through, and computes with the items."""
+    texts: bool
+    """It may make a text of its operands."""
+    least: int
+    """It fails with fewer operands."""
 
 
 def look_at(callee: Any) -> Callee:
@@ -86,9 +118,10 @@ def _look_at(callee: Any) -> Callee:
         callee in INPLACE or isinstance(callee, Primitive) or has_derivative(callee)
         or table.lowering(callee) is not None
     )  # fmt: skip
-    by_array = isinstance(callee, (np.ufunc, Primitive)) or callee is np.broadcast_arrays
+    by_array = issubclass(type(callee), (np.ufunc, Primitive)) or callee is np.broadcast_arrays
     code = getattr(callee, "_implementation", None)
     return Callee(
+        fact=(fact := fact_of(callee)),
         moves=_moves(callee, row),
         by_first=has_hash and callee in _ON_NUMBERS,
         spreads=row in moving.SPREADING,
@@ -100,16 +133,32 @@ def _look_at(callee: Any) -> Callee:
         view=has_hash and callee in VIEWS,
         of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
-        code=code if isinstance(code, types.FunctionType) else None,
+        code=code if type(code) is types.FunctionType else None,
         asks=(asks := _asks(callee, has_hash)),
         takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
-        looks=looking.at(callee) is not looking.Looks.NOWHERE,
-        prepared=looking.is_prepared(callee),
+        looks=looking.methods(fact),
+        iterates=_iterates(callee),
+        prepared=looking.is_prepared(callee, fact),
+        compares=has_hash and callee in EQUALITIES,
+        by_key=looking.looks_up(callee, fact),
+        through=_through(fact) if type(callee) is types.BuiltinFunctionType else 0,
+        texts=looking.makes_texts(fact),
+        least=least(callee),
     )
 
 
+def _iterates(callee: Any) -> bool:
+    return callee is builtins.iter or (issubclass(type(callee), type) and gives_items(callee))
+
+
+def _through(row: Fact | None) -> int:
+    if row is None or row.twin is not None or "__radd__" not in row.methods:
+        return 0
+    return max(row.iterates.positions, default=-1) + 1
+
+
 def _asks(callee: Any, has_hash: bool) -> str:
-    of_ufunc = isinstance(callee, np.ufunc) or isinstance(getattr(callee, "__self__", None), np.ufunc)
+    of_ufunc = type(callee) is np.ufunc or type(getattr(callee, "__self__", None)) is np.ufunc
     if of_ufunc or callee is np.ufunc.at or (has_hash and INPLACE.get(callee, callee) in UFUNCS):
         return UFUNC
     return FUNCTION if type(callee) is DISPATCHED else ""
@@ -124,8 +173,8 @@ _CONVERTS = [f for f in vars(_CONVERTER).values() if type(f) is types.MethodDesc
 """By which NumPy's own Python code takes its arguments for arrays, and gives arrays back."""
 
 _MOVERS = frozenset(map(id, (
-    types.FunctionType, types.CellType, operator.itemgetter, operator.methodcaller, builtins.locals,
-    builtins.__build_class__, builtins.globals, builtins.vars, builtins.dir, builtins.super,
+    types.FunctionType, types.CellType, operator.itemgetter, operator.methodcaller, builtins.super,
+    type.__new__, builtins.dir, *NAMESPACES,
     primitives.format_value, primitives.build_string, _CONVERTER, *_CONVERTS,
     *(f for f in vars(_abc).values() if callable(f)),
 )))  # fmt: skip
@@ -147,7 +196,7 @@ def _builtins() -> frozenset[type]:
     texts = ("", "\u00e9", b"", bytearray(), memoryview(b""))
     sequences = ([], (), set(), *texts, range(0), range(1 << 99), list[int], _Items())
     nameless = [*views, *map(iter, (*views, *sequences)), *map(reversed, (*views, [], range(1 << 99)))]
-    named = [c for c in (*vars(builtins).values(), *vars(types).values()) if isinstance(c, type)]
+    named = [c for c in (*vars(builtins).values(), *vars(types).values()) if issubclass(type(c), type)]
     return frozenset([*named, *map(type, nameless), type(iter(int, 1))])
 
 
@@ -158,21 +207,25 @@ class _Items:
 
 _BUILTINS = _builtins()
 
-_ON_SEQUENCES = frozenset({
-    operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior,
-})  # fmt: skip
+_MERGING = [f for f in (*BINARY, *INPLACE) if (row := fact_of(f)) and row.may_share(Shares.COPIES, 0)]
+_ON_SETS = {f for f in _MERGING if INPLACE.get(f, f) in SET_OPERATORS - {operator.or_}}
+_ON_SEQUENCES = frozenset(_MERGING) - _ON_SETS
+_REPEAT = (operator.mul, operator.imul)
 
-_ON_NUMBERS = _ON_SEQUENCES | {
-    operator.getitem, operator.setitem, operator.delitem, builtins.getattr, builtins.setattr, builtins.next,
-}  # fmt: skip
+_SEQUENCES = (
+    list, tuple, str, bytes, bytearray, deque, array.array, dict, set, frozenset, types.MappingProxyType,
+    type({}.keys()), type({}.items()),
+)  # fmt: skip
+
+_ON_NUMBERS = (_ON_SEQUENCES | {*ITEMS, *ATTRIBUTES, builtins.next}) - {builtins.delattr}
 
 
 def _moves(callee: Any, row: Any) -> bool:
     if row is not None or id(callee) in _MOVERS or type(callee) is _KEY or _is_dict(callee):
         return True
-    return (
-        type(callee) in _METHODS and callee.__objclass__ not in _COMPUTE and _is_pythons(callee.__objclass__)
-    )
+    if type(callee) not in _METHODS or callee.__name__ == "__call__":
+        return False
+    return callee.__objclass__ not in _COMPUTE and _is_pythons(callee.__objclass__)
 
 
 def _is_pythons(cls: type) -> bool:
@@ -192,7 +245,9 @@ def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     if callee is setattr and args and not isinstance(args[0], np.ndarray):
         return True  # of the user's numbers too
     if known.moves:
-        return not (known.by_first and args and (isinstance(args[0], _NUMERIC) or _by_numpy(callee, args)))
+        if not known.by_first or not args:
+            return True
+        return _concatenates(callee, args) if callee in _ON_SEQUENCES else not isinstance(args[0], _NUMERIC)
     if not args:
         return False
     return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
@@ -205,16 +260,23 @@ def goes_through(known: Callee, args: tuple[Any, ...]) -> bool:
     return known.spreads or (known.replaces and len(args) == 3 and type(args[1]) is slice)
 
 
-def _by_numpy(callee: Any, args: tuple[Any, ...]) -> bool:
-    """[1.0, 2.0] * array is computed by the array."""
-    return callee in _ON_SEQUENCES and isinstance(args[1], np.ndarray)
+def _concatenates(callee: Any, args: tuple[Any, ...]) -> bool:
+    """xs + ys, xs * n, n * xs, d | e: the items are moved. [1.0, 2.0] * array is computed by the array, and
+    [1.0, 2.0] + np.float64(1.0) by NumPy's number, which only repeats, if it is an integer; what an object of
+    any other class makes of it, nobody knows."""
+    if len(args) != 2:
+        return False  # and the call raises
+    first, second = map(type, args)
+    numpys = np.ndarray if callee in _REPEAT else (np.ndarray, np.number, np.bool_)
+    if issubclass(first, _NUMERIC) or issubclass(second, numpys):
+        return False
+    return issubclass(first, _SEQUENCES) or issubclass(second, _SEQUENCES)
 
 
 def _is_of_sets(callee: Any, first: Any) -> bool:
-    return callee in _ON_SETS and isinstance(first, SETS)
+    return isinstance(first, SETS) and hashable(callee) and callee in _ON_SETS
 
 
-_ON_SETS = (operator.sub, operator.and_, operator.xor, operator.isub, operator.iand, operator.ixor)
 SETS = (set, frozenset, type({}.keys()), type({}.items()))
 
 
@@ -239,9 +301,9 @@ def is_native_attribute(cls: type, name: str) -> bool:
 
 
 def _is_native(found: Any) -> bool:
-    if isinstance(found, property):
-        return isinstance(found.fset, types.BuiltinFunctionType)
-    if isinstance(found, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+    if issubclass(type(found), property):
+        return type(found.fset) is types.BuiltinFunctionType
+    if type(found) in (types.GetSetDescriptorType, types.MemberDescriptorType):
         return not (found.__objclass__.__flags__ & HEAPTYPE or _is_pythons(found.__objclass__))
     return type(found).__module__ == "_ctypes"
 
@@ -259,18 +321,29 @@ _SPELLINGS: dict[Any, Any] = {
 }
 
 
+def is_call_of_first(slot: Any, args: tuple[Any, ...]) -> bool:
+    """f.__call__(..) is f(..), where that is the slot of f's class itself."""
+    if slot.__name__ != "__call__" or slot.__objclass__ is type or not args:
+        return False
+    return next((vars(c)["__call__"] for c in type(args[0]).__mro__ if "__call__" in vars(c)), None) is slot
+
+
 def spelled(callee: Any) -> Any:
     """Methods of arrays that are operators, as those."""
     return _SPELLINGS.get(callee, callee) if type(callee) is SLOT else callee
 
 
+class _Asked(np.ndarray):
+    def __array_ufunc__(self, ufunc: Any, *args: Any, **kwargs: Any) -> Any:
+        return ufunc
+
+
+_ASKED: Any = np.zeros(1).view(_Asked)
 UFUNCS: dict[Any, Any] = {
-    operator.add: np.add, operator.sub: np.subtract, operator.mul: np.multiply,
-    operator.truediv: np.true_divide, operator.floordiv: np.floor_divide, operator.mod: np.remainder,
-    operator.pow: np.power, operator.matmul: np.matmul, operator.neg: np.negative, operator.pos: np.positive,
-    operator.abs: np.absolute, operator.lt: np.less, operator.le: np.less_equal, operator.gt: np.greater,
-    operator.ge: np.greater_equal, operator.eq: np.equal, operator.ne: np.not_equal,
-}  # fmt: skip
+    **{f: f(_ASKED, _ASKED) for f in (*ARITHMETIC, *COMPARISONS)},
+    **{f: f(_ASKED) for f in (*SIGNS, operator.abs)},
+}
+"""Which ufunc an operator is on arrays: NumPy says it itself."""
 _SLOTS = frozenset({operator.getitem, operator.setitem})
 
 
@@ -288,17 +361,23 @@ def of_slot(record: Any, callee: Any, args: tuple[Any, ...]) -> Any:
     return UFUNCS.get(callee, callee)
 
 
-VIEWS: frozenset[Any] = frozenset({
-    np.reshape, np.ravel, np.transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze, np.expand_dims,
-    np.atleast_1d, np.atleast_2d, np.atleast_3d, np.broadcast_to, np.diagonal, np.asarray, np.asanyarray,
-    np.ascontiguousarray, np.real, np.imag, np.flip, np.flipud, np.fliplr, np.rot90, np.require,
-    np.ndarray.__array__,
-    *(getattr(np.ndarray, name) for name in "reshape ravel transpose swapaxes squeeze diagonal".split()),
-    np.ndarray.view, np.ndarray.getfield,
-})  # fmt: skip
-
-
 def is_plain(value: Any) -> bool:
     """Of a class that has no operations in Python code."""
     cls = type(value)
     return not cls.__flags__ & HEAPTYPE or cls.__module__ == "builtins"
+
+
+def is_number_or_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or is_plain(value)
+
+
+def are_numbers(values: tuple[Any, ...]) -> bool:
+    """Or arrays of numbers: there are no objects of the user's in them."""
+    for value in values:
+        cls = type(value)
+        if not (cls in _FIXED or (cls is np.ndarray and not value.dtype.hasobject)):
+            return False
+    return True
+
+
+_FIXED = frozenset({float, int, bool, complex, np.float64, np.int64, types.NoneType, slice, str})

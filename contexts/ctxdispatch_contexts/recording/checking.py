@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch_contexts.derivatives.table import is_of_contexts
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import described, user_position
@@ -51,11 +52,11 @@ class Checked(Tape):
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
         before = _copied(operands)
-        pullback = super().updating(f, operands, kwnames)
+        called = super().updating(f, operands, kwnames)
         along = [_direction(o, self.random) if self.any_active((o,)) else None for o in operands]
         use = Use(f, _again(f, len(operands), kwnames), operands, before, along)
-        self._check(use, _plainly(use), lambda bar: pullback(bar)[1:])
-        return pullback
+        self._check(use, _plainly(use), lambda bar: called.pullback(bar)[1:])
+        return called
 
     def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
         super().unary(y, x, partial, a)
@@ -122,6 +123,7 @@ class Use(NamedTuple):
     along: Sequence[Any]
 
 
+@natively
 def verify(use: Use, y: Any, pull: Any, random: Any, where: str | None) -> bool:
     """WrongRule unless `y` is the operation's value, and pull(bar), cotangents or their product with the
     tangents, what central differences say. Whether those say anything."""
@@ -145,27 +147,19 @@ def verify(use: Use, y: Any, pull: Any, random: Any, where: str | None) -> bool:
     return True
 
 
-verify.__overdub__ = lambda ctx, *args: verify(*args)  # type: ignore[attr-defined]
-"""No part of a derivative that is differentiated again."""
-
-
 def _again(callee: Any, count: int, kwnames: tuple[str, ...]) -> Any:
     n = count - len(kwnames)
     return lambda *values: callee(*values[:n], **dict(zip(kwnames, values[n:], strict=True)))
 
 
+@natively
 def _plainly(use: Use) -> Any:
     return use.again(*_copied(use.before))
 
 
-_plainly.__overdub__ = lambda ctx, use: _plainly(use)  # type: ignore[attr-defined]
-
-
+@natively
 def _copied(values: Sequence[Any]) -> list[Any]:
     return [np.array(v) if type(v) is np.ndarray else [*v] if type(v) is list else v for v in values]
-
-
-_copied.__overdub__ = lambda ctx, values: _copied(values)  # type: ignore[attr-defined]
 
 
 def _same(use: Use, what: str, where: str | None) -> None:

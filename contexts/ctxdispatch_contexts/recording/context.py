@@ -19,6 +19,7 @@ import builtins
 import functools
 import operator
 import types
+import weakref
 from array import array as Buffer
 from collections.abc import Callable, Iterable
 from dataclasses import field
@@ -28,40 +29,51 @@ import numpy as np
 
 from ctxdispatch.dispatch import moving, rules
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
-from ctxdispatch.dispatch.edit import Editor
-from ctxdispatch.dispatch.overdub import beyond_rules, resolve
+from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.strip import is_iterator
+from ctxdispatch.facts import canonical
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import libraries, table
+from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.programs.refusing import SOLVED
 from ctxdispatch_contexts.recording import (
+    addresses,
+    arrays,
     buffers,
     by_rule,
+    classes,
     conversions,
+    escaped,
+    exposing,
     following,
     going_through,
-    hidden,
     items,
     memory,
     numbers,
     overrides,
+    particular,
     parts,
+    places,
+    remembered,
     scipy_rules,
     shown,
     stores,
-    subclasses,
     surgery,
     suspended,
+    tagged,
     trajectories,
+    unknown,
     unseen,
 )
 from ctxdispatch_contexts.recording.callees import (
     SLOT,
     Callee,
+    are_numbers,
     goes_through,
+    is_call_of_first,
+    is_number_or_array,
     is_plain,
     look_at,
     moves,
@@ -69,6 +81,7 @@ from ctxdispatch_contexts.recording.callees import (
 )
 from ctxdispatch_contexts.recording.overrides import has_within
 from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.recording.refused import beyond, guarded, refused
 from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
 from ctxdispatch_contexts.reverse.context import ADContext
 
@@ -81,6 +94,7 @@ class Recording(Context):
     record: Record
     cached: dict[Any, Any] = field(default_factory=dict)
     _looks_everywhere: ClassVar[bool] = True
+    _new = classes.made_by
 
     rules_are_shortcuts: ClassVar[bool] = True
     intercepts: ClassVar[Any] = (
@@ -93,11 +107,9 @@ class Recording(Context):
         return operate(self, f, f, args, kwargs)
 
     def transform(self, graph: Graph) -> Graph:
+        if graph.code is not None:
+            places.remember(graph.code)
         tell_apart(graph)
-        if any(type(op.fn) is Instruction and op.fn.name == "PUSH_EXC_INFO" for _, op in graph.ops()):
-            edit = Editor(graph)
-            edit.at_caught(_caught, edit.context)
-            graph = edit.finish()
         return super().transform(graph)
 
     def array(self, values: Any) -> Any:
@@ -109,35 +121,37 @@ class Recording(Context):
         return items.spread(self, iterable)
 
 
-def _caught(ctx: Recording, error: BaseException) -> None:
-    """A refusal is none of the program's errors: what catches it does not know what is lost."""
-    ctx.record.went_on(error)
-
-
 def handled(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
     """The rule for callees that the engine has handlers for, or that have Python code."""
-    return operate(ctx, f, functools.partial(_beyond, ctx, f), args, kwargs)
-
-
-def _beyond(ctx: Recording, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return beyond_rules(ctx, f)(*args, **kwargs)
+    return operate(ctx, f, functools.partial(beyond, ctx, f), args, kwargs)
 
 
 def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """f(*args, **kwargs), written down; `run` does it where there is nothing to write."""
     record = ctx.record
     if record.closed:
+        record.refusals.again(f)
         return surgery.paused(ctx, f, run, args, kwargs) if record.still else run(*args, **kwargs)
+    try:
+        return _written_down(ctx, f, run, args, kwargs)
+    except Refused as error:
+        return refused(ctx, error, run, args, kwargs)
+
+
+def _written_down(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    record = ctx.record
     if type(f) in following.OBJECTS:
         return following.OBJECTS[type(f)](ctx, f, args, kwargs)
-    callee, bound = rules.canonical(f)
-    if bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at":
+    callee, bound = canonical(f)
+    if bound and type(bound[0]) is np.ufunc and f.__name__ != "at":
         callee, bound = (bound[0] if f.__name__ == "__call__" else f), ()  # the table knows np.add.reduce
     args = (*bound, *args) if bound else args
+    if type(callee) is SLOT and is_call_of_first(callee, args):
+        return resolve(ctx, args[0])(*args[1:], **kwargs)
     run = callee if run is f else run
     slot, callee = callee, spelled(callee)
     if run is slot and type(slot) is SLOT and not all(map(is_plain, args)):
-        constant = all(map(_is_number_or_array, args)) and not record.any_active((args, kwargs))
+        constant = all(map(is_number_or_array, args)) and not record.any_active((args, kwargs))
         if slot is not callee and constant:
             return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own
         found = overrides.slot(record, slot, callee, args)
@@ -145,26 +159,38 @@ def operate(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) -> Any
             return NotImplemented
         callee, args = found
         run = slot if callee is slot else callee
+    if record.memory.written or record.escaped:
+        given = (callee, getattr(callee, "__self__", None), *args, *kwargs.values())
+        if showing := escaped.concerned(record, given):
+            then = functools.partial(_looked_at, ctx, callee, run, args, kwargs)
+            return escaped.checked(record, callee, goes_through(look_at(callee), args), then, showing, given)
+    return _looked_at(ctx, callee, run, args, kwargs)
+
+
+def _looked_at(ctx: Recording, callee: Any, run: Run, args: Args, kwargs: Kwargs) -> Any:
     known = look_at(callee)
+    fails = len(args) + len(kwargs) < known.least
+    out = run(*args, **kwargs) if fails else _by_kind(ctx, callee, known, run, args, kwargs)
+    if ctx.record.opaque and not ctx.record.closed:
+        exposing.check(ctx.record, callee, known, args, kwargs, out)
+    return out
+
+
+def _by_kind(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    if tagged.Tagged.alive and tagged.are_there(args, kwargs):
+        return _on_tagged(ctx, callee, known, run, args, kwargs)
     if Buffer in map(type, args) or callee is Buffer:
         return _on_buffers(ctx, callee, known, run, args, kwargs)
     return _operated(ctx, callee, known, run, args, kwargs)
 
 
-def _is_number_or_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or is_plain(value)
-
-
-def _are_numbers(values: Args) -> bool:
-    """Or arrays of numbers: there are no objects of the user's in them."""
-    for value in values:
-        cls = type(value)
-        if not (cls in _NUMBERS or (cls is np.ndarray and not value.dtype.hasobject)):
-            return False
-    return True
-
-
-_NUMBERS = frozenset({float, int, bool, complex, np.float64, np.int64, types.NoneType, slice, str})
+def _on_tagged(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    """A call that is given values with tags."""
+    if tagged.is_of_proxy(callee, args):
+        return run(*args, **kwargs)
+    given, named = tagged.operands(callee, known, args, kwargs)
+    on = _on_buffers if Buffer in map(type, given) else _operated
+    return tagged.returned(callee, args, on(ctx, callee, known, run, given, named))
 
 
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
@@ -183,20 +209,25 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if (callee is getattr or callee is setattr) and moves(known, callee, args):
         if callee is setattr:
             stores.refuse_native(record, args)
+            record.escaped.given_to(args[0], args[2:])
         return run(*args, **kwargs)
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     args = conversions.with_pairs(ctx, args) if callee is dict else args
-    args = going_through.listed(ctx, callee, args)
+    args = going_through.listed(ctx, callee, known, args)
     args = unseen.prepared(ctx, callee, args) if known.prepared else args
     if moves(known, callee, args):
+        if known.by_key:
+            remembered.looked_up(record, args)
         if callee is operator.setitem:
             stores.refuse_bytes(record, args)
         args = items.all_spread(ctx, callee, args) if goes_through(known, args) else args
-        if known.looks and run is callee:  # else it may be followed, or comes again
-            return unseen.run_watched(ctx, callee, args, kwargs)
-        return run(*args, **kwargs)
-    if _are_numbers(args) and not kwargs:
+        looks = known.looks and run is callee  # else it may be followed, or comes again
+        out = unseen.run_watched(ctx, callee, args, kwargs) if looks else run(*args, **kwargs)
+        if known.iterates and suspended.is_made(callee, args, out):
+            record.iterators.add(id(out))
+        return remembered.seen(record, callee, known, args, out)
+    if are_numbers(args) and not kwargs:
         return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
         args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
@@ -209,8 +240,7 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if (code := conversions.as_code(callee, args)) is not None:
         return resolve(ctx, code)(*args, **kwargs)
     args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
-    hidden.check(record, callee, known, args, kwargs)
-    run = unseen.watched(ctx, callee, run, args, kwargs)
+    run = unknown.watched(ctx, callee, known, run, args, kwargs)
     return _computed(ctx, callee, known, run, args, kwargs)
 
 
@@ -223,7 +253,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (
         functions
-        and not isinstance(callee, types.FunctionType)
+        and type(callee) is not types.FunctionType
         and not (ruled and _knows_functions(ctx, callee))
     ):
         if known.code is not None:
@@ -231,27 +261,37 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [*map(going_through.is_gone_through, args)]):
         args = tuple([[*items.spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
-    if not ruled and not known.zero and following.takes_items(callee) and any(map(is_iterator, args)):
+    if ruled and tagged.Tagged.alive:
+        args, kwargs = tagged.without(args), tagged.without(kwargs)
+    if not ruled and not known.zero and following.takes_items(callee, known.fact):
         args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
-        out = stores.constant(ctx, callee, args, kwargs, run)
-        if known.view:
-            record.memory.show(out)
-        return out
+        return _of_constants(ctx, callee, known, run, args, kwargs, ruled)
     store = stores.find(callee, args, kwargs)
     if store is not None:
         stores.check_alias(ctx, callee, args, kwargs)
         return stores.done(store, ctx, callee, args, kwargs, run)
     if known.zero and not (known.real and any(map(np.iscomplexobj, args))):
-        return surgery.detached(record, run(*args, **kwargs))
+        out = arrays.without_objects(callee, run(*args, **kwargs), kwargs.get("dtype"))
+        return remembered.seen(record, callee, known, args, surgery.detached(record, out))
     if known.view:
         out = run(*args, **kwargs)
-        if isinstance(out, np.ndarray) and record.is_active(out):
-            shown.check_view(out, memory.owner(out))
+        if arrays.are_views(record, out):
             return out
     if not ruled:
         return by_rule.opaque(ctx, callee, known, args, kwargs, run)
     return by_rule.computed(ctx, callee, known, args, kwargs, run)
+
+
+def _of_constants(
+    ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs, ruled: bool
+) -> Any:
+    if not ruled and not known.zero:
+        ctx.record.escaped.by(callee, args, kwargs)
+    out = stores.constant(ctx, callee, args, kwargs, run)
+    if known.view:
+        ctx.record.memory.show(out)
+    return out
 
 
 def _knows_functions(ctx: Recording, callee: Any) -> bool:
@@ -262,19 +302,9 @@ def _knows_functions(ctx: Recording, callee: Any) -> bool:
 # -- rules ---------------------------------------------------------------------------------------------------
 
 
-_UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
-
-
-@Recording.rule(_UFUNC_OF)
-def _vectorized(ctx: Recording, self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Without the ufuncs that it keeps: those call its function where nothing is written down."""
-    kept = self.__dict__.get("_ufunc")
-    if not ctx.record.closed:
-        self._ufunc = {}
-    try:
-        return beyond_rules(ctx, _UFUNC_OF)(self, *args, **kwargs)
-    finally:
-        self._ufunc = kept
+def _ruled(f: Any) -> Callable[[Run], Run]:
+    """The rule for `f`, which may refuse."""
+    return lambda rule: Recording.rule(f)(guarded(f, rule))
 
 
 def follow(cls: type[Recording], functions: Iterable[Any]) -> None:
@@ -289,19 +319,18 @@ def _as_they_are(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
 
 
 for _f in (builtins.eval, builtins.exec):
-    Recording.rule(_f)(types.MethodType(following.evaluated, _f))
-Recording.rule(np.lib.stride_tricks.as_strided)(  # a view, by addresses
-    types.MethodType(_as_they_are, np.lib.stride_tricks.as_strided)
-)
-for _f in (  # of runs in runs
-    memory.address, memory.bounds, memory.owner, memory.overlaps, memory.stand_in, memory.unfrozen,
-    shown.is_other,
-):  # fmt: skip
+    _ruled(_f)(types.MethodType(following.evaluated, _f))
+for _f in (weakref.ref, weakref.proxy):
+    _ruled(_f)(types.MethodType(following.referring, _f))
+_OF_RUNS = (*addresses.OF_RUNS, memory.owner, memory.stand_in, memory.unfrozen)
+for _f in (*_OF_RUNS, np.lib.stride_tricks.as_strided, shown.is_other, *tagged.FUNCTIONS):  # of runs in runs
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
 follow(Recording, moving.RULED)
-_RULES = numbers.rules(lambda f: functools.partial(handled, f)) | surgery.RULES | going_through.RULES
-for _f, _rule in (_RULES | unseen.RULES).items():
+for _f, _rule in numbers.rules(lambda f: functools.partial(handled, f)).items():
     Recording.rule(_f)(_rule)
+_RULES = surgery.RULES | going_through.RULES | unseen.RULES | exposing.RULES | particular.RULES
+for _f, _rule in (_RULES | classes.RULES).items():
+    _ruled(_f)(_rule)
 
 
 def _solved(f: Any, rule: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
@@ -313,7 +342,7 @@ def _solved(f: Any, rule: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> 
 @functools.cache
 def _follow_table(loaded: tuple[str, ...]) -> None:
     """The functions with Python code that have derivatives, those of the libraries loaded by now too."""
-    follow(Recording, [f for _, f in table.names() if isinstance(f, types.FunctionType)])
+    follow(Recording, [f for _, f in table.names() if type(f) is types.FunctionType])
 
 
 def follow_imported() -> None:
@@ -321,7 +350,7 @@ def follow_imported() -> None:
     _follow_table(libraries.loaded())
     for f, rule in scipy_rules.imported().items():
         if not Recording.has_rules(f):
-            Recording.rule(f)(functools.partial(_solved, f, rule))
+            _ruled(f)(functools.partial(_solved, f, rule))
             SOLVED.add(f)
 
 
@@ -333,23 +362,6 @@ def recording(context: Any) -> type[Recording]:
 
 for _f in (recording, follow_imported, trajectories.mesh_of):  # their results are constants of a run around
     Recording.rule(_f)(types.MethodType(_as_they_are, _f))
-
-
-@Recording.rule(memory.view_of)
-def _view_of(ctx: Recording, buffer: Any) -> Any:
-    """A run around another knows the memory by the same array."""
-    return memory.view_of(buffer) if ctx.record.ended else ctx.record.view(buffer)
-
-
-@Recording.rule(np.matrix.__getitem__)
-def _item_of_matrix(ctx: Recording, matrix: Any, index: Any) -> Any:
-    """It gives its result two axes by setting its shape, which nobody has seen by then."""
-    return subclasses.formed(resolve(ctx, operator.getitem)(subclasses.plain(matrix), index), matrix[index])
-
-
-Recording.rule(np.ndarray.__array_ufunc__)(overrides.of_array)
-Recording.rule(primitives.awaited)(suspended.awaited)
-Recording.rule(primitives.gone_through)(suspended.gone_through)
 
 
 @Recording.rule(primitives.import_name)

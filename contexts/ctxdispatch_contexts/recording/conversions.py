@@ -20,7 +20,8 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
-from ctxdispatch_contexts.programs.converting import MAKES_RECORDS, is_converted
+from ctxdispatch.facts import AS_ARRAY, DTYPE_AT, fact_of
+from ctxdispatch_contexts.programs.converting import is_converted
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import listed
 from ctxdispatch_contexts.recording.overrides import has_within, replaced
@@ -60,7 +61,7 @@ def _of(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> tuple[Convert
         return particular
     if known.of_math:
         return (as_complex if callee.__module__ == "cmath" else as_real,)
-    if isinstance(callee, type) and issubclass(callee, np.inexact):
+    if issubclass(type(callee), type) and issubclass(callee, np.inexact):
         by = _BY_KIND[np.dtype(callee).kind] if len(args) == 1 else ()
         return tuple(map(_number_first, by)) if issubclass(callee, float) else by
     dtype = dtype_of(callee, args, kwargs)
@@ -80,25 +81,21 @@ def reads_arrays(callee: Any, args: Args) -> bool:
 
 def dtype_of(callee: Any, args: Args, kwargs: Kwargs) -> np.dtype[Any] | None:
     """Of the elements that the callee makes, or stores, where it is known beforehand."""
-    if _is(callee, _STORES) and args and isinstance(args[0], np.ndarray):
+    if args and isinstance(args[0], np.ndarray) and _stores_elements(callee):
         return args[0].dtype
     if callee is np.full_like and len(args) == 2 and "dtype" not in kwargs:
         return np.asarray(args[0]).dtype
-    at = next((at for f, at in _MAKES if f is callee), None)
+    at = DTYPE_AT.get(id(callee))
     given = kwargs.get("dtype", args[at] if at is not None and len(args) > at else None)
     if at is None or given is None:
         return None
     return np.dtype(given)
 
 
-_STORES = (
-    operator.setitem, np.ndarray.fill, np.copyto, np.put, np.ndarray.put, np.place, np.putmask,
-    np.fill_diagonal,
-)  # fmt: skip
-_MAKES = (
-    (np.array, 1), (np.asarray, 1), (np.asanyarray, 1), (np.ascontiguousarray, 1), (np.asfortranarray, 1),
-    (np.full, 2), (np.full_like, 2), (np.fromiter, 1),
-)  # fmt: skip
+def _stores_elements(callee: Any) -> bool:
+    """Into its first operand; an operator in place computes what it stores."""
+    row = fact_of(callee)
+    return row is not None and row.stores.has(0) and row.twin is None
 
 
 def _is(callee: Any, among: Iterable[Any]) -> bool:
@@ -187,7 +184,7 @@ def _pairs(items: Any, /) -> list[tuple[Any, ...]]:
 
 def are_records(callee: Any, args: Args, kwargs: Kwargs) -> bool:
     """np.array(rows, dtype), of fields."""
-    dtype = dtype_of(callee, args, kwargs) if args and _is(callee, MAKES_RECORDS) else None
+    dtype = dtype_of(callee, args, kwargs) if args and _is(callee, AS_ARRAY) else None
     return dtype is not None and dtype.names is not None and isinstance(args[0], (list, tuple))
 
 

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.recording import halfway, memory
+from ctxdispatch_contexts.recording import halfway
 from ctxdispatch_contexts.recording.acting import is_calm
+from ctxdispatch_contexts.recording.addresses import address
 from ctxdispatch_contexts.recording.record import Record
 
 FLOATS = "df"
@@ -137,7 +138,7 @@ def _is_itself(array: Any, index: Any, value: Any) -> bool:
         return False
     view = array[index]
     same = type(view) is np.ndarray and (view.shape, view.strides) == (value.shape, value.strides)
-    return same and memory.address(view) == memory.address(value)
+    return same and address(view) == address(value)
 
 
 def added(f: Any, sign: int, otherwise: Otherwise) -> Callable[..., Any]:

@@ -10,32 +10,76 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ctxdispatch_contexts.recording.bars import Bars, conjugate, fitted
+from ctxdispatch_contexts.recording.masks import Masks, selected
 from ctxdispatch_contexts.recording.memory import WRITEABLE, Array, Joined, unfrozen
-from ctxdispatch_contexts.recording.numbers import times
+from ctxdispatch_contexts.recording.numbers import is_choice
 from ctxdispatch_contexts.recording.record import Number
+from ctxdispatch_contexts.reverse.cotangents import kept as kept_part
+from ctxdispatch_contexts.reverse.through import through
 
 Again = tuple[Any, Any, Any]
 """(array, index, what is to be there again afterwards)"""
 
 
-class Call:
-    """y = f(*args)"""
+class Entry:
+    """What is done to cotangents is done to their masks, but for partials; `bars.masks` gets those."""
 
-    __slots__ = ("y", "pullback", "args", "at")
-
-    def __init__(self, y: Any, pullback: Any, args: Any, at: tuple[CodeType, int] | None) -> None:
-        self.y, self.pullback, self.args, self.at = y, pullback, args, at
+    __slots__ = ()
 
     def back(self, bars: Bars, again: list[Again]) -> None:
-        bar = bars.take(self.y)
+        raise NotImplementedError
+
+    def back_masks(self, bars: Bars, again: list[Again]) -> None:
+        self.back(bars, again)
+
+
+class Called(NamedTuple):
+    """f(*args), the last of them by these names, and its pullback."""
+
+    function: Any
+    kwnames: tuple[str, ...]
+    pullback: Any
+
+    def back(self, bars: Bars, at: int, args: Any, bar: Any) -> None:
+        """From the cotangent of the result to those of the arguments. `at`: the entry."""
+        cotangents = self.pullback(bar)[1:]
+        masks = bars.masks.get(at) or [None] * len(cotangents)
+        for arg, cotangent, mask in zip(args, cotangents, masks, strict=True):
+            bars.add(arg, cotangent if mask is None else selected(cotangent, mask))
+
+    def back_masks(self, bars: Bars, at: int, args: Any, y: Any, mask: Any) -> None:
+        masks = bars.masks[at] = list(through(self.function, y, args, self.kwnames, mask))
+        for arg, found in zip(args, masks, strict=True):
+            if bars.any_active((arg,)):
+                bars.add(arg, found)
+
+
+class Call(Entry):
+    """y = f(*args); `made` is what is new in it."""
+
+    __slots__ = ("y", "made", "called", "args", "at")
+
+    def __init__(self, y: Any, made: Any, called: Called, args: Any, at: tuple[CodeType, int] | None) -> None:
+        self.y, self.made, self.called, self.args, self.at = y, made, called, args, at
+
+    @property
+    def pullback(self) -> Any:
+        return self.called.pullback
+
+    def back(self, bars: Bars, again: list[Again]) -> None:
+        bar = bars.take(self.made)
         if bar is not None:
-            for arg, cotangent in zip(self.args, self.pullback(bar)[1:], strict=True):
-                bars.add(arg, cotangent)
+            self.called.back(bars, id(self), self.args, bar)
+
+    def back_masks(self, bars: Bars, again: list[Again]) -> None:
+        mask = bars.take(self.made)
+        if mask is not None:
+            self.called.back_masks(bars, id(self), self.args, self.y, mask)
 
 
 def back_through_numbers(entry: tuple[Any, ...]) -> None:
@@ -48,20 +92,43 @@ def back_through_numbers(entry: tuple[Any, ...]) -> None:
     y.derivative = None
     if len(entry) == 4:
         _, x, partial, a = entry
-        _add(x, times(bar, partial(a, y.value), partial))
+        _add(x, bar * partial(a, y.value))
         return
     _, first, second, of_a, of_b, a, b = entry
     if first is not None and of_a is not None:
-        _add(first, times(bar, of_a(a, b, y.value), of_a))
+        _add(first, bar * of_a(a, b, y.value))
     if second is not None and of_b is not None:
-        _add(second, times(bar, of_b(a, b, y.value), of_b))
+        _add(second, bar * of_b(a, b, y.value))
+
+
+def back_through_kept(entry: tuple[Any, ...], masks: Masks) -> None:
+    """The same where the cotangent may be zero by structure."""
+    if masks.get(id(entry)):
+        back_through_numbers(entry)
+    else:
+        entry[0].derivative = None
+
+
+def mask_numbers(entry: tuple[Any, ...], masks: Masks) -> None:
+    y = entry[0]
+    mask, y.derivative = y.derivative, None
+    if not mask:
+        return
+    masks[id(entry)] = mask
+    if len(entry) == 4:
+        _add(entry[1], mask)
+        return
+    _, first, second, of_a, of_b, a, b = entry
+    for number, partial in ((first, of_a), (second, of_b)):
+        if number is not None and partial is not None:
+            _add(number, mask * partial(a, b, y.value) if is_choice(partial) else mask)
 
 
 def _add(number: Number, part: Any) -> None:
     number.derivative = part if number.derivative is None else number.derivative + part
 
 
-class Elements:
+class Elements(Entry):
     """y = f(*args), elements of a new array; see `elements.Operand`."""
 
     __slots__ = ("y", "args", "operands")
@@ -75,18 +142,33 @@ class Elements:
         if block is None or block.empty:
             return
         bar = memory.shadow(y)  # nothing that comes before has this memory
+        mask = bars.masks.get(id(self))
         for value, known, partial in self.operands:
             if known is None or partial is None:
                 continue
             part = bar * partial(*self.args, y)
-            if known is True:
-                memory.add(value, part if part.shape == value.shape else fitted(part, value))
-            else:
-                total = type(value)(part.sum())
-                known.derivative = total if known.derivative is None else known.derivative + total
+            self._pass_on(bars, value, known, part if mask is None else kept_part(part, mask))
+
+    @staticmethod
+    def _pass_on(bars: Bars, value: Any, known: Any, part: Any) -> None:
+        if known is True:
+            bars.memory.add(value, part if part.shape == value.shape else fitted(part, value))
+        else:
+            total = type(value)(part.sum())
+            known.derivative = total if known.derivative is None else known.derivative + total
+
+    def back_masks(self, bars: Bars, again: list[Again]) -> None:
+        mask = bars.memory.arrived(self.y)
+        if mask is None:
+            return
+        bars.masks[id(self)] = mask
+        for value, known, partial in self.operands:
+            if known is not None and partial is not None:
+                chosen = mask * partial(*self.args, self.y) if is_choice(partial) else mask
+                self._pass_on(bars, value, known, chosen)
 
 
-class Element:
+class Element(Entry):
     """y = array[index], a number."""
 
     __slots__ = ("y", "array", "index")
@@ -101,7 +183,7 @@ class Element:
             bars.memory.shadow(self.array)[self.index] += bar
 
 
-class SetElement:
+class SetElement(Entry):
     """array[index] = number"""
 
     __slots__ = ("array", "index", "number", "before")
@@ -116,13 +198,12 @@ class SetElement:
         array[index] = self.before
         shadow = bars.memory.shadow(self.array)
         bar = shadow[index]
-        if bar != 0:
-            shadow[index] = 0
-            if number is not None:
-                number.derivative = bar if number.derivative is None else number.derivative + bar
+        shadow[index] = 0
+        if number is not None:
+            number.derivative = bar if number.derivative is None else number.derivative + bar
 
 
-class Item:
+class Item(Entry):
     """y = array[index], no view"""
 
     __slots__ = ("y", "array", "index")
@@ -141,7 +222,7 @@ class Item:
             shadow[self.index] += conjugate(bar)
 
 
-class Kept:
+class Kept(Entry):
     """What was in `array[index]` before something was written there."""
 
     __slots__ = ("array", "index", "before", "written")
@@ -159,7 +240,7 @@ class Kept:
         array[index] = self.before
 
 
-class Store:
+class Store(Entry):
     """array[index] = value, where `value` was broadcast and cast. `keeps`: where it was not written."""
 
     __slots__ = ("array", "index", "value", "kept")
@@ -179,25 +260,35 @@ class Store:
             bars.add(self.value, fitted(conjugate(bar), self.value))
 
 
-class Update:
+class Update(Entry):
     """array[index] = y, where (y, pullback) is f(*args) of what was there before: args[0] stands for that."""
 
-    __slots__ = ("array", "pullback", "args", "kept")
+    __slots__ = ("array", "called", "args", "kept")
 
-    def __init__(self, array: Array, pullback: Any, args: Any, kept: Kept) -> None:
-        self.array, self.pullback, self.args, self.kept = array, pullback, args, kept
+    def __init__(self, array: Array, called: Called, args: Any, kept: Kept) -> None:
+        self.array, self.called, self.args, self.kept = array, called, args, kept
 
     def back(self, bars: Bars, again: list[Again]) -> None:
         self.kept.back(bars, again)
+        bar = self._taken(bars)
+        if bar is not None:
+            self.called.back(bars, id(self), self.args, conjugate(bar))
+
+    def back_masks(self, bars: Bars, again: list[Again]) -> None:
+        y = np.array(self.array)
+        self.kept.back(bars, again)
+        mask = self._taken(bars)
+        if mask is not None:
+            self.called.back_masks(bars, id(self), self.args, y, mask)
+
+    def _taken(self, bars: Bars) -> Any:
         bar = bars.memory.arrived(self.array)
-        if bar is None:
-            return
-        bars.memory.shadow(self.array)[...] = 0
-        for arg, cotangent in zip(self.args, self.pullback(conjugate(bar))[1:], strict=True):
-            bars.add(arg, cotangent)
+        if bar is not None:
+            bars.memory.shadow(self.array)[...] = 0
+        return bar
 
 
-class Added:
+class Added(Entry):
     """array[index] += sign * value, each element as often as it is named"""
 
     __slots__ = ("array", "index", "value", "sign", "kept")
@@ -212,8 +303,11 @@ class Added:
             bar = self.sign * block.shadow(self.array)[self.index]
             bars.add(self.value, fitted(conjugate(bar), self.value))
 
+    def back_masks(self, bars: Bars, again: list[Again]) -> None:
+        Added(self.array, self.index, self.value, 1, self.kept).back(bars, again)
 
-class Parted:
+
+class Parted(Entry):
     """Here two names of the same memory became one."""
 
     __slots__ = ("joined",)
@@ -225,7 +319,7 @@ class Parted:
         bars.memory.part(self.joined)
 
 
-class Moved:
+class Moved(Entry):
     """The elements of `array` are others of its own or of `values`: `sources` numbers them, those of the
     array first."""
 

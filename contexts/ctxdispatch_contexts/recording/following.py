@@ -5,10 +5,13 @@ from __future__ import annotations
 import functools
 import operator
 import types
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.facts import Fact
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 
 Args = tuple[Any, ...]
@@ -16,7 +19,7 @@ Kwargs = dict[str, Any]
 
 
 def is_function(f: Any) -> bool:
-    return isinstance(f, (types.FunctionType, types.MethodType, functools.partial))
+    return issubclass(type(f), (types.FunctionType, types.MethodType, functools.partial))
 
 
 def watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
@@ -43,12 +46,9 @@ def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     return out
 
 
-def takes_items(callee: Any) -> bool:
-    """A C function that may take items from an iterator that it is given; some look at the object."""
-    return isinstance(callee, types.BuiltinFunctionType) and callee.__module__ not in _LOOK_AT_OBJECTS
-
-
-_LOOK_AT_OBJECTS = frozenset({"builtins", "_operator", "itertools", "_functools", "sys", "gc", "_weakref"})
+def takes_items(callee: Any, row: Fact | None) -> bool:
+    """A C function that may take items from an iterator that it is given."""
+    return type(callee) is types.BuiltinFunctionType and (row is None or bool(row.iterates))
 
 
 def items_watched(ctx: Any, callee: Any, iterator: Any) -> Iterator[Any]:
@@ -63,18 +63,31 @@ def items_watched(ctx: Any, callee: Any, iterator: Any) -> Iterator[Any]:
         yield item
 
 
+class Later:
+    """A function that C code calls when an object goes: under the context while the run goes on."""
+
+    def __init__(self, ctx: Any, function: Any) -> None:
+        self.ctx, self.function = weakref.ref(ctx), function
+
+    def __call__(self, *args: Any) -> Any:
+        ctx = self.ctx()
+        return (self.function if ctx is None or ctx.record.ended else resolve(ctx, self.function))(*args)
+
+
+def referring(make: Any, ctx: Any, referent: Any, function: Any = None, /) -> Any:
+    """weakref.ref, weakref.proxy"""
+    return make(referent, function if function is None or ctx.record.ended else Later(ctx, function))
+
+
 def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
     """functools.cache. What it kept is no part of this run, and what this run makes must not stay in it: the
     run has results of its own. Our own are tables of functions and types, which a run of a run reads."""
-    if str(function.__module__).partition(".")[0] in _OURS:
+    if is_ours(function.__module__):
         return function(*args, **kwargs)
     key = (id(function), functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
     if key not in ctx.cached:
         ctx.cached[key] = (resolve(ctx, function.__wrapped__)(*args, **kwargs), function)
     return ctx.cached[key][0]
-
-
-_OURS = ("ctxdispatch", "ctxdispatch_contexts")
 
 
 def evaluated(f: Any, ctx: Any, source: Any, /, *namespaces: Any, **kwargs: Any) -> Any:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
-import math
 import operator
 from collections import deque
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.by_code import gives_by_code
 from ctxdispatch_contexts.recording import leaves
-from ctxdispatch_contexts.recording.callees import SETS, is_plain
+from ctxdispatch_contexts.recording.callees import SETS, Callee, is_plain
 from ctxdispatch_contexts.recording.items import spread
 
 Args = tuple[Any, ...]
@@ -36,25 +35,20 @@ def through(ctx: Any, items: Any) -> Any:
 
 # -- what computes with items --------------------------------------------------------------------------------
 
-_FIRST = {builtins.sum: 1, math.prod: 1, math.fsum: 1, math.dist: 2}
-if hasattr(math, "sumprod"):
-    _FIRST[math.sumprod] = 2
-_THROUGH = {id(f): count for f, count in _FIRST.items()}
-"""So many leading arguments are gone through."""
 _OF_ONE = frozenset(map(id, (builtins.min, builtins.max)))
 
 
-def _count(callee: Any, args: Args) -> int:
+def _count(callee: Any, known: Callee, args: Args) -> int:
     if id(callee) in _OF_ONE:
         return int(len(args) == 1)
     if getattr(callee, "__module__", None) == "statistics":
         return len(args)
-    return _THROUGH.get(id(callee), 0)
+    return known.through
 
 
-def listed(ctx: Any, callee: Any, args: Args) -> Args:
+def listed(ctx: Any, callee: Any, known: Callee, args: Args) -> Args:
     """The arguments, as lists where no rule knows what they are, or their class says what the items are."""
-    count = _count(callee, args)
+    count = _count(callee, known, args)
     if not count:
         return args
     beside, taken = not all(map(is_plain, args)), resolve(ctx, leaves.listed)

@@ -60,10 +60,11 @@ def _raise(
 
 
 def _note(record: Record, callee: Any, error: Exception) -> None:
-    record.went_on(
+    record.refuse(
         MutationError(
             f"{described(callee)} raised a {type(error).__name__} when it had stored some of what depends on "
             "what is differentiated, and the program goes on; store it where nothing is raised",
             user_position(),
-        )
+        ),
+        error,
     )

@@ -7,8 +7,6 @@ keeps or looks at an object (`id`, `isinstance`, `weakref.ref`) calls nothing th
 
 from __future__ import annotations
 
-import builtins
-import gc
 import math
 import types
 from collections.abc import Iterator
@@ -19,29 +17,36 @@ import numpy as np
 from ctxdispatch.dispatch.context import Context
 from ctxdispatch.dispatch.protocols.standins import StandIn
 from ctxdispatch.dispatch.reach import Engine
+from ctxdispatch.dispatch.tags import Tagged
+from ctxdispatch.facts import AS_ARRAY, fact
+from ctxdispatch_contexts.programs.c_objects import parts
 from ctxdispatch_contexts.programs.converting import is_of_python
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.owned import Table
 from ctxdispatch_contexts.recording import conversions
-from ctxdispatch_contexts.recording.callees import Callee
+from ctxdispatch_contexts.recording.callees import SLOT, Callee
 from ctxdispatch_contexts.recording.leaves import NUMBERS
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
 
-def check(record: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> None:
-    """MissingRuleError where `callee` may call methods of an object that holds what is differentiated."""
+def check(record: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> bool:
+    """MissingRuleError where `callee` may call methods of an object that holds what is differentiated; True
+    where nothing is known of what it does with such an object."""
     if record.still or not _asks(callee, known, args) or _keeps(callee, known, args, kwargs):
-        return
+        return False
     for value in _objects((*args, *kwargs.values())):
         if any(map(record.is_active, held([value]))):
+            if known.fact is None and not (known.known or known.takes_arrays):
+                return True
             raise MissingRuleError(
                 f"{described(callee)} is given an object of the class {type(value).__name__}, which holds "
                 "what is differentiated: what it makes of the object, by methods of the class, is not "
                 "followed; give it numbers or arrays (what the object holds), or call the methods",
                 user_position(),
             )
+    return False
 
 
 def _asks(callee: Any, known: Callee, args: Args) -> bool:
@@ -50,7 +55,7 @@ def _asks(callee: Any, known: Callee, args: Args) -> bool:
     if known.takes_arrays:
         compares = known.zero and conversions.is_operator(callee)
         return conversions.reads_arrays(callee, args) and not compares
-    return _computes(callee)
+    return _computes(callee, known)
 
 
 def _keeps(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> bool:
@@ -59,31 +64,37 @@ def _keeps(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> bool:
     if (known.view and all(isinstance(a, np.ndarray) for a in args[:1])) or id(callee) in _MAKING:
         dtype = conversions.dtype_of(callee, args, kwargs)
         return dtype is None or dtype.kind == "O"
-    return isinstance(callee, np.ufunc) and all({*t} <= {*"O->"} for t in callee.types)
+    return type(callee) is np.ufunc and all({*t} <= {*"O->"} for t in callee.types)
 
 
-_MAKING = frozenset(map(id, (np.array, np.asarray, np.asanyarray, np.full)))
-_COMPUTING = frozenset(map(id, (
-    builtins.sum, builtins.abs, builtins.pow, builtins.divmod, builtins.round, builtins.float,
-    builtins.complex,
-)))  # fmt: skip
-_LOOK_AT_OBJECTS = frozenset({
-    "builtins", "_operator", "itertools", "functools", "_functools", "collections", "_collections", "types",
-    "sys", "gc", "_weakref", "weakref", "_thread", "_abc", "_heapq", "_bisect", "copyreg", "atexit",
-    "_contextvars", "_asyncio", "_queue", "time", "_warnings", "_typing", "typing", "_io", "_signal",
-    "_tracemalloc", "faulthandler", "posix", "nt",
+_MAKING = frozenset(map(id, (*AS_ARRAY, np.full)))
+_ARITHMETIC = fact(methods="add radd abs pow rpow divmod rdivmod round").methods
+_NUMBERS = fact(methods="float complex").methods
+"""Of what such a method returns, what has derivative zero makes nothing that varies."""
+_KEEP_OBJECTS = frozenset({
+    "functools", "_functools", "sys", "gc", "_weakref", "weakref", "_thread", "_abc", "copyreg", "atexit",
+    "_contextvars", "_asyncio", "_queue", "_warnings", "_typing", "typing", "_signal",
 })  # fmt: skip
-"""Modules of C code that keeps and compares objects."""
+"""Modules of C code that keeps objects, or calls them later, without a row: it computes with none."""
 
 
-def _computes(callee: Any) -> bool:
-    if id(callee) in _COMPUTING:
-        return True
-    if isinstance(callee, (types.FunctionType, types.MethodType)):
+def _computes(callee: Any, known: Callee) -> bool:
+    if type(callee) is SLOT and callee.__objclass__ in (int, float, complex):
+        return False  # an operator of numbers leaves an object of another class to that
+    if known.fact is not None:
+        return bool(known.fact.methods & (_ARITHMETIC if known.zero else _ARITHMETIC | _NUMBERS))
+    if type(callee) in (types.FunctionType, types.MethodType):
         return False
+    of_python = issubclass(type(callee), type) and is_of_python(callee)
+    return _module(callee) not in _KEEP_OBJECTS and not of_python
+
+
+def _module(callee: Any) -> Any:
+    """Of C code: a method without a descriptor (`Task.task_wakeup`) is of the module of its class."""
     owner = getattr(callee, "__objclass__", callee)
-    module = getattr(owner, "__module__", None)
-    return module not in _LOOK_AT_OBJECTS and not (isinstance(callee, type) and is_of_python(callee))
+    if type(callee) is types.BuiltinMethodType and callee.__module__ is None:
+        owner = next(cls for cls in type(callee.__self__).__mro__ if not is_of_python(cls))
+    return getattr(owner, "__module__", None)
 
 
 # -- what objects hold ---------------------------------------------------------------------------------------
@@ -93,7 +104,7 @@ def _objects(values: Any, depth: int = 8) -> Iterator[Any]:
     """The objects of the user's among the values, in containers and arrays too."""
     for value in values:
         cls = type(value)
-        if is_of_python(cls) and not isinstance(value, _OURS):
+        if is_of_python(cls) and not issubclass(type(value), OURS):
             yield value
         elif depth and cls in _ITEMS:
             yield from _objects(value.values() if cls is dict else value, depth - 1)
@@ -102,39 +113,24 @@ def _objects(values: Any, depth: int = 8) -> Iterator[Any]:
 
 
 _ITEMS = (list, tuple, dict, set, frozenset)
-_OURS = (Context, Engine, StandIn)
-_ENDS = (type, types.ModuleType, types.CodeType, types.FrameType, Table, *_OURS)
+OURS = (Context, Engine, StandIn, Tagged)
+_ENDS = (type, types.ModuleType, types.CodeType, types.FrameType, Table, *OURS)
 
 
 def held(values: list[Any], most: float = math.inf) -> Iterator[Any]:
     """The numbers and arrays that can be reached from objects; `TOO_MANY` after the first so many parts."""
     seen, waiting = {id(values)}, [values]
     while waiting and len(seen) < most:
-        for part in _parts(waiting.pop()):
-            if id(part) in seen or isinstance(part, _ENDS):
+        for part in parts(waiting.pop()):
+            if id(part) in seen or issubclass(type(part), _ENDS):
                 continue
             seen.add(id(part))
-            if isinstance(part, (np.ndarray, *NUMBERS)):
+            if issubclass(type(part), (np.ndarray, *NUMBERS)):
                 yield part
-            if not isinstance(part, NUMBERS):
+            if not issubclass(type(part), NUMBERS):
                 waiting.append(part)
     if waiting:
         yield TOO_MANY
 
 
 TOO_MANY = object()
-
-
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, types.FunctionType):  # its globals are everybody's
-        return [value.__closure__, value.__defaults__, value.__kwdefaults__]
-    if isinstance(value, np.ndarray):
-        return list(value.flat) if value.dtype == object else [value.base]
-    if isinstance(value, dict) and is_namespace(value):
-        return []
-    return gc.get_referents(value)
-
-
-def is_namespace(mapping: dict[Any, Any]) -> bool:
-    """The variables of a module, which are everybody's too."""
-    return "__builtins__" in mapping

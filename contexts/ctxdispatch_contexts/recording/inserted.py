@@ -26,6 +26,9 @@ class Inserted:
         bar = _in_full(bars.take(self.x), self.x)
         bars.add(self.x, self._checked(self.function(bar, *self.given), self.x))
 
+    def back_masks(self, bars: Bars, again: list[Again]) -> None:
+        """A mask is none of the block's business."""
+
     def _checked(self, bar: Any, value: Any) -> Any:
         if isinstance(value, (tuple, list, dict)):
             if type(bar) is not type(value) or len(bar) != len(value):

@@ -12,6 +12,7 @@ import numpy as np
 from ctxdispatch.dispatch.context import Args
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import special
+from ctxdispatch.facts import fact_of, operands
 from ctxdispatch_contexts.recording import arrays
 
 
@@ -19,7 +20,13 @@ def all_spread(ctx: Any, callee: Any, args: Args) -> Args:
     if callee is reversed:
         return tuple([_backwards(ctx, a) for a in args])
     later = callee is builtins.iter or hasattr(callee, "__next__")
-    return tuple([spread(ctx, a, later) for a in args])
+    fact = fact_of(callee)
+    through = fact.iterates if fact is not None and callee is _FROM_KEYS else ALL
+    return tuple([spread(ctx, a, later) if through.has(i) else a for i, a in enumerate(args)])
+
+
+ALL = operands("0..")
+_FROM_KEYS = dict.__dict__["fromkeys"]
 
 
 def _backwards(ctx: Any, value: Any) -> Any:

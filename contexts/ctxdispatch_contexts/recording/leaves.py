@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.tags import Tagged, bare
+
 NUMBERS = (float, complex, np.inexact)
 
 
 def is_number(value: Any) -> bool:
     """One that has derivatives: a float or complex, Python's or NumPy's."""
-    return isinstance(value, NUMBERS)
+    return issubclass(type(value), NUMBERS)
 
 
 def listed(values: Any) -> list[Any]:
@@ -24,23 +26,24 @@ def listed(values: Any) -> list[Any]:
 
 def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
     """The numbers and arrays in `value`, and in containers in it (C code does not look into objects)."""
-    if isinstance(value, (np.ndarray, array.array, *NUMBERS)):
+    value = bare(value) if type(value) is Tagged else value
+    if issubclass(type(value), (np.ndarray, array.array, *NUMBERS)):
         yield value
-        if isinstance(value, np.ndarray) and value.dtype == object:
+        if issubclass(type(value), np.ndarray) and value.dtype == object:
             for item in value.flat:
                 yield from leaves(item, depth - 1)
-    elif isinstance(value, np.flatiter):
+    elif issubclass(type(value), np.flatiter):
         yield value.base
-    elif isinstance(value, np.void):
+    elif issubclass(type(value), np.void):
         yield np.asarray(value)  # in the memory of its array
-    elif isinstance(value, (tuple, list, set, frozenset, deque, dict)):
-        items = value.values() if isinstance(value, dict) else value
+    elif issubclass(type(value), (tuple, list, set, frozenset, deque, dict)):
+        items = value.values() if issubclass(type(value), dict) else value
         if depth:
             for item in items:
                 yield from leaves(item, depth - 1)
         else:
             yield from _further(value)
-    elif isinstance(value, slice):
+    elif issubclass(type(value), slice):
         yield from leaves((value.start, value.stop, value.step))
 
 
@@ -49,8 +52,8 @@ def _further(container: Any) -> Iterator[Any]:
     seen, waiting = {id(container)}, [container]
     while waiting:
         value = waiting.pop()
-        for item in [*value.values()] if isinstance(value, dict) else [*value]:
-            if not isinstance(item, (tuple, list, set, frozenset, deque, dict)):
+        for item in [*value.values()] if issubclass(type(value), dict) else [*value]:
+            if not issubclass(type(item), (tuple, list, set, frozenset, deque, dict)):
                 yield from leaves(item)
             elif id(item) not in seen:
                 seen.add(id(item))

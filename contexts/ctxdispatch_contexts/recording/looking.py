@@ -1,66 +1,128 @@
-"""What C code looks at of the objects that it is given: all, and their items, unless it is known here.
+"""At what C code looks of the objects that it is given, and so may run special methods of: by its row.
 
-    NOWHERE     xs.append(c), isinstance(c, C)      INSIDE    c in xs: of a hash table only at the key
-    AT_KEY      d[c], d.get(c, y), s.add(c)         ORDERS    sorted(xs, key=f): at what f returns
+    xs.append(c), isinstance(c, C)    at nothing, or it is followed     d[c], s.add(c)   at keys
+    sorted(xs, key=f)                 at what f returns                 {c} | s          at items, too
+    f(c), of which nothing is known   at all, and all that it holds
 """
 
 from __future__ import annotations
 
-import builtins
-import enum
-import operator
+import functools
 import types
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
+from ctxdispatch.facts import ITEMS, ORDERING, Fact, Shares, fact, fact_of
 from ctxdispatch.ir import primitives
 
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
 
-class Looks(enum.Enum):
-    NOWHERE, AT_KEY, INSIDE, ORDERS, EVERYWHERE = range(5)
+_FOLLOWED = fact(
+    methods="iter next getitem len length_hint keys reversed getattr getattribute get setattr set delattr "
+    "delete class bases instancecheck subclasscheck"
+).methods
+"""What is asked for items, attributes, lengths and classes runs under the context, whoever asks; likewise"""
+_TRUTH = fact(methods="bool").methods
+"""of an operand itself."""
+_CONTAINERS = (list, tuple, str, dict, set, frozenset, deque)
+HASHED = (dict, set, frozenset)
+FEW = 8
+"""Keys of a container that are looked at, for one may have the hash of another."""
 
 
-def at(callee: Any) -> Looks:
-    return _KNOWN.get(id(callee), Looks.EVERYWHERE)
+def methods(row: Fact | None) -> bool:
+    """It may run some that are not followed."""
+    return row is None or bool(row.looks and row.methods - (_FOLLOWED if row.inside else _FOLLOWED | _TRUTH))
+
+
+def row_on(callee: Any, first: Any) -> Fact | None:
+    """What `callee` does, given `first`: an operator on a container is the container's own method."""
+    cls = type(first)
+    return _of_method(callee, cls) if cls in _CONTAINERS and _is_operator(callee) else fact_of(callee)
+
+
+def _is_operator(callee: Any) -> bool:
+    return getattr(callee, "__module__", None) == "_operator" or callee is primitives.not_contains
+
+
+@functools.cache
+def _of_method(callee: Any, cls: type) -> Fact | None:
+    name = "contains" if callee is primitives.not_contains else callee.__name__.strip("_")
+    method = getattr(cls, f"__{name}__", None)
+    return fact_of(method if type(method) in _SLOTS else callee)
+
+
+_SLOTS = (types.WrapperDescriptorType, types.MethodDescriptorType)
+
+
+def looked_at(callee: Any, args: Args, kwargs: Kwargs) -> tuple[list[Any], list[Any]]:
+    """Of its operands what it may run methods of; what, and of all that is in it."""
+    operands = [*args, *kwargs.values()]
+    row = row_on(callee, args[0] if args else None)
+    if row is None:
+        return [], operands
+    if not methods(row) or (_is_one(callee, ORDERING) and kwargs.get("key") is not None):
+        return [], []
+    names = tuple(kwargs)
+    at, inside = row.looks.of(operands, names), row.inside.of(operands, names)
+    keys: list[Any] = []
+    if _HASH in row.methods and any(type(v) in HASHED for v in at):
+        through = _ids(row.iterates.of(operands, names))
+        tables = [v for v in at if type(v) in HASHED and id(v) not in through]
+        keys = [key for table in tables if len(table) <= FEW for key in table]
+        inside = [v for v in inside if id(v) not in _ids(tables)]
+    within = _ids(inside)
+    return [v for v in at if id(v) not in within], inside + keys
+
+
+def _ids(values: Iterable[Any]) -> set[int]:
+    return set(map(id, values))
+
+
+_HASH = "__hash__"
+
+
+def _is_one(value: Any, values: Iterable[Any]) -> bool:
+    return any(value is each for each in values)
+
+
+# -- what is done before -------------------------------------------------------------------------------------
 
 
 def takes_index(callee: Any) -> bool:
-    return id(callee) in _WITH_INDEX
+    return _is_one(callee, ITEMS)
 
 
-def is_prepared(callee: Any) -> bool:
+def is_prepared(callee: Any, row: Fact | None) -> bool:
     """Something is done about its operands before it gets them."""
-    return id(callee) in _WITH_INDEX or id(callee) in _FROM_ITEMS
+    of_text = getattr(callee, "__objclass__", None) in (str, bytes)
+    return makes_class(callee) or takes_index(callee) or of_text or _hashes_items(row)
 
 
-_NOWHERE = frozenset(map(id, (
-    list.append, list.extend, list.clear, list.copy, list.reverse, list.__iter__, list.__len__,
-    deque.append, deque.appendleft, deque.pop, deque.popleft, deque.extend, deque.clear,
-    dict.values, dict.items, dict.keys, dict.copy, dict.clear, dict.popitem,
-    operator.is_, operator.is_not, builtins.iter, builtins.next, builtins.enumerate, builtins.zip,
-    builtins.reversed, builtins.map, builtins.filter, builtins.isinstance, builtins.issubclass, builtins.id,
-    builtins.type, builtins.callable, builtins.list, builtins.tuple, builtins.super, builtins.getattr,
-    builtins.setattr, builtins.delattr, builtins.len, builtins.vars, builtins.locals, builtins.globals,
-    builtins.__build_class__, object.__new__, types.FunctionType, types.MethodType, types.CellType,
-    primitives.build_list, primitives.build_tuple, primitives.list_append, primitives.list_extend,
-    primitives.list_to_tuple, primitives.unpack, primitives.unpack_ex, primitives.build_string,
-    primitives.import_name,
-)))  # fmt: skip
-"""They move objects, or ask for their classes; attributes and lengths are followed."""
+def makes_class(callee: Any) -> bool:
+    """`type`, `type.__new__`, another metaclass: given a name, bases and a namespace."""
+    return callee is type.__new__ or (issubclass(type(callee), type) and issubclass(callee, type))
 
-_BY_KEY = frozenset(map(id, (
-    operator.getitem, operator.setitem, operator.delitem, dict.get, dict.pop, dict.setdefault,
-    dict.__setitem__, dict.__getitem__, dict.__delitem__, dict.__contains__, set.add, set.discard, set.remove,
-    set.__contains__, primitives.set_add, primitives.map_add, list.insert, list.pop,
-)))  # fmt: skip
-"""Of a container they look at a key: its own, and the one that they are given."""
-HASHED = (dict, set, frozenset)
-_ORDERING = frozenset(map(id, (builtins.sorted, builtins.min, builtins.max, list.sort)))
-"""By keys, where they are given a function for those, which is followed."""
-_IN_HASHED = frozenset(map(id, (operator.contains, primitives.not_contains)))
-_WITH_INDEX = frozenset(map(id, (operator.getitem, operator.setitem, operator.delitem)))
-_FROM_ITEMS = frozenset(map(id, (set, frozenset, dict.fromkeys, set.update, str.join)))
-_KNOWN = {
-    **dict.fromkeys(_NOWHERE, Looks.NOWHERE), **dict.fromkeys(_BY_KEY, Looks.AT_KEY),
-    **dict.fromkeys(_IN_HASHED, Looks.INSIDE), **dict.fromkeys(_ORDERING, Looks.ORDERS),
-}  # fmt: skip
+
+def _hashes_items(row: Fact | None) -> bool:
+    """All items of what it goes through become keys."""
+    if row is None or not row.iterates or _HASH not in row.methods:
+        return False
+    return bool(row.keeps) or any(s.shares is Shares.COPIES for s in row.result)
+
+
+def looks_up(callee: Any, row: Fact | None) -> bool:
+    """It looks for its second operand in the first, or the other way round."""
+    row = _of_method(callee, dict) if _is_operator(callee) else row
+    if row is None or _HASH not in row.methods or not (row.looks.has(0) and row.inside.has(1)):
+        return False
+    if row.inside.has(0):
+        return False  # it compares the two
+    return row.may_share(Shares.ITEM, 0) or not row.stores
+
+
+def makes_texts(row: Fact | None) -> bool:
+    """What it returns is no item of a container."""
+    return row is not None and row.known and not row.may_share(Shares.ITEM, 0)

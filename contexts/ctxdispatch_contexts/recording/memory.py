@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
+from ctxdispatch_contexts.recording.addresses import Addresses, address, bounds, overlaps
 from ctxdispatch_contexts.recording.shown import check_view, is_other
 
 Array = np.ndarray[Any, Any]
@@ -138,20 +140,6 @@ def part_of(array: Array, index: Any) -> Array:
     return part if np.may_share_memory(part, array) else array
 
 
-def bounds(array: Array) -> tuple[int, int]:
-    """The addresses of the first byte and after the last one."""
-    if array.flags.forc:
-        low = address(array)
-        return low, low + array.nbytes
-    low, high = np.lib.array_utils.byte_bounds(array)
-    return low, high
-
-
-def address(array: Array) -> int:
-    at: int = array.__array_interface__["data"][0]
-    return at
-
-
 class Joined(NamedTuple):
     """An argument's block and the one that it has been joined to; whether that was active before."""
 
@@ -169,9 +157,15 @@ class Memory:
     def __init__(self, count: int | None = None) -> None:
         self.count = count
         self._blocks: dict[int, Block] = {}
+        self._addresses: Addresses | None = None
+        """Once there are arrays whose memory is another's, as far as one sees."""
+        self._foreign: Addresses | None = None
+        """Of these arrays."""
         self.joined: list[Joined] = []
         self.views: set[int] = set()
         """The arrays by which memory of other objects is known (`Record.view`)."""
+        self.written: list[Array] = []
+        """What was a constant before what is differentiated was stored there."""
         self._shown: dict[int, weakref.ref[Array]] = {}
         """By the array that they lie in, the last views of constants of which the numbers are others."""
         self._shadows: dict[int, tuple[Array, Block, Array]] = {}
@@ -183,12 +177,22 @@ class Memory:
         found = self._blocks.get(id(of))
         if found is None and type(of.base) is StandIn:
             return next((b for name in of.base.names if (b := self._blocks.get(id(name)))), None)
+        if found is None and (self._foreign or of.base is not None):
+            return self._by_address(of)
+        return found
+
+    def _by_address(self, of: Array) -> Block | None:
+        """That of memory in which `of` lies without being a view."""
+        if self._addresses is None:
+            self._addresses = Addresses(self._blocks.values())
+        known: Addresses = self._addresses if of.base is not None else self._foreign  # type: ignore[assignment]
+        found: Block | None = known.around(bounds(of)) if of.nbytes else None
         return found
 
     def is_active(self, array: Array) -> bool:
         of = owner(array)
         found = self._blocks.get(id(of))
-        if found is None and type(of.base) is StandIn:
+        if found is None and (self._foreign or of.base is not None):
             found = self.find(of)
         return found is not None and found.active
 
@@ -198,7 +202,16 @@ class Memory:
         if found is None:
             of = owner(array)
             found = self._blocks[id(of)] = Block(of, self.count)
+            self._place(found)
         return found
+
+    def _place(self, block: Block) -> None:
+        base = block.owner.base
+        if base is not None and type(base) is not StandIn and block.size:
+            self._foreign = self._foreign or Addresses(())
+            self._foreign.add(block)
+        if self._addresses is not None:
+            self._addresses.add(block)
 
     # -- names ---------------------------------------------------------------------------------------------
 
@@ -281,7 +294,14 @@ class Memory:
                 "its own (`np.array(...)`)",
                 user_position(),
             )
-        self.activate(array)
+        self.write(array)
+
+    def write(self, array: Array) -> None:
+        """Its memory was a constant, or depends on what is differentiated already."""
+        block = self.note(array)
+        if not block.active:
+            block.active = True
+            self.written.append(block.owner)
 
     def show(self, view: Any) -> None:
         """A view of a constant has been made, which may be stored into later."""
@@ -290,7 +310,7 @@ class Memory:
 
     def copies(self) -> list[tuple[Array, bytes]]:
         """What can be written into of the memory that is known, and what is there now."""
-        return _copies([block.owner for block in self._blocks.values()])
+        return contents([block.owner for block in self._blocks.values()])
 
     def clear(self) -> None:
         for block in (*self._blocks.values(), *(joined.own for joined in self.joined)):
@@ -339,18 +359,6 @@ def _nothing() -> None:
     """No view."""
 
 
-def overlaps(array: Array) -> bool:
-    """Two of its elements may share memory."""
-    if array.flags.c_contiguous or array.flags.f_contiguous:
-        return False
-    reach = array.itemsize
-    for stride, n in sorted((abs(s), n) for s, n in zip(array.strides, array.shape, strict=True) if n > 1):
-        if stride < reach:
-            return True
-        reach += stride * (n - 1)
-    return False
-
-
 def _elements(block: Block, array: Array) -> tuple[Array, Array]:
     """The shadow as one row of elements, and where in it those of `array` are."""
     offset = address(array) - block.low
@@ -364,21 +372,18 @@ def _elements(block: Block, array: Array) -> tuple[Array, Array]:
     return flat, places
 
 
+@natively
 def differ(array: Array, other: Array) -> bool:
     """In some bit."""
     return array.tobytes() != other.tobytes()
 
 
+@natively
 def changed(kept: list[tuple[Array, bytes]]) -> bool:
     """Whether any of what `Memory.copies` found holds something else by now."""
     return any(array.tobytes() != before for array, before in kept)
 
 
-def _copies(owners: list[Array]) -> list[tuple[Array, bytes]]:
+@natively
+def contents(owners: list[Array]) -> list[tuple[Array, bytes]]:
     return [(a, a.tobytes()) for a in owners if a.flags.writeable and a.dtype != object]
-
-
-# What a run looks at for itself depends on nothing in the run around it.
-differ.__overdub__ = lambda ctx, array, other: differ(array, other)  # type: ignore[attr-defined]
-changed.__overdub__ = lambda ctx, kept: changed(kept)  # type: ignore[attr-defined]
-_copies.__overdub__ = lambda ctx, owners: _copies(owners)  # type: ignore[attr-defined]

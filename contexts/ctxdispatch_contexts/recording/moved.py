@@ -5,8 +5,6 @@ Such a function is run once more on numbers that say which element is which: its
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,12 +43,11 @@ def as_stored(ctx: Any, array: Array, value: Any) -> Any:
     return ctx.array(value) if listed and ctx.record.any_active(value) else value
 
 
-def moved(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
-    """args[0] gets elements of its own, or of other operands that are numbers or arrays of inexact dtype."""
+def moved(at: int, ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
+    """args[0] gets elements of its own, or of the operand after it that has the new values."""
     array, *rest = args
     record: Record = ctx.record
     rest = [as_stored(ctx, array, a) for a in rest]
-    at = _VALUES.get(callee, 0)
     sources, tags = numbers(array, rest[at])
     callee(sources, *[tags if i == at else a for i, a in enumerate(rest)], **kwargs)
     kept = record.before(array, ...)
@@ -78,11 +75,5 @@ def put_in_flat(array: Array, index: Any, value: Any) -> None:
     """A store through `flat`, in the order of its elements."""
     array.flat[index] = value
 
-
-_VALUES: dict[Callable[..., Any], int] = {
-    np.copyto: 0, np.fill_diagonal: 0, np.ndarray.fill: 0, operator.setitem: 1, np.ndarray.__setitem__: 1,
-    np.put: 1, np.ndarray.put: 1, np.place: 1, np.putmask: 1, setattr: 1, put_in_flat: 1,
-}  # fmt: skip
-"""Which of the operands after the array has the new values."""
 
 __all__ = ["activated", "as_stored", "check_dtype", "moved", "put_in_flat", "sorted_along"]

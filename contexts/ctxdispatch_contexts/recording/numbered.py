@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import MutationError, user_position
-from ctxdispatch_contexts.recording.memory import Array, address, bounds
+from ctxdispatch_contexts.recording.addresses import address, bounds
+from ctxdispatch_contexts.recording.memory import Array
 
 
 def numbers(array: Array, value: Any) -> tuple[Array, Array]:

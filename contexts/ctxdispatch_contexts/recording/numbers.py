@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import COMPARISONS, INPLACE
 from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.table import Elementwise, elementwise, names
-from ctxdispatch_contexts.recording import elements
+from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.programs.remembered import ORDERS, TINY
+from ctxdispatch_contexts.recording import elements, remembered
 from ctxdispatch_contexts.recording.acting import is_calm, is_calm_key
 from ctxdispatch_contexts.recording.record import Number, Record
+from ctxdispatch_contexts.recording.refused import guarded, refused
 
 PYTHON = frozenset({float, int, bool})
 REAL = frozenset({*PYTHON, np.float64, np.float32, np.int64, np.intp, np.bool_})
@@ -27,21 +31,24 @@ Otherwise = Callable[..., Any]
 
 
 def _partials(row: Elementwise, names: dict[str, Any]) -> tuple[Partial | None, ...]:
-    """None where the derivative is zero by rule; 0 * inf is 0 where the row may be steep."""
-    every = row.partials(names)
-    steep = row.steep or (False,) * len(every)
-    found = zip(every, row.kinds, steep, strict=True)
-    return tuple([None if kind == "zero" else _with_steep(p) if s else p for p, kind, s in found])
+    """None where the derivative is zero by rule; marked where the row may be steep, or chooses."""
+    found = zip(row.partials(names), row.kinds, row.steep, row.picks, strict=True)
+    return tuple([None if kind == "zero" else _marked(p, steep=s, picks=c) for p, kind, s, c in found])
 
 
-def _with_steep(partial: Partial) -> Partial:
-    partial.__dict__["steep"] = True
+def _marked(partial: Partial, **marks: bool) -> Partial:
+    partial.__dict__.update({name: True for name, found in marks.items() if found})
     return partial
 
 
+def is_choice(partial: Partial) -> bool:
+    """It chooses between operands."""
+    return "picks" in partial.__dict__
+
+
 def times(bar: Any, slope: Any, partial: Partial) -> Any:
-    """bar * slope, 0 where the row may be infinite and nothing arrives."""
-    if partial.__dict__ and np.ndim(bar) == 0 and bar == 0:
+    """bar * slope, 0 where the row may be infinite and nothing moves."""
+    if "steep" in partial.__dict__ and np.ndim(bar) == 0 and bar == 0:
         return bar
     return bar * slope
 
@@ -57,7 +64,7 @@ def _given(*args: Any) -> list[Any]:
 def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
     """The rule for calls f(x)."""
     (of_python,), (of_numpy,) = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
-    of_arrays = elements.unary(f, (of_numpy,), otherwise)
+    of_arrays = guarded(f, elements.unary(f, (of_numpy,), otherwise))
 
     def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs:
@@ -74,7 +81,10 @@ def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
             return y
         made = record.numbers[id(y)] = Number(y)
         record.doing = f
-        record.unary(made, number, of_python if type(x) in PYTHON else of_numpy, x)
+        try:
+            record.unary(made, number, of_python if type(x) in PYTHON else of_numpy, x)
+        except Refused as error:
+            return refused(ctx, error, f, (x,), {})
         return y
 
     return rule
@@ -83,7 +93,7 @@ def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
 def binary(f: Any, row: Elementwise, otherwise: Otherwise, of_arrays: Any = None) -> Callable[..., Any]:
     """The rule for calls f(a, b); `of_arrays` is that for arrays, where it is not by the row."""
     of_python, of_numpy = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
-    of_arrays = of_arrays or elements.binary(f, of_numpy, otherwise)
+    of_arrays = guarded(f, of_arrays or elements.binary(f, of_numpy, otherwise))
 
     def of_two(ctx: Any, a: Any = ABSENT, b: Any = ABSENT, *more: Any) -> Any:
         if b is ABSENT or more:
@@ -105,13 +115,16 @@ def binary(f: Any, row: Elementwise, otherwise: Otherwise, of_arrays: Any = None
             return y
         made = record.numbers[id(y)] = Number(y)
         record.doing = f
-        record.binary(made, first, second, of_a, of_b, a, b)
+        try:
+            record.binary(made, first, second, of_a, of_b, a, b)
+        except Refused as error:
+            return refused(ctx, error, f, (a, b), {})
         return y
 
     def rule(ctx: Any, *args: Any, **kwargs: Any) -> Any:
         return otherwise(ctx, *args, **kwargs) if len(args) != 2 or kwargs else of_two(ctx, *args)
 
-    return rule if isinstance(f, np.ufunc) or f in vars(math).values() else of_two
+    return rule if type(f) is np.ufunc or f in vars(math).values() else of_two
 
 
 # -- elements ------------------------------------------------------------------------------------------------
@@ -126,6 +139,8 @@ def get_item(otherwise: Otherwise) -> Callable[..., Any]:
             calm = type(index) is int or is_calm(index)
             return container[index] if calm else otherwise(ctx, container, index)
         if cls is dict and (type(index) is str or is_calm_key(container, index)):
+            if type(index) is not int:
+                remembered.looked_up(ctx.record, (container, index))
             return container[index]
         if cls is not np.ndarray or not elements.is_basic(index):
             return otherwise(ctx, container, index)
@@ -157,27 +172,37 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
         if cls is not np.ndarray:
             return otherwise(ctx, container, index, value)
         one = type(value) in REAL and _single(index, container.ndim) and container.dtype.kind == "f"
-        if not one:
-            stored = elements.set_item(ctx, container, index, value)
-            return None if stored else otherwise(ctx, container, index, value)
-        record: Record = ctx.record
-        number = record.numbers.get(id(value))
-        if record.still or (record.copies and not record.closed):
-            return otherwise(ctx, container, index, value)
-        found = record.memory.find(container)
-        if record.closed or (number is None and found is None):
-            container[index] = value
-            return None
-        if found is not None and (found.names or found.outside):
-            record.join(container, index)
-        before = container[index]
-        container[index] = value
-        if number is not None:
-            record.memory.stored(container)
-        record.set_element(container, index, number, before)
-        return None
+        try:
+            return (_set_element if one else _set_elements)(ctx, container, index, value, otherwise)
+        except Refused as error:
+            return refused(ctx, error, operator.setitem, (container, index, value), {})
 
     return rule
+
+
+def _set_element(ctx: Any, container: Any, index: Any, value: Any, otherwise: Otherwise) -> Any:
+    """container[index] = value, one element."""
+    record: Record = ctx.record
+    number = record.numbers.get(id(value))
+    if record.still or (record.copies and not record.closed):
+        return otherwise(ctx, container, index, value)
+    found = record.memory.find(container)
+    if record.closed or (number is None and found is None):
+        container[index] = value
+        return None
+    if found is not None and (found.names or found.outside):
+        record.join(container, index)
+    before = container[index]
+    container[index] = value
+    if number is not None:
+        record.memory.stored(container)
+    record.set_element(container, index, number, before)
+    return None
+
+
+def _set_elements(ctx: Any, container: Any, index: Any, value: Any, otherwise: Otherwise) -> Any:
+    stored = elements.set_item(ctx, container, index, value)
+    return None if stored else otherwise(ctx, container, index, value)
 
 
 def _single(index: Any, ndim: int) -> bool:
@@ -203,11 +228,9 @@ def rules(otherwise: Callable[[Any], Otherwise]) -> dict[Any, Callable[..., Any]
         if row is not None and len(row.params) <= 2 and _is_c(f):
             make = unary if len(row.params) == 1 else binary
             made[f] = make(f, row, otherwise(f))
-    for f in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+    for f in COMPARISONS:
         made[f] = _compare(f, otherwise(f))
-    for plain in (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.mod,
-                  operator.floordiv):  # fmt: skip
-        inplace = getattr(operator, f"i{plain.__name__}")
+    for inplace, plain in INPLACE.items():
         row = elementwise(plain)
         if row is not None:
             made[inplace] = binary(inplace, row, otherwise(inplace), _into(inplace, otherwise(inplace)))
@@ -219,13 +242,28 @@ def _into(inplace: Any, otherwise: Otherwise) -> Otherwise:
     return otherwise if sign is None else elements.added(inplace, sign, otherwise)
 
 
+_OUTCOMES = {operator.eq: True, operator.ne: False}
+"""Where two numbers are equal."""
+
+
 def _compare(f: Any, otherwise: Otherwise) -> Callable[..., Any]:
+    equal, at = _OUTCOMES.get(f), ORDERS.get(f)
+
     def rule(ctx: Any, *args: Any) -> Any:
+        if len(args) != 2:
+            return otherwise(ctx, *args)
         a, b = args
-        return f(a, b) if type(a) in REAL and type(b) in REAL else otherwise(ctx, a, b)
+        if type(a) not in REAL or type(b) not in REAL:
+            return otherwise(ctx, a, b)
+        out = f(a, b)
+        if out == equal:
+            remembered.compared(ctx.record, f, args, out)
+        elif at is not None and -TINY <= (distance := args[at if out else 1 - at]) <= TINY:
+            remembered.near(ctx.record, distance, bool(out))
+        return out
 
     return rule
 
 
 def _is_c(f: Any) -> bool:
-    return isinstance(f, np.ufunc) or type(f) is type(math.sin)
+    return type(f) is np.ufunc or type(f) is type(math.sin)

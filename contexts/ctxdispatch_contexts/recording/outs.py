@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.facts import INPLACE
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MutationError, described, user_position
-from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.recording import arrays
+from ctxdispatch_contexts.recording.addresses import overlaps
 from ctxdispatch_contexts.recording.callees import look_at
 from ctxdispatch_contexts.recording.leaves import snapshot
-from ctxdispatch_contexts.recording.memory import Array, overlaps
+from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.moved import activated, as_stored, check_dtype, moved
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.reverse.stopping import no_grad
@@ -35,14 +36,14 @@ def into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     named = dict(named)
     out = named.pop("out")
     outs = out if type(out) is tuple else (out,)
-    if isinstance(callee, np.ufunc):
+    if type(callee) is np.ufunc:
         outs += (None,) * (callee.nout - len(outs))
     if callee in _PART_BY_PART and _reads_what_it_wrote(given, outs[0]):
         return _part_by_part(ctx, callee, given, outs[0], named)
     partly = _computes_partly(callee) and named.get("where", True) is not True
     if partly or len(outs) > 1:
         return _into_some(ctx, callee, given, outs, named)
-    if not isinstance(callee, np.ufunc):  # a ufunc casts its operands by that rule too
+    if type(callee) is not np.ufunc:  # a ufunc casts its operands by that rule too
         named.pop("casting", None)
     return _update(ctx, callee, outs[0], tuple(given), named, functools.partial(callee, *args, **kwargs))
 
@@ -56,7 +57,7 @@ def is_looked_into(ctx: Any, callee: Any) -> bool:
 def _computes_partly(callee: Any) -> bool:
     """Its `where` says which elements are computed; that of reductions, which of them go in."""
     outer = getattr(callee, "__name__", "") == "outer"
-    return isinstance(callee, np.ufunc) or callee in (np.clip, np.ndarray.clip) or outer
+    return type(callee) is np.ufunc or callee in (np.clip, np.ndarray.clip) or outer
 
 
 def _into_some(ctx: Any, callee: Any, operands: Any, outs: Any, named: dict[str, Any]) -> Any:
@@ -88,14 +89,14 @@ def _check_apart(callee: Any, outs: Any) -> None:
 
 
 def _written(ctx: Any, out: Array, y: Any, how: dict[str, Any]) -> Array:
-    moved(ctx, np.copyto, (out, y), how)
+    moved(0, ctx, np.copyto, (out, y), how)
     return out
 
 
 def _without_the_others(record: Record, callee: Any, operands: Any, where: Any) -> Any:
     """Where nothing is computed, nothing may come of an operand that has no derivative there: a number stands
     in its place. (The operands of `outer` and of `clip` have other shapes, or none that matter.)"""
-    if not isinstance(callee, np.ufunc):
+    if type(callee) is not np.ufunc:
         return operands
     return [record.call(np.where, (where, o, 0.5), ()) if record.any_active((o,)) else o for o in operands]
 

@@ -170,7 +170,7 @@ def slot(record: Any, method: Any, callee: Any, args: Args) -> tuple[Any, Args] 
 
 def _of_numpy(method: Any) -> tuple[Any, bool] | None:
     """The ufunc that np.float64.__mul__ or np.ndarray.__rmul__ is, and whether its operands are turned."""
-    if not isinstance(method, SLOT) or not issubclass(method.__objclass__, (np.generic, np.ndarray)):
+    if type(method) is not SLOT or not issubclass(method.__objclass__, (np.generic, np.ndarray)):
         return None
     for turned, name in enumerate((method.__name__, method.__name__.replace("__r", "__", 1))):
         ufunc = UFUNCS.get(getattr(operator, name, None))

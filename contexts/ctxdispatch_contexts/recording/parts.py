@@ -8,19 +8,28 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.values import row_of
 from ctxdispatch_contexts.recording import arrays, stores
 
 
 def handler(callee: Any, args: tuple[Any, ...]) -> Any:
     """(context, *args) -> the result, or None."""
-    table = _OF_FLAT if isinstance(args[0], np.flatiter) else _OF_RECORD if arrays.is_record(args[0]) else {}
-    return next((rule for f, rule in table.items() if f is callee), None)
+    if isinstance(args[0], np.flatiter):
+        return row_of(_OF_FLAT, callee)
+    return row_of(_OF_RECORD, callee) if arrays.is_record(args[0]) else None
 
 
+_OF_FLAT: Registry[Any] = Registry({operator.setitem: stores.set_in_flat})
+_OF_RECORD: Registry[Any] = Registry()
+
+
+@_OF_FLAT.of(operator.getitem)
 def _item_of_flat(ctx: Any, flat: Any, index: Any) -> Any:
     return resolve(ctx, operator.getitem)(flat.base, arrays.place(flat, index))
 
 
+@_OF_FLAT.of(next)
 def _next_of_flat(ctx: Any, items: Any, *default: Any) -> Any:
     """next(array.flat): an item of the array."""
     array, at, is_left = items.base, items.coords, items.index < items.base.size
@@ -28,13 +37,11 @@ def _next_of_flat(ctx: Any, items: Any, *default: Any) -> Any:
     return resolve(ctx, operator.getitem)(array, at) if is_left else item
 
 
+@_OF_RECORD.of(operator.getitem)
 def _item_of_record(ctx: Any, item: Any, index: Any) -> Any:
     return arrays.read_field(ctx.record, item, index) if ctx.record.any_active(item) else item[index]
 
 
+@_OF_RECORD.of(operator.setitem)
 def _set_in_record(ctx: Any, item: Any, index: Any, value: Any) -> None:
     resolve(ctx, operator.setitem)(arrays.field(item, index), ..., value)
-
-
-_OF_FLAT = {operator.getitem: _item_of_flat, operator.setitem: stores.set_in_flat, next: _next_of_flat}
-_OF_RECORD = {operator.getitem: _item_of_record, operator.setitem: _set_in_record}

@@ -37,6 +37,12 @@ class Pushing(Record):
         else:
             self.numbers[id(value)].derivative = tangent
 
+    def suspect(self, value: Any, stored: bool) -> None:
+        self.track(value)
+        if stored:
+            block = self.count is not None and not isinstance(value, np.ndarray)
+            self.set(value, np.full(self.count, np.nan) if block else np.nan)
+
     def of(self, value: Any) -> Any:
         """The tangent of `value`, a copy; of a container, its parts' in one of its kind; None where it has
         none."""

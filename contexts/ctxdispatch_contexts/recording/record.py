@@ -14,9 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.refusals import Refusals
 from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.recording.escaped import Escaped
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
 from ctxdispatch_contexts.recording.memory import Array, Memory, has_shadow, view_of
+from ctxdispatch_contexts.recording.suspects import Suspects
 
 
 class Number:
@@ -48,23 +51,30 @@ class Record:
         self.copies: list[Any] = []
         """Arrays that would lie in the same memory, and do not, to have derivatives of their own: they may be
         read, and not be written."""
+        self.iterators: set[int] = set()
+        """Identities of the iterators of C code that the run has made: those made before it are none of them,
+        as long as they are there."""
+        self.opaque: dict[int, Any] = {}
+        """By identity, parts of the arguments whose numbers are out of sight (`exposing.py`)."""
         self.doing: Any = None
         """The function of numbers that `unary` or `binary` is told of."""
         self.closed = False
-        """Nothing is written down: the run has ended, or pauses."""
+        """Nothing is written down: the run has ended, pauses, or was refused."""
         self.ended = False
         """What goes on (a generator that the run left) is no part of it."""
         self.still = 0
         """So many pauses (`surgery.paused`) have begun and not ended."""
-        self.refused: Refused | None = None
-        """What was refused while the program has gone on: it is raised when that ends."""
+        self.refusals = Refusals()
         self.paused: list[int] = []
         """Those that `surgery.resumed` has set aside."""
+        self.suspects = Suspects()
+        self.escaped = Escaped()
 
-    def went_on(self, error: BaseException) -> None:
-        """The program has caught `error`, or is about to raise it again."""
-        if isinstance(error, Refused) and self.refused is None and not self.ended:
-            self.refused = error
+    def refuse(self, error: Refused, carrier: BaseException | None = None) -> None:
+        """`error` is raised, or in its place `carrier`: nothing more is written down."""
+        if not self.ended:
+            self.refusals.remember(error, carrier)
+            self.closed = True
 
     def pause(self) -> None:
         self.still += 1
@@ -72,7 +82,10 @@ class Record:
 
     def resume(self) -> None:
         self.still -= 1
-        self.closed = self.ended or self.still > 0
+        self.settle()
+
+    def settle(self) -> None:
+        self.closed = self.ended or self.still > 0 or self.refusals.first is not None
 
     def end(self) -> None:
         self.still, self.ended, self.closed = 0, True, True
@@ -112,6 +125,10 @@ class Record:
             self.memory.activate(value)
         elif id(value) not in self.numbers:
             self.numbers[id(value)] = Number(value)
+
+    def suspect(self, value: Any, stored: bool) -> None:
+        """`value`, which was there before, may be what an earlier run has computed: `remembered.py`."""
+        self.track(value)
 
     def own(self, callee: Any, y: Any, operands: Sequence[Any]) -> Any:
         """`y`, which a user's rule returned; another object where it is one of the operands, for the rule

@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch import facts
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.facts import AS_ARRAY
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.recording import conversions
 from ctxdispatch_contexts.recording.leaves import leaves, snapshot
 from ctxdispatch_contexts.recording.record import Record
 
-COPIES = frozenset({
-    np.array, np.asarray, np.copy,
-    np.ndarray.copy, np.ndarray.astype, np.ndarray.__copy__, np.ndarray.__deepcopy__,
-})  # fmt: skip
+COPIES = frozenset({*AS_ARRAY, *facts.COPIES, *facts.numpy_rows.named("copy __copy__ __deepcopy__")})
 """Some convert as well, or stack several."""
 
 

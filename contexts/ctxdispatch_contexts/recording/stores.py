@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.facts import INPLACE
+from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.values import row_of
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
-from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import halfway, outs, records
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
@@ -38,6 +40,13 @@ from ctxdispatch_contexts.recording.record import Record
 
 Run = Callable[..., Any]
 Handler = Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any]
+_HANDLERS: Registry[Handler] = Registry()
+
+
+_HANDLERS.of(*INPLACE)(outs.in_place)
+_HANDLERS.of(np.copyto, np.fill_diagonal, np.ndarray.fill)(functools.partial(moved, 0))
+_HANDLERS.of(np.put, np.ndarray.put, np.place, np.putmask)(functools.partial(moved, 1))
+_HANDLERS.of(np.ndarray.sort, np.ndarray.partition)(sorted_along)
 
 
 def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler | None:
@@ -52,13 +61,9 @@ def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler 
         return None
     if outputs.may_overwrite(callee, len(args), tuple(kwargs)):
         return outs.overwritten
-    found = _HANDLERS.get(callee) if _hashable(callee) else None
+    found = row_of(_HANDLERS, callee)
     items = found is None or found is _set_item or args[0].dtype.names is None
     return found if items else _change_records
-
-
-def _hashable(value: Any) -> bool:
-    return getattr(type(value), "__hash__", None) is not None
 
 
 def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
@@ -122,6 +127,7 @@ def _targets(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list
 # -- items ---------------------------------------------------------------------------------------------------
 
 
+@_HANDLERS.of(operator.setitem, np.ndarray.__setitem__)
 def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     array, index, value = args
     record: Record = ctx.record
@@ -141,7 +147,7 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     if record.is_active(value):
         check_dtype(callee, array)
     if _may_repeat(index) or runs_over(array, index, value):
-        moved(ctx, callee, (array, index, value), kwargs)
+        moved(1, ctx, callee, (array, index, value), kwargs)
         return
     kept = record.before(array, index)
     callee(array, index, value)
@@ -213,11 +219,12 @@ def check_alias(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, 
 # -- attributes ----------------------------------------------------------------------------------------------
 
 
+@_HANDLERS.of(setattr)
 def _set_attribute(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     array, name, value = args
     _refuse_layout(name)
     if name == "flat":
-        moved(ctx, setattr, args, {})
+        moved(1, ctx, setattr, args, {})
     elif name == "real" or (name == "imag" and array.dtype.kind == "c"):
         _set_item(ctx, operator.setitem, (getattr(array, name), ..., value), {})
     else:
@@ -229,7 +236,7 @@ def set_in_flat(ctx: Any, flat: Any, index: Any, value: Any) -> None:
     args, record = (flat.base, snapshot(index), value), ctx.record
     if record.any_active(args):
         check_alias(ctx, operator.setitem, args, {})
-        done(moved, ctx, put_in_flat, args, {}, put_in_flat)
+        done(functools.partial(moved, 1), ctx, put_in_flat, args, {}, put_in_flat)
     else:
         constant(ctx, put_in_flat, args, {}, put_in_flat)
 
@@ -244,6 +251,7 @@ def _refuse_layout(name: str) -> None:
         )
 
 
+@_HANDLERS.of(np.ndarray.resize)
 def _resized(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     """Derivatives are known by the memory that an array lies in, which this gives back."""
     raise MutationError(
@@ -251,14 +259,3 @@ def _resized(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
         "np.pad, np.concatenate or np.reshape, which make another array",
         user_position(),
     )
-
-
-_HANDLERS: dict[Any, Handler] = {
-    operator.setitem: _set_item, np.ndarray.__setitem__: _set_item,
-    setattr: _set_attribute,
-    **dict.fromkeys(INPLACE, outs.in_place),
-    **dict.fromkeys(
-        (np.copyto, np.fill_diagonal, np.ndarray.fill, np.put, np.ndarray.put, np.place, np.putmask), moved
-    ),
-    np.ndarray.sort: sorted_along, np.ndarray.partition: sorted_along, np.ndarray.resize: _resized,
-}  # fmt: skip

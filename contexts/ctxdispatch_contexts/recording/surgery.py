@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.facts import canonical
 from ctxdispatch_contexts.programs.containers import rebuild, with_attributes
 from ctxdispatch_contexts.programs.errors import user_frame
+from ctxdispatch_contexts.programs.opaque_values import fields
 from ctxdispatch_contexts.recording import stores
 from ctxdispatch_contexts.recording.callees import look_at, moves, spelled
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
 from ctxdispatch_contexts.recording.record import Record
-from ctxdispatch_contexts.recording.trees import fields
 from ctxdispatch_contexts.reverse.inserting import Insertion, skip
 from ctxdispatch_contexts.reverse.source_of_blocks import block_function
 from ctxdispatch_contexts.reverse.stopping import no_grad, stopped
@@ -37,6 +37,8 @@ def detached(record: Record, out: Any) -> Any:
     if is_number(out):
         return another(out) if record.is_active(out) else out
     if isinstance(out, np.ndarray):
+        if out.dtype == object:
+            return _items_detached(record, out)
         return record.apart(out) if record.is_active(out) else out
     if isinstance(out, (tuple, list)):
         parts = [detached(record, part) for part in out]
@@ -47,12 +49,23 @@ def detached(record: Record, out: Any) -> Any:
     return _object_detached(record, out)
 
 
+def _items_detached(record: Record, array: Any) -> Any:
+    """Of an array of objects."""
+    parts = {at: detached(record, array[at]) for at in np.ndindex(array.shape)}
+    if all(part is array[at] for at, part in parts.items()):
+        return array
+    made = array.copy()
+    for at, part in parts.items():
+        made[at] = part
+    return made
+
+
 def _object_detached(record: Record, out: Any) -> Any:
-    if isinstance(out, (type, types.FunctionType, types.ModuleType)):
+    if issubclass(type(out), (type, types.FunctionType, types.ModuleType)):
         return out
-    held = fields(out)
-    apart = {name: detached(record, part) for name, part in held.items()}
-    if all(part is held[name] for name, part in apart.items()):
+    parts = fields(out)
+    apart = {name: detached(record, part) for name, part in parts.items()}
+    if all(part is parts[name] for name, part in apart.items()):
         return out
     return with_attributes(out, apart)
 
@@ -75,8 +88,8 @@ def _stopped(ctx: Any, x: Any) -> Any:
 def paused(ctx: Any, f: Any, run: Any, args: Args, kwargs: Kwargs) -> Any:
     """f(*args, **kwargs) while the run pauses."""
     record: Record = ctx.record
-    callee, bound = rules.canonical(f)
-    if not (bound and isinstance(bound[0], np.ufunc) and f.__name__ != "at"):
+    callee, bound = canonical(f)
+    if not (bound and type(bound[0]) is np.ufunc and f.__name__ != "at"):
         args, run = (*bound, *args), callee if run is f and bound else run
     else:
         callee = f
@@ -135,13 +148,14 @@ class resumed:  # noqa: N801
 def _resumed(ctx: Any, block: resumed) -> None:
     record: Record = ctx.record
     record.paused.append(record.still)
-    record.still, record.closed = 0, record.ended
+    record.still = 0
+    record.settle()
 
 
 def _paused_again(ctx: Any, block: resumed, /, *exception: Any) -> None:
     record: Record = ctx.record
     record.still = record.paused.pop()
-    record.closed = record.ended or record.still > 0
+    record.settle()
 
 
 # -- blocks on the way back ----------------------------------------------------------------------------------

@@ -17,11 +17,13 @@ import numpy as np
 
 from ctxdispatch.dispatch.where import position_in
 from ctxdispatch_contexts.programs.errors import MutationError, Refused, user_frame, user_position
+from ctxdispatch_contexts.recording.addresses import overlaps
 from ctxdispatch_contexts.recording.bars import Bars, lasting
 from ctxdispatch_contexts.recording.entries import (
     Added,
     Again,
     Call,
+    Called,
     Element,
     Elements,
     Item,
@@ -31,11 +33,14 @@ from ctxdispatch_contexts.recording.entries import (
     SetElement,
     Store,
     Update,
+    back_through_kept,
     back_through_numbers,
+    mask_numbers,
 )
 from ctxdispatch_contexts.recording.inserted import Inserted
 from ctxdispatch_contexts.recording.leaves import leaves
-from ctxdispatch_contexts.recording.memory import Array, overlaps, part_of
+from ctxdispatch_contexts.recording.masks import is_nan
+from ctxdispatch_contexts.recording.memory import Array, part_of
 from ctxdispatch_contexts.recording.record import Number
 from ctxdispatch_contexts.recording.subclasses import plain
 from ctxdispatch_contexts.reverse.calling import call_any, call_with
@@ -66,7 +71,7 @@ class Tape(Bars):
         y = self.own(callee, y, operands)
         made = self.made(y)
         if made is not None:
-            self.entries.append(Call(made, pullback, operands, place()))
+            self.entries.append(Call(y, made, Called(callee, kwnames, pullback), operands, place()))
         return y
 
     def release(self) -> None:
@@ -121,7 +126,7 @@ class Tape(Bars):
         self.entries.append(Store(array, lasting(index), value, kept))
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
-        return call_any(self.context, f, plain(tuple(operands)), kwnames)[1]
+        return Called(f, kwnames, call_any(self.context, f, plain(tuple(operands)), kwnames)[1])
 
     def update(self, array: Array, found: Any, operands: Sequence[Any], kept: Kept) -> None:
         self.note(operands)
@@ -138,8 +143,19 @@ class Tape(Bars):
 
     # -- the way back --------------------------------------------------------------------------------------
 
-    def sweep(self, seed: Callable[[], None], read: Callable[[], Any]) -> Any:
-        """Go back from what `seed` adds; what `read` says then. May be done again."""
+    def sweep(self, seed: Callable[[], None], read: Callable[[], Any], ones: Callable[[], None]) -> Any:
+        """Go back from what `seed` adds; what `read` says then. May be done again. `ones` adds the masks of
+        it."""
+        found = self._back(seed, read, _step)
+        if not is_nan(found) or any(type(entry) is Inserted for entry in self.entries):
+            return found  # what the user has put into the way back runs once
+        self._back(ones, lambda: None, _step_of_masks)
+        try:
+            return self._back(seed, read, _step_with_masks)
+        finally:
+            self.masks = {}
+
+    def _back(self, seed: Callable[[], None], read: Callable[[], Any], step: Callable[..., None]) -> Any:
         self.memory.clear()
         for number in self.numbers.values():
             number.derivative = None
@@ -148,10 +164,7 @@ class Tape(Bars):
         try:
             seed()
             for entry in reversed(self.entries):
-                if type(entry) is tuple:
-                    back_through_numbers(entry)
-                else:
-                    entry.back(self, again)
+                step(entry, self, again)
             return read()
         except Refused as error:
             _place(error, entry)
@@ -159,6 +172,27 @@ class Tape(Bars):
         finally:
             for array, index, after in reversed(again):
                 array[index] = after
+
+
+def _step(entry: Any, bars: Bars, again: list[Again]) -> None:
+    if type(entry) is tuple:
+        back_through_numbers(entry)
+    else:
+        entry.back(bars, again)
+
+
+def _step_of_masks(entry: Any, bars: Bars, again: list[Again]) -> None:
+    if type(entry) is tuple:
+        mask_numbers(entry, bars.masks)
+    else:
+        entry.back_masks(bars, again)
+
+
+def _step_with_masks(entry: Any, bars: Bars, again: list[Again]) -> None:
+    if type(entry) is tuple:
+        back_through_kept(entry, bars.masks)
+    else:
+        entry.back(bars, again)
 
 
 def place() -> tuple[CodeType, int] | None:

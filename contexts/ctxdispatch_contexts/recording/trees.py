@@ -4,21 +4,27 @@ change its containers.
 Before a run every number in the arguments becomes an object of its own, for a run knows numbers by
 identity: of `[1.0] * 3` each item has a cotangent. So does every array, which is the same memory by another
 name (`memory.stand_in`). What was replaced is put back when the run ends, where it still is.
+
+A cotangent has the structure of what was given (`programs/zeros.py`), so parts of which there is none are in
+the tree as well (`Still`, None).
 """
 
 from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CellType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.tags import Tagged, bare
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import is_floats
+from ctxdispatch_contexts.programs.opaque_values import fields, is_opaque, read_field, stands_for_a_function
+from ctxdispatch_contexts.programs.zeros import Zeros, in_namespace, layout
 from ctxdispatch_contexts.recording.leaves import another, is_number
 from ctxdispatch_contexts.recording.memory import has_shadow, stand_in
 from ctxdispatch_contexts.recording.pushing import Pushing
@@ -42,6 +48,9 @@ class Leaf:
             return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
         return project(bar, value)
 
+    def arrived(self, tape: Tape) -> bool:
+        return tape.bar(self.value) is not None
+
     def add(self, tape: Tape, cotangent: Any) -> None:
         tape.add(self.value, cotangent)
 
@@ -56,61 +65,103 @@ class Leaf:
             yield self.value
 
 
+class Still:
+    """What is met again, or has no leaves: its cotangent is zero, of this structure."""
+
+    __slots__ = ("zeros",)
+
+    def __init__(self, zeros: Any) -> None:
+        self.zeros = zeros
+
+    def bar(self, tape: Tape) -> Any:
+        return Zeros().of(self.zeros)
+
+    def arrived(self, tape: Tape) -> bool:
+        return False
+
+    def add(self, tape: Tape, cotangent: Any) -> None:
+        """It has none."""
+
+    set = add
+
+    def tangent(self, record: Pushing) -> Any:
+        return None
+
+    def arrays(self) -> Iterator[Any]:
+        return iter(())
+
+
 class Node:
-    """A container, by keys; `like`, a shallow copy of it, says how its cotangent is built."""
+    """A container, by keys; `like`, a shallow copy of it, says how its cotangent is built. None: a part that
+    can have no derivative."""
 
     __slots__ = ("like", "parts")
 
-    def __init__(self, like: Any, parts: dict[Any, Leaf | Node]) -> None:
+    def __init__(self, like: Any, parts: dict[Any, Tree | None]) -> None:
         self.like, self.parts = like, parts
 
     def bar(self, tape: Tape) -> Any:
-        found = {key: part.bar(tape) for key, part in self.parts.items()}
-        return self._built({key: bar for key, bar in found.items() if bar is not None})
+        found = {key: None if part is None else part.bar(tape) for key, part in self.parts.items()}
+        if isinstance(self.like, (tuple, list, deque)):
+            return rebuild(self.like, [*found.values()])
+        return found if isinstance(self.like, dict) else self._in_namespace(found)
 
-    def _built(self, found: dict[Any, Any]) -> Any:
+    def _in_namespace(self, found: dict[Any, Any]) -> Any:
+        return in_namespace(layout(self.like), found)
+
+    def arrived(self, tape: Tape) -> bool:
+        return any(part.arrived(tape) for _, part in self._there())
+
+    def _there(self) -> Iterator[tuple[Any, Tree]]:
+        return ((key, part) for key, part in self.parts.items() if part is not None)
+
+    def add(self, tape: Tape, cotangent: Any) -> None:
+        for key, given in _given(cotangent):
+            part = self.parts.get(key)
+            if part is not None:
+                part.add(tape, given)
+
+    def set(self, record: Pushing, tangent: Any) -> None:
+        for key, given in _given(tangent):
+            part = self.parts.get(key)
+            if part is not None:
+                part.set(record, given)
+
+    def tangent(self, record: Pushing) -> Any:
+        """None for zeros."""
+        found = {key: part.tangent(record) for key, part in self._there()}
+        found = {key: tangent for key, tangent in found.items() if tangent is not None}
         if not found:
             return None
         if isinstance(self.like, (tuple, list, deque)):
             return rebuild(self.like, [found.get(i) for i in range(len(self.like))])
         return found if isinstance(self.like, dict) else SimpleNamespace(**found)
 
-    def add(self, tape: Tape, cotangent: Any) -> None:
-        if cotangent is None:
-            return
-        items = enumerate(cotangent) if isinstance(cotangent, (tuple, list, deque)) else entries_of(cotangent)
-        for key, part in items:
-            if key in self.parts:
-                self.parts[key].add(tape, part)
-
-    def set(self, record: Pushing, tangent: Any) -> None:
-        if tangent is None:
-            return
-        items = enumerate(tangent) if isinstance(tangent, (tuple, list, deque)) else entries_of(tangent)
-        for key, part in items:
-            if key in self.parts:
-                self.parts[key].set(record, part)
-
-    def tangent(self, record: Pushing) -> Any:
-        found = {key: part.tangent(record) for key, part in self.parts.items()}
-        return self._built({key: tangent for key, tangent in found.items() if tangent is not None})
-
     def arrays(self) -> Iterator[Any]:
-        for part in self.parts.values():
+        for _, part in self._there():
             yield from part.arrays()
 
 
-class Bound(Node):
+def _given(whole: Any) -> Iterable[tuple[Any, Any]]:
+    return enumerate(whole) if isinstance(whole, (tuple, list, deque)) else entries_of(whole)
+
+
+class Aside(Node):
+    """Of what is no container of parameters, as functions: there is one where something arrived."""
+
+    def bar(self, tape: Tape) -> Any:
+        return super().bar(tape) if self.arrived(tape) else None
+
+
+class Bound(Aside):
     """Of a functools.partial: all its parts are there."""
 
-    def _built(self, found: dict[Any, Any]) -> Any:
-        if not found:
-            return None
+    def _in_namespace(self, found: dict[Any, Any]) -> Any:
         whole = {"func": None, "args": (None,) * len(self.like.args), "keywords": {}}
-        return SimpleNamespace(**{**whole, **found})
+        return SimpleNamespace(**{**whole, **{key: bar for key, bar in found.items() if bar is not None}})
 
 
-Tree = Leaf | Node
+Tree = Leaf | Node | Still
 _LEAVES = (type, ModuleType, str, bytes, int, np.generic, np.dtype)
 
 
@@ -120,10 +171,14 @@ class Arguments:
     def __init__(self, record: Record) -> None:
         self.record = record
         self.undo: list[Callable[[], None]] = []
-        self._memo: dict[int, tuple[Any, Tree | None, Any]] = {}
+        self._memo: dict[int, tuple[Any, Any]] = {}
+        self._zeros = Zeros()
 
     def own(self, value: Any) -> tuple[Any, Tree | None]:
         """(what the program gets in place of `value`, its tree)"""
+        if type(value) is Tagged:
+            made, tree = self.own(value.__wrapped__)
+            return Tagged(made, value._self_run, value._self_metadata), tree
         if is_number(value):
             made = another(value)
             self.record.track(made)
@@ -132,22 +187,30 @@ class Arguments:
             return self._array(value)
         if is_floats(value):
             view = self.record.view(value)
-            return value, None if self.record.is_active(view) else self._tracked(view)
-        if isinstance(value, _LEAVES) or value is None:
+            return value, self._again(value) if self.record.is_active(view) else self._tracked(view)
+        if issubclass(type(value), _LEAVES) or value is None:
             return value, None
+        if self.record.sweeps and is_opaque(type(value)) and not stands_for_a_function(value):
+            self.record.opaque[id(value)] = value
         if isinstance(value, tuple):  # one that is given twice has parts of its own each time
             return self._container(value)
         if id(value) in self._memo:
-            return self._memo[id(value)][0], None  # its cotangent stands where it was met first
-        self._memo[id(value)] = (value, None, value)
+            return self._memo[id(value)][0], self._again(value)  # what arrives is where it was met first
+        self._memo[id(value)] = (value, value)
+        self._zeros.entered(value)
         made, tree = self._container(value)
-        self._memo[id(value)] = (made, tree, value)
+        self._zeros.left(value)
+        self._memo[id(value)] = (made, value)
         return made, tree
+
+    def _again(self, value: Any) -> Tree | None:
+        zeros = self._zeros.of(value)
+        return None if zeros is None else Still(zeros)
 
     def check(self, value: Any) -> None:
         """Before an argument is taken: a list, dict or object that is another argument too has one
         derivative, and cannot have two."""
-        if id(value) in self._memo and not isinstance(value, (tuple, *_LEAVES)):
+        if id(value) in self._memo and not issubclass(type(value), (tuple, *_LEAVES)):
             raise DerivativeError(
                 f"the same {type(value).__name__} is given as two arguments, with respect to one of which is "
                 "differentiated; give one of them as a copy (`copy.deepcopy`)",
@@ -189,51 +252,52 @@ class Arguments:
     def _container(self, value: Any) -> tuple[Any, Tree | None]:
         if isinstance(value, tuple):
             pairs = [self.own(item) for item in value]
-            trees = {i: tree for i, (_, tree) in enumerate(pairs) if tree is not None}
+            trees = {i: tree for i, (_, tree) in enumerate(pairs)}
             items = [made for made, _ in pairs]
             same = all(a is b for a, b in zip(items, value, strict=True))
-            return value if same else rebuild(value, items), Node(value, trees) if trees else None
+            return value if same else rebuild(value, items), Node(value, trees)
         if isinstance(value, (list, deque)):
             return value, self._parts(value, range(len(value)), value.__getitem__, value.__setitem__)
         if isinstance(value, dict):
             return value, self._parts(value, [*value], value.get, value.__setitem__)
         return value, self._object(value)
 
-    def _parts(self, value: Any, keys: Any, get: Any, put: Any, names: Any = None) -> Tree | None:
-        trees = {}
-        for key in keys:
-            tree = self._replace(get(key), functools.partial(put, key), lambda key=key: _or_none(get, key))
-            if tree is not None:
-                trees[key] = tree
-        like = value.copy() if type(value) in (list, deque) else value
-        return Node(like, trees) if trees else None
+    def _parts(self, like: Any, keys: Any, get: Any, put: Any, node: type[Node] = Node) -> Tree:
+        trees = {
+            key: self._replace(get(key), functools.partial(put, key), lambda key=key: _or_none(get, key))
+            for key in keys
+        }
+        return node(like.copy() if type(like) in (list, deque) else like, trees)
 
     def _object(self, value: Any) -> Tree | None:
-        if isinstance(value, FunctionType):
+        if type(value) is FunctionType:
             return self._function(value)
-        if isinstance(value, MethodType):
+        if type(value) is MethodType:
             _, tree = self.own(value.__self__)
-            return Node(SimpleNamespace(), {"__self__": tree}) if tree is not None else None
-        if isinstance(value, functools.partial):
+            return Aside(MethodType, {"__self__": tree})
+        if issubclass(type(value), functools.partial):
             return self._partial(value)
-        names = [] if isinstance(value, CellType) else [*fields(value)]
+        known = layout(type(value))
+        names = [] if type(value) is CellType else [*fields(value)]
         if not names:
             return None
         return self._parts(
-            SimpleNamespace(),
+            type(value),
             names,
-            lambda name: _read(value, name),
+            lambda name: read_field(value, name),
             lambda name, new: object.__setattr__(value, name, new),
+            Node if known.parameters else Aside,
         )
 
     def _function(self, function: FunctionType) -> Tree | None:
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         filled = {name: cell for name, cell in cells.items() if _is_filled(cell)}
         return self._parts(
-            SimpleNamespace(),
+            FunctionType,
             [*filled],
             lambda name: filled[name].cell_contents,
             lambda name, new: setattr(filled[name], "cell_contents", new),
+            Aside,
         )
 
     def _partial(self, value: Any) -> Tree | None:
@@ -244,8 +308,7 @@ class Arguments:
             before = value.__reduce__()[2]
             value.__setstate__((func, args, keywords, before[3]))
             self.undo.append(lambda: value.__setstate__(before))
-        trees = {name: tree for name, (_, tree) in pairs.items() if tree is not None}
-        return Bound(value, trees) if trees else None
+        return Bound(value, {name: tree for name, (_, tree) in pairs.items()})
 
     def put_back(self) -> None:
         for undo in reversed(self.undo):
@@ -255,9 +318,10 @@ class Arguments:
 
 def tree_of(value: Any, depth: int = 16) -> Tree | None:
     """The tree of a result, None where nothing has a cotangent."""
+    value = bare(value)
     if is_number(value) or isinstance(value, np.ndarray):
         return Leaf(value)
-    if not depth or isinstance(value, _LEAVES) or value is None:
+    if not depth or issubclass(type(value), _LEAVES) or value is None:
         return None
     if isinstance(value, (tuple, list, deque)):
         parts = dict(enumerate(value))
@@ -267,24 +331,6 @@ def tree_of(value: Any, depth: int = 16) -> Tree | None:
         parts = fields(value)
     trees = {key: tree for key, part in parts.items() if (tree := tree_of(part, depth - 1)) is not None}
     return Node(value, trees) if trees else None
-
-
-def fields(value: Any) -> dict[str, Any]:
-    """What an object holds, in its `__dict__` and its slots."""
-    names = [*getattr(value, "__dict__", ()), *_slots(type(value))]
-    return {name: _read(value, name) for name in names if isinstance(name, str) and hasattr(value, name)}
-
-
-def _slots(cls: type) -> list[str]:
-    declared = [vars(c).get("__slots__", ()) for c in cls.__mro__]
-    names = [name for own in declared for name in ((own,) if isinstance(own, str) else own)]
-    return [name for name in names if name not in ("__dict__", "__weakref__")]
-
-
-def _read(value: Any, name: str) -> Any:
-    """A field, without what the class makes of reading it."""
-    fields = getattr(value, "__dict__", {})
-    return fields[name] if name in fields else getattr(value, name)
 
 
 def _or_none(get: Any, key: Any) -> Any:

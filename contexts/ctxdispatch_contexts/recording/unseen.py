@@ -13,18 +13,19 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable
+from itertools import filterfalse
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
-from ctxdispatch.dispatch.reach import bind, special
+from ctxdispatch.dispatch.reach import bind, natively, special
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import matching, primitives
-from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
-from ctxdispatch_contexts.recording import hidden, leaves, looking, memory
-from ctxdispatch_contexts.recording.acting import CALM, FEW, acting
-from ctxdispatch_contexts.recording.looking import Looks
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
+from ctxdispatch_contexts.programs.reading import hooks
+from ctxdispatch_contexts.recording import hidden, leaves, looking, memory, reaching
+from ctxdispatch_contexts.recording.acting import CALM, acting, is_container
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -34,22 +35,13 @@ Before = tuple[Any, dict[int, Any], bool]
 # -- what a call looks at ------------------------------------------------------------------------------------
 
 
+@natively
 def actors(callee: Any, args: Args, kwargs: Kwargs) -> list[type]:
     """The classes of which `callee` may run a method that stores."""
-    looks = looking.at(callee)
-    if looks is Looks.NOWHERE or (looks is Looks.ORDERS and kwargs.get("key") is not None):
-        return []
-    own = acting(args[:1], 0) if looks is Looks.AT_KEY else []
-    return own or acting(_looked_at(callee, args, kwargs))
-
-
-def _looked_at(callee: Any, args: Args, kwargs: Kwargs) -> Args:
-    """Of its operands, what it may run methods of; and keys that may have the hash of another."""
-    looks, first = looking.at(callee), args[0] if args else None
-    if looks is Looks.AT_KEY or (looks is Looks.INSIDE and isinstance(first, looking.HASHED)):
-        keys = first if isinstance(first, looking.HASHED) and len(first) <= FEW else ()
-        return (*args[1:2], *keys)
-    return (*args, *kwargs.values()) if kwargs else args
+    if looking.makes_class(callee):
+        return hooks(args)
+    at, inside = looking.looked_at(callee, args, kwargs)
+    return acting(at, 0) or acting([*filterfalse(is_container, at), *inside])
 
 
 MOST = 5000
@@ -72,12 +64,17 @@ def run_watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> Any:
 def _between_two_looks(
     record: Any, callee: Any, classes: list[type], args: Args, kwargs: Kwargs, apart: Iterable[Any]
 ) -> Any:
-    looked_at = _looked_at(callee, args, kwargs)
-    before = _look(record, looked_at, apart)
+    looked_at = [*args, *kwargs.values()]
+    if not looking.makes_class(callee):
+        at, inside = looking.looked_at(callee, args, kwargs)
+        looked_at = [*filterfalse(is_container, at), *inside]
+    before, out = _look(record, looked_at, apart), None
     try:
-        return callee(*args, **kwargs)
+        out = callee(*args, **kwargs)
+        return out
     finally:
-        if _has_changed(record, before, looked_at):
+        made = vars(out).values() if issubclass(type(out), type) else (out,)
+        if _has_changed(record, before, [*looked_at, *made]):
             raise _refusal(callee, classes)
 
 
@@ -94,21 +91,31 @@ def watched(ctx: Any, callee: Any, run: Run, args: Args, kwargs: Kwargs) -> Run:
     return run_between
 
 
-def _look(record: Any, looked_at: Args, apart: Iterable[Any]) -> Before:
+@natively
+def _look(record: Any, looked_at: list[Any], apart: Iterable[Any]) -> Before:
     """`apart`: constants of which `stores.constant` sees whether they have changed."""
     but = {id(memory.owner(a)) for a in apart if isinstance(a, np.ndarray) and not record.is_active(a)}
-    held = {id(part): part for part in hidden.held([*looked_at], MOST)}
+    held = {id(part): part for part in _reached(looked_at)}
     copies = [each for each in record.memory.copies() if id(each[0]) not in but]
     known = id(hidden.TOO_MANY) not in held
-    return copies, held, known and any(map(record.is_active, held.values()))
+    active = known and any(map(record.is_active, held.values()))
+    arrays = [a for a in held.values() if active and isinstance(a, np.ndarray)]
+    constant = [a for a in arrays if record.memory.find(a) is None and id(memory.owner(a)) not in but]
+    return copies + memory.contents(constant), held, active
 
 
-def _has_changed(record: Any, before: Before, looked_at: Args) -> bool:
+@natively
+def _has_changed(record: Any, before: Before, looked_at: list[Any]) -> bool:
     copies, held, active = before
     if memory.changed(copies):
         return True
-    parts = hidden.held([*looked_at], MOST) if active else ()
+    parts = _reached(looked_at) if active else ()
     return any(_is_new(record, part) for part in parts if id(part) not in held)
+
+
+def _reached(looked_at: list[Any]) -> Iterable[Any]:
+    """What the methods could read, or store to."""
+    return hidden.held(reaching.named(looked_at), MOST)
 
 
 def _is_new(record: Any, part: Any) -> bool:
@@ -130,7 +137,8 @@ _SYNTAX = {
 
 def _refusal(callee: Any, classes: list[type]) -> MissingRuleError:
     names = " or ".join(cls.__name__ for cls in classes)
-    what = _SYNTAX.get(id(callee)) or described(callee)
+    makes = looking.makes_class(callee)
+    what = "making a class" if makes else _SYNTAX.get(id(callee)) or described(callee)
     return MissingRuleError(
         f"{what} runs a special method of the class {names}, which stores into what the derivative reads, "
         "where that is not followed; have the method store nothing, or call it beforehand and give what it "
@@ -139,24 +147,28 @@ def _refusal(callee: Any, classes: list[type]) -> MissingRuleError:
     )
 
 
-# What a run looks at for itself is no part of the run around it.
-actors.__overdub__ = lambda ctx, *args: actors(*args)  # type: ignore[attr-defined]
-_look.__overdub__ = lambda ctx, *args: _look(*args)  # type: ignore[attr-defined]
-_has_changed.__overdub__ = lambda ctx, *args: _has_changed(*args)  # type: ignore[attr-defined]
-
-
 # -- methods that are followed -------------------------------------------------------------------------------
 
 
 def prepared(ctx: Any, callee: Any, args: Args) -> Args:
-    """The arguments, with numbers for indices that have `__index__`, and with the items of iterators that go
-    into a hash table, to be looked at before they do."""
+    """The arguments, with numbers for indices that have `__index__`; with the items of iterators that go into
+    a hash table, to be looked at before they do; with its module for a class that is made."""
+    if looking.makes_class(callee):
+        return _with_module(args)
     if looking.takes_index(callee):
-        if isinstance(args[0], dict) or type(args[1]) in CALM:
+        if len(args) < 2 or isinstance(args[0], dict) or type(args[1]) in CALM:
             return args
         return (args[0], _index(ctx, args[1]), *args[2:])
     listed = resolve(ctx, leaves.listed)
     return tuple([listed(a) if is_iterator(a) else a for a in args])
+
+
+def _with_module(args: Args) -> Args:
+    """A class is of the module of the frame that has it made."""
+    namespace, frame = args[-1], user_frame()
+    if len(args) < 3 or not issubclass(type(namespace), dict) or "__module__" in namespace or not frame:
+        return args
+    return (*args[:-1], {**namespace, "__module__": frame.f_globals.get("__name__")})
 
 
 def _index(ctx: Any, index: Any) -> Any:

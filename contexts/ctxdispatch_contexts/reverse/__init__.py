@@ -16,6 +16,7 @@ from ctxdispatch_contexts.reverse.checkpoints import checkpoint
 from ctxdispatch_contexts.reverse.checks import check_grads
 from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
 from ctxdispatch_contexts.reverse.elementwise import fit as fit_cotangent
+from ctxdispatch_contexts.reverse.elementwise import selected
 from ctxdispatch_contexts.reverse.inserting import insert_grad_of
 from ctxdispatch_contexts.reverse.primitives import cotangents_of, fit_to_operand, item_of_result
 from ctxdispatch_contexts.reverse.program import ReverseMode, before_sweep
@@ -28,5 +29,5 @@ __all__ = [
     "before_sweep", "check_grads", "checked_indices", "checkpoint", "code_adjoint", "cotangents_of",
     "custom_rule", "debug_rules", "fit_cotangent", "fit_to_operand", "grad", "insert_grad_of",
     "is_zero",
-    "item_of_result", "no_grad", "stop_gradient", "stopped", "value_and_grad", "vjp",
+    "item_of_result", "no_grad", "selected", "stop_gradient", "stopped", "value_and_grad", "vjp",
 ]  # fmt: skip

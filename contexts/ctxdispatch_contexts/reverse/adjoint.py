@@ -17,6 +17,7 @@ The graph given is extended in place; `structure.normalise` has been at it.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Container
 from typing import Any
 
 from ctxdispatch.ir import primitives
@@ -25,99 +26,41 @@ from ctxdispatch.ir.graph import Block, Edge, Iterate, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import passed
-from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.bars import (
     NONE,
     ZERO,
-    cotangent_type,
-    is_none,
     is_zero,
-    may_be_none,
 )
+from ctxdispatch_contexts.reverse.masks import ONE, Masks
 from ctxdispatch_contexts.reverse.merges import Merges
 from ctxdispatch_contexts.reverse.overwritten import Overwritten
-from ctxdispatch_contexts.reverse.primal import Primal, Scope
+from ctxdispatch_contexts.reverse.primal import Scope
 from ctxdispatch_contexts.reverse.structure import Shape
+from ctxdispatch_contexts.reverse.variables import Cotangents
 
 
-class Adjoint(Primal):
+class Adjoint(Cotangents):
     """One run of the transform. `pullbacks` says how an op is reversed (see `pullbacks.py`)."""
 
     def __init__(
-        self, shape: Shape, active: set[Value], pullbacks: Any, shadows: Any, overwritten: Overwritten
-    ) -> None:
-        super().__init__(shape, overwritten)
-        self.active = active
-        self.pullbacks = pullbacks
-        self.shadows = shadows
+        self, shape: Shape, active: set[Value], pullbacks: Any, shadows: Any, overwritten: Overwritten,
+        masks: Masks,
+    ) -> None:  # fmt: skip
+        super().__init__(shape, active, pullbacks, shadows, overwritten, masks)
         self.makers = {r: op for _, op in self.graph.ops() for r in op.results}
-        self.items: dict[Iterate, Operand] = {}  # the list of item cotangents of each loop being reversed
+        # the list of item cotangents of each loop being reversed, and of their masks
+        self.items: dict[tuple[Iterate, bool], Operand] = {}
         self.merges = Merges(shape, self.define)
-
-    # -- cotangents ------------------------------------------------------------------------------------------
-
-    def bar(self, value: Operand) -> Operand:
-        """The cotangent of `value` that has arrived so far."""
-        if value in self.shadows.followed.roots:
-            return self.shadows.bar(self, value)  # type: ignore[arg-type]
-        return self.variable(value)
-
-    def variable(self, value: Operand) -> Operand:
-        """The variable that holds it."""
-        found = self.build.read(("bar", value))
-        if isinstance(found, Value) and found.type is None:
-            found.type = self._type_of_bar(value)
-            found.name = found.name or "d" + getattr(value, "name", "")
-        return found
-
-    def _type_of_bar(self, value: Operand) -> T.Type:
-        """A cotangent that is collected entry by entry has a form of its own, until it is finished."""
-        parts = value in self.pullbacks.indexed or value in self.shadows.followed.roots
-        return T.Any if parts else cotangent_type(value)
-
-    def set_bar(self, value: Value, cotangent: Operand) -> None:
-        self.build.write(("bar", value), cotangent)
-
-    def add(self, value: Operand, cotangent: Operand) -> None:
-        """bar(value) += cotangent"""
-        if (
-            not isinstance(value, Value)
-            or value not in self.active
-            or is_zero(cotangent)
-            or is_none(cotangent)
-        ):
-            return
-        if self.shadows.has(value):
-            self.shadows.add(self, value, cotangent)
-            return
-        if numeric(value.type) and may_be_none(cotangent):
-            cotangent = self.pullbacks.definite(self, value, cotangent)
-        old = self.bar(value)
-        if isinstance(value.type, T.ArrayOf) and not is_zero(old) and value not in self.pullbacks.indexed:
-            cotangent = self.pullbacks.full_for_sum(self, value, old, cotangent)
-        if is_zero(old):
-            new = cotangent
-        elif numeric(value.type) and value not in self.pullbacks.indexed:
-            new = self.call(operator.add, old, cotangent, syntax=True, type=cotangent_type(value))
-        else:
-            new = self.call(cotangents.accumulate, old, cotangent)
-        if isinstance(new, Value) and not new.name:
-            new.name = "d" + value.name
-        self.set_bar(value, new)
-
-    def call(self, callee: Any, *args: Operand, **options: Any) -> Value:
-        return self.build.call(callee, *args, **options)
 
     # -- the sweep -------------------------------------------------------------------------------------------
 
     def start(self, result: Value, seed: Operand) -> None:
         """The sweep begins with bar(result) = seed."""
-        self.shadows.open(self, None, [self.shape.end])
-        if self.shadows.has(result):
-            self.add(result, seed)
-        else:
-            self.set_bar(result, seed)
+        for _ in self.passes():
+            self.shadows.open(self, None, [self.shape.end])
+            given = self.mask_of_seed(result, seed) if self.masking else seed
+            (self.add if self.shadows.has(result) else self.set_bar)(result, given)
 
     def reverse(self) -> None:
         """Emit the sweep, from where the builder stands to the reverse of the entry's first op."""
@@ -161,9 +104,16 @@ class Adjoint(Primal):
         for op in list(reversed(block.ops)):
             if self._is_reversed(op):
                 self.build.pos, self.reversing = op.pos, op
+                self._mask_operands(op)
                 self.pullbacks.reverse_op(self, op)
         self.reversing = None
         self.pullbacks.end_block(self, block)
+
+    def _mask_operands(self, op: Op) -> None:
+        if self.masks.values and not self.masks.values.isdisjoint(self.masks.operands(op)):  # type: ignore[arg-type]
+            self.masking = True
+            self.pullbacks.reverse_mask(self, op)
+            self.masking = False
 
     def _is_reversed(self, op: Op) -> bool:
         return not self.active.isdisjoint(op.results) or self.pullbacks.stores(op, self.active)
@@ -205,18 +155,29 @@ class Adjoint(Primal):
 
     def pass_edge(self, pred: Block, edge: Edge) -> None:
         """Cotangents of a block's parameters go to the arguments that `edge` passed."""
-        terminator = pred.terminator
-        arrived = [(arg, self.bar(p)) for p, arg in passed(terminator, edge) if p in self.active]
+        for _ in self.passes():
+            self._hand_on(passed(pred.terminator, edge), self.active, self.bar)
+            self._pass_item(pred.terminator, edge)
+
+    def _hand_on(
+        self, pairs: list[tuple[Value, Operand]], among: Container[Value], read: Callable[[Value], Operand]
+    ) -> None:
+        """Cotangents of parameters to their arguments: all are read before the first is changed."""
+        arrived = [
+            (arg, read(p)) for p, arg in pairs if p in among and (not self.masking or self.has_bar(arg))
+        ]
         for arg, cotangent in arrived:
             self.add(arg, cotangent)
-        if isinstance(terminator, Iterate) and edge is terminator.body and terminator.iterator in self.active:
-            self._pass_item(terminator, edge.target.params[0])
 
-    def _pass_item(self, terminator: Iterate, item: Value) -> None:
-        bar = self.bar(item)
+    def _pass_item(self, terminator: Any, edge: Edge) -> None:
+        if not isinstance(terminator, Iterate) or edge is not terminator.body:
+            return
+        if not self.has_bar(terminator.iterator):
+            return
+        bar = self.bar(edge.target.params[0])
         bar = NONE if is_zero(bar) else bar
-        if terminator in self.items:
-            self.call(primitives.list_append, self.items[terminator], bar, syntax=True)
+        if (terminator, self.masking) in self.items:
+            self.call(primitives.list_append, self.items[terminator, self.masking], bar, syntax=True)
         else:
             self.add(terminator.iterator, self.call(primitives.build_list, bar, syntax=True))
 
@@ -228,14 +189,16 @@ class Adjoint(Primal):
             return
         header, outer = loop.header, self.scope
         iterate = header.terminator if isinstance(header.terminator, Iterate) else None
-        if iterate is not None and iterate.iterator in self.active:
-            self.items[iterate] = self.call(primitives.build_list, syntax=True, name="bars")
+        for _ in self.passes():
+            if iterate is not None and self.has_bar(iterate.iterator):
+                made = self.call(primitives.build_list, syntax=True, name="masks" if self.masking else "bars")
+                self.items[iterate, self.masking] = made
         self.scope = Scope(loop, outer)
-        self.shadows.open(self, loop, [pred for pred, _ in self.shape.preds(self.shape.exit[loop])])
+        for _ in self.passes():
+            self.shadows.open(self, loop, [pred for pred, _ in self.shape.preds(self.shape.exit[loop])])
         self._region(self.shape.exit[loop], header, loop)
         carried = [p for p in header.params if p in self.active]
-        for param in carried:
-            self.build.write(("carry", param), self.bar(param))
+        self._carry_on(carried)
         self.scope = outer
         self._iterations(loop, carried)
         self._leave(loop, carried, iterate)
@@ -268,16 +231,19 @@ class Adjoint(Primal):
 
     def _one_iteration(self, loop: Loop, carried: list[Value]) -> None:
         latch, header = self.shape.latch[loop], loop.header
-        for value in self._defined_in(loop):
-            self.set_bar(value, ZERO)
-        self.shadows.open(self, loop, [latch])
-        back = latch.edges()[0]
-        arrived = [(arg, self._carry(p)) for p, arg in passed(latch.terminator, back) if p in carried]
-        for arg, cotangent in arrived:
-            self.add(arg, cotangent)
+        for _ in self.passes():
+            for value in self._defined_in(loop):
+                self.set_bar(value, ZERO)
+            self.shadows.open(self, loop, [latch])
+            self._hand_on(passed(latch.terminator, latch.edges()[0]), carried, self._carry)
         self._region(latch, header, None)
-        for param in carried:
-            self.build.write(("carry", param), self.bar(param))
+        self._carry_on(carried)
+
+    def _carry_on(self, carried: list[Value]) -> None:
+        """What has arrived at the loop's header is what the iteration before it begins with."""
+        for _ in self.passes():
+            for param in filter(self.has_bar, carried):
+                self.build.write((self.key("carry"), param), self.bar(param))
 
     def _defined_in(self, loop: Loop) -> list[Value]:
         out = []
@@ -287,7 +253,9 @@ class Adjoint(Primal):
         return out
 
     def _carry(self, param: Value) -> Operand:
-        found = self.build.read(("carry", param))
+        if self.masking and param not in self.masks.values:
+            return ONE
+        found = self.build.read((self.key("carry"), param))
         if isinstance(found, Value) and found.type is None:
             found.type = self._type_of_bar(param)
             found.name = "d" + param.name
@@ -296,13 +264,11 @@ class Adjoint(Primal):
     def _leave(self, loop: Loop, carried: list[Value], iterate: Iterate | None) -> None:
         entering = self.shape.preheader[loop].edges()[0]
         pairs = passed(self.shape.preheader[loop].terminator, entering)
-        arrived = [(arg, self._carry(p)) for p, arg in pairs if p in carried]
-        for arg, cotangent in arrived:
-            self.add(arg, cotangent)
-        if iterate in self.items:
-            assert iterate is not None
-            bars = self.call(cotangents.reversed_items, self.items.pop(iterate))
-            self.add(iterate.iterator, bars)
+        for _ in self.passes():
+            self._hand_on(pairs, carried, self._carry)
+            if iterate is not None and (iterate, self.masking) in self.items:
+                bars = self.call(cotangents.reversed_items, self.items.pop((iterate, self.masking)))
+                self.add(iterate.iterator, bars)
 
     def _driver(self, loop: Loop, start: Block, saved: dict[Value, Value]) -> Operand:
         """The iterator of the reversed loop, made before it; `start` unpacks its items."""

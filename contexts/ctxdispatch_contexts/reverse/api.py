@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
+from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.ir.names import name_like
 from ctxdispatch_contexts.programs.derived import maker, mark_gradient
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse import context as ad
@@ -35,8 +37,9 @@ def grad(
 
     `argnums` says with respect to which positional arguments: an int for one gradient, a sequence for a tuple
     of them. Each has the shape, dtype and structure of its argument (tuple, list, dict; a
-    `types.SimpleNamespace` of the attributes for any other object). With `has_aux`, `f` returns (value, aux)
-    and the result is (gradient, aux).
+    `types.SimpleNamespace` of the attributes for any other object): zeros where it was not read, None for
+    leaves that can have no derivative. With `has_aux`, `f` returns (value, aux) and the result is (gradient,
+    aux).
 
     With `debug`, each rule that it uses is checked by finite differences, where it is used (`debug_rules`).
 
@@ -107,7 +110,7 @@ def _by_call(f: Any, mode: ReverseMode) -> Callable[..., Any]:
 
     gradient.__overdub__ = lambda ctx, *args, **kwargs: recurse(ctx, called(args, kwargs))  # type: ignore[attr-defined]
     gradient.__entry_function__ = function_for  # type: ignore[attr-defined]
-    functools.update_wrapper(gradient, f, assigned=("__name__", "__qualname__", "__doc__"), updated=())
+    name_like(gradient, f)
     return gradient
 
 
@@ -129,7 +132,8 @@ def _by_position(
 
 def vjp(f: Callable[..., Any], *args: Any, has_aux: bool = False, **kwargs: Any) -> tuple[Any, ...]:
     """(f(*args), pullback). `pullback(ybar)`, ybar of the result's shape, is a tuple with one cotangent per
-    positional argument (None for what has no derivative), none for keyword arguments. It may be called again.
+    positional argument (None for what can have no derivative), none for keyword arguments. It may be called
+    again.
     With `has_aux`, `f` returns (y, aux) and the result is (y, pullback, aux).
 
     The result may be changed in place. The arguments may not while the pullback is still to be called: it
@@ -152,7 +156,5 @@ def _vjp_under(ctx: Any, f: Callable[..., Any], /, *args: Any, **kwargs: Any) ->
 # What another context does with these, where a program calls them: making a gradient is no part of the
 # program.
 vjp.__overdub__ = _vjp_under  # type: ignore[attr-defined]
-grad.__overdub__ = lambda ctx, *args, **kwargs: grad(*args, **kwargs)  # type: ignore[attr-defined]
-value_and_grad.__overdub__ = (  # type: ignore[attr-defined]
-    lambda ctx, *args, **kwargs: value_and_grad(*args, **kwargs)
-)
+natively(grad)
+natively(value_and_grad)

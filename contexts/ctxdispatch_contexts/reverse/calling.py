@@ -20,6 +20,7 @@ import numpy as np
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.values import hashable
+from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
@@ -56,7 +57,7 @@ def _dynamically(context: Any, kwnames: tuple[str, ...], callee: Any, *args: Any
 
 def may_reach_a_rule(fn: Any) -> bool:
     """The call of a callee, or of a method, that only run time knows."""
-    if not isinstance(fn, functools.partial):
+    if not issubclass(type(fn), functools.partial):
         return fn is None
     return fn.func is _dynamically or (fn.func is _natively and fn.args[0] is _METHOD)
 
@@ -90,7 +91,7 @@ def _mode(callee: Any, wrt: tuple[int, ...] | None) -> ReverseMode:
 
 def is_by_rule(fn: Any) -> bool:
     """The call of a user's rule, as `static` gives it."""
-    if not isinstance(fn, functools.partial) or fn.func is not _by_rule:
+    if not issubclass(type(fn), functools.partial) or fn.func is not _by_rule:
         return False
     return not table.is_of_contexts(fn.args[1])
 
@@ -245,8 +246,8 @@ def call_any(context: Any, callee: Any, args: tuple[Any, ...], kwnames: tuple[st
         return _call_partial(context, callee, args, kwnames)
     if made_at_run_time(callee) and not context.has_rules(callee):
         return call_closure(context, callee, args, kwnames)
-    call = class_attribute(type(callee), "__call__")
-    if isinstance(call, FunctionType) and not isinstance(callee, (type, Primitive)):
+    call = called(type(callee))
+    if call is not None and not issubclass(type(callee), (type, Primitive)):
         return _call_object(context, call, callee, args, kwnames)
     y, pullback = static(context, callee, holes(len(args)), kwnames)(*args)
     return y, functools.partial(_with_callee, pullback)
@@ -332,7 +333,7 @@ def _call_method(context: Any, callee: Method, operands: tuple[Any, ...], kwname
     obj, *args = operands
     found = class_attribute(type(obj), callee.name)
     hidden = callee.name in getattr(obj, "__dict__", ())
-    if isinstance(found, (FunctionType, *DESCRIPTORS)) and not hidden:
+    if issubclass(type(found), (FunctionType, *DESCRIPTORS)) and not hidden:
         y, pullback = call_any(context, found, operands, kwnames)
         return y, functools.partial(_drop_first, pullback)
     attribute, read = _read_attribute(context, getattr, (obj, callee.name), ())
@@ -353,7 +354,8 @@ def _read_attribute(context: Any, callee: Any, operands: tuple[Any, ...], kwname
     """obj.name as a value. What is bound to `obj` has `obj` as a part."""
     obj, name = operands[:2]
     found = class_attribute(type(obj), name) if isinstance(name, str) else None
-    if len(operands) == 2 and isinstance(found, (FunctionType, *DESCRIPTORS, classmethod, staticmethod)):
+    binds = (FunctionType, *DESCRIPTORS, classmethod, staticmethod)
+    if len(operands) == 2 and issubclass(type(found), binds):
         y = getattr(obj, name)
         return y, functools.partial(_of_receiver, getattr(y, "__self__", None) is obj)
     if type(obj) is types.CellType and name == "cell_contents":

@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.facts import DICT_VIEWS, INPLACE, READS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES
@@ -40,8 +42,8 @@ from ctxdispatch_contexts.programs.errors import (
 )
 from ctxdispatch_contexts.programs.hashed import is_hashed
 from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.misfits import Misfit
 from ctxdispatch_contexts.programs.objects import unpacked
-from ctxdispatch_contexts.programs.operands import INPLACE
 from ctxdispatch_contexts.programs.refusals import (
     REMEDY,
     UNSEEN,
@@ -73,6 +75,7 @@ class Instrumented:
         self.replaced: dict[Op, tuple[Value, list[Operand]]] = {}
         self.before: dict[Op, Operand] = {}
         self.keywords: set[Op] = set()
+        self.callees: dict[Op, Op] = {}  # the calls as they were
 
 
 def instrument(
@@ -106,7 +109,7 @@ def instrument(
 
 def _depends(op: Op, active: set[Value]) -> bool:
     """An active result that comes of active operands; one that is stored to later may come of none."""
-    if isinstance(op.fn, (Refusal, Unless)):
+    if isinstance(op.fn, (Ending, Unless)):
         return False
     return not active.isdisjoint(op.results) and not active.isdisjoint(op.operands())  # type: ignore[arg-type]
 
@@ -180,7 +183,9 @@ def refuse_lost_stores(
     for block, op in list(graph.ops()):
         if op in followed:
             continue
-        if found.lost(op):
+        if found.gives_address(op):
+            _refuse(op, MissingRuleError, missing_message(op))
+        elif found.lost(op):
             _refuse(op, MutationError, mutation_message(op))
         elif inner and found.changes_callers_array(op):
             refusal = Refusal(MutationError, mutation_message(op), op)
@@ -215,7 +220,7 @@ class Unless(Refusing):
 
     def __init__(self, classes: Any, function: Any, refusal: Refusal) -> None:
         self.classes, self.function, self.refusal = classes, function, refusal
-        self.__name__ = getattr(function, "__name__", "call")
+        self.__name__ = own_name(function, "call")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if isinstance(args[0], self.classes):
@@ -251,36 +256,26 @@ def _replace(
     block: Block, op: Op, active: set[Value], entries: Entries, own: Op | None, found: Instrumented
 ) -> None:
     fn = op.fn
-    if isinstance(fn, FunctionType) and fn not in REVERSED and (reason := _unsupported(fn)):
+    if type(fn) is FunctionType and fn not in REVERSED and (reason := _unsupported(fn)):
         _refuse(op, DerivativeError, reason)
         return
-    if isinstance(fn, FunctionType) and op is own:
+    if type(fn) is FunctionType and op is own:
         op.callee = Const(Misfit(fn, Refusal(MissingRuleError, missing_message(op), op)))
         return
     if op is own or (fn is not None and not _at_run_time(fn) and not _uncertain(op, active)):
         _refuse(op, MissingRuleError, missing_message(op))
         return
     operands, entry = _entry_for(op, active, entries)
+    was = Op(op.callee, list(op.args), list(op.results), op.kwnames)
     pair, pullback = Value("pair"), Value("pullback")
     call = Op(Const(entry), operands, [pair], (), op.pos)
     opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
     at = _index(block, op)
     block.ops[at : at + 1] = [call, opening]
     found.replaced[opening] = (pullback, operands)
+    found.callees[opening] = was
     if op.kwnames:
         found.keywords.add(opening)
-
-
-class Misfit(Ending):
-    """A function whose arguments do not fit its parameters: it fails as it would, and if not, is refused."""
-
-    def __init__(self, function: FunctionType, refusal: Refusal) -> None:
-        self.function, self.refusal = function, refusal
-        self.__name__ = function.__name__
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        self.function(*args, **kwargs)
-        return self.refusal(*args)
 
 
 def _uncertain(op: Op, active: set[Value]) -> bool:
@@ -303,12 +298,12 @@ def _at_run_time(fn: Any) -> bool:
     """Types that are known only then may decide: there is Python code, or a rule."""
     if isinstance(fn, Ruled):
         return True
-    if isinstance(fn, (FunctionType, MethodType, type)) or not callable(fn):
+    if issubclass(type(fn), (FunctionType, MethodType, type)) or not callable(fn):
         return True
     if not hashable(fn):
         return True
     known = elementwise(fn) or vjp_rule(fn) or lowering(fn) or fn in _STRUCTURAL
-    return bool(known) or isinstance(class_attribute(type(fn), "__call__"), FunctionType) or _is_partial(fn)
+    return bool(known) or called(type(fn)) is not None or _is_partial(fn)
 
 
 def _unsupported(fn: FunctionType) -> str:
@@ -331,6 +326,6 @@ def _is_partial(fn: Any) -> bool:
 
 
 _STRUCTURAL = frozenset({
-    operator.getitem, getattr, iter, enumerate, zip, reversed, list, tuple, dict.get, dict.items, dict.values,
+    *READS, *DICT_VIEWS[1:], iter, enumerate, zip, reversed, list, tuple,
     primitives.unpack, primitives.unpack_ex, primitives.call_ex, *INPLACE, *INPLACE.values(),
 })  # fmt: skip

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.reverse import context as ad
@@ -161,4 +162,4 @@ def _agree(a: Any, b: Any) -> bool:
 
 for _f in (random_state, rewind, summary, check_same):
     ZERO_BY_RULE.add(_f)
-    _f.__overdub__ = functools.partial(lambda f, ctx, *args: f(*args), _f)  # type: ignore[attr-defined]
+    natively(_f)

@@ -14,11 +14,13 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+from ctxdispatch.facts import READS, says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.activity import PUTS
 from ctxdispatch_contexts.programs.containers import (
     any_iterable,
     attribute_key,
@@ -224,6 +226,7 @@ def _function(adjoint: Adjoint, op: Op) -> None:
         adjoint.add(closure, adjoint.call(by_position, g, Const(names)))
 
 
+@says(known=False, raises=False)
 def by_position(bar: Any, names: tuple[str, ...]) -> Any:
     return None if bar is None else tuple([cotangents.entry_of(bar, name) for name in names])
 
@@ -313,9 +316,5 @@ REVERSED: dict[Any, Handler] = {
     dict.copy: Handler(_same),
 }
 
-INDEXED_BY = frozenset(
-    {operator.getitem, builtins.getattr, dict.get, primitives.list_append, primitives.list_extend,
-     list.append, list.extend, primitives.map_add, primitives.dict_update, primitives.dict_merge,
-     builtins.setattr, object.__setattr__}
-)  # fmt: skip
+INDEXED_BY = READS | PUTS | {builtins.setattr, object.__setattr__}
 """Ops after which the cotangent of the first operand may be in parts."""

@@ -4,8 +4,8 @@ Conventions (one zero, one of everything):
   * `None` is the cotangent of what has no derivative, and the zero of everything whose type is not known
     beforehand;
   * a float's cotangent is a float, an array's an array of its shape and dtype;
-  * an argument that the result does not depend on has zeros; an entry of a container that is not read has
-    None (in a dict or an object: is absent), and so has what has no derivative (an int, a string)
+  * what the result does not depend on has zeros, in the structure of the argument, where it leaves the
+    program (`releasing.py`); until then an entry that is not read has None (in a dict or object: is absent)
   * tuple -> tuple, list -> list, dict -> dict, named tuple -> the same named tuple, any other object ->
     `types.SimpleNamespace` of its attributes.
 
@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch_contexts.programs.containers import by_index, rebuild
 
 
@@ -203,6 +204,7 @@ class OwnedArray:
         self.array = array
 
 
+@says(result="item 0")
 def unwrapped(bar: Any) -> Any:
     """The array that an `OwnedArray` has; anything else as it is."""
     return bar.array if isinstance(bar, OwnedArray) else bar
@@ -240,6 +242,7 @@ def take_entry(bar: Any, key: Any) -> Any:
     return _entry(bar, key)
 
 
+@says(known=False, raises=False)
 def entry_of(bar: Any, key: Any) -> Any:
     """One entry of a container's cotangent, or None."""
     if bar is None:
@@ -264,6 +267,7 @@ def _entry(bar: Any, key: Any) -> Any:
 # -- finished cotangents -------------------------------------------------------------------------------------
 
 
+@says(known=False, raises=False)
 def whole(bar: Any, primal: Any) -> Any:
     """`bar` in the form that leaves the sweep: no Partial, no OwnedArray anywhere in it."""
     if bar is None or type(bar) is float or type(bar) is np.ndarray:
@@ -298,6 +302,7 @@ def _whole_container(entries: dict[Any, Any], primal: Any) -> Any:
     return SimpleNamespace(**{str(k): whole(b, getattr(primal, str(k), None)) for k, b in entries.items()})
 
 
+@says(result="itself 0", raises=False)
 def project(bar: Any, primal: Any) -> Any:
     """`bar` with the shape, dtype and realness of `primal`; None stays the zero."""
     if bar is None:
@@ -318,9 +323,33 @@ def project(bar: Any, primal: Any) -> Any:
 # -- helpers of the sweep ------------------------------------------------------------------------------------
 
 
+@says(known=False, raises=False)
 def times(g: float, slope: float) -> float:
     """g * slope where a power is flat whatever comes after it: sqrt(x ** 2) has slope 0 at 0, not nan."""
     return g * slope if slope else 0.0
+
+
+@says(known=False, raises=False)
+def kept(g: Any, mask: Any) -> Any:
+    """`g`, which may have become nan, and 0 where by the mask nothing can arrive."""
+    if isinstance(g, np.ndarray):
+        return np.where(0.0 if mask is None else mask, g, g.dtype.type(0))
+    return type(g)(0) if isinstance(g, (float, np.inexact)) and not mask else g
+
+
+@says(known=False, raises=False)
+def ones_of(value: Any) -> Any:
+    """The mask of a value all parts of which are used, or of a cotangent that lacks no part by structure."""
+    if isinstance(value, (float, complex, np.inexact)):
+        return 1.0
+    if isinstance(value, np.ndarray):
+        return np.ones(value.shape, value.dtype) if value.dtype.kind in "fc" else None
+    if isinstance(value, (list, tuple)):
+        return [ones_of(item) for item in value]
+    if isinstance(value, dict):
+        return {key: ones_of(item) for key, item in value.items()}
+    fields = getattr(value, "__dict__", None)
+    return None if fields is None else SimpleNamespace(**{k: ones_of(v) for k, v in fields.items()})
 
 
 def reversed_items(bars: list[Any]) -> Any:
@@ -329,11 +358,13 @@ def reversed_items(bars: list[Any]) -> Any:
     return bars
 
 
+@says(known=False, raises=False)
 def rewind(*lists: list[Any]) -> Any:
     """From the last entries of lists of one length to the first. Lowered by `tidy`."""
     return zip(*map(reversed, lists))
 
 
+@says(known=False, raises=False)
 def steps(count: int) -> Any:
     """So many iterations. Lowered by `tidy`."""
     return iter(range(count))

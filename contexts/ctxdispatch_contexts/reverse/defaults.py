@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxdispatch.passes import effects
+from ctxdispatch.facts import says
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.reverse.cotangents import entry_of
 
@@ -19,6 +19,7 @@ class _Unknown:
 UNKNOWN = _Unknown()
 
 
+@says(known=False)
 def defaults_of(bar: Any, part: str) -> Any:
     """The cotangents of the defaults, a tuple, or those by keyword, a dict; None where there are none."""
     found = entry_of(bar, part)
@@ -31,4 +32,3 @@ def defaults_of(bar: Any, part: str) -> Any:
     return found
 
 
-effects.assume_harmless(defaults_of)

@@ -18,15 +18,19 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.programs.scaling import is_one, known_number, partial_of, product, typed
 from ctxdispatch_contexts.reverse import cotangents, fitting
+from ctxdispatch_contexts.reverse.bars import is_zero
+from ctxdispatch_contexts.reverse.masks import ONE
 
 
 def reverse_elementwise(adjoint: Any, op: Op, row: Elementwise, g: Operand) -> None:
     """bar(operand) += g * partial, for each operand that the row has a partial for."""
-    if row.name == "mul" and op.args[0] is op.args[1]:
+    if row.name == "mul" and op.args[0] is op.args[1] and not adjoint.masking:
         _reverse_square(adjoint, op, g)
         return
     for i, (arg, kind) in enumerate(zip(op.args, row.kinds, strict=True)):
-        if kind != "zero" and arg in adjoint.active:
+        if kind != "zero" and adjoint.masking:
+            _mask_operand(adjoint, op, row, g, i)
+        elif kind != "zero" and arg in adjoint.active:
             factor = partial_of(adjoint.build, op, row, i, adjoint.recall)
             power = (
                 row.name == "pow"
@@ -38,7 +42,35 @@ def reverse_elementwise(adjoint: Any, op: Op, row: Elementwise, g: Operand) -> N
                 cotangent: Operand = adjoint.call(cotangents.times, g, factor, type=T.Exact(float))
             else:
                 cotangent = product(adjoint.build, g, factor)
+            if op in adjoint.masks.chosen and row.picks[i]:
+                cotangent = _select(adjoint, cotangent, factor)
+            if adjoint.masks.is_open(op, row, i):
+                cotangent = selected(adjoint, cotangent, op)
             adjoint.add(arg, fit(adjoint, cotangent, arg, op.result))
+
+
+def _mask_operand(adjoint: Any, op: Op, row: Elementwise, mask: Operand, i: int) -> None:
+    """As if each partial were 1, but for a choice among the operands."""
+    arg = op.args[i]
+    if arg in adjoint.masks.values:
+        if row.picks[i]:
+            mask = product(adjoint.build, mask, partial_of(adjoint.build, op, row, i, adjoint.recall))
+        adjoint.add(arg, mask if mask is ONE else fit(adjoint, mask, arg, op.result))
+
+
+def selected(adjoint: Any, cotangent: Operand, op: Op) -> Operand:
+    """`cotangent`, of an operand of `op`, and 0 where the mask of the result is, if `op` has a pole."""
+    if op not in adjoint.masks.poles:
+        return cotangent
+    mask = adjoint.mask(op.result)
+    return cotangent if mask is ONE or is_zero(mask) else _select(adjoint, cotangent, mask)
+
+
+def _select(adjoint: Any, cotangent: Operand, mask: Operand) -> Operand:
+    type_ = operand_type(cotangent)
+    if isinstance(type_, T.ArrayOf) and type_.dims:
+        return typed(adjoint.build, np.where, mask, cotangent, Const(0.0))
+    return adjoint.call(cotangents.kept, cotangent, mask, type=type_)
 
 
 def _reverse_square(adjoint: Any, op: Op, g: Operand) -> None:
@@ -50,6 +82,7 @@ def _reverse_square(adjoint: Any, op: Op, g: Operand) -> None:
     else:
         twice = typed(adjoint.build, operator.mul, g, Const(2.0)) if not is_one(g) else Const(2.0)
         cotangent = product(adjoint.build, twice, adjoint.recall(arg))
+    cotangent = selected(adjoint, cotangent, op)
     adjoint.add(arg, fit(adjoint, cotangent, arg, op.result))
 
 

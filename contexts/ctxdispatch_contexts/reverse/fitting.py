@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.reverse.cotangents import project
 from ctxdispatch_contexts.reverse.releasing import finish
 
 
+@says(known=False, raises=False)
 def fitted(cotangent: Any, primal: Any) -> Any:
     """What a rule gave for an array in the place of `primal`, as the cotangent of `primal`: a number, a list,
     ..."""
@@ -27,6 +29,7 @@ def fitted(cotangent: Any, primal: Any) -> Any:
     return cotangent
 
 
+@says(result="itself 0", raises=False)
 def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
     """The cotangent of an operand whose `result` was broadcast: summed over the axes that were.
 
@@ -46,6 +49,9 @@ def unbroadcast(cotangent: Any, primal: Any, result: Any) -> Any:
     return project(cotangent, primal)
 
 
+LEAVES = (float, complex, np.inexact, np.ndarray)
+
+
 def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
     lead = array.ndim - len(shape)
     axes = tuple(range(lead)) + tuple(
@@ -54,6 +60,7 @@ def sum_to(array: Any, shape: tuple[int, ...]) -> Any:
     return np.add.reduce(array, axis=axes, keepdims=True).reshape(shape) if axes else array
 
 
+@says(result="itself 0", raises=False)
 def expand(cotangent: Any, primal: Any) -> Any:
     """A cotangent that is constant along some axes, in full."""
     if cotangent is None:
@@ -63,16 +70,19 @@ def expand(cotangent: Any, primal: Any) -> Any:
     return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)
 
 
+@says(result="itself 0", raises=False)
 def or_zeros(cotangent: Any, result: Any) -> Any:
     """What a rule gets: an array of whole numbers has no cotangent, and so has nothing to pass on."""
     return np.zeros(result.shape) if cotangent is None and isinstance(result, np.ndarray) else cotangent
 
 
+@says(result="itself 0", raises=False)
 def full(cotangent: Any, primal: Any) -> Any:
     """`expand`, where a merge of cotangents may have been the zero 0.0. `tidy` knows whether."""
     return expand(cotangent, primal)
 
 
+@says(result="itself 0", raises=False)
 def full_result(cotangent: Any, primal: Any) -> Any:
     """`full`, for the caller, who gets an array of zeros where `tidy` finds that nothing arrives."""
     return expand(cotangent, primal)

@@ -20,27 +20,36 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch import Context
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch_contexts.programs.assigned import is_empty
 from ctxdispatch_contexts.programs.containers import rebuild, with_attributes
-from ctxdispatch_contexts.reverse.seeds import natively
 
+Copy = Callable[[Any], Any]
 SEQUENCES = (tuple, list, set, frozenset, deque)
 
 
+def copied(array: Any) -> Any:
+    return array.copy(order="K")
+
+
 @natively
-def apart(y: Any, kept: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """(y, kept), those of both copied that may not stay what they are."""
+def apart(y: Any, kept: tuple[Any, ...], copy: Copy = copied) -> tuple[Any, tuple[Any, ...]]:
+    """(y, kept), those of both copied that may not stay what they are. `copy`: how one array is."""
     given = list(_arrays_of_result(y))
     if not given:
         return y, kept
     result = Memory(given)
     inside, opaque = _inside(kept)
     if opaque:
-        return _copied(y, lambda array: True, into=True), kept
+        return _copied(y, copy, into=True), kept
     within = Memory([a for a in inside if result.touches(a)])
-    own = tuple([_copied(each, result.touches) for each in kept])
-    return (_copied(y, within.touches, into=True) if within.starts else y), own
+    own = tuple([_copied(each, _where(result, copy)) for each in kept])
+    return (_copied(y, _where(within, copy), into=True) if within.starts else y), own
+
+
+def _where(memory: Memory, copy: Copy) -> Copy:
+    return lambda array: copy(array) if memory.touches(array) else array
 
 
 class Memory:
@@ -75,7 +84,7 @@ def _arrays_of_result(y: Any) -> Iterator[Any]:
             seen.add(id(value))
             if isinstance(value, (*SEQUENCES, dict)):
                 work += _items(value)
-            elif not is_leaf(value) and not isinstance(value, (type, FunctionType, ModuleType)):
+            elif not is_leaf(value) and not issubclass(type(value), (type, FunctionType, ModuleType)):
                 work += vars_of(value).values()
 
 
@@ -112,43 +121,44 @@ def _inside(kept: Any) -> tuple[list[Any], bool]:
                 work += [(item, within) for item in _items(value)]
             elif parts is not None:
                 work += [(part, True) for part in parts]
-            elif within and not (is_leaf(value) or isinstance(value, (type, Context))):
+            elif within and not (is_leaf(value) or issubclass(type(value), (type, Context))):
                 return found, True
     return found, False
 
 
 def _kept_by(value: Any) -> Iterable[Any] | None:
     """What a callable as the program makes them holds."""
-    if isinstance(value, functools.partial):
+    if issubclass(type(value), functools.partial):
         return (value.func, value.args, value.keywords)
-    if isinstance(value, FunctionType):
+    if type(value) is FunctionType:
         cells = [c.cell_contents for c in value.__closure__ or () if not is_empty(c)]
         return (*(value.__defaults__ or ()), *cells)
-    if isinstance(value, (MethodType, BuiltinFunctionType)):
+    if type(value) in (MethodType, BuiltinFunctionType):
         return (value.__self__,)
     return None
 
 
-def _copied(value: Any, which: Callable[[Any], bool], *, into: bool = False) -> Any:
-    """`value` with those arrays in it copied, in objects too with `into`; itself where there are none."""
+def _copied(value: Any, copy: Copy, *, into: bool = False) -> Any:
+    """`value` with the arrays in it as `copy` gives them, in objects too with `into`; itself where none
+    changes."""
     if isinstance(value, np.ndarray):
-        return value.copy(order="K") if which(value) else value
+        return copy(value)
     if isinstance(value, (tuple, list)):
-        items = [_copied(item, which, into=into) for item in value]
+        items = [_copied(item, copy, into=into) for item in value]
         return value if all(map(_is, items, value)) else rebuild(value, items)
     if isinstance(value, dict):
-        entries = {k: _copied(item, which, into=into) for k, item in value.items()}
+        entries = {k: _copied(item, copy, into=into) for k, item in value.items()}
         return value if all(map(_is, entries.values(), value.values())) else entries
     if not into or is_leaf(value) or callable(value) or isinstance(value, (set, frozenset)):
         return value
-    return _copied_object(value, which)
+    return _copied_object(value, copy)
 
 
-def _copied_object(value: Any, which: Callable[[Any], bool]) -> Any:
+def _copied_object(value: Any, copy: Copy) -> Any:
     if isinstance(value, deque):
-        return deque([_copied(item, which, into=True) for item in value], value.maxlen)
+        return deque([_copied(item, copy, into=True) for item in value], value.maxlen)
     attributes = vars_of(value)
-    new = {name: _copied(item, which, into=True) for name, item in attributes.items()}
+    new = {name: _copied(item, copy, into=True) for name, item in attributes.items()}
     if all(map(_is, new.values(), attributes.values())):
         return value
     return with_attributes(value, new)

@@ -18,22 +18,16 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, row_for
 from ctxdispatch_contexts.programs.scaling import typed
 
-SUMS: dict[Any, tuple[str, ...]] = {
-    np.add.reduce: ("axis", "dtype", "out", "keepdims"),
-    np.sum: ("axis", "dtype", "out", "keepdims"),
-    np.ndarray.sum: ("axis", "dtype", "out", "keepdims"),
-    np.mean: ("axis", "dtype", "out", "keepdims"),
-    np.ndarray.mean: ("axis", "dtype", "out", "keepdims"),
-}
-"""The parameters after the array."""
-
 MEANS = (np.mean, np.ndarray.mean)
+SUMS = frozenset({*MEANS, np.sum, np.ndarray.sum, np.add.reduce})
+_PARAMETERS = ("axis", "dtype", "out", "keepdims")
+"""Of all of them, after the array."""
 
 
 def arguments(op: Op) -> dict[str, Any] | None:
     """The constant arguments of a sum of an array of known rank, or None where there is more to it."""
     n = len(op.args) - len(op.kwnames)
-    names = SUMS[op.fn][: n - 1] + op.kwnames
+    names = _PARAMETERS[: n - 1] + op.kwnames
     given = dict(zip(names, op.args[1:], strict=False))
     known = {k: a.value for k, a in given.items() if isinstance(a, Const)}
     if (

@@ -17,7 +17,6 @@ import numpy as np
 from ctxdispatch_contexts.derivatives import registry
 from ctxdispatch_contexts.derivatives.registry import Linear
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
-from ctxdispatch_contexts.programs.aliases import assume_giving, assume_reading
 from ctxdispatch_contexts.programs.containers import by_index, rebuild
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.helper_types import block_like, first_if_numeric, like_argument, returning
@@ -38,6 +37,7 @@ from ctxdispatch_contexts.reverse.cotangents import (
     entries_of,
     project,
 )
+from ctxdispatch_contexts.reverse.through import as_one, masks_through
 
 POSITIONS: dict[Any, tuple[int, ...]] = {
     cotangents.accumulate: (0, 1),
@@ -73,7 +73,8 @@ for _function, _positions in POSITIONS.items():
     registry.BLOCK[_function, None] = _function
 
 ZERO_BY_RULE.update((
-    seeds.scalar_seed, seeds.signature_of, refuse_floats, containers.position,
+    seeds.scalar_seed, seeds.signature_of, refuse_floats, containers.position, cotangents.ones_of, as_one,
+    masks_through,
 ))  # fmt: skip
 
 
@@ -259,9 +260,5 @@ returning(
     like_argument(1), fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, fitting.fitted,
     project, releasing.finish, releasing.released,
 )  # fmt: skip
-assume_reading(cotangents.unwrapped)
-assume_giving(
-    fitting.unbroadcast, fitting.expand, fitting.full, fitting.full_result, fitting.or_zeros, project
-)
 returning(first_if_numeric, releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied)
 returning(block_like(1), unbroadcast_block, expand_block, project_block, finish_block)

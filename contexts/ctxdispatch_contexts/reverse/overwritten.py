@@ -13,13 +13,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.changes import data_changed, spread
 from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.programs.order import Order
-from ctxdispatch_contexts.programs.prepare import OURS
 from ctxdispatch_contexts.programs.sources import NAMESPACE as SOURCES
 
 
@@ -63,7 +63,7 @@ def _rule_ops(graph: Graph) -> Callable[[Op], bool]:
     space = str((graph.namespace or {}).get("__name__", ""))
     if space == SOURCES["__name__"]:
         return _is_of_no_user
-    return lambda op: space.startswith(OURS)
+    return lambda op: is_ours(space)
 
 
 def _is_of_no_user(op: Op) -> bool:

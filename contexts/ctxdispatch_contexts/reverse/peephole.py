@@ -119,7 +119,7 @@ def _as_normalised(ops: list[Op], op: Op, makers: dict[Value, Op], used: Any) ->
 def _positional(op: Op) -> None:
     """Keywords of a ufunc's reduce as positional arguments."""
     fn = op.fn
-    if not op.kwnames or not isinstance(getattr(fn, "__self__", None), np.ufunc) or fn.__name__ != "reduce":
+    if not op.kwnames or type(getattr(fn, "__self__", None)) is not np.ufunc or fn.__name__ != "reduce":
         return
     n = len(op.args) - len(op.kwnames)
     given = dict(zip(op.kwnames, op.args[n:], strict=True))

@@ -25,6 +25,9 @@ from ctxdispatch_contexts.reverse.bars import ZERO
 from ctxdispatch_contexts.reverse.overwritten import Overwritten, insert_copy
 from ctxdispatch_contexts.reverse.structure import Shape, argument
 
+COTANGENTS = frozenset({"bar", "carry", "barmask", "carrymask"})
+"""Kinds of variables of the builder that hold cotangents, and masks of cotangents; the others hold values."""
+
 
 @dataclass(eq=False)
 class Scope:
@@ -56,7 +59,7 @@ class Primal:
 
     @staticmethod
     def _default(variable: Any) -> Operand:
-        return ZERO if variable[0] in ("bar", "carry") else UNREAD
+        return ZERO if variable[0] in COTANGENTS else UNREAD
 
     def recall(self, value: Operand) -> Operand:
         """`value` of the primal, as the sweep finds it again here."""

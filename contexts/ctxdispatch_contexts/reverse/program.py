@@ -27,17 +27,20 @@ from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch_contexts.programs import apart
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.programs.apart import Strangers
-from ctxdispatch_contexts.programs.arguments import check_argument, check_memory
+from ctxdispatch_contexts.programs.arguments import check_argument, check_memory, check_value
 from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
 from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
+from ctxdispatch_contexts.programs.kinds import out_of_sight
 from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.methods import join_methods
-from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.prepare import prepare_trusting
+from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.sizes import has_compiler
+from ctxdispatch_contexts.programs.spelled_stores import spell_out_products
 from ctxdispatch_contexts.reverse import fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
@@ -46,9 +49,11 @@ from ctxdispatch_contexts.reverse.elementwise import strict
 from ctxdispatch_contexts.reverse.fusing import fuse_if_large
 from ctxdispatch_contexts.reverse.iterators import refuse_shared_iterators
 from ctxdispatch_contexts.reverse.last import skip_last
+from ctxdispatch_contexts.reverse.masks import Masks
 from ctxdispatch_contexts.reverse.overwritten import Overwritten
 from ctxdispatch_contexts.reverse.peephole import improve
-from ctxdispatch_contexts.reverse.pullbacks import Pullbacks, only_reads
+from ctxdispatch_contexts.reverse.primal import COTANGENTS
+from ctxdispatch_contexts.reverse.pullbacks import Pullbacks, is_handled, only_reads
 from ctxdispatch_contexts.reverse.seeds import (
     check_cotangent,
     scalar_seed,
@@ -75,6 +80,7 @@ class ReverseMode(Mode):
     checked: bool = False  # the pullback checks the cotangent that it is given
     stub: bool = False  # the graph is one call, met at run time
     inner: bool = False  # the caller is a program, which changes nothing
+    shown: bool = False  # .. and is the user's, who looks at the cotangents
     seeded: bool = False  # the cotangent of the result is the last parameter
     leading: int = 0  # so many parameters come before the caller's own arguments
     pulled: tuple[int, int] | None = None  # the pullback gives cotangents of so many parameters from the i-th
@@ -113,13 +119,20 @@ class ReverseMode(Mode):
         for i in self.wrt:
             check_argument(names[i], i - self.leading, types[i])
 
+    def check_values(self, names: tuple[str, ...], args: Sequence[Any]) -> None:
+        own = args[self.leading : len(names)]
+        whole = self.wrt is None or self.split  # one argument of all that there are
+        if self.within or self.seeded or (whole and out_of_sight(own) is None):
+            return
+        for i in range(self.leading, len(args)) if self.wrt is None else self.wrt:
+            check_value(names[i], i - self.leading, args[i])
+
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         if not self.may_record:
             return None
-        from ctxdispatch_contexts.recording import api
-
-        run = api.split if self.split else api.joint
-        return lambda *args: run(function, self, args, context)
+        if self.split:
+            return lambda *args: recording("api").split(function, self, args, context)
+        return lambda *args: recording("api").joint(function, self, args, context)
 
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
@@ -148,18 +161,20 @@ def differentiate(
     """The derivative program of the graph that `source` gives, for arguments of these types."""
     prepared, types, own = prepare_trusting(source, types, cells, has_rule, stub=mode.stub)
     graph = prepared.graph
-    names = held_names(graph)
+    names = prepared.read | held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
     grows = fuse_if_large(graph, mode)
     for rewrite in BEFORE_SWEEP:
         rewrite(graph, wrt)
     snapshot("before the sweep", graph)
     primal = {op for _, op in graph.ops()}
-    adjoint = _adjoint(graph, wrt, mode, entries, own)
+    asked: list[Op] = []
+    adjoint = _adjoint(graph, wrt, mode, entries, own, asked)
     snapshot("adjoint", graph)
     if adjoint is not None:
         tidy(adjoint)
         snapshot("tidy", graph)
+    leave_where_equal(graph, asked)
     for guard in optimise(graph, types, cells, prepared.untrusted):
         prepared.assume(guard)
     loosen(graph, primal)
@@ -175,8 +190,9 @@ def differentiate(
 
 
 def _adjoint(
-    graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None
+    graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None, asked: list[Op]
 ) -> Adjoint | None:
+    """In place. `asked`: gets the comparisons where the run may turn out to need recording."""
     name_updates(graph)
     shape = normalise(graph)
     snapshot("normalise", graph)
@@ -184,10 +200,14 @@ def _adjoint(
         return None  # it never returns
     part_of = parts(graph)
     active = active_values(graph, wrt, part_of)
-    refuse_items_by_code(graph, active)
+    if spell_out_products(graph, active):
+        active = active_values(graph, wrt, part_of)
+    varied = varied_values(graph, wrt, part_of)
+    refuse_items_by_code(graph, active, varied)
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
-    looked = LostStores(graph, varied_values(graph, wrt, part_of), inner=mode.within, active=active)
+    looked = LostStores(graph, varied, inner=mode.within, active=active)
+    asked += refuse_remembered(graph, varied, looked.objects, mode.may_record)
     strangers = Strangers(graph, looked.objects) if mode.may_record else None
     testable = strangers is not None and strangers.known
     followed = _followed(shape, looked, active, part_of, strangers)
@@ -197,7 +217,8 @@ def _adjoint(
     snapshot("instrument", graph)
     pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords)
     overwritten = Overwritten(graph, looked.objects)
-    adjoint = Adjoint(shape, active, pullbacks, Shadows(followed), overwritten)
+    masks = Masks(shape, active, followed, found.callees, is_handled)
+    adjoint = Adjoint(shape, active, pullbacks, Shadows(followed), overwritten, masks)
     y = _open_sweep(adjoint, shape, mode)
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
@@ -255,7 +276,7 @@ def _open_sweep(adjoint: Adjoint, shape: Shape, mode: ReverseMode) -> Operand:
         seed = _split_seed(adjoint, y, mode) if mode.split else _joint_seed(adjoint, y, mode)
     sweep = build.new_block(sealed=False)
     build.jump(sweep)
-    build.start_variables(sweep, lambda key: ZERO if key[0] in ("bar", "carry") else None)
+    build.start_variables(sweep, lambda key: ZERO if key[0] in COTANGENTS else None)
     build.seal(sweep)
     build.enter(sweep)
     if isinstance(y, Value) and y in adjoint.active:
@@ -300,7 +321,8 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
 def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, shape: Shape, y: Operand) -> None:
     build = adjoint.build
     params = _pulled(adjoint.graph, mode) if mode.split else wrt
-    out = [_finished(adjoint, p, inner=mode.within) if p in wrt else NONE for p in params]
+    inner = mode.within and not mode.shown
+    out = [_finished(adjoint, p, inner=inner) if p in wrt else NONE for p in params]
     if mode.single and not mode.split:
         result: Operand = out[0]
     else:
@@ -333,7 +355,10 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
         return NONE
     bar = adjoint.bar(param) if param in adjoint.active else ZERO
     if is_zero(bar):
-        return Const(0.0) if param.type == T.Exact(float) else adjoint.call(releasing.finish, NONE, param)
+        if param.type == T.Exact(float):
+            return Const(0.0)
+        finish = releasing.finish if inner or numeric(param.type) else releasing.released
+        return adjoint.call(finish, NONE, param)
     if param.type == T.Exact(float) and bar_is(bar, param.type):
         return bar if isinstance(bar, Const) else adjoint.call(releasing.number, bar, type=param.type)
     # what has none may have become a NumPy scalar

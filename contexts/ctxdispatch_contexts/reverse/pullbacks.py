@@ -17,6 +17,7 @@ from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import STORES
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, user_position
@@ -27,11 +28,13 @@ from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import cotangent_type, is_zero
 from ctxdispatch_contexts.reverse.containers import INDEXED_BY, REVERSED
-from ctxdispatch_contexts.reverse.elementwise import is_lazy, reverse_elementwise, strict
+from ctxdispatch_contexts.reverse.elementwise import fit, is_lazy, reverse_elementwise, strict
 from ctxdispatch_contexts.reverse.lazy import SUMS, arguments, reverse_sum
+from ctxdispatch_contexts.reverse.masks import ONE
 from ctxdispatch_contexts.reverse.structural import reverse_structural
 from ctxdispatch_contexts.reverse.structure import Shape
 from ctxdispatch_contexts.reverse.symmetric import gradient_of, reverse_gradient
+from ctxdispatch_contexts.reverse.through import masks_through
 
 
 def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
@@ -56,12 +59,15 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
     return None
 
 
+def is_handled(op: Op) -> bool:
+    """It builds, reads or changes a container or an object."""
+    handler = REVERSED.get(op.fn) if hashable(op.fn) else None
+    return handler is not None and handler.accepts(op)
+
+
 def only_reads(op: Op, active: set[Value]) -> bool:
     """A rule reverses it, and it makes no container."""
-    handler = REVERSED.get(op.fn)
-    if handler is not None and handler.accepts(op):
-        return False
-    return static_rule(op, active) is not None
+    return not is_handled(op) and static_rule(op, active) is not None
 
 
 class Pullbacks:
@@ -110,18 +116,39 @@ class Pullbacks:
         elif not isinstance(op.fn, Ending) and self._passes_on(adjoint, op):
             raise AssertionError(f"{op} is neither ruled nor replaced: its cotangent would be lost")
 
+    def reverse_mask(self, adjoint: Adjoint, op: Op) -> None:
+        """The masks of the operands of `op`, which has been reversed."""
+        if op in self.followed:
+            adjoint.shadows.reverse_store(adjoint, op)
+        elif isinstance(op.fn, Primitive) and op.fn.pointwise:
+            _mask_pointwise(adjoint, op)
+        elif op in self.replaced and adjoint.masks.flows(op):
+            masks = self._masks_through(adjoint, op)
+            for i, operand in enumerate(self.replaced[op][1]):
+                if operand in adjoint.masks.values:
+                    adjoint.add(operand, _item(adjoint, masks, i))
+        elif adjoint.masks.flows(op):
+            rule = static_rule(op, adjoint.active)
+            assert rule is not None
+            rule(adjoint, op)
+        elif not op.results or any(not is_zero(adjoint.bar(r)) for r in op.results):
+            for operand in adjoint.masks.operands(op):
+                if operand in adjoint.masks.values:
+                    adjoint.add(operand, adjoint.ones(operand))
+
     @staticmethod
     def _passes_on(adjoint: Adjoint, op: Op) -> bool:
         return not is_zero(adjoint.bar(op.results[0])) and not adjoint.active.isdisjoint(op.operands())  # type: ignore[arg-type]
 
     def end_block(self, adjoint: Adjoint, block: Block) -> None:
         """Lazy cotangents do not leave the block they arose in: elsewhere they may meet others in a merge."""
-        for value in self._lazy:
-            if value in self.indexed or adjoint.shadows.has(value):
-                continue  # its cotangent is collected in an array of its own
-            bar = adjoint.bar(value)
-            if adjoint.home[value] is not block or value in block.params:
-                adjoint.set_bar(value, strict(adjoint, bar, value))
+        for _ in adjoint.passes():
+            for value in self._lazy:
+                if value in self.indexed or adjoint.shadows.has(value):
+                    continue  # its cotangent is collected in an array of its own
+                bar = adjoint.bar(value)
+                if adjoint.home[value] is not block or value in block.params:
+                    adjoint.set_bar(value, bar if is_zero(bar) else strict(adjoint, bar, value))
         self._lazy.clear()
 
     # -- helpers ---------------------------------------------------------------------------------------------
@@ -172,9 +199,25 @@ class Pullbacks:
             given = adjoint.call(pull, adjoint.recall(pullback), g, Const(len(operands)))
         else:  # it is no None
             given = adjoint.call(adjoint.recall(pullback), g)
+        masks = self._masks_through(adjoint, op) if op in adjoint.masks.poles else None
         for i, operand in wanted:
-            item = adjoint.call(operator.getitem, given, Const(i), syntax=True, type=T.Any)
+            item = _item(adjoint, given, i)
+            if masks is not None:
+                item = adjoint.call(cotangents.kept, item, _item(adjoint, masks, i))
             adjoint.add(operand, adjoint.call(supplied, item) if op in self.keywords else item)
+
+    def _masks_through(self, adjoint: Adjoint, op: Op) -> Operand:
+        """Those of the operands of a call of which only run time knows the types. What a rule is linear in,
+        or goes element by element, does not depend on the values of the result."""
+        call, y, row = adjoint.masks.calls[op], op.results[0], adjoint.masks.row(op)
+        by_form = not any(row.picks) if row is not None else linearity(call.fn) is not None
+        masking, adjoint.masking = adjoint.masking, True
+        mask = self.in_full(adjoint, y)
+        adjoint.masking = masking
+        result = adjoint.shaped(y) if by_form else adjoint.recall(y)
+        places = _places(self.replaced[op][1], call.args)
+        given = [Const(call.fn), Const(call.kwnames), Const(places), mask, result]
+        return adjoint.call(masks_through, *given, *map(adjoint.shaped, call.args))
 
     @staticmethod
     def definite(adjoint: Adjoint, value: Value, cotangent: Operand) -> Operand:
@@ -182,6 +225,23 @@ class Pullbacks:
         if isinstance(value.type, T.ArrayOf):
             return adjoint.call(releasing.finish, cotangent, adjoint.shaped(value), type=value.type)
         return adjoint.call(or_zero, cotangent, type=cotangent_type(value))
+
+
+def _item(adjoint: Adjoint, items: Operand, i: int) -> Value:
+    return adjoint.call(operator.getitem, items, Const(i), syntax=True, type=T.Any)
+
+
+def _places(operands: list[Operand], args: list[Operand]) -> tuple[int, ...]:
+    """Where in `args` each of the operands is: all of them but for literals."""
+    rest = iter(enumerate(args))
+    return tuple([next(i for i, arg in rest if arg is operand) for operand in operands])
+
+
+def _mask_pointwise(adjoint: Adjoint, op: Op) -> None:
+    mask = adjoint.pullbacks.arrived(adjoint, op.result)
+    for arg in op.args:
+        if arg in adjoint.masks.values and not is_zero(mask):
+            adjoint.add(arg, mask if mask is ONE else fit(adjoint, mask, arg, op.result))
 
 
 def pull(pullback: Any, g: Any, n: int) -> Any:

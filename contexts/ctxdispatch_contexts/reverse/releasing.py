@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch_contexts.programs.containers import by_index, rebuild
+from ctxdispatch_contexts.programs.zeros import Zeros, held, in_namespace, layout, zero
 from ctxdispatch_contexts.reverse.cotangents import (
     OwnedArray,
     Partial,
@@ -21,25 +23,41 @@ from ctxdispatch_contexts.reverse.cotangents import (
     whole,
 )
 
-Taken = set[int] | None
-"""The arrays that the caller has got already, by identity; None where all may be handed on."""
+
+class Handed(Zeros):
+    """What the caller has got already: arrays, by identity, and the zeros of what was not read."""
+
+    __slots__ = ("arrays",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.arrays: set[int] = set()
 
 
+Taken = Handed | None
+"""None where all may be handed on, and what was not read may be None."""
+
+
+@says(known=False, raises=False)
 def finish(bar: Any, primal: Any) -> Any:
-    """The cotangent of an argument: whole, of the primal's shape and dtype, zero where nothing arrived."""
+    """The cotangent of an argument: whole, of the primal's shape and dtype, zero where nothing arrived
+    (in a container None)."""
     return _argument(bar, primal, None)
 
 
+@says(known=False, raises=False)
 def released(bar: Any, primal: Any) -> Any:
-    """`finish`, with a copy of every array that may be someone else's too."""
-    return _argument(bar, primal, set())
+    """`finish`, with a copy of every array that may be someone else's too, and zeros throughout."""
+    return _argument(bar, primal, Handed())
 
 
+@says(known=False, raises=False)
 def own(bar: Any) -> Any:
     """An array for the caller. Lowered by `tidy`: to the array itself, where nothing else refers to it."""
     return np.array(bar)
 
 
+@says(known=False, raises=False)
 def number(bar: Any) -> Any:
     """The cotangent of a float. Lowered by `tidy`: to 0.0 where nothing arrived, else to what did."""
     return 0.0 if bar is None else bar
@@ -51,29 +69,36 @@ def _argument(bar: Any, primal: Any, taken: Taken) -> Any:
     if isinstance(primal, np.ndarray):
         return _array(bar, primal, taken, False)
     if isinstance(primal, (float, complex, np.inexact)):
-        return type(primal)(0) if bar is None else project(bar, primal)
+        return zero(primal) if bar is None else project(bar, primal)
     return _entry(bar, primal, taken, False)
 
 
 def _entry(bar: Any, primal: Any, taken: Taken, owned: bool) -> Any:
-    """The same for an entry of a container: None where nothing arrived."""
+    """The same for an entry of a container."""
     if type(bar) is np.ndarray and type(primal) is np.ndarray:
         return _array(bar, primal, taken, owned)
-    if bar is None or isinstance(primal, (int, str, bytes, np.integer, np.bool_)):
+    if bar is None:
+        return None if taken is None else taken.of(primal)
+    if isinstance(primal, (int, str, bytes, np.integer, np.bool_)):
         return None
     if isinstance(primal, (float, complex, np.inexact, np.ndarray)):
         return _argument(bar, primal, taken)
-    if isinstance(primal, (tuple, list, dict)):
-        return _container(bar, primal, taken)
-    if isinstance(primal, Partial):  # of a sweep that is swept
-        return _partial(bar, primal, taken)
     if isinstance(primal, OwnedArray):
         return _entry(bar, primal.array, taken, owned)
-    if isinstance(bar, (Partial, SimpleNamespace)):
-        return SimpleNamespace(**{
-            str(k): _entry(b, getattr(primal, str(k), None), taken, mine) for k, b, mine in _entries(bar)
-        })  # fmt: skip
-    return _apart(whole(bar, primal), taken)
+    if isinstance(primal, Partial):  # of a sweep that is swept
+        return _partial(bar, primal, taken)
+    return _parts(bar, primal, taken)
+
+
+def _parts(bar: Any, primal: Any, taken: Taken) -> Any:
+    """Of a container or object, in which the primal itself is not gone through again."""
+    by = _container if isinstance(primal, (tuple, list, dict)) else _object
+    if taken is None:
+        return by(bar, primal, taken)
+    taken.entered(primal)
+    made = by(bar, primal, taken)
+    taken.left(primal)
+    return made
 
 
 def _entries(bar: Any) -> list[tuple[Any, Any, bool]]:
@@ -84,12 +109,43 @@ def _entries(bar: Any) -> list[tuple[Any, Any, bool]]:
 
 
 def _container(bar: Any, primal: Any, taken: Taken) -> Any:
-    entries = {k: (b, mine) for k, b, mine in _entries(bar)}
+    entries, made = {k: (b, mine) for k, b, mine in _entries(bar)}, {}
     if isinstance(primal, dict):
-        return {k: _entry(entries[k][0], p, taken, entries[k][1]) for k, p in primal.items() if k in entries}
-    at, nothing = by_index(entries, primal), (None, False)
-    found = [(p, *at.get(i, nothing)) for i, p in enumerate(primal)]
-    return rebuild(primal, [_entry(b, p, taken, mine) for p, b, mine in found])
+        for key, part in primal.items() if taken else [(k, p) for k, p in primal.items() if k in entries]:
+            cotangent, mine = entries.get(key, _NOTHING)
+            made[key] = _entry(cotangent, part, taken, mine)
+        return made
+    return rebuild(primal, _items(by_index(entries, primal), primal, taken))
+
+
+_NOTHING = (None, False)
+
+
+def _items(entries: dict[Any, Any], primal: Any, taken: Taken) -> list[Any]:
+    few = taken is not None and len(entries) < len(primal)
+    made = taken.alike(primal) if few else None  # type: ignore[union-attr]
+    at = range(len(primal)) if made is None else [i for i in entries if i < len(primal)]
+    made = [None] * len(primal) if made is None else made
+    for i in at:
+        cotangent, mine = entries.get(i, _NOTHING)
+        made[i] = _entry(cotangent, primal[i], taken, mine)
+    return made
+
+
+def _object(bar: Any, primal: Any, taken: Taken) -> Any:
+    """Its fields, and what was read of it that is no field (what a function captured)."""
+    if not isinstance(bar, (Partial, SimpleNamespace)):
+        return _apart(whole(bar, primal), taken)
+    partial = type(bar) is Partial
+    entries, owned = (bar.entries, bar.owned) if partial else (vars(bar), ())
+    known, made = layout(type(primal)), {}
+    own = held(primal, known) if known.parameters and taken is not None else {}
+    for name, part in own.items():
+        made[name] = _entry(entries.get(name), part, taken, name in owned)
+    for key, cotangent in entries.items():
+        if key not in own:
+            made[str(key)] = _entry(cotangent, getattr(primal, str(key), None), taken, key in owned)
+    return SimpleNamespace(**made) if taken is None else in_namespace(known, made)
 
 
 def _partial(bar: Any, primal: Partial, taken: Taken) -> Partial:
@@ -110,9 +166,9 @@ def _array(bar: Any, primal: Any, taken: Taken, owned: bool) -> Any:
     bar = whole(bar, primal)
     exact = type(bar) is np.ndarray and bar.dtype is primal.dtype and bar.shape == primal.shape
     done = bar if exact else project(bar, primal)
-    if taken is None or (owned and id(done) not in taken):
+    if taken is None or (owned and id(done) not in taken.arrays):
         if taken is not None:
-            taken.add(id(done))
+            taken.arrays.add(id(done))
         return done
     return np.array(done)
 

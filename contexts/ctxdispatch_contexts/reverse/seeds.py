@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import FunctionType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.dispatch.tags import bare
 from ctxdispatch_contexts.programs.errors import DerivativeError, caller_position, user_position
 
 _REAL = (float, np.floating)
@@ -16,12 +17,6 @@ _REAL = (float, np.floating)
 def misfit(message: str) -> DerivativeError:
     """Of a cotangent that does not fit, where the pullback was called with it."""
     return DerivativeError(message, caller_position())
-
-
-def natively(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` is none of the program's: another context does not look into it."""
-    function.__overdub__ = lambda ctx, *args: function(*args)  # type: ignore[attr-defined]
-    return function
 
 
 @natively
@@ -83,6 +78,7 @@ class Entries(NamedTuple):
 @natively
 def signature_of(y: Any) -> Any:
     """What `check_cotangent` needs to know of the result: not the result itself, which may be large."""
+    y = bare(y)
     if isinstance(y, np.ndarray):
         return ArrayLike(y.shape, y.dtype)
     if isinstance(y, (tuple, list)):
@@ -111,6 +107,20 @@ def check_cotangent(g: Any, signature: Any) -> Any:
     if issubclass(signature, (float, np.floating, complex, np.complexfloating)):
         return _check_number(g, signature)
     return _check_object(g, signature)
+
+
+def converted(g: Any, checked: Any) -> Any:
+    """`checked`, which `check_cotangent` made of `g`, made again by operations that have derivatives: numbers
+    and arrays of another class or dtype than the result's are converted."""
+    if g is checked:
+        return g
+    if isinstance(checked, dict):
+        return {key: converted(g[key], item) for key, item in checked.items()}
+    if isinstance(checked, list):
+        return [converted(given, item) for given, item in zip(g, checked, strict=True)]
+    if isinstance(checked, np.ndarray):
+        return np.asarray(g, checked.dtype)
+    return type(checked)(g) if isinstance(checked, (float, complex, np.inexact)) else checked
 
 
 def _check_object(g: Any, cls: type) -> Any:

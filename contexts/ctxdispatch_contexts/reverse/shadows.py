@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir.analysis import Loop
 from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.changes import assume_changing
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
@@ -59,7 +59,7 @@ class Shadows:
         shape, ends = adjoint.shape, list(ends)
         for root in self.followed.roots:
             home = adjoint.home[root]
-            if shape.loop(home) is not loop or root not in adjoint.active:
+            if shape.loop(home) is not loop or not adjoint.has_bar(root):
                 continue
             self._open.pop(root, None)
             if all(shape.tree.dominates(home, end) for end in ends):
@@ -182,11 +182,11 @@ class Shadows:
         """x += v and the like"""
         target, value = op.args
         shadow = self.of(adjoint, target)
-        wanted, scales = value in adjoint.active, op.fn in _PRODUCTS
+        wanted, scales = value in adjoint.active, op.fn in _PRODUCTS and not adjoint.masking
         cotangent = shadow
         if wanted and scales:
             cotangent = self._of_factor(adjoint, op, shadow)
-        elif wanted and op.fn is operator.isub:
+        elif wanted and op.fn is operator.isub and not adjoint.masking:
             cotangent = typed(adjoint.build, operator.neg, shadow)
         if scales:
             adjoint.call(op.fn, shadow, adjoint.recall(value), syntax=True, type=shadow.type)
@@ -221,6 +221,7 @@ def ensured(shadow: Any, array: Any) -> Any:
     return shadow if isinstance(shadow, np.ndarray) else np.zeros(array.shape, array.dtype)
 
 
+@says(stores="0", known=False)
 def add_whole(shadow: Any, cotangent: Any) -> None:
     """shadow += cotangent"""
     cotangent = unwrapped(cotangent)
@@ -228,6 +229,7 @@ def add_whole(shadow: Any, cotangent: Any) -> None:
         shadow += cotangent
 
 
+@says(stores="0", known=False)
 def add_part(shadow: Any, index: Any, cotangent: Any) -> None:
     """shadow[index] += cotangent, also where the index names an element twice"""
     cotangent = unwrapped(cotangent)
@@ -239,6 +241,7 @@ def add_part(shadow: Any, index: Any, cotangent: Any) -> None:
         np.add.at(shadow, index, cotangent)
 
 
+@says(stores="0", known=False)
 def take_part(shadow: Any, index: Any, value: Any) -> Any:
     """The cotangent of the `value` of `array[index] = value`. Of an element that was named twice the last
     value is in the array."""
@@ -262,7 +265,5 @@ def of_stored(part: Any, value: Any) -> Any:
         part = part.reshape((1,) * missing + part.shape)
     return fitting.unbroadcast(part, value, part)
 
-
-assume_changing(add_whole, add_part, take_part)
 
 __all__ = ["Shadows", "add_part", "add_whole", "copied", "ensured", "of_stored", "take_part"]

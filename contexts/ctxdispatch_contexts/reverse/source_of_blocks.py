@@ -130,4 +130,4 @@ def _compile(filename: str, statement: ast.With, target: str, read: tuple[str, .
             ast.copy_location(node, statement)
     ast.fix_missing_locations(function)
     module = compile(ast.Module([function], []), filename, "exec")
-    return next(c for c in module.co_consts if isinstance(c, CodeType))
+    return next(c for c in module.co_consts if type(c) is CodeType)

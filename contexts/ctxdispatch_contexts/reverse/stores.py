@@ -15,26 +15,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence, Set
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from ctxdispatch.facts import NAMESPACES, SETS_ATTRIBUTE
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.activity import STORES, carries, passed
+from ctxdispatch_contexts.programs.activity import PUTS, STORES, carries, passed
 from ctxdispatch_contexts.programs.aliases import (
     GLOBAL,
-    NAMESPACES,
     NOTHING,
     Objects,
     Sites,
     is_outside,
 )
 from ctxdispatch_contexts.programs.assigned import reads_changing_global
+from ctxdispatch_contexts.programs.c_objects import ADDRESSES
 from ctxdispatch_contexts.programs.changes import (
-    MUTATORS,
     changed,
     changed_objects,
     changes_data,
@@ -45,6 +45,7 @@ from ctxdispatch_contexts.programs.changes import (
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.order import Order, uses
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
+from ctxdispatch_contexts.programs.special_methods import may_store
 from ctxdispatch_contexts.programs.stand_ins import stands_in
 
 # -- what the result depends on ------------------------------------------------------------------------------
@@ -58,6 +59,8 @@ class Needed:
         self.values: set[Value] = set()
         self.sites: set[Any] = {GLOBAL, *graph.params} if all_outside else set()
         self._outside = all_outside
+        self.reads_anything = False
+        """By code out of sight."""
         size = -1
         while size != len(self.values) + len(self.sites):
             size = len(self.values) + len(self.sites)
@@ -79,7 +82,8 @@ class Needed:
                     self._need(arg)
         for op in reversed(block.ops):
             needed = not self.values.isdisjoint(op.results)
-            self._outside |= needed and runs_python(op)  # it may read anything
+            if needed and runs_python(op):
+                self._outside = self.reads_anything = True
             if needed or self._stores(op):
                 for operand in op.operands():
                     self._need(operand)
@@ -163,11 +167,22 @@ class LostStores:
         return not self._varied_arrays.isdisjoint(sites) and self.needed.any(sites)
 
     @functools.cached_property
+    def _varied_objects(self) -> Sites:
+        return NOTHING.union(*map(self.objects.of, self.varied))
+
+    @functools.cached_property
+    def _given_by_name(self) -> set[int]:
+        """Classes and other constants into which what is differentiated is stored, by identity."""
+        given = [op for _, op in self.graph.ops() if any(a in self.varied for a in op.args)]
+        targets = [target for op in given for target in changed(op)]
+        return {id(target.value) for target in targets if isinstance(target, Const)}
+
+    @functools.cached_property
     def _varied_arrays(self) -> Sites:
         return NOTHING.union(*[self.objects.of(v) for v in self.varied if isinstance(v.type, T.ArrayOf)])
 
     def _is_lost_in(self, op: Op, target: Operand) -> bool:
-        if isinstance(target, Const) and not isinstance(target.value, (type, ModuleType, FunctionType)):
+        if isinstance(target, Const) and not issubclass(type(target.value), (type, ModuleType, FunctionType)):
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
             return self.inner or self._name_is_read(op)
@@ -211,9 +226,9 @@ class LostStores:
 
     def _reversed(self, op: Op) -> bool:
         """The sweep has a form for this store."""
-        if op.fn in (setattr, object.__setattr__):
+        if op.fn in SETS_ATTRIBUTE:
             return is_fresh(self.graph, op)
-        return op.fn in STORES and op.fn not in MUTATORS
+        return op.fn in PUTS
 
     def _seen_elsewhere(self, store: Op, target: Operand, site: Any) -> bool:
         """The object is read after the store as another value that was there before it, or came from
@@ -282,18 +297,39 @@ class LostStores:
         if not any(isinstance(a, Value) and a in self.varied for a in op.operands()):
             return False
         reached = (self.objects.reach(a) for a in op.operands())
-        return any(map(self.needed.any, reached)) or self._changing_globals
+        if any(map(self.needed.any, reached)) or self._changing_globals:
+            return True
+        return GLOBAL in self.needed.sites and _hides_code(op)
+
+    def gives_address(self, op: Op) -> bool:
+        """`a.ctypes`, of an array that is differentiated or read: C code may find it by its address."""
+        if op.fn is not getattr or not isinstance(op.args[1], Const) or op.args[1].value not in ADDRESSES:
+            return False
+        sites = self.objects.of(op.args[0])
+        return not self._varied_arrays.isdisjoint(sites) or self.needed.any(sites)
 
     def runs_lost_method(self, op: Op) -> bool:
         """`op` runs a special method of an object that holds what is differentiated, and is read again."""
         if not self.objects.runs_method(op):
             return False
         reached = [self.objects.reach(a) for a in op.operands()]
-        return any(self.needed.any(sites) and not self._varied_arrays.isdisjoint(sites) for sites in reached)
+        if any(self.needed.any(sites) and not self._varied_arrays.isdisjoint(sites) for sites in reached):
+            return True
+        given = any(not self._varied_objects.isdisjoint(sites) for sites in reached)
+        given = given or any(isinstance(a, Const) and id(a.value) in self._given_by_name for a in op.args)
+        elsewhere = self.needed.reads_anything or GLOBAL in self.needed.sites
+        if not given or not (elsewhere or any(map(self.needed.any, reached))):
+            return False
+        return may_store(op, self.objects.classes_in(op))
 
     @functools.cached_property
     def _changing_globals(self) -> bool:
         return reads_changing_global(self.graph)
+
+
+def _hides_code(op: Op) -> bool:
+    """What is called has code that is not looked into: a function behind a cache, that of a metaclass."""
+    return op.fn is not None and type(op.fn) not in (FunctionType, MethodType)
 
 
 def _may_read(op: Op, store: Op) -> bool:
@@ -314,7 +350,7 @@ def _may_find(owner: T.Type, holder: T.Type) -> bool:
     """An attribute of the owner may be one that the holder, a class or module, has."""
     if not isinstance(holder, T.Known) or owner is T.Any:
         return True
-    if isinstance(owner, T.Known) and not isinstance(owner.value, type):
+    if isinstance(owner, T.Known) and not issubclass(type(owner.value), type):
         return owner.value is holder.value
     cls = owner.value if isinstance(owner, T.Known) else T.cls_of(owner)
     return cls is None or holder.value in cls.__mro__

@@ -18,7 +18,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.linear import spread
-from ctxdispatch_contexts.derivatives.table import array_arguments
+from ctxdispatch_contexts.derivatives.table import array_arguments, mask_rule
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 from ctxdispatch_contexts.programs.operands import leaf_class, rule_of
 from ctxdispatch_contexts.programs.refusals import no_cotangent, refuse_floats
@@ -27,6 +27,7 @@ from ctxdispatch_contexts.reverse import fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import is_zero, may_be_none
 from ctxdispatch_contexts.reverse.elementwise import cast
+from ctxdispatch_contexts.reverse.through import as_one, is_factor, places
 
 
 def reverse_structural(adjoint: Adjoint, op: Op) -> None:
@@ -41,10 +42,25 @@ def reverse_structural(adjoint: Adjoint, op: Op) -> None:
     assert rule is not None
     given = op.args[:1] if op.fn is getattr else op.args
     args = [as_array(adjoint.build, op, i, adjoint.recall(a)) for i, a in enumerate(given)]
+    if adjoint.masking and op.fn is not getattr:
+        rule, args = mask_rule(op.fn) or rule, _with_ones(adjoint, op, args)
     result = call_rule(adjoint.build, rule, [g, adjoint.recall(op.result), *args], op.kwnames)
     for position, arg in rule_positions(rule, given, op.kwnames):
         if arg in adjoint.active:
             _pass_on(adjoint, op, result, position, arg)
+
+
+def _with_ones(adjoint: Adjoint, op: Op, args: list[Operand]) -> list[Operand]:
+    """The factors of a product as if they were 1."""
+    at = places(rule_of(op), len(args), op.kwnames)
+    return [_one(adjoint, a) if is_factor(op.fn, at[i]) else a for i, a in enumerate(args)]
+
+
+def _one(adjoint: Adjoint, factor: Operand) -> Operand:
+    if isinstance(factor, Const):
+        return Const(as_one(factor.value))
+    known = isinstance(operand_type(factor), T.ArrayOf)
+    return adjoint.call(np.ones_like if known else as_one, factor, type=operand_type(factor))
 
 
 def _pass_on(adjoint: Adjoint, op: Op, result: Operand, position: int, arg: Operand) -> None:

@@ -62,7 +62,7 @@ def _is_straight(program: Program) -> bool:
 def _is_hard(op: Op) -> bool:
     """A store, a call at run time, an entry of a container's cotangent."""
     fn = op.fn
-    if fn is None or not hashable(fn) or isinstance(fn, functools.partial):
+    if fn is None or not hashable(fn) or issubclass(type(fn), functools.partial):
         return True
     return fn in STORES or fn in _HELPERS or entry_of(fn) is not None
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import PRODUCTS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import Use, substitute, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.dce import dce
@@ -28,36 +28,20 @@ from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.primitive import Primitive
-from ctxdispatch_contexts.reverse import containers, cotangents, fitting, releasing, walking
+from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
 
-LINEAR = frozenset(
-    {
-        operator.mul,
-        operator.truediv,
-        operator.neg,
-        operator.matmul,
-        np.add.reduce,
-        fitting.full,
-        fitting.unbroadcast,
-        cotangents.times,
-    }
-)
+LINEAR = frozenset({
+    *PRODUCTS, operator.neg, operator.matmul, np.add.reduce, fitting.full, fitting.unbroadcast,
+    cotangents.times, cotangents.kept,
+})  # fmt: skip
 """Zero for a zero first operand."""
 
 DELIVERS = frozenset({releasing.finish, releasing.released, releasing.own, releasing.number})
 """What the caller gets is never the internal zero."""
 
 FULLS = (fitting.full, fitting.full_result)
-
-effects.assume_removable(
-    cotangents.rewind, cotangents.steps, cotangents.times, *FULLS, fitting.expand, fitting.unbroadcast,
-    fitting.fitted, fitting.or_zeros, cotangents.project,
-    releasing.finish, releasing.released, releasing.own, releasing.number, cotangents.whole,
-    cotangents.entry_of, walking.from_items, walking.unzip, walking.backwards, walking.by_key,
-    containers.by_position,
-)  # fmt: skip
 
 
 def tidy(adjoint: Adjoint) -> None:
@@ -144,7 +128,7 @@ def _zero_of(variable: Any, used: list[Use]) -> Const:
 
 
 def _drop_fulls(graph: Graph) -> None:
-    """`full` stays, as `expand`, where a merge may give the 0.0 that stands for zeros."""
+    """`full` stays, as `expand`, where a merge may give the 0.0 that stands for zeros, or 1.0 for ones."""
     maybe = _maybe_scalar(graph)
     replaced: dict[Value, Operand] = {}
     for block in graph.blocks:
@@ -163,7 +147,7 @@ def _drop_fulls(graph: Graph) -> None:
 def _maybe_scalar(graph: Graph) -> set[Operand]:
     pairs = [pair for b in graph.blocks for e in b.edges() for pair in passed(b.terminator, e)]
     found: set[Operand] = {
-        p for p, a in pairs if isinstance(a, Const) and type(a.value) is float and a.value == 0.0
+        p for p, a in pairs if isinstance(a, Const) and type(a.value) is float
     }
     size = -1
     while size != len(found):
@@ -228,13 +212,6 @@ def _lower_rewinds(graph: Graph) -> None:
 
 # -- ownership -----------------------------------------------------------------------------------------------
 
-FRESH = frozenset({
-    operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.matmul, np.add.reduce,
-    np.matmul, np.dot, np.multiply, np.outer,
-})  # fmt: skip
-"""Arrays that these return are new."""
-
-
 def _own_entries(graph: Graph) -> None:
     """An entry that was computed for it alone may be added to in place; a gradient that was need not be
     copied."""
@@ -257,7 +234,7 @@ def _is_own(operand: Operand, used: Any, makers: dict[Value, Op]) -> bool:
     if maker is None or len(used[operand]) != 1 or not hashable(maker.fn):  # type: ignore[index]
         return False
     type_ = operand.type  # type: ignore[union-attr]
-    new = maker.fn in FRESH or makes_new(maker) or _is_own_item(maker, used, makers)
+    new = makes_new(maker) or _is_own_item(maker, used, makers)
     return new and isinstance(type_, T.ArrayOf) and bool(type_.dims)
 
 

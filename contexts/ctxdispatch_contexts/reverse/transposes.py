@@ -27,27 +27,27 @@ def accumulate_vjp(g, y, a, b):
     return (None if a is None else g, None if b is None else g)
 
 
-@vjp(fitting.unbroadcast, arrays=0)
+@vjp(fitting.unbroadcast, arrays=0, linear=(0,))
 def unbroadcast_vjp(g, y, cotangent, primal, result):
     return (spread_to(g, cotangent, result), None, None)
 
 
-@vjp(fitting.expand, fitting.full, arrays=0)
+@vjp(fitting.expand, fitting.full, arrays=0, linear=(0,))
 def expand_vjp(g, y, cotangent, primal):
     return (None if cotangent is None else fitting.unbroadcast(g, cotangent, primal), None)
 
 
-@vjp(project, releasing.finish, releasing.released, fitting.fitted, arrays=0)
+@vjp(project, releasing.finish, releasing.released, fitting.fitted, arrays=0, linear=(0,))
 def project_vjp(g, y, cotangent, primal):
     return (projected(g, cotangent, primal), None)
 
 
-@vjp(fitting.or_zeros, arrays=0)
+@vjp(fitting.or_zeros, arrays=0, linear=(0,))
 def or_zeros_vjp(g, y, cotangent, result):
     return (None if cotangent is None else g, None)
 
 
-@vjp(releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied, arrays=0)
+@vjp(releasing.own, releasing.number, pullbacks.or_zero, pullbacks.supplied, arrays=0, linear=(0,))
 def same_vjp(g, y, cotangent):
     return (None if cotangent is None else g,)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const
@@ -71,6 +72,7 @@ def _iter(adjoint: Adjoint, op: Op) -> None:
         adjoint.add(op.args[0], adjoint.call(from_items, g, adjoint.shaped(op.args[0])))
 
 
+@says(known=False, raises=False)
 def from_items(bars: Any, iterable: Any) -> Any:
     """The cotangent of `iterable` whose items, in order, have the cotangents `bars` (maybe fewer than
     items)."""
@@ -102,6 +104,7 @@ def _zip(adjoint: Adjoint, op: Op) -> None:
             adjoint.add(arg, adjoint.call(from_items, bars, adjoint.shaped(arg)))
 
 
+@says(known=False, raises=False)
 def unzip(bars: Any, k: int) -> Any:
     """Entry k of each item's cotangent."""
     return None if bars is None else [cotangents.entry_of(bar, k) for bar in bars]
@@ -113,6 +116,7 @@ def _reversed(adjoint: Adjoint, op: Op) -> None:
         adjoint.add(op.args[0], adjoint.call(backwards, g, adjoint.shaped(op.args[0])))
 
 
+@says(known=False, raises=False)
 def backwards(bars: Any, sequence: Any) -> Any:
     if bars is None:
         return None
@@ -126,6 +130,7 @@ def _values(adjoint: Adjoint, op: Op) -> None:
         adjoint.add(op.args[0], adjoint.call(by_key, g, adjoint.shaped(op.args[0])))
 
 
+@says(known=False, raises=False)
 def by_key(bars: Any, mapping: dict[Any, Any]) -> Any:
     return None if bars is None else dict(zip(mapping, bars, strict=False))
 

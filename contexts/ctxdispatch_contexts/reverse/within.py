@@ -19,7 +19,8 @@ from ctxdispatch_contexts.reverse.program import ReverseMode
 
 def _mode(n: int, argnums: Any = None, count: int | None = None) -> ReverseMode:
     wrt = (argnums,) if isinstance(argnums, int) else argnums
-    return ReverseMode(wrt=wrt if wrt is None else checked_indices(wrt, n, "the function"), inner=True)
+    wrt = wrt if wrt is None else checked_indices(wrt, n, "the function")
+    return ReverseMode(wrt=wrt, inner=True, shown=True)
 
 
 @maker(ADContext, _mode)

@@ -218,7 +218,11 @@ def evaluated(run: Executor, f: Any, inputs: list[Any]) -> Any:
     with np.errstate(all="ignore"), deep_recursion():
         try:
             out = run.call(f, inputs, {})
+            run.refusals.leave()
             return frozen_result(run, out)
+        except Exception as error:
+            run.refusals.leave(error)
+            raise
         finally:
             run.journal.close()
 

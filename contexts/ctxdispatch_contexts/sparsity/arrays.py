@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.protocols import INPLACE
+from ctxdispatch.facts import INPLACE, VALUE_FREE, VALUE_SHAPED, fact_of
 from ctxdispatch_contexts.derivatives.table import Elementwise
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.sparsity.conversions import TO_NUMBERS, converted, converts, protocol_of
-from ctxdispatch_contexts.sparsity.errors import REMEDY, described
+from ctxdispatch_contexts.sparsity.errors import REMEDY, TEXT, described
 from ctxdispatch_contexts.sparsity.indexsets import distinct_terms
 from ctxdispatch_contexts.sparsity.values import (
     NUMBERS,
@@ -111,8 +111,7 @@ def elementwise(row: Elementwise) -> Any:
 def zero_of_real(row: Elementwise) -> Any:
     """The rule of a callee whose derivative is zero for real arguments, and of whose row nothing holds for
     complex ones (np.sign: z / |z|)."""
-    n = len(row.params)
-    turned = elementwise(replace(row, kinds=("nonlinear",) * n, varies=(frozenset(row.params),) * n))
+    turned = elementwise(replace(row, expressions=("y",) * len(row.params)))  # partials vary with all
 
     def rule(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         turns = any(np.iscomplexobj(run.sampled(a)) for a in args)
@@ -124,9 +123,7 @@ def zero_of_real(row: Elementwise) -> Any:
 def mixed(run: Any, f: Any, args: Args) -> Any:
     """A tracked operand, and one that is no number: lists become arrays where NumPy does so."""
     if any(isinstance(a, str) for a in args):
-        return Either(
-            "a text that was made of values that depend on the inputs is used as more than a message"
-        )
+        return Either(TEXT)
     for a in args:
         if isinstance(a, Either):
             run.refuse(a.what)
@@ -232,26 +229,9 @@ def inplace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 # -- zero by rule --------------------------------------------------------------------------------------------
 
-VALUE_SHAPED = frozenset({
-    np.nonzero, np.ndarray.nonzero, np.argwhere, np.flatnonzero, np.unique, np.compress, np.extract,
-    np.ndarray.compress, np.trim_zeros, np.histogram_bin_edges,
-})  # fmt: skip
-"""Whose result has a shape that depends on values."""
-
-SHAPES = frozenset({
-    np.zeros, np.ones, np.empty, np.eye, np.identity, np.tri, np.indices, np.arange, range, np.full,
-    np.tril_indices, np.triu_indices, np.diag_indices, np.ix_, np.broadcast_shapes, np.unravel_index, slice,
-})  # fmt: skip
-"""Whose arguments are lengths."""
-
-VALUE_FREE = frozenset({
-    np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.isscalar, np.result_type, np.can_cast,
-    np.common_type, np.promote_types, np.zeros_like, np.ones_like, np.empty_like, np.may_share_memory,
-    np.shares_memory, np.isfortran, np.dtype, np.finfo, np.iinfo, np.issubdtype, np.isdtype,
-    np.broadcast_shapes,
-    np.ndarray.__len__, np.mintypecode, callable, id, hash, issubclass,
-})  # fmt: skip
-"""Whose result is told by shapes and types alone."""
+def _takes_lengths(f: Any) -> bool:
+    row = fact_of(f)
+    return f is np.ix_ or (row is not None and bool(row.lengths))
 
 
 def refuse_shape(run: Any, f: Any) -> None:
@@ -271,7 +251,7 @@ def of_numbers_or_sets(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def zero(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if not run.touched(args, kwargs):
         return run.run_natively(f, args, kwargs) if kwargs else run.born(f(*args))
-    if f in SHAPES or f in VALUE_SHAPED:
+    if f in VALUE_SHAPED or _takes_lengths(f):
         refuse_shape(run, f)
     if f in VALUE_FREE and args:
         run.check_mixed(run.lifted(args[0]))

@@ -270,9 +270,9 @@ class Joiner:
             return type(a)._make(items) if hasattr(a, "_make") else tuple(items)
         if type(a) in (list, dict, deque, types.CellType):
             return self._container(a, b)
-        if isinstance(a, types.FunctionType):
+        if type(a) is types.FunctionType:
             return self._function(a, b)
-        if isinstance(a, types.MethodType) and a.__func__ is b.__func__ and a.__self__ is b.__self__:
+        if type(a) is types.MethodType and a.__func__ is b.__func__ and a.__self__ is b.__self__:
             return a
         if isinstance(a, (str, bytes, range, slice, frozenset, np.dtype)) and not self.run.touched(a, b):
             return a if a == b else self._either(a, b)

@@ -19,7 +19,7 @@ LIBRARY_CALLABLES = (types.BuiltinFunctionType, *C_METHODS, np.ufunc)
 
 def is_sparse_product(f: Any, args: list[Any]) -> bool:
     owner = args[0]
-    if not type(owner).__module__.startswith("scipy.sparse"):
+    if not str(type(owner).__module__).startswith("scipy.sparse"):
         return False
     return f is operator.matmul or (f is operator.mul and not hasattr(owner, "_is_array"))
 
@@ -27,7 +27,7 @@ def is_sparse_product(f: Any, args: list[Any]) -> bool:
 def cached_property(f: Any, args: list[Any]) -> Any:
     """What getattr(owner, name) computes once and stores, or None."""
     descriptor = lookup(type(args[0]), args[1]) if f is getattr and isinstance(args[1], str) else None
-    return descriptor if isinstance(descriptor, functools.cached_property) else None
+    return descriptor if issubclass(type(descriptor), functools.cached_property) else None
 
 
 def has_python_constructor(cls: type) -> bool:
@@ -38,14 +38,14 @@ def descriptor_of(f: Any) -> Any:
     """The C method that `f` is, bound to its object: `super().update` is not its class's `update`."""
     owner, cls = f.__self__, type(f.__self__)
     found = [vars(base)[f.__name__] for base in cls.__mro__ if f.__name__ in vars(base)]
-    return next((d for d in found if isinstance(d, C_METHODS) and d.__get__(owner, cls) == f), None)
+    return next((d for d in found if type(d) in C_METHODS and d.__get__(owner, cls) == f), None)
 
 
 def implementation(f: Any) -> Any:
     """The Python function behind NumPy's dispatchers and caches of results."""
     for name in ("_implementation", "__wrapped__"):
-        inner = getattr(f, name, None) if not isinstance(f, type) else None
-        if isinstance(inner, types.FunctionType) and type(f).__module__ in ("numpy", "functools"):
+        inner = getattr(f, name, None) if not issubclass(type(f), type) else None
+        if type(inner) is types.FunctionType and type(f).__module__ in ("numpy", "functools"):
             return inner
     return None
 

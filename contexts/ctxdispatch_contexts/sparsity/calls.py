@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.protocols import OPERATIONS, conversions
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup, own_way, special
 from ctxdispatch.ir.values import row_of
 from ctxdispatch.ir.watching import is_undispatched
-from ctxdispatch.passes.outputs import out_by_name, takes_out
+from ctxdispatch.passes.outputs import of_ufunc, out_by_name, takes_out
+from ctxdispatch_contexts.programs.arity import has_too_few
+from ctxdispatch_contexts.programs.c_objects import gives_away
 from ctxdispatch_contexts.sparsity.callees import (
     LIBRARY_CALLABLES,
     cached_property,
@@ -33,12 +34,12 @@ from ctxdispatch_contexts.sparsity.callees import (
     is_sparse_product,
     of_library,
 )
-from ctxdispatch_contexts.sparsity.conversions import converted_by, special_method
+from ctxdispatch_contexts.sparsity.conversions import PROTOCOLS, converted_by, special_method
 from ctxdispatch_contexts.sparsity.errors import REMEDY, described, out_of_sight
 from ctxdispatch_contexts.sparsity.journal import Cursor
 from ctxdispatch_contexts.sparsity.opaque import Opaque
 from ctxdispatch_contexts.sparsity.overrides import overridden
-from ctxdispatch_contexts.sparsity.values import BY_C, Array, Either, Flat, Memory, Scalar, Tracked
+from ctxdispatch_contexts.sparsity.values import BY_C, Array, Either, Flat, Memory, Scalar, Tracked, root_of
 
 Rule = Callable[[Any, Any, list[Any], dict[str, Any]], Any]
 """rule(run, callee, args, kwargs)"""
@@ -83,7 +84,6 @@ class Rows:
         return self.run.call(operator.getitem, [self.array, i], {})
 
 
-PROTOCOLS = {**OPERATIONS, round: conversions.HANDLERS[round]}
 GENERATED = "it is a program that another context makes; the pattern of a gradient is hessian_sparsity's"
 
 OWN = (Tracked, Either, Cursor, Bound, Rows, Memory)
@@ -93,6 +93,7 @@ class Calls(Opaque):
     """Calls of anything: see above."""
 
     def call(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        self.check_shown(f, args)
         protocol = row_of(PROTOCOLS, f)
         if protocol is not None and len(args) == 2 and is_sparse_product(f, args):
             from ctxdispatch_contexts.sparsity.products import sparse_product
@@ -132,6 +133,7 @@ class Calls(Opaque):
                 return found
         if takes_out(f):
             args, kwargs = out_by_name(f, args, kwargs)
+            f = of_ufunc(f)
             if kwargs.get("overwrite_input") and self.touched(args[:1]):
                 self.refuse(f"overwrite_input of {described(f)} is not supported; leave it out")
             if "out" in kwargs:
@@ -139,7 +141,7 @@ class Calls(Opaque):
                 named, kwargs = kwargs, {k: v for k, v in kwargs.items() if k != "out"}
                 if out is Ellipsis:  # an array where there would be a number
                     return self.call(np.asarray, [self.by_rule(f, args, kwargs)], {})
-                if isinstance(f, np.ufunc) and f.signature is not None and self.rule(f) is None:
+                if type(f) is np.ufunc and f.signature is not None and self.rule(f) is None:
                     return self.by_rule(f, args, named)  # opaque; the shape of `out` may be a parameter
                 if out is not None and (type(out) is not tuple or any(o is not None for o in out)):
                     return self.into(out, f, args, kwargs)
@@ -163,7 +165,7 @@ class Calls(Opaque):
                 self.about_to_store(o)
         plain, named = self.samples(args, kwargs)
         self.attempt(f, plain, {**named, "out": self.sampled(out)})
-        elementwise = isinstance(f, np.ufunc) or getattr(f, "__name__", "") == "outer"
+        elementwise = type(f) is np.ufunc or getattr(f, "__name__", "") == "outer"
         partly = elementwise and kwargs.get("where", True) is not True
         for o, value in zip(targets, values, strict=True):
             if o is not None:
@@ -173,11 +175,10 @@ class Calls(Opaque):
 
     def by_rule(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         rule = self.rule(f)
-        if rule is not None:
+        if rule is not None and not has_too_few(f, len(args) + len(kwargs)):
             return rule(self, f, args, kwargs)
-        if isinstance(f, (types.BuiltinFunctionType, types.MethodWrapperType)) and not isinstance(
-            f.__self__, (types.ModuleType, type(None))
-        ):
+        bound = type(f) in (types.BuiltinFunctionType, types.MethodWrapperType)
+        if bound and not issubclass(type(f.__self__), (types.ModuleType, type(None))):
             return self.builtin_method(f, args, kwargs)
         return self.general(f, args, kwargs)
 
@@ -190,15 +191,16 @@ class Calls(Opaque):
     def builtin_method(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A C method that is bound to its object: the descriptor's rule takes the object first."""
         owner = f.__self__
-        if isinstance(owner, np.ufunc):
+        if type(owner) is np.ufunc:
             if f.__name__ == "__call__":
                 return self.call(owner, args, kwargs)
             method = UFUNC_METHODS.get(f.__name__)
             return self.native(f, args, kwargs) if method is None else method(self, f, args, kwargs)
         descriptor = descriptor_of(f)
-        if not isinstance(owner, type) and (self.rule(descriptor) is not None or takes_out(descriptor)):
+        of_object = not issubclass(type(owner), type) or getattr(descriptor, "__objclass__", None) is type
+        if of_object and (self.rule(descriptor) is not None or takes_out(descriptor)):
             return self.primitive(descriptor, [owner, *args], kwargs)
-        if isinstance(owner, (np.ndarray, np.flatiter)) and hasattr(operator, f.__name__):
+        if isinstance(owner, (np.ndarray, np.flatiter)) and f.__name__ in vars(operator):
             return self.primitive(
                 getattr(operator, f.__name__), [owner, *args], kwargs
             )  # a.__setitem__(i, v)
@@ -214,30 +216,30 @@ class Calls(Opaque):
     def general(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if is_undispatched(f):
             return self.watched(f, args, kwargs)
-        if isinstance(f, types.FunctionType):
+        if type(f) is types.FunctionType:
             return self.python_function(f, args, kwargs)
         if isinstance(f, Handled):
             return f.run(self, args, kwargs)
-        if isinstance(f, types.MethodType):
+        if type(f) is types.MethodType:
             return self.call(f.__func__, [f.__self__, *args], kwargs)
         if isinstance(f, Bound):
             return self.call(f.descriptor, [f.owner, *args], kwargs)
-        if isinstance(f, functools.partial):
+        if issubclass(type(f), functools.partial):
             return self.call(f.func, [*f.args, *args], {**f.keywords, **kwargs})
-        if isinstance(f, (staticmethod, classmethod)):
+        if issubclass(type(f), (staticmethod, classmethod)):
             return self.call(f.__func__, args, kwargs)
         if isinstance(f, (Tracked, Either)):
             self.refuse(f.what if isinstance(f, Either) else "a number is called; call a function")
-        if isinstance(f, np.ufunc) and f.signature is None:
+        if type(f) is np.ufunc and f.signature is None:
             return any_ufunc(self, f, args, kwargs)
         inner = implementation(f)
         if inner is not None and self.touched(f, args, kwargs):
             return self.call(inner, args, kwargs)
-        if isinstance(f, type) and issubclass(f, CONTAINERS) and not has_python_constructor(f):
+        if issubclass(type(f), type) and issubclass(f, CONTAINERS) and not has_python_constructor(f):
             return self.collected(f, args, kwargs)
         if any(f is view for view in FOREIGN_VIEWS):
             self.seen_elsewhere(f, args, kwargs)
-        target = None if isinstance(f, LIBRARY_CALLABLES) else class_or_object(ENGINE, self, f)
+        target = None if issubclass(type(f), LIBRARY_CALLABLES) else class_or_object(ENGINE, self, f)
         if target is not None and not (of_library(type(f), f) and not self.touched(f, args, kwargs)):
             return self.born(target(*args, **kwargs))
         return self.native(f, args, kwargs)
@@ -277,6 +279,9 @@ class Calls(Opaque):
         """With nothing tracked. What it may change is saved."""
         for thing in (*args, *kwargs.values(), getattr(f, "__self__", None)):
             self.touch(thing)
+        if gives_away(f, tuple(args)):
+            roots = map(root_of, self.reachable(args, kwargs, arrays=True))
+            self.escaped.update((id(root), root) for root in roots)
         return self.born(f(*args, **kwargs))
 
     def seen_elsewhere(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -359,12 +364,12 @@ def any_ufunc(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 
 BUFFERS = (memoryview, bytearray, array.array, np.nditer)
 """They hold plain numbers only."""
-FOREIGN_VIEWS = (np.nditer, np.nested_iters, memoryview)
+FOREIGN_VIEWS = (np.nditer, np.nested_iters, np.broadcast, memoryview)
 CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 
 
 def _has_python_methods(a: Any) -> bool:
-    return bool(type(a).__flags__ & HEAPTYPE) and not isinstance(a, (*OWN, type, types.ModuleType))
+    return bool(type(a).__flags__ & HEAPTYPE) and not issubclass(type(a), (*OWN, type, types.ModuleType))
 
 
 class _Plainly(Handled):

@@ -239,7 +239,7 @@ def _same_value(a: Any, b: Any, within: frozenset[tuple[int, int]] = frozenset()
         return False
     if isinstance(a, np.ndarray):
         return bool(a.dtype == b.dtype and np.array_equal(a, b))
-    plain = isinstance(a, (FunctionType, ModuleType, type)) or not fields(a)
+    plain = issubclass(type(a), (FunctionType, ModuleType, type)) or not fields(a)
     if plain and not isinstance(a, (list, tuple, dict)):
         return bool(a == b)
     return _same_parts(_parts(a), _parts(b), within | {pair})

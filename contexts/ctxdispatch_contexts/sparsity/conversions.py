@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.protocols.conversions import CONVERSIONS
+from ctxdispatch.dispatch.protocols import OPERATIONS
+from ctxdispatch.dispatch.protocols.conversions import CONVERSIONS, HANDLERS
 from ctxdispatch.dispatch.reach import lookup, special
 from ctxdispatch.ir import primitives
 from ctxdispatch_contexts.sparsity.values import NUMBERS, Either, Tracked
 
+_SHOWING = (builtins.str, builtins.format, primitives.format_value)
+PROTOCOLS = {**OPERATIONS, **{f: HANDLERS[f] for f in (builtins.round, *_SHOWING)}}
 CONTAINS: dict[Any, Any] = {operator.contains: builtins.bool, primitives.not_contains: operator.not_}
 
 
@@ -74,4 +77,6 @@ def protocol_of(f: Any) -> Any:
     return TO_NUMBERS if getattr(f, "__module__", None) in ("math", "cmath") else TO_ARRAYS
 
 
-__all__ = ["TO_NUMBERS", "converted", "converted_by", "converts", "protocol_of", "special_method"]
+__all__ = [
+    "PROTOCOLS", "TO_NUMBERS", "converted", "converted_by", "converts", "protocol_of", "special_method",
+]  # fmt: skip

@@ -25,6 +25,7 @@ from ctxdispatch.dispatch.overdub import (
 from ctxdispatch.dispatch.places import reassigned
 from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, special
+from ctxdispatch.facts import canonical
 from ctxdispatch_contexts.sparsity.calls import ENGINE, GENERATED, Bound, Handled, Rule
 from ctxdispatch_contexts.sparsity.journal import Cursor
 
@@ -46,7 +47,7 @@ def _recurse(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def found(search: Any, ctx: Any, f: Any) -> Any:
     """What runs in place of `f`. That a method is one of a tracked value does not matter."""
-    callee, bound = (f.descriptor, (f.owner,)) if isinstance(f, Bound) else rules.canonical(f)
+    callee, bound = (f.descriptor, (f.owner,)) if isinstance(f, Bound) else canonical(f)
     ruled = search is resolve and rules.sets(type(ctx), callee)
     if not ruled and id(callee) in protocols.BY_IDENTITY:
         return _with(_Protocol(ctx, callee), bound)
@@ -101,7 +102,7 @@ def _select(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     operation, *operands, ctx = args
     samples = [run.sampled(a) for a in operands]
     kinds = tuple(map(type, samples))
-    rule = rules.find(type(ctx), rules.canonical(operation)[0], kinds)
+    rule = rules.find(type(ctx), canonical(operation)[0], kinds)
     if rule is not None:
         return functools.partial(rule, ctx)
     if id(operation) not in protocols.BY_IDENTITY:
@@ -114,7 +115,7 @@ def _select(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def _is_computed(operation: Any, operands: Args) -> bool:
     """An attribute that a module's `__getattr__` may give."""
     module = operands[0]
-    return operation is getattr and isinstance(module, ModuleType) and operands[1] not in vars(module)
+    return operation is getattr and issubclass(type(module), ModuleType) and operands[1] not in vars(module)
 
 
 def _by_types(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:

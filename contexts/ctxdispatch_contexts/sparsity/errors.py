@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.programs.errors import Refused, own
 
 
 class SparsityError(Refused):
@@ -27,10 +27,18 @@ class OpaqueCallWarning(UserWarning):
 
 def described(fn: Any) -> str:
     """A callee's name as the user writes it."""
-    owner = getattr(fn, "__objclass__", None)
-    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None) or repr(fn)
-    module = owner.__module__ if owner is not None else getattr(fn, "__module__", None)
+    owner = own(fn, "__objclass__")
+    name = own(fn, "__qualname__") or own(fn, "__name__") or repr(fn)
+    module = owner.__module__ if owner is not None else own(fn, "__module__")
     return str(name) if module in (None, "builtins", "_operator") else f"{module}.{name}"
 
 
 REMEDY = 'mode="local" takes the values at hand, np.where keeps the shape'
+ELSEWHERE = (
+    "an array that shares memory with another one by its address, and not as a view of it, depends on the "
+    "inputs; use one of the two"
+)
+TEXT = (
+    "a text that was made of values that depend on the inputs is used as more than a message; compute with "
+    "the numbers that it was made of"
+)

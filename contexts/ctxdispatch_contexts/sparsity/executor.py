@@ -92,7 +92,7 @@ class Executor(Calls):
             levels.pop()
         self.position = position
         value = outcomes[None].values[None]
-        return Cursor(value) if found.eager else value
+        return Cursor(value, args) if found.eager else value
 
     # -- paths -----------------------------------------------------------------------------------------------
 
@@ -213,9 +213,12 @@ class Executor(Calls):
         plain = len(args) - len(op.kwnames)
         named = dict(zip(op.kwnames, args[plain:], strict=True)) if op.kwnames else {}
         try:
+            if self.refusals.first is not None:
+                self.refusals.again(op.fn)
             out = self.call(get(op.callee), args[:plain], named)
         except SparsityError as error:
             self.place(error)
+            self.refusals.remember(error)
             raise
         if len(op.results) == 1 and not _several(op):
             frame.values[op.results[0]] = out

@@ -6,32 +6,52 @@ Of what ends, all items are taken at once (`Cursor`): the place in it can be sav
 from __future__ import annotations
 
 import builtins
+import collections
 import itertools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.sparsity.journal import Cursor
 from ctxdispatch_contexts.sparsity.values import Array, Either, Flat, Tracked
 
 Args = list[Any]
 Kwargs = dict[str, Any]
 
+PYTHON: Registry[Callable[[Any, Any, Args, Kwargs], Any]] = Registry()
+"""Rules for what is Python's own."""
 
+
+@PYTHON.of(list, tuple, set, frozenset, dict, collections.deque, collections.OrderedDict)
 def collecting(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """list(iterable), zip(*iterables), ..."""
     return run.born(f(*[iterable(run, a) for a in args], **kwargs))
 
 
+@PYTHON.of(
+    zip, enumerate, itertools.chain, itertools.product, itertools.islice, itertools.pairwise,
+    itertools.combinations, itertools.permutations, itertools.zip_longest,
+    itertools.combinations_with_replacement,
+)  # fmt: skip
 def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """An iterator over what is there now."""
     ends = any if f in (builtins.zip, builtins.map) else all
+    if any(issubclass(type(a), type) or (f is itertools.chain and _has_no_items(a)) for a in args):
+        return f(*args, **kwargs)  # it is no iterable, and says so when it comes to that
     endless = args and not ends(not isinstance(a, ENDLESS) for a in args) and not _sliced(f, args)
     out = f(*[iterable(run, a) for a in args], **kwargs)
-    return run.born(out if endless else Cursor(list(out)))
+    return run.born(out if endless else Cursor(list(out), args))
 
 
+def _has_no_items(v: Any) -> bool:
+    return not (issubclass(type(v), (Tracked, Either, Cursor)) or ITERABLE.intersection(dir(type(v))))
+
+
+ITERABLE = {"__iter__", "__getitem__"}
 ENDLESS = (
     itertools.count,
     itertools.cycle,
@@ -47,18 +67,23 @@ def _sliced(f: Any, args: Args) -> bool:
     return f is itertools.islice and args[1 if len(args) == 2 else 2] is not None
 
 
+@PYTHON.of(itertools.chain.from_iterable)
 def flattened(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """chain.from_iterable(iterables)"""
     return eagerly(run, itertools.chain, list(iterable(run, args[0])), kwargs)
 
 
+@PYTHON.of(itertools.repeat)
 def repeated(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     out = f(*args, **kwargs)
     return run.born(Cursor(list(out)) if len(args) + len(kwargs) > 1 else out)
 
 
+@PYTHON.of(itertools.cycle)
 def cycled(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.born(f(list(iterable(run, args[0]))))
+    items = list(iterable(run, args[0]))
+    Cursor([None], args)  # nobody comes to the end of a cycle
+    return run.born(f(items))
 
 
 def iterable(run: Any, v: Any) -> Any:
@@ -75,7 +100,8 @@ def iterable(run: Any, v: Any) -> Any:
 
 def _taken(run: Any, v: Any) -> Any:
     """The items of an object with Python methods."""
-    if isinstance(v, type) or (not hasattr(type(v), "__iter__") and not hasattr(type(v), "__getitem__")):
+    cls = type(v)
+    if issubclass(cls, type) or (not hasattr(cls, "__iter__") and not hasattr(cls, "__getitem__")):
         return v
     iterator, items = run.iterator(v), []
     while True:
@@ -85,10 +111,12 @@ def _taken(run: Any, v: Any) -> Any:
             return Cursor(items)
 
 
+@PYTHON.of(builtins.iter)
 def iter_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.iterator(args[0]) if len(args) == 1 else run.born(iter(*args))
 
 
+@PYTHON.of(builtins.next)
 def next_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     try:
         return run.advance(args[0])
@@ -98,10 +126,12 @@ def next_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         raise
 
 
+@PYTHON.of(primitives.unpack, primitives.unpack_ex)
 def unpacking(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return f(iterable(run, run.lifted(args[0])), *args[1:])
 
 
+@PYTHON.of(any, all)
 def any_all(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     items = list(iterable(run, args[0]))
     if not any(isinstance(run.lifted(x), (Tracked, Either)) for x in items):
@@ -109,6 +139,7 @@ def any_all(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.scalar(f([bool(run.sampled(x)) for x in items]), 0)
 
 
+@PYTHON.of(builtins.reversed)
 def reversed_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     v = run.lifted(args[0])
     if isinstance(v, (Array, np.ndarray)):

@@ -9,7 +9,9 @@ after the other: identity and aliasing stay what they are. Level 0 is for what t
 
 from __future__ import annotations
 
+import contextlib
 import types
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.ir.wrappers import is_wrapper, parts
 from ctxdispatch_contexts.sparsity.errors import REMEDY, out_of_sight
 from ctxdispatch_contexts.sparsity.layouts import in_memory_order
 from ctxdispatch_contexts.sparsity.values import Either, Memory, Tracked, root_of
@@ -29,11 +32,20 @@ class Cursor:
     """An iterator whose place can be saved: over a sequence, as it is when it is read. Its place is None
     after a branch in which it was advanced on one side only."""
 
-    __slots__ = ("items", "at")
+    __slots__ = ("items", "at", "through")
 
-    def __init__(self, items: Any) -> None:
+    def __init__(self, items: Any, sources: Iterable[Any] = ()) -> None:
+        """`sources`: iterators whose items were all taken to make these."""
         self.items: Any = items
         self.at: int | None = 0
+        self.through: Cursor | None = None
+        """Goes through this one."""
+        self.goes_through(sources)
+
+    def goes_through(self, sources: Iterable[Any]) -> None:
+        for source in sources:
+            if isinstance(source, Cursor):
+                source.through = self
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -44,10 +56,20 @@ class Cursor:
                 "an iterator is read after a branch on a value that depends on the inputs, in which it was "
                 f"advanced on one side only; iterate over a list anew, or {REMEDY}"
             )
+        if self.through is not None and not self.through.has_ended():
+            raise out_of_sight(
+                "an iterator is read while another one goes through it; take its items as a list first, and "
+                "go through that"
+            )
         if self.at >= len(self.items):
             raise StopIteration
         self.at += 1
         return self.items[self.at - 1]
+
+
+    def has_ended(self) -> bool:
+        """All its items have been taken, also by those that go through it."""
+        return self.at == len(self.items) and (self.through is None or self.through.has_ended())
 
 
 class Level(NamedTuple):
@@ -108,10 +130,10 @@ class Journal:
     # -- states ----------------------------------------------------------------------------------------------
 
     def save(self, thing: Any) -> Any:
-        if isinstance(thing, Memory):
+        if issubclass(type(thing), Memory):
             thing.private = False
             return thing.terms, np.array(thing.root)
-        if isinstance(thing, np.ndarray):
+        if issubclass(type(thing), np.ndarray):
             shadow = self.shadows.get(id(thing))
             if shadow is not None:
                 shadow.private = False
@@ -152,7 +174,7 @@ KINDS = (list, dict, set, deque, bytearray, types.CellType, Cursor)
 
 def kind(thing: Any) -> type | None:
     for cls in KINDS:
-        if isinstance(thing, cls) and (type(thing) is cls or not hasattr(thing, "__dict__")):
+        if issubclass(type(thing), cls) and (type(thing) is cls or namespace(thing) is None):
             return cls
     return None
 
@@ -186,9 +208,24 @@ def _restore_cursor(cursor: Cursor, state: int | None) -> None:
 
 def fields(thing: Any) -> dict[str, Any]:
     """What an object's own attributes hold, in its dictionary and its slots."""
-    found = dict(vars(thing)) if hasattr(thing, "__dict__") else {}
-    found.update((name, getattr(thing, name)) for name in _slots(type(thing)) if hasattr(thing, name))
+    if is_wrapper(type(thing)):
+        return parts(thing)
+    found = dict(namespace(thing) or {})
+    for name in _slots(type(thing)):
+        with contextlib.suppress(AttributeError):
+            found[name] = object.__getattribute__(thing, name)
     return found
+
+
+def namespace(thing: Any) -> Any:
+    """Its `__dict__`, without what its class makes of reading attributes; a weak proxy's is its referent's,
+    while that lives."""
+    try:
+        if type(thing) in weakref.ProxyTypes:
+            return thing.__dict__
+        return object.__getattribute__(thing, "__dict__")
+    except (AttributeError, ReferenceError):
+        return None
 
 
 def _slots(owner: type) -> set[str]:
@@ -204,7 +241,7 @@ def _slots(owner: type) -> set[str]:
 
 def _save_object(thing: Any) -> tuple[dict[str, Any], Any]:
     """Its fields, and its items where its class derives from a container."""
-    items = next((cls(thing) for cls in (list, dict, set) if isinstance(thing, cls)), None)
+    items = next((cls(thing) for cls in (list, dict, set) if issubclass(type(thing), cls)), None)
     return fields(thing), items
 
 
@@ -237,12 +274,11 @@ _RESTORE: dict[Any, Callable[[Any, Any], None]] = {
 
 def is_mutable(thing: Any) -> bool:
     """Whether a branch might change it, as far as the journal can tell."""
-    if isinstance(thing, (np.ndarray, *KINDS)):
+    if issubclass(type(thing), (np.ndarray, *KINDS)):
         return True
     fixed = (type, types.ModuleType, types.FunctionType, Tracked, Either)
-    return bool(hasattr(thing, "__dict__") or type(thing).__flags__ & HEAPTYPE) and not isinstance(
-        thing, fixed
-    )
+    held = namespace(thing) is not None or type(thing).__flags__ & HEAPTYPE
+    return bool(held) and not issubclass(type(thing), fixed)
 
 
-__all__ = ["Cursor", "Delta", "Journal", "Level", "fields", "is_mutable", "kind", "root_of"]
+__all__ = ["Cursor", "Delta", "Journal", "Level", "fields", "is_mutable", "kind", "namespace", "root_of"]

@@ -43,10 +43,8 @@ def _provisional() -> dict[Any, Linearity]:
     joint = Linearity((0,), True)
     names = (*SELECTIONS.split(), *SUMS.split())
     found = {getattr(o, n): joint for n in names for o in (np, np.ndarray) if hasattr(o, n)}
-    found.update(
-        dict.fromkeys((np.add.reduce, np.add.accumulate, np.maximum.reduce, np.minimum.reduce), joint)
-    )
-    found.update(dict.fromkeys((np.fmax.reduce, np.fmin.reduce), joint))
+    found.update({getattr(np, name).reduce: joint for name in "add maximum minimum fmax fmin".split()})
+    found[np.add.accumulate] = joint
     found.update({f: Linearity((0, 1, 2), True) for f in (np.add.at, np.subtract.at)})
     found.update(dict.fromkeys((builtins.float, np.float64, np.float32, np.float16, np.longdouble), joint))
     found[np.linspace] = Linearity((0, 1), True)

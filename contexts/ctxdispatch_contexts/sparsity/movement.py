@@ -10,10 +10,19 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import CONVERTS
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, moved, refuse_shape
 from ctxdispatch_contexts.sparsity.calls import Rule
 from ctxdispatch_contexts.sparsity.operands import argument, dense, known, operand
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked, laid_out
+
+
+def of(owner: Any, names: str) -> list[Any]:
+    return [getattr(owner, n) for n in names.split() if hasattr(owner, n)]
+
+
+MOVEMENT: Registry[Rule] = Registry()
 
 NO_IDS = frozenset({"dtype", "casting", "copy", "like", "subok", "constant_values"})
 """Keywords that are not for row numbers."""
@@ -31,6 +40,7 @@ ORDERED = frozenset("ravel reshape flatten".split())
 SEVERAL = frozenset("atleast_1d atleast_2d atleast_3d broadcast_arrays".split())
 
 
+@MOVEMENT.of(*of(np, MOVES), *of(np.ndarray, METHOD_MOVES), *of(np.linalg, "diagonal matrix_transpose"))
 def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     name = f.__name__
     if name in LISTS:
@@ -46,6 +56,8 @@ def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return run.call(f._implementation, args, kwargs)
     if name == "pad" and not _only_moves(run, rest, kwargs):
         return dense(run, f, args, kwargs)
+    if count > 1 and name in SEVERAL:
+        return _one_by_one(run, f, data, kwargs)
     known(run, f, rest, kwargs)
     out = run.on_samples(f, [*data, *rest], kwargs)
     named = {k: v for k, v in kwargs.items() if k not in NO_IDS}
@@ -53,6 +65,19 @@ def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         sample = run.sampled(data[0])
         return moved(run, out, data, lambda ids: f(laid_out(ids, sample), *rest, **named))
     return moved(run, out, data, lambda *ids: f(*ids, *rest, **named))
+
+
+def _one_by_one(run: Any, f: Any, data: Args, kwargs: Kwargs) -> Any:
+    """What comes of an operand depends on that one alone, and may be the operand itself."""
+    made = f(*map(run.sampled, data), **kwargs)
+    if f is not np.broadcast_arrays:
+        return type(made)([run.call(f, [a], kwargs) for a in data])
+    shape = made[0].shape
+    same = [isinstance(a, (Array, np.ndarray)) and run.sampled(a).shape == shape for a in data]
+    each = [
+        a if own else run.call(np.broadcast_to, [a, shape], kwargs) for a, own in zip(data, same, strict=True)
+    ]
+    return type(made)(each)
 
 
 def _only_moves(run: Any, rest: Args, kwargs: Kwargs) -> bool:
@@ -90,6 +115,7 @@ def _filled(shape: Any, leaves: Sequence[Any]) -> Any:
     return [_filled(s, leaves) for s in shape] if isinstance(shape, list) else leaves[shape]
 
 
+@MOVEMENT.of(*CONVERTS)
 def as_array(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """np.array and its like: of nested lists of numbers and arrays."""
     data, rest = args[0], args[1:]
@@ -127,6 +153,9 @@ def _array_skeleton(run: Any, v: Any, leaves: list[Any]) -> Any:
     return len(leaves) - 1
 
 
+@MOVEMENT.of(*of(np, "copy astype real imag conjugate nan_to_num real_if_close unwrap"))
+@MOVEMENT.of(*of(np.ndarray, "astype copy __copy__ conj conjugate"))
+@MOVEMENT.of(*of(np.generic, "astype copy conj conjugate"))
 def same(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Element by element what it was."""
     a = operand(run, args[0])
@@ -136,6 +165,7 @@ def same(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return moved(run, run.on_samples(f, [a, *args[1:]], kwargs), [a], lambda ids: ids)
 
 
+@MOVEMENT.of(np.full, np.full_like)
 def fill(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """np.full and np.full_like."""
     shape, value = args[0], operand(run, argument(args, kwargs, 1, "fill_value"))
@@ -145,6 +175,7 @@ def fill(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.made(f(run.sampled(shape), run.sampled(value), *args[2:], **named), run.terms(value))
 
 
+@MOVEMENT.of(np.arange)
 def arange(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """start + step * i: where it stops tells how many there are, which must be known."""
     refuse_shape(run, f)
@@ -154,10 +185,12 @@ def arange(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.dense(out, run.bits(start) | run.bits(ends[2]))
 
 
+@MOVEMENT.of(np.ndarray.resize)
 def resize_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     run.refuse("resize of an array that depends on the inputs changes it in place; use np.resize")
 
 
+@MOVEMENT.of(np.compress, np.extract)
 def selection(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """np.compress(condition, a), np.extract(condition, a)"""
     if run.touched(args[0]):
@@ -167,6 +200,7 @@ def selection(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return moved(run, out, [a], lambda ids: f(condition, ids, *rest, **kwargs))
 
 
+@MOVEMENT.of(np.ndarray.tolist, np.generic.tolist)
 def to_list(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     a = run.lifted(args[0])
     return _listed(run, run.call(np.asarray, [a], {})) if isinstance(a, Array) else a
@@ -182,23 +216,3 @@ def _listed(run: Any, a: Any) -> Any:
 def _item(run: Any, x: Any) -> Any:
     """Of a number or known array Python's own."""
     return run.scalar(x.sample.item(), x.bits) if isinstance(x, Scalar) else x.tolist()
-
-
-def of(owner: Any, names: str) -> list[Any]:
-    return [getattr(owner, n) for n in names.split() if hasattr(owner, n)]
-
-
-def movement_rules() -> list[tuple[Rule, list[Any]]]:
-    nd, linalg = np.ndarray, np.linalg
-    return [
-        (move, [*of(np, MOVES), *of(nd, METHOD_MOVES), *of(linalg, "diagonal matrix_transpose")]),
-        (as_array, of(np, "array asarray asanyarray ascontiguousarray asfortranarray")),
-        (same, of(np, "copy astype real imag conjugate nan_to_num real_if_close unwrap")),
-        (same, of(nd, "astype copy __copy__ conj conjugate")),
-        (same, of(np.generic, "astype copy conj conjugate")),
-        (fill, [np.full, np.full_like]),
-        (arange, [np.arange]),
-        (resize_in_place, [nd.resize]),
-        (selection, [np.compress, np.extract]),
-        (to_list, [nd.tolist, np.generic.tolist]),
-    ]

@@ -16,6 +16,7 @@ import numpy as np
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.conform import conform
 from ctxdispatch_contexts.derivatives.blocks import blocks_in, shape_of
@@ -55,6 +56,16 @@ class Nonzeros:
         return math.prod(self.shape)
 
 
+FORMS: Registry[Callable[[Rewriting, Op], Any]] = Registry()
+
+QUOTIENTS = frozenset({operator.truediv, np.true_divide})
+MINUS = frozenset({operator.sub, np.subtract})
+
+MOVERS = [operator.getitem, *of(np, MOVES), *of(np.ndarray, METHOD_MOVES)]
+MOVERS += [form for f in MOVERS if (form := block_rule(f)) is not None]
+"""And what does the same with blocks."""
+
+
 def nonzeros_of(block: Any) -> Nonzeros:
     at = np.flatnonzero(block)
     return Nonzeros(block.shape, [Term(at, block.reshape(-1)[at])])
@@ -63,6 +74,7 @@ def nonzeros_of(block: Any) -> Nonzeros:
 # -- arithmetic ----------------------------------------------------------------------------------------------
 
 
+@FORMS.of(operator.mul, np.multiply)
 def _product(run: Rewriting, op: Op) -> Any:
     a, b = op.args
     if a in run.sparse and b in run.sparse:
@@ -70,6 +82,7 @@ def _product(run: Rewriting, op: Op) -> Any:
     return _times(run, op, *((a, b) if a in run.sparse else (b, a)))
 
 
+@FORMS.of(*QUOTIENTS)
 def _quotient(run: Rewriting, op: Op) -> Any:
     a, b = op.args
     if b in run.sparse:
@@ -90,6 +103,7 @@ def _times(run: Rewriting, op: Op, block: Operand, factor: Operand) -> Nonzeros:
     return Nonzeros(shape, terms)
 
 
+@FORMS.of(operator.add, np.add, *MINUS)
 def _sum(run: Rewriting, op: Op) -> Any:
     a, b = op.args
     shape = np.shape(run.env[op.result])
@@ -111,6 +125,7 @@ def _merged(run: Rewriting, left: list[Term], right: list[Term]) -> list[Term]:
     return found
 
 
+@FORMS.of(operator.neg, np.negative)
 def _negation(run: Rewriting, op: Op) -> Any:
     found = run.block(op.args[0])
     return Nonzeros(found.shape, _negated(run, found.terms))
@@ -120,10 +135,12 @@ def _negated(run: Rewriting, terms: list[Term]) -> list[Term]:
     return [Term(t.at, -t.values if t.is_constant else run.emit(operator.neg, t.values)) for t in terms]
 
 
+@FORMS.of(operator.pos, blocks_in)
 def _same(run: Rewriting, op: Op) -> Any:
     return run.sparse[op.args[0]]
 
 
+@FORMS.of(getattr)
 def _attribute(run: Rewriting, op: Op) -> Any:
     block, (name,) = run.block(op.args[0]), run.others(op, 1)
     if name == "T":
@@ -133,19 +150,23 @@ def _attribute(run: Rewriting, op: Op) -> Any:
     return _shape(run, op)
 
 
+@FORMS.of(shape_of, np.shape, np.size, np.ndim, len)
 def _shape(run: Rewriting, op: Op) -> None:
     """What depends on the shape of a block alone."""
     run.fixed.add(op.result)
 
 
+@FORMS.of(primitives.build_tuple, primitives.build_list)
 def _several(run: Rewriting, op: Op) -> Any:
     return tuple([run.block(a) for a in op.args])
 
 
+@FORMS.of(expand_block)
 def _expanded(run: Rewriting, op: Op) -> Any:
     return _broadcast(run, run.block(op.args[0]), np.shape(run.env[op.result]))
 
 
+@FORMS.of(*MOVERS)
 def _move(run: Rewriting, op: Op) -> Any:
     """By a function that puts elements elsewhere: numbers of places tell where."""
     first, rest = run.sparse[op.args[0]], run.others(op, 1)
@@ -178,6 +199,7 @@ def moved(run: Rewriting, blocks: list[Nonzeros], function: Callable[..., Any]) 
     return Nonzeros(sources.shape, terms)
 
 
+@FORMS.of(np.where, block_rule(np.where))
 def _where(run: Rewriting, op: Op) -> Any:
     condition, *branches = op.args
     shape = np.shape(run.env[op.result])
@@ -193,27 +215,6 @@ def _where(run: Rewriting, op: Op) -> Any:
             terms = _merged(run, terms, [Term(term.at, run.emit(np.where, here, *arms))])
     return Nonzeros(shape, terms)
 
-
-QUOTIENTS = frozenset({operator.truediv, np.true_divide})
-MINUS = frozenset({operator.sub, np.subtract})
-
-MOVERS = [operator.getitem, *of(np, MOVES), *of(np.ndarray, METHOD_MOVES)]
-MOVERS += [form for f in MOVERS if (form := block_rule(f)) is not None]
-"""And what does the same with blocks."""
-
-FORMS: dict[Any, Callable[[Rewriting, Op], Any]] = {
-    **dict.fromkeys((operator.mul, np.multiply), _product),
-    **dict.fromkeys(QUOTIENTS, _quotient),
-    **dict.fromkeys((operator.add, np.add, *MINUS), _sum),
-    **dict.fromkeys((operator.neg, np.negative), _negation),
-    **dict.fromkeys((operator.pos, blocks_in), _same),
-    **dict.fromkeys((primitives.build_tuple, primitives.build_list), _several),
-    getattr: _attribute,
-    expand_block: _expanded,
-    **dict.fromkeys((shape_of, np.shape, np.size, np.ndim, len), _shape),
-    **dict.fromkeys(MOVERS, _move),
-    **dict.fromkeys((np.where, block_rule(np.where)), _where),
-}
 
 COMPUTE = frozenset({conform, operator.pow, math.prod, *FORMS})
 DATA = (np.ndarray, int, float, bool, str, slice, type(None), np.dtype, np.float64, np.int64)

@@ -45,7 +45,7 @@ class Opaque(Stores):
 
     def opaque(self, f: Any, args: list[Any], kwargs: dict[str, Any], why: str) -> Any:
         """Runs on samples. Arrays that it changes depend on all that reached it as well."""
-        bits = self.union(f, args, kwargs, self.outside() if isinstance(f, types.FunctionType) else [])
+        bits = self.union(f, args, kwargs, self.outside() if type(f) is types.FunctionType else [])
         self._check_owner(f, args)
         self.warn_opaque(f, why)
         direct, others = self._arrays(f, args, kwargs)
@@ -75,7 +75,7 @@ class Opaque(Stores):
                 self.store(a, Ellipsis, self.dense(np.array(self.sampled(a)), bits), weak=True)
         if self.pairs is not None:
             self.pairs.clique(self, bits)
-        if isinstance(out, types.ModuleType) and of_library(f):
+        if issubclass(type(out), types.ModuleType) and of_library(f):
             return out  # of what kind the operands are, not of their values
         return self._result(out, bits, [*direct, *others])
 
@@ -90,9 +90,9 @@ class Opaque(Stores):
     def _check_owner(self, f: Any, args: list[Any]) -> None:
         """A method in C may keep what it is given, in an object of which we do not see what it holds."""
         owner = getattr(f, "__self__", None)
-        if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType)) and args:
+        if type(f) in (types.MethodDescriptorType, types.WrapperDescriptorType) and args:
             owner = args[0]
-        if isinstance(f, types.FunctionType) or isinstance(owner, SEEN):
+        if type(f) is types.FunctionType or issubclass(type(owner), SEEN):
             return
         self.refuse(
             f"a value that depends on the inputs is passed to {described(f)}, whose object may keep it out "
@@ -130,7 +130,7 @@ def is_own(f: types.FunctionType) -> bool:
 def _named_globals(f: Any) -> list[Any]:
     """What a function's code may read of its module, and so on for the functions and classes among it."""
     found: dict[int, Any] = {}
-    work = [f] if isinstance(f, (types.FunctionType, types.MethodType)) else []
+    work = [f] if type(f) in (types.FunctionType, types.MethodType) else []
     while work:
         new = {id(t): t for t in _leads_to(work.pop())}
         new = {key: t for key, t in new.items() if key not in found}
@@ -140,28 +140,28 @@ def _named_globals(f: Any) -> list[Any]:
 
 
 def _leads_to(g: Any) -> list[Any]:
-    if of_library(g) or isinstance(g, types.ModuleType):
+    if of_library(g) or issubclass(type(g), types.ModuleType):
         return []
-    if isinstance(g, types.FunctionType):
+    if type(g) is types.FunctionType:
         names = {name for code in _codes(g.__code__) for name in code.co_names}
         return [*(g.__globals__[n] for n in names if n in g.__globals__), *held(g)]
-    if isinstance(g, (types.MethodType, types.CellType, functools.partial)):
+    if issubclass(type(g), (types.MethodType, types.CellType, functools.partial)):
         return held(g)
-    if isinstance(g, type):
+    if issubclass(type(g), type):
         members = [getattr(m, "fget", getattr(m, "__func__", m)) for m in vars(g).values()]
-        return [m for m in members if isinstance(m, types.FunctionType)]
+        return [m for m in members if type(m) is types.FunctionType]
     return [type(g)] if type(g).__flags__ & HEAPTYPE and not of_library(type(g)) else []
 
 
 def _codes(code: types.CodeType) -> list[types.CodeType]:
     """That of a function, and of those that are made in it."""
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    inner = [c for c in code.co_consts if type(c) is types.CodeType]
     return [code, *(each for c in inner for each in _codes(c))]
 
 
 def _sampled_callee(run: Run, f: Any) -> Any:
     """A callee with samples in the place of what it holds: a method's owner, a closure's cells."""
-    if isinstance(f, types.FunctionType):
+    if type(f) is types.FunctionType:
         cells = tuple(types.CellType(_sampled_inner(run, c.cell_contents)) for c in f.__closure__ or ())
         defaults = tuple(run.sampled(d) for d in f.__defaults__ or ())
         made = types.FunctionType(f.__code__, f.__globals__, f.__name__, defaults or None, cells or None)
@@ -174,4 +174,4 @@ def _sampled_callee(run: Run, f: Any) -> Any:
 
 
 def _sampled_inner(run: Run, v: Any) -> Any:
-    return _sampled_callee(run, v) if isinstance(v, types.FunctionType) else run.sampled(v)
+    return _sampled_callee(run, v) if type(v) is types.FunctionType else run.sampled(v)

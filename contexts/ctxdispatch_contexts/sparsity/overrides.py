@@ -19,7 +19,7 @@ Kwargs = dict[str, Any]
 
 def overridden(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """What the first class returns that has one and does not return NotImplemented; else NotImplemented."""
-    if isinstance(f, np.ufunc):
+    if type(f) is np.ufunc:
         return _of_ufunc(run, f, args, kwargs)
     return _of_function(run, f, args, kwargs) if hasattr(f, "_implementation") else NotImplemented
 

@@ -13,14 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, same_memory
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
+from ctxdispatch_contexts.sparsity.movement import of
 from ctxdispatch_contexts.sparsity.operands import argument, known, merged, operand, when_touched
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, Tracked, inexact
 
 Labels = list[int]
 LARGEST = 30_000_000
 """Products of single elements that are looked at one by one, at most."""
+
+
+CONTRACTIONS: Registry[Callable[..., Any]] = Registry()
+"""What the operands' axes are called, and the result's."""
+FLATTENED: Registry[Callable[..., Any]] = Registry()
+"""The same, of flattened operands."""
 
 
 def contraction(labels: Callable[..., tuple[list[Labels], Labels]]) -> Rule:
@@ -142,6 +150,7 @@ def _pairs(
 # -- labels --------------------------------------------------------------------------------------------------
 
 
+@CONTRACTIONS.of(operator.matmul, np.matmul, *of(np.linalg, "matmul"))
 def matmul(x: Any, y: Any, **_: Any) -> tuple[list[Labels], Labels]:
     """Axes i k and k j, all others aligned from the right."""
     i, k, j = -1, -2, -3
@@ -152,6 +161,7 @@ def matmul(x: Any, y: Any, **_: Any) -> tuple[list[Labels], Labels]:
     return [left, right], [*longest, *([i] if x.ndim > 1 else []), *([j] if y.ndim > 1 else [])]
 
 
+@CONTRACTIONS.of(np.dot, np.ndarray.dot)
 def dot(x: Any, y: Any, **_: Any) -> tuple[list[Labels], Labels]:
     if x.ndim == 0 or y.ndim == 0:
         return outer_product(x, y)
@@ -160,6 +170,8 @@ def dot(x: Any, y: Any, **_: Any) -> tuple[list[Labels], Labels]:
     return [left, right], [*left[:-1], *(label for label in right if label != left[-1])]
 
 
+@FLATTENED.of(np.vdot)
+@CONTRACTIONS.of(np.inner)
 def inner(x: Any, y: Any) -> tuple[list[Labels], Labels]:
     if x.ndim == 0 or y.ndim == 0:
         return outer_product(x, y)
@@ -168,12 +180,14 @@ def inner(x: Any, y: Any) -> tuple[list[Labels], Labels]:
     return [left, right], [*left[:-1], *right[:-1]]
 
 
+@FLATTENED.of(np.outer, *of(np.linalg, "outer"))
 def outer_product(x: Any, y: Any, **_: Any) -> tuple[list[Labels], Labels]:
     """Each axis for itself."""
     left, right = list(range(x.ndim)), list(range(x.ndim, x.ndim + y.ndim))
     return [left, right], [*left, *right]
 
 
+@CONTRACTIONS.of(np.tensordot, *of(np.linalg, "tensordot"))
 def tensordot(x: Any, y: Any, axes: Any = 2) -> tuple[list[Labels], Labels]:
     left, right = list(range(x.ndim)), list(range(x.ndim, x.ndim + y.ndim))
     if isinstance(axes, int):
@@ -293,17 +307,9 @@ def sparse_product(run: Any, matrix: Any, x: Any, out: Any) -> Any:
 
 
 def product_rules() -> dict[Any, Rule]:
-    linalg = np.linalg
-    found: dict[Any, Rule] = {
-        operator.matmul: contraction(matmul), np.matmul: contraction(matmul),
-        np.dot: contraction(dot), np.ndarray.dot: contraction(dot), np.inner: contraction(inner),
-        np.outer: flattened(outer_product), np.vdot: flattened(inner), np.tensordot: contraction(tensordot),
-        np.einsum: einsum, np.convolve: convolution, np.correlate: convolution,
-    }  # fmt: skip
-    extra: dict[str, Callable[..., Any]] = {"matmul": matmul, "tensordot": tensordot}
-    found.update({getattr(linalg, n): contraction(g) for n, g in extra.items() if hasattr(linalg, n)})
-    if hasattr(linalg, "outer"):
-        found[linalg.outer] = flattened(outer_product)
+    found = {f: contraction(labels) for f, labels in CONTRACTIONS.items()}
+    found |= {f: flattened(labels) for f, labels in FLATTENED.items()} | {np.einsum: einsum}
+    found |= dict.fromkeys((np.convolve, np.correlate), convolution)
     return {f: when_touched(rule) for f, rule in found.items()}
 
 

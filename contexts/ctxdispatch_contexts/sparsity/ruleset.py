@@ -4,19 +4,19 @@ own."""
 from __future__ import annotations
 
 import builtins
-import operator
 import types
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.protocols import INPLACE
+from ctxdispatch.facts import INPLACE, MERGES
 from ctxdispatch_contexts.derivatives import libraries, table
 from ctxdispatch_contexts.derivatives.zeros import ZEROS
 from ctxdispatch_contexts.sparsity import arrays
 from ctxdispatch_contexts.sparsity.calls import Rule
 from ctxdispatch_contexts.sparsity.dispatched import dispatch_rules
+from ctxdispatch_contexts.sparsity.journal import Cursor
 from ctxdispatch_contexts.sparsity.operands import dense, when_touched
 from ctxdispatch_contexts.sparsity.products import product_rules
 from ctxdispatch_contexts.sparsity.python_rules import silent
@@ -32,7 +32,7 @@ def rules() -> dict[Any, Rule]:
 def _rules(loaded: tuple[str, ...]) -> dict[Any, Rule]:
     by_table: dict[str, dict[Any, Rule]] = {"zero": {}, "vjp": {}, "lowering": {}, "elementwise": {}}
     for kind, callee in table.names():
-        ours = isinstance(callee, types.FunctionType) and callee.__module__.startswith("ctxdispatch_")
+        ours = type(callee) is types.FunctionType and callee.__module__.startswith("ctxdispatch_")
         if kind == "elementwise" or not ours:  # rules for code of ours are for differentiating rules
             by_table[kind][callee] = KINDS[kind]
     found = {**by_table["zero"], **by_table["vjp"], **by_table["lowering"]}
@@ -40,14 +40,13 @@ def _rules(loaded: tuple[str, ...]) -> dict[Any, Rule]:
     rows = [(f, table.elementwise(f)) for f in by_table["elementwise"] if table.is_zero(f)]
     found.update({f: arrays.zero_of_real(row) for f, row in rows if row and not row.holomorphic})
     found.update(dict.fromkeys(INPLACE, arrays.inplace))
-    found.update(dict.fromkeys(SET_OPERATORS, arrays.of_numbers_or_sets))
+    found.update(dict.fromkeys(MERGES, arrays.of_numbers_or_sets))
     found[np.where] = arrays.where
     found.update({**structural_rules(), **product_rules(), **container_rules()})
     found.update({**dict.fromkeys(SILENT, silent), **dispatch_rules()})
     return found
 
 
-SET_OPERATORS = (operator.or_, operator.and_, operator.xor)
 SILENT = {
     builtins.print,
     *(f for f in ZEROS if getattr(f, "__module__", "") in ("_warnings", "warnings", "logging")),
@@ -55,7 +54,10 @@ SILENT = {
 
 
 def lowered(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return run.call(table.lowering(f), args, kwargs)
+    out = run.call(table.lowering(f), args, kwargs)
+    if isinstance(out, Cursor):  # `map` has taken all items by now
+        out.goes_through(args)
+    return out
 
 
 KINDS: dict[str, Rule] = {

@@ -20,9 +20,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ctxdispatch_contexts.sparsity.errors import REMEDY, OpaqueCallWarning, SparsityError, described
+from ctxdispatch.dispatch.holding import referents
+from ctxdispatch.dispatch.refusals import Refusals
+from ctxdispatch_contexts.sparsity.errors import (
+    ELSEWHERE,
+    REMEDY,
+    OpaqueCallWarning,
+    SparsityError,
+    described,
+)
 from ctxdispatch_contexts.sparsity.indexsets import Arena, Terms
-from ctxdispatch_contexts.sparsity.journal import Cursor, Journal, fields
+from ctxdispatch_contexts.sparsity.journal import Cursor, Journal, fields, namespace
 from ctxdispatch_contexts.sparsity.layouts import own_memory
 from ctxdispatch_contexts.sparsity.values import (
     Array,
@@ -31,6 +39,7 @@ from ctxdispatch_contexts.sparsity.values import (
     Scalar,
     Tracked,
     inexact,
+    lies_elsewhere,
     memory_of,
     root_of,
 )
@@ -50,7 +59,10 @@ class Run:
         self.local = local
         self.pairs = pairs
         self.journal = Journal()
+        self.refusals = Refusals()
         self.frozen: dict[int, tuple[Any, str]] = {}
+        self.escaped: dict[int, Any] = {}
+        """Arrays that unknown C code may have: it was given them, or they are older than the run."""
         self.position: Any = None
         self.failed: Any = None  # where the last arm that failed did
         self.mixed = False
@@ -72,13 +84,20 @@ class Run:
     # -- in --------------------------------------------------------------------------------------------------
 
     def lifted(self, v: Any) -> Any:
-        if isinstance(v, np.ndarray) and self.journal.shadows:
-            shadow = self.journal.shadows.get(id(root_of(v)))
+        if issubclass(type(v), np.ndarray) and self.journal.shadows:
+            root = root_of(v)
+            shadow = self.journal.shadows.get(id(root))
+            if shadow is None and lies_elsewhere(root):
+                self._check_apart(root)
             return v if shadow is None else Array(v, shadow)
-        if isinstance(v, np.flatiter) and self.journal.shadows:
+        if issubclass(type(v), np.flatiter) and self.journal.shadows:
             shadow = self.journal.shadows.get(id(root_of(v.base)))
             return v if shadow is None else self.raveled(Array(v.base, shadow))
-        return self.raveled(v.array) if isinstance(v, Flat) else v
+        return self.raveled(v.array) if issubclass(type(v), Flat) else v
+
+    def _check_apart(self, root: Any) -> None:
+        if any(np.may_share_memory(root, shadow.root) for shadow in self.journal.shadows.values()):
+            self.refuse(ELSEWHERE)
 
     def raveled(self, array: Array) -> Any:
         """What is read of array.flat: a view, or as it is now."""
@@ -116,12 +135,12 @@ class Run:
         stack = list(things)
         while stack:
             v = stack.pop()
-            if isinstance(v, LEAVES):
+            if issubclass(type(v), LEAVES):
                 continue
             v = self.lifted(v) if lift else v
-            if isinstance(v, (Tracked, Either)):
+            if issubclass(type(v), (Tracked, Either)):
                 yield v
-            elif not isinstance(v, np.ndarray) and id(v) not in seen:
+            elif not issubclass(type(v), np.ndarray) and id(v) not in seen:
                 seen[id(v)] = v
                 stack.extend(held(v))
 
@@ -131,11 +150,11 @@ class Run:
         stack = list(things)
         while stack:
             v = stack.pop()
-            v = v.sample if isinstance(v, Array) else v
-            if not isinstance(v, (*LEAVES, Tracked, Either)) and id(v) not in seen:
+            v = v.sample if issubclass(type(v), Array) else v
+            if not issubclass(type(v), (*LEAVES, Tracked, Either)) and id(v) not in seen:
                 seen[id(v)] = v
-                stack.extend([] if isinstance(v, np.ndarray) else held(v))
-        return [v for v in seen.values() if isinstance(v, np.ndarray) == arrays]
+                stack.extend([] if issubclass(type(v), np.ndarray) else held(v))
+        return [v for v in seen.values() if issubclass(type(v), np.ndarray) == arrays]
 
     def touched(self, *things: Any) -> bool:
         return any(True for _ in self.leaves(*things))
@@ -299,20 +318,20 @@ def benign(v: Any) -> Any:
 
 def held(v: Any) -> list[Any]:
     """What an object leads to, for the search of tracked values."""
-    if isinstance(v, (list, tuple, set, frozenset)):
-        return [*v, *(fields(v).values() if hasattr(v, "__dict__") else ())]
-    if isinstance(v, dict):
+    if issubclass(type(v), (list, tuple, set, frozenset)):
+        return [*v, *(fields(v).values() if namespace(v) is not None else ())]
+    if issubclass(type(v), dict):
         return list(v.values())
-    if isinstance(v, types.FunctionType):
+    if type(v) is types.FunctionType:
         return [*(v.__closure__ or ()), *(v.__defaults__ or ()), *(v.__kwdefaults__ or {}).values()]
-    if isinstance(v, types.MethodType):
+    if type(v) is types.MethodType:
         return [v.__self__, v.__func__]
-    if isinstance(v, functools.partial):
+    if issubclass(type(v), functools.partial):
         return [v.func, *v.args, *v.keywords.values()]
-    if isinstance(v, (types.BuiltinFunctionType, types.MethodWrapperType)):
+    if type(v) in (types.BuiltinFunctionType, types.MethodWrapperType):
         return [v.__self__]
-    if isinstance(v, types.CellType):
+    if type(v) is types.CellType:
         return gc.get_referents(v)
-    if hasattr(v, "__dict__") or type(v).__flags__ & (1 << 9):
+    if namespace(v) is not None or type(v).__flags__ & (1 << 9):
         return list(fields(v).values())
-    return [x for x in gc.get_referents(v) if not isinstance(x, type)]
+    return [x for x in referents(v) if not issubclass(type(x), type)]

@@ -12,12 +12,14 @@ from __future__ import annotations
 import array
 import io
 import types
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.sparsity.callees import of_library
 from ctxdispatch_contexts.sparsity.errors import described
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
@@ -33,31 +35,33 @@ class Snapshot:
 
     def __init__(self, run: Any, named: list[Any], *things: Any) -> None:
         self.run = run
-        if isinstance(things[0], types.FunctionType):
+        if type(things[0]) is types.FunctionType:
             self._check_iterators(things[0], run.reachable(*things[:3], named))
         found = run.reachable(*things, named)
         arrays = [root_of(a) for a in run.reachable(*things, named, arrays=True)]
-        functions = [f for f in found if isinstance(f, types.FunctionType)]
+        functions = [f for f in found if type(f) is types.FunctionType]
         spaces = [f.__globals__ for f in functions if f is things[0] or not of_library(f)]
-        mutable = [t for t in found if is_mutable(t) or isinstance(t, BUFFERS)]
-        kept = {id(t): t for t in (*mutable, *(a for a in arrays if isinstance(a, np.ndarray)), *spaces)}
+        mutable = [t for t in found if is_mutable(t) or issubclass(type(t), BUFFERS)]
+        arrays = [a for a in arrays if issubclass(type(a), np.ndarray)]
+        kept = {id(t): t for t in (*mutable, *arrays, *spaces)}
         self.things = [(t, self._state(t), _shallow(t)) for t in kept.values()]
-        classes = {type(t) for t in found} | {v for v in named if isinstance(v, type)}
+        classes = {type(t) for t in found} | {v for v in named if issubclass(type(v), type)}
         self.classes = [(cls, dict(vars(cls))) for cls in classes if _may_change(cls)]
 
     def _check_iterators(self, f: Any, found: list[Any]) -> None:
         for thing in found:
-            if isinstance(thing, Iterator) and not isinstance(thing, (Cursor, io.IOBase)):
+            cls = type(thing)  # proxies have the methods of anything
+            if issubclass(cls, Iterator) and not issubclass(cls, (Cursor, io.IOBase, *weakref.ProxyTypes)):
                 self.run.refuse(
                     f"{described(f)} is not looked into, and could advance a {type(thing).__name__}, which "
                     "cannot be set back; pass it a list"
                 )
 
     def _state(self, thing: Any) -> Any:
-        return thing[:] if isinstance(thing, array.array) else self.run.journal.save(thing)
+        return thing[:] if issubclass(type(thing), array.array) else self.run.journal.save(thing)
 
     def _set(self, thing: Any, state: Any) -> None:
-        if isinstance(thing, array.array):
+        if issubclass(type(thing), array.array):
             thing[:] = state
         else:
             self.run.journal.restore(thing, state)
@@ -67,7 +71,7 @@ class Snapshot:
 
     def changed(self) -> list[Any]:
         """Arrays do not count: it is seen what becomes of them."""
-        found = [t for t, _ in self._changed() if not isinstance(t, np.ndarray)]
+        found = [t for t, _ in self._changed() if not issubclass(type(t), np.ndarray)]
         return found + [cls for cls, state in self.classes if not _same_items(state, dict(vars(cls)))]
 
     def restore(self) -> None:
@@ -89,17 +93,16 @@ class Snapshot:
 
 
 def _may_change(cls: type) -> bool:
-    ours = cls.__module__.startswith("ctxdispatch")
-    return bool(cls.__flags__ & HEAPTYPE) and not of_library(cls) and not ours
+    return bool(cls.__flags__ & HEAPTYPE) and not of_library(cls) and not is_ours(cls.__module__)
 
 
 def _shallow(thing: Any) -> list[Any]:
     """What it holds: numbers as bytes, all else by identity."""
-    if isinstance(thing, Cursor):
+    if issubclass(type(thing), Cursor):
         return [thing.items]
-    if isinstance(thing, (np.ndarray, *BUFFERS)):
-        return [thing.tobytes() if isinstance(thing, np.ndarray) else bytes(thing)]
-    return list(thing.values()) if isinstance(thing, dict) else held(thing)
+    if issubclass(type(thing), (np.ndarray, *BUFFERS)):
+        return [thing.tobytes() if issubclass(type(thing), np.ndarray) else bytes(thing)]
+    return list(thing.values()) if issubclass(type(thing), dict) else held(thing)
 
 
 def _same(old: list[Any], new: list[Any]) -> bool:

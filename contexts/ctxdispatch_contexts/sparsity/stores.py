@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.c_objects import SHOWN, is_opaque, reached, takes_address
+from ctxdispatch_contexts.sparsity.errors import described
 from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS, Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.layouts import in_memory_order
@@ -44,6 +46,22 @@ class Stores(Run):
         owner = root_of(array)
         message = f"a store into an array that {what} sees too cannot be followed; store into a copy of it"
         self.frozen.setdefault(id(owner), (owner, message))
+
+    def check_shown(self, f: Any, args: Iterable[Any]) -> None:
+        """An object of C code would show the samples that have been stored as plain numbers."""
+        if self.journal.shadows:
+            for thing in (f, getattr(f, "__self__", None), *args):
+                if (is_opaque(type(thing)) or takes_address(thing)) and self._shows(thing):
+                    self.refuse(
+                        f"an object of C code ({described(type(thing))}) may show what depends on the inputs "
+                        "and was stored into an array; read the array itself, or make the object of a copy"
+                    )
+
+    def _shows(self, thing: Any) -> bool:
+        if any(isinstance(self.lifted(a), Array) for a in reached(thing) if isinstance(a, np.ndarray)):
+            return True
+        unknown = not issubclass(type(thing), (type, SHOWN))
+        return unknown and not self.escaped.keys().isdisjoint(self.journal.shadows)
 
     def born(self, out: Any) -> Any:
         """`out`, which is new if nobody else refers to it."""
@@ -93,6 +111,8 @@ class Stores(Run):
             return target
         owner = root_of(target)
         if id(owner) not in self.journal.shadows:
+            if not self.journal.birth(owner):
+                self.escaped[id(owner)] = owner
             self.journal.shadow(owner, ())
         found: Array = self.lifted(target)
         return found

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.sparsity.arrays import Args, Kwargs, refuse_shape, settled, with_options
 from ctxdispatch_contexts.sparsity.branches import any_of
 from ctxdispatch_contexts.sparsity.calls import UFUNC_METHODS, Rule
 from ctxdispatch_contexts.sparsity.iterables import iterable
 from ctxdispatch_contexts.sparsity.linearity import bends
-from ctxdispatch_contexts.sparsity.movement import movement_rules, of
+from ctxdispatch_contexts.sparsity.movement import MOVEMENT, of
 from ctxdispatch_contexts.sparsity.operands import (
     argument,
     dense,
@@ -28,6 +29,8 @@ from ctxdispatch_contexts.sparsity.operands import (
     when_touched,
 )
 from ctxdispatch_contexts.sparsity.values import Array, Scalar, inexact
+
+STRUCTURAL: Registry[Rule] = Registry()
 
 # -- reductions ----------------------------------------------------------------------------------------------
 
@@ -57,6 +60,7 @@ def reduction(default: Any) -> Rule:
     return rule
 
 
+@STRUCTURAL.of(np.trace, np.ndarray.trace, *of(np.linalg, "trace"))
 def trace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     a = operand(run, args[0])
     known(run, f, args[1:], kwargs)
@@ -69,6 +73,13 @@ def trace(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 TRACE = (("offset", 0), ("axis1", 0), ("axis2", 1))
+
+
+_reduces = reduction(None)
+STRUCTURAL.of(
+    *of(np, "sum nansum mean nanmean var std nanvar nanstd prod nanprod max min nanmax nanmin amax amin")
+)(_reduces)
+STRUCTURAL.of(*of(np.ndarray, "sum mean var std max min prod"))(_reduces)
 
 
 def accumulation(default: Any) -> Rule:
@@ -88,6 +99,11 @@ def accumulation(default: Any) -> Rule:
     return rule
 
 
+_accumulates = accumulation(None)
+STRUCTURAL.of(*of(np, "cumsum cumprod nancumsum nancumprod"))(_accumulates)
+STRUCTURAL.of(*of(np.ndarray, "cumsum cumprod"))(_accumulates)
+
+
 def _accumulated(arena: Any, terms: Sequence[Any], axis: int) -> Any:
     rows = [np.moveaxis(t, axis, -1) for t in terms]
     shape = rows[0].shape
@@ -99,6 +115,7 @@ def _accumulated(arena: Any, terms: Sequence[Any], axis: int) -> Any:
     return np.moveaxis(arena.unions(groups, ids, count * shape[-1]).reshape(shape), -1, axis)
 
 
+@STRUCTURAL.of(*of(np, "sort sort_complex partition"))
 def order(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """np.sort(a, axis), np.partition(a, kth, axis): anything of its lane may come anywhere."""
     a = operand(run, args[0])
@@ -112,6 +129,7 @@ def order(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.made(out, [np.expand_dims(t, axis) for t in run.arena.reduced(terms)])
 
 
+@STRUCTURAL.of(np.ndarray.sort, np.ndarray.partition)
 def sort_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """ndarray.sort and ndarray.partition"""
     function = np.sort if f is np.ndarray.sort else np.partition
@@ -121,6 +139,7 @@ def sort_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     run.store(run.lifted(args[0]), Ellipsis, value)
 
 
+@STRUCTURAL.of(np.ndarray.fill)
 def fill_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """ndarray.fill"""
     run.check_dtype(args[0], args[1])
@@ -130,6 +149,7 @@ def fill_in_place(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     run.store(run.lifted(args[0]), Ellipsis, value)
 
 
+@STRUCTURAL.of(np.copyto)
 def copy_to(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """np.copyto(dst, src, casting, where)"""
     target, value, where = (
@@ -143,6 +163,7 @@ def copy_to(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     run.store(run.lifted(target), Ellipsis, stored, weak=where is not True)
 
 
+@STRUCTURAL.of(np.ndarray.put, *of(np, "put place putmask fill_diagonal put_along_axis"))
 def put(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """put, place, putmask, fill_diagonal, put_along_axis: any element may have any of the new ones."""
     target, bits = args[0], run.union(args[1:], kwargs)
@@ -154,6 +175,7 @@ def put(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 # -- several results, unions of operands ---------------------------------------------------------------------
 
 
+@STRUCTURAL.of(*of(np, "modf frexp divmod angle"))
 def alike(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Elementwise, whatever it is: ufuncs without a row, with one result or several; np.choose and its
     like."""
@@ -173,6 +195,7 @@ def alike(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return type(out)(*made) if hasattr(out, "_fields") else tuple(made) if isinstance(out, tuple) else made[0]
 
 
+@STRUCTURAL.of(np.select, np.choose, np.ndarray.choose)
 def select(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """np.select(conditions, choices, default), np.choose(index, choices)"""
     choices = argument(args, kwargs, 1, "choicelist", argument(args, kwargs, 1, "choices"))
@@ -193,6 +216,7 @@ def total(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.dense(out, run.union(items, start))
 
 
+@STRUCTURAL.of(builtins.max, builtins.min)
 def extreme(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """max and min of numbers; of anything else as the lowering has it."""
     items = [run.lifted(x) for x in (iterable(run, args[0]) if len(args) == 1 else args)]
@@ -208,6 +232,7 @@ def extreme(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return Scalar(out if inexact(out) else float(out), bits, types)  # at other values it is another item
 
 
+@STRUCTURAL.of(builtins.sorted)
 def sorted_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     items, key = list(iterable(run, args[0])), kwargs.get("key")
     keys = items if key is None else [run.call(key, [x], {}) for x in items]
@@ -248,38 +273,13 @@ def add_at(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 # -- everything else -----------------------------------------------------------------------------------------
 
 
+@STRUCTURAL.of(*of(np, "unique trim_zeros"))
 def value_shaped(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     refuse_shape(run, f)
     return dense(run, f, args, kwargs)
 
 
-def structural_rules() -> dict[Any, Rule]:
-    nd, linalg = np.ndarray, np.linalg
-    groups: list[tuple[Rule, list[Any]]] = [
-        (reduction(None), of(np, "sum nansum mean nanmean var std nanvar nanstd prod nanprod")),
-        (reduction(None), of(np, "max min nanmax nanmin amax amin")),
-        (reduction(None), of(nd, "sum mean var std max min prod")),
-        (trace, [np.trace, nd.trace, *of(linalg, "trace")]),
-        (accumulation(None), of(np, "cumsum cumprod nancumsum nancumprod")),
-        (accumulation(None), of(nd, "cumsum cumprod")),
-        (order, of(np, "sort sort_complex partition")),
-        (sort_in_place, [nd.sort, nd.partition]),
-        (fill_in_place, [nd.fill]),
-        (copy_to, [np.copyto]),
-        (put, [*of(np, "put place putmask fill_diagonal put_along_axis"), nd.put]),
-        (alike, of(np, "modf frexp divmod angle")),
-        (select, [np.select, np.choose, nd.choose]),
-        (total, [builtins.sum, table_sum()]),
-        (extreme, [builtins.max, builtins.min]),
-        (sorted_, [builtins.sorted]),
-        (value_shaped, of(np, "unique trim_zeros")),
-    ]
-    groups += movement_rules()
-    found = {f: when_touched(rule) for rule, callees in groups for f in callees}
-    found[builtins.sum] = when_touched(python_sum)
-    return found
-
-
+@STRUCTURAL.of(builtins.sum)
 def python_sum(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """Of numbers and arrays; of objects one after the other."""
     items = [run.lifted(x) for x in iterable(run, args[0])]
@@ -300,4 +300,6 @@ UFUNC_METHODS.update({
     "accumulate": when_touched(accumulation(0)), "reduceat": when_touched(dense),
 })  # fmt: skip
 
-__all__ = ["structural_rules"]
+def structural_rules() -> dict[Any, Rule]:
+    found = {**MOVEMENT, **STRUCTURAL, table_sum(): total}
+    return {f: when_touched(rule) for f, rule in found.items()}

@@ -15,11 +15,13 @@ other exactly where NumPy's do.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch_contexts.sparsity.errors import out_of_sight
 from ctxdispatch_contexts.sparsity.indexsets import Terms
 from ctxdispatch_contexts.sparsity.layouts import alike, same_layout
@@ -261,6 +263,13 @@ def root_of(array: Any) -> Any:
     while isinstance(base, np.ndarray):
         array, base = base, _base(base)
     return array
+
+
+def lies_elsewhere(root: Any) -> bool:
+    """In memory that it was told by address: `__array_interface__`, DLPack."""
+    cls = type(root.base)
+    by_interface = cls.__flags__ & HEAPTYPE and cls.__module__ != "mmap"
+    return cls is not NoneType and bool(by_interface or cls.__name__ == "PyCapsule")
 
 
 def _base(array: Any) -> Any:

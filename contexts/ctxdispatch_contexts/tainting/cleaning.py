@@ -23,7 +23,7 @@ class Cleaning(Walk):
         if clean is not None:
             return bare if known and not isinstance(bare, tuple) else (yield clean(self, bare))
         if not known:
-            if not isinstance(bare, PLAIN) and type(getattr(bare, "__dict__", None)) is dict:
+            if not issubclass(type(bare), PLAIN) and type(getattr(bare, "__dict__", None)) is dict:
                 yield self._dict(bare.__dict__)
             for name, old in attributes(bare).items():
                 put(bare, name, (yield self.step(old)))

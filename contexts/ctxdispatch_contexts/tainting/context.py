@@ -10,7 +10,8 @@ from dataclasses import field
 from typing import Any, ClassVar, NamedTuple, Self
 
 from ctxdispatch.dispatch import Tagging, overdub, recurse, rules
-from ctxdispatch.dispatch.rules import canonical, name_of
+from ctxdispatch.dispatch.rules import name_of
+from ctxdispatch.facts import canonical
 from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.names import named
 from ctxdispatch_contexts.tainting import json_hooks

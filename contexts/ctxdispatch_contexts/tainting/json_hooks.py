@@ -33,7 +33,7 @@ def _has_hooks(decoder: Any) -> bool:
 
 
 def _is_of_c(function: Any) -> bool:
-    return function in (float, int) or isinstance(function, types.BuiltinMethodType)
+    return function in (float, int) or type(function) is types.BuiltinMethodType
 
 
 RULES: dict[Any, Any] = {json.scanner.make_scanner: _scanner, json.JSONEncoder.iterencode: _encoded}

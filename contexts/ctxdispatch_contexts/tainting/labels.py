@@ -34,7 +34,7 @@ ATOMS = (int, float, complex, str, bytes, type(None), tuple, frozenset, range, n
 
 def attributes(value: Any) -> dict[str, Any]:
     """What an object holds, in its `__dict__` and its slots; nothing of what is no data."""
-    if isinstance(value, (*PLAIN, *ATOMS)):
+    if issubclass(type(value), (*PLAIN, *ATOMS)):
         return {}
     own = dict(getattr(value, "__dict__", ()))
     for name in [n for cls in type(value).__mro__ for n in _slots(cls)]:
@@ -106,7 +106,7 @@ class Labelling(Walk):
         return self.finish(self.step(value, name))
 
     def step(self, value: Any, name: str) -> Step:
-        if isinstance(value, PLAIN):
+        if issubclass(type(value), PLAIN):
             return value
         if self.granular:
             parts = next((put for cls, put in self.PARTS if isinstance(value, cls)), None)

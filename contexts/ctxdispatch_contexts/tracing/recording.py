@@ -23,7 +23,7 @@ from time import perf_counter_ns
 from types import CodeType, FrameType, MethodType
 from typing import Any
 
-from ctxdispatch.dispatch.where import OURS
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.tracing.naming import full_name
 
 PAUSES = 0x20 | 0x80 | 0x200
@@ -161,7 +161,7 @@ def _inside(frame: FrameType, outer: Any) -> list[FrameType] | None:
 
 
 def _is_engine(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).startswith(OURS[0])
+    return str(frame.f_globals.get("__name__")).startswith("ctxdispatch.")
 
 
 def _piece(frame: FrameType) -> Call:
@@ -174,7 +174,7 @@ def _piece(frame: FrameType) -> Call:
 
 def place(call: Call, frame: FrameType | None) -> None:
     """What the engine calls has for its site the user's that it does it for."""
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith(OURS):
+    while frame is not None and is_ours(frame.f_globals.get("__name__")):
         frame = frame.f_back
     call.code, call.lasti = (frame.f_code, frame.f_lasti) if frame is not None else (None, 0)
 

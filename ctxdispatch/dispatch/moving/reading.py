@@ -3,15 +3,18 @@ key."""
 
 from __future__ import annotations
 
+import builtins
+import collections
 import operator
 import types
 from typing import Any
 
-from ctxdispatch.dispatch.moving.plain import opaque
+from ctxdispatch.dispatch.moving.plain import HANDLED, opaque
 from ctxdispatch.dispatch.reach import CMETHOD
 from ctxdispatch.dispatch.shadows import is_array, is_flat
 from ctxdispatch.dispatch.strip import Strip
 from ctxdispatch.dispatch.tags import Tagged
+from ctxdispatch.ir import matching, primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 
@@ -23,6 +26,7 @@ def key(call: Any, value: Any, metadata: list[Any]) -> Any:
     return bare
 
 
+@HANDLED.of(operator.getitem, collections.defaultdict.__missing__)
 def read(call: Any, args: Any, kwargs: Any) -> Any:
     """container, key and default: the default is moved."""
     if not args:
@@ -45,11 +49,13 @@ def _read_array(call: Any, array: Any, args: Any, kwargs: Any) -> Any:
     return arrays.read(call, array, args[0], args[1])
 
 
+@HANDLED.of(builtins.next)
 def following(call: Any, args: Any, kwargs: Any) -> Any:
     """next(iterator, default)"""
     return call.give(call.native(call.bare(args[0]), *args[1:], **kwargs), call.held(args[0]))
 
 
+@HANDLED.of(matching.match_keys, matching.match_class)
 def matched(call: Any, args: Any, kwargs: Any) -> Any:
     """What a pattern takes out of its subject: a tuple, or None where it does not match."""
     subject, *pattern = args
@@ -57,6 +63,7 @@ def matched(call: Any, args: Any, kwargs: Any) -> Any:
     return out if out is None else tuple([call.give(item, call.held(subject)) for item in out])
 
 
+@HANDLED.of(builtins.getattr, object.__getattribute__, type.__getattribute__)
 def attribute(call: Any, args: Any, kwargs: Any) -> Any:
     if not 2 <= len(args) <= 3:
         return call.native(*args, **kwargs)
@@ -74,7 +81,7 @@ def attribute(call: Any, args: Any, kwargs: Any) -> Any:
         return types.MethodType(out.__func__, args[0])  # its `self` has the tag
     if type(out) in _BOUND and out.__self__ is value:
         return _receiving(call, out, args[0])
-    return out if isinstance(out, _OF_CLASSES) else call.give(out, metadata)
+    return out if issubclass(type(out), _OF_CLASSES) else call.give(out, metadata)
 
 
 def _receiving(call: Any, method: Any, receiver: Any) -> Any:
@@ -98,6 +105,7 @@ _OF_CLASSES = (
 )  # fmt: skip
 
 
+@HANDLED.of(operator.contains, primitives.not_contains, dict.__contains__)
 def contains(call: Any, args: Any, kwargs: Any) -> Any:
     """`in`: of a dict or set by its keys, else by all items."""
     if len(args) != 2:

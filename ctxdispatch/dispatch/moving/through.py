@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import collections
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ctxdispatch.dispatch.moving.plain import Row, opaque
+from ctxdispatch.dispatch.moving.plain import HANDLED, Row, opaque
 from ctxdispatch.dispatch.moving.reading import key
 from ctxdispatch.dispatch.reach import HEAPTYPE, special
 from ctxdispatch.dispatch.shadows import is_array
 from ctxdispatch.dispatch.strip import Giving, given, is_iterator, refilled
 from ctxdispatch.dispatch.tags import Tagged
+from ctxdispatch.facts import INPLACE, Fact, Operands, Shares
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -52,6 +55,7 @@ class _SpreadMapping(dict[Any, Any]):
         super().__init__((given(k), given(v)) for k, v in items)
 
 
+@HANDLED.of(builtins.reversed)
 def backwards(call: Any, args: Any, kwargs: Any) -> Any:
     """reversed(xs): asks for more than an iterator."""
     if len(args) != 1:
@@ -91,6 +95,26 @@ def spreading(
     return row
 
 
+def spreading_of(f: Any, through: Operands, row: Fact) -> Row | None:
+    """That of what goes `through` operands and keeps, or gives, their items; None where it makes a number or
+    a text of them."""
+    if not through:
+        return None
+    gives = row.keeps or not row.known or any(s.shares is Shares.COPIES for s in row.result)
+    if not gives or "__radd__" in row.methods:
+        return None
+    ends = [*through.positions, *([] if through.start is None else [through.start])]
+    last = max(ends) + 1 if through.start is None else None
+    moves = not row.known or (last is not None and (row.calls.has(last) or row.may_share(Shares.HOLDS, last)))
+    live = hasattr(getattr(f, "__self__", f), "__next__") or f is itertools.tee
+    return spreading(min(ends), last, "__hash__" in row.methods, moved if moves else key, live)
+
+
+HANDLED[primitives.list_to_tuple] = spreading(0, 1)
+HANDLED[builtins.iter] = spreading(0, 1, live=True)
+
+
+@HANDLED.of(primitives.delegated)
 def delegated(call: Any, args: Any, kwargs: Any) -> Any:
     """`yield from xs`: what is sent or thrown reaches xs where it has a tag too."""
     (value,) = args
@@ -141,6 +165,7 @@ def _keyword(name: str) -> Callable[..., Any]:
 _MOVED = frozenset({"fillvalue", "initial", "func", "key"})
 
 
+@HANDLED.of(primitives.dict_merge)
 def keywords(call: Any, args: Any, kwargs: Any) -> Any:
     """f(**other): names have no tags, so the values that go by a name have its."""
     target, other, *function = args
@@ -195,12 +220,14 @@ def _within(container: Any) -> list[Any]:
     return [item for item in cls.__iter__(container)]  # noqa: C416
 
 
+@HANDLED.of(primitives.build_set, primitives.build_map)
 def display(call: Any, args: Any, kwargs: Any) -> Any:
     """{x, y}, {k: v}"""
     keys = args[::2] if call.f is primitives.build_map else args
     return keyed(call, call.native(*args, **kwargs), (), [keys])
 
 
+@HANDLED.of(itertools.chain.__dict__["from_iterable"], itertools.starmap)
 def of_each(call: Any, args: Any, kwargs: Any) -> Any:
     """chain.from_iterable, starmap: the items are gone through too."""
     *before, last = args
@@ -208,6 +235,11 @@ def of_each(call: Any, args: Any, kwargs: Any) -> Any:
     return call.native(*before, each, **kwargs)
 
 
+@HANDLED.of(
+    builtins.dict, dict.__init__, dict.update, collections.OrderedDict, collections.OrderedDict.__init__,
+    collections.OrderedDict.update, collections.defaultdict, collections.defaultdict.__init__,
+    primitives.dict_update,
+)  # fmt: skip
 def to_dict(call: Any, args: Any, kwargs: Any) -> Any:
     """dict(..), dict.update(..): of a mapping or of pairs."""
     first = 0 if call.f in (dict, collections.OrderedDict) else 1
@@ -234,6 +266,7 @@ def _pairs(call: Any, value: Any) -> Any:
     return map(functools.partial(spread, call), call.iter(spread(call, value)))
 
 
+@HANDLED.of(operator.add, operator.iadd, operator.mul, operator.imul, operator.or_, operator.ior)
 def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
     """`+` and `|` of containers; of everything else, and where a class has an operator of its own, opaque."""
     bare = [*map(call.bare, args)]
@@ -241,7 +274,7 @@ def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
         return opaque(call, args, kwargs)
     if isinstance(bare[1], int):
         return _repeated(call, args, bare)
-    inplace = call.f in _INPLACE and not isinstance(bare[0], tuple | frozenset)
+    inplace = call.f in INPLACE and not isinstance(bare[0], tuple | frozenset)
     left = bare[0] if inplace else _alike(bare[0], spread(call, args[0]))
     right = spread(call, args[1])
     right = right if inplace and isinstance(left, list) else _alike(bare[1], right)
@@ -303,9 +336,7 @@ def _repeated(call: Any, args: Any, bare: list[Any]) -> Any:
 
 _CONTAINERS = (list, tuple, dict, set, frozenset, collections.deque)
 
-_INPLACE = (operator.iadd, operator.ior, operator.iand, operator.isub, operator.ixor, operator.imul)
-
-
+@HANDLED.of(itertools.repeat)
 def kept(call: Any, args: Any, kwargs: Any) -> Any:
     """The first is kept as it is, numbers after it are none of its business: repeat(x, n)."""
     metadata = call.held(*args[1:])
@@ -313,6 +344,7 @@ def kept(call: Any, args: Any, kwargs: Any) -> Any:
     return map(Giving(given, call, metadata), out) if metadata else out
 
 
+@HANDLED.of(itertools.accumulate)
 def accumulate(call: Any, args: Any, kwargs: Any) -> Any:
     """Without a function the items are added, here as the context adds."""
     if len(args) > 2 or not (args or "iterable" in kwargs):

@@ -25,16 +25,15 @@ from ctxdispatch.dispatch.protocols import (
     operators,
     paths,
 )
-from ctxdispatch.dispatch.protocols.operators import ARITHMETIC, COMPARISON, INPLACE, operator_function
 from ctxdispatch.dispatch.reach import Handler
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 HANDLERS: dict[Any, Handler] = {
+    **iteration.HANDLERS,
     **operators.HANDLERS,
     **conversions.HANDLERS,
     **attributes.HANDLERS,
     **containers.HANDLERS,
-    **iteration.HANDLERS,
     **callbacks.HANDLERS,
     **getters.HANDLERS,
     **paths.HANDLERS,
@@ -70,6 +69,6 @@ def of_function(f: types.FunctionType) -> Handler | None:
 
 
 __all__ = [
-    "ARITHMETIC", "BY_FIRST", "BY_IDENTITY", "BY_TYPE", "COMPARISON", "HANDLERS", "INPLACE", "NATIVELY",
-    "OPERATIONS", "of_function", "operator_function",
+    "BY_FIRST", "BY_IDENTITY", "BY_TYPE", "HANDLERS", "NATIVELY",
+    "OPERATIONS", "of_function",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from ctxdispatch.dispatch.reach import (
     ABSENT,
     HEAPTYPE,
     Engine,
+    Handlers,
     Target,
     Total,
     bind,
@@ -27,7 +28,9 @@ from ctxdispatch.dispatch.reach import (
     running,
     special,
 )
+from ctxdispatch.dispatch.tags import Tagged, bare, of_proxy
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from ctxdispatch.ir.registry import Registry
 
 # -- what reads an attribute -----------------------------------------------------------------------
 
@@ -45,7 +48,7 @@ def _find(instance: Any, name: str) -> Found | None:
     """The descriptor with a `__get__` in Python by which `name` is read; None: it is read natively."""
     if type(instance) is super:
         return _find_beyond(instance, name)
-    own = isinstance(instance, type)
+    own = issubclass(type(instance), type)
     if not own and not type(instance).__flags__ & HEAPTYPE:
         return None
     found = lookup(type(instance), name, ABSENT)
@@ -163,7 +166,7 @@ _OBJECT_READ: Any = object.__getattribute__
 _READS_OF_BUILTINS = frozenset(
     vars(cls)["__getattribute__"]
     for cls in vars(builtins).values()
-    if isinstance(cls, type) and cls not in (object, type, super) and "__getattribute__" in vars(cls)
+    if issubclass(type(cls), type) and cls not in (object, type, super) and "__getattribute__" in vars(cls)
 )
 """Of `tuple`, `list`, exceptions, ..., each its own object: they do what that of `object` does."""
 
@@ -182,11 +185,12 @@ def _generic(instance: Any) -> bool:
     return found in _GENERIC or (type(found) is types.WrapperDescriptorType and found in _READS_OF_BUILTINS)
 
 
-_GENERIC = (
-    object.__getattribute__, type.__getattribute__, super.__getattribute__, types.ModuleType.__getattribute__,
-    object.__setattr__, type.__setattr__, object.__delattr__, type.__delattr__,
-    BaseException.__setattr__, BaseException.__delattr__,
-)  # fmt: skip
+_GENERIC = tuple([
+    vars(cls)[name]
+    for cls in (object, type, super, types.ModuleType, BaseException)
+    for name in ("__getattribute__", "__setattr__", "__delattr__")
+    if name in vars(cls)
+])  # fmt: skip
 """Those of which it is known what they do."""
 
 
@@ -229,10 +233,21 @@ def _name_attribute(error: AttributeError, instance: Any, name: str) -> None:
         error.name, error.obj = name, instance
 
 
+def _of_value(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The attribute is that of the value that has a tag."""
+    if not args or type(args[0]) is not Tagged or (type(args[1]) is str and of_proxy(args[1])):
+        return args
+    return (bare(args[0]), *args[1:])
+
+
+HANDLERS = Handlers()
+
+
+@HANDLERS.runs(builtins.getattr)
 def _getattr(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kwargs or len(args) not in (2, 3) or type(args[1]) is not str:
         return engine.native(ctx, f)(*args, **kwargs)
-    instance, name, *default = args
+    instance, name, *default = _of_value(args)
     read, missing = _access(engine, ctx, instance, name)
     if read is None and missing is None:
         return engine.native(ctx, f)(*args)
@@ -244,6 +259,7 @@ def _getattr(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> 
     return default[0]
 
 
+@HANDLERS.runs(object.__getattribute__, type.__getattribute__)
 def _generic_read(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """object.__getattribute__(x, name), as a `__getattribute__` in Python calls it."""
     if kwargs:
@@ -252,10 +268,11 @@ def _generic_read(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any
     return engine.native(ctx, f)(*args) if found is None else found.reader(engine, ctx, found)
 
 
+@HANDLERS.runs(builtins.hasattr)
 def _hasattr(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kwargs or len(args) != 2 or type(args[1]) is not str:
         return engine.native(ctx, f)(*args, **kwargs)
-    if _access(engine, ctx, *args) == (None, None):
+    if _access(engine, ctx, *_of_value(args)) == (None, None):
         return engine.native(ctx, f)(*args)
     return _getattr(engine, ctx, f, *args, ABSENT) is not ABSENT
 
@@ -272,7 +289,8 @@ def _writing(method: str | None, of_descriptor: str, of_property: str) -> Total:
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         if kwargs:
             return engine.native(ctx, f)(*args, **kwargs)
-        write = _writer(engine, ctx, *args[:2]) if len(args) >= 2 and type(args[1]) is str else None
+        named = len(args) >= 2 and type(args[1]) is str
+        write = _writer(engine, ctx, *_of_value(args[:2])) if named else None
         if write is None:
             return engine.native(ctx, f)(*args)
         write(*args[2:])
@@ -295,13 +313,26 @@ def _writing(method: str | None, of_descriptor: str, of_property: str) -> Total:
     return running(run)
 
 
+HANDLERS[builtins.setattr] = _writing("__setattr__", "__set__", "fset")
+HANDLERS[builtins.delattr] = _writing("__delattr__", "__delete__", "fdel")
+HANDLERS[object.__setattr__] = _writing(None, "__set__", "fset")
+HANDLERS[object.__delattr__] = _writing(None, "__delete__", "fdel")
+
+
 # -- what nothing in Python takes part in ------------------------------------------------------------
 
 
+Args = Sequence[Any]
+NATIVELY: Registry[Callable[[Args], bool]] = Registry()
+"""Asked before the handler is: the common cases of it."""
+
+
+@NATIVELY.of(builtins.getattr)
 def _is_read_natively(args: Args) -> bool:
     return len(args) == 2 and _is_simple(type(args[0])) and _is_native(*args)
 
 
+@NATIVELY.of(builtins.setattr, builtins.delattr)
 def _is_written_natively(args: Args) -> bool:
     cls: Any = type(args[0]) if len(args) in (2, 3) else None
     plain = type(cls) is type and cls.__setattr__ is _OBJECT_WRITE and cls.__delattr__ is _OBJECT_DELETE
@@ -314,22 +345,3 @@ def _is_native(instance: Any, name: Any) -> bool:
 
 _OBJECT_WRITE: Any = object.__setattr__
 _OBJECT_DELETE: Any = object.__delattr__
-Args = Sequence[Any]
-
-NATIVELY: dict[Any, Callable[[Args], bool]] = {
-    builtins.getattr: _is_read_natively,
-    builtins.setattr: _is_written_natively,
-    builtins.delattr: _is_written_natively,
-}
-"""Asked before the handler is: the common cases of it."""
-
-HANDLERS: dict[Any, Total] = {
-    builtins.getattr: running(_getattr),
-    builtins.hasattr: running(_hasattr),
-    builtins.setattr: _writing("__setattr__", "__set__", "fset"),
-    builtins.delattr: _writing("__delattr__", "__delete__", "fdel"),
-    object.__getattribute__: running(_generic_read),
-    type.__getattribute__: running(_generic_read),
-    object.__setattr__: _writing(None, "__set__", "fset"),
-    object.__delattr__: _writing(None, "__delete__", "fdel"),
-}

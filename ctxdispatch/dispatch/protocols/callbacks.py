@@ -10,69 +10,55 @@ from __future__ import annotations
 import _json
 import _thread
 import builtins
-import contextvars
 import functools
-import itertools
 import operator
-import re
+from types import FunctionType, WrapperDescriptorType
 from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch.protocols.conversions import truth
-from ctxdispatch.dispatch.protocols.iteration import Iterables, goes_through
+from ctxdispatch.dispatch.protocols.iteration import HANDLERS as ITERATION
+from ctxdispatch.dispatch.protocols.iteration import goes_through, iterables_of
 from ctxdispatch.dispatch.protocols.operators import HANDLERS as OPERATORS
-from ctxdispatch.dispatch.protocols.standins import stand_in
-from ctxdispatch.dispatch.reach import Engine, Total, running, special
+from ctxdispatch.dispatch.reach import Engine, Handlers, Total, running, special
+from ctxdispatch.dispatch.tags import bare, kind
+from ctxdispatch.facts import ORDERING, Fact, fact, fact_of, with_rows
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from ctxdispatch.ir.wrappers import CALLS
 
-_NOWHERE = Iterables(0, 0)
-
-
-class Callback(NamedTuple):
-    """The function's place among the positional arguments, its keyword; where iterables are."""
-
-    position: int | None = None
-    keyword: str = ""
-    iterables: Iterables = _NOWHERE
+HANDLERS = Handlers()
 
 
-CALLBACKS: dict[Any, Callback] = {
-    builtins.map: Callback(0, "", Iterables(1)),
-    builtins.filter: Callback(0, "", Iterables(1)),
-    functools.reduce: Callback(0, "", Iterables(1, 2)),
-    functools.cmp_to_key: Callback(0, "mycmp"),
-    itertools.starmap: Callback(0, "", Iterables(1)),
-    itertools.takewhile: Callback(0, "", Iterables(1)),
-    itertools.dropwhile: Callback(0, "", Iterables(1)),
-    itertools.filterfalse: Callback(0, "", Iterables(1)),
-    itertools.accumulate: Callback(1, "func", Iterables(0, 1, "iterable")),
-    itertools.groupby: Callback(1, "key", Iterables(0, 1, "iterable")),
-    re.Pattern.sub: Callback(1, "repl"),
-    re.Pattern.subn: Callback(1, "repl"),
-    contextvars.Context.run: Callback(1),
-    _thread.start_new_thread: Callback(0, "function"),
-    _json.make_encoder: Callback(1, "default"),
-}
-if hasattr(_thread, "start_joinable_thread"):
-    CALLBACKS[_thread.start_joinable_thread] = Callback(0, "function")
-
-
-def _calling_back(row: Callback) -> Total:
+def _calling_back(f: Any, row: Fact) -> Total:
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        _replace_keywords(engine, ctx, row, kwargs)
-        if row.position is not None and len(args) > row.position and callable(args[row.position]):
-            inner = engine.handed(ctx, args[row.position])
-            args = (*args[: row.position], inner, *args[row.position + 1 :])
-        return engine.native(ctx, f)(*row.iterables.replaced(engine, ctx, args), **kwargs)
+        for name in row.calls.names:
+            if callable(kwargs.get(name)):
+                kwargs[name] = engine.handed(ctx, kwargs[name])
+        has = row.calls.has
+        args = tuple([engine.handed(ctx, a) if has(i) and callable(a) else a for i, a in enumerate(args)])
+        return engine.native(ctx, f)(*through.replaced(engine, ctx, args, kwargs), **kwargs)
 
+    through = iterables_of(f, row)
     return running(run)
 
 
-def _replace_keywords(engine: Engine, ctx: Any, row: Callback, kwargs: dict[str, Any]) -> None:
-    if callable(kwargs.get(row.keyword)):
-        kwargs[row.keyword] = engine.handed(ctx, kwargs[row.keyword])
-    if row.iterables.keyword in kwargs:
-        kwargs[row.iterables.keyword] = stand_in(engine, ctx, kwargs[row.iterables.keyword])
+def _is_called_back(f: Any, row: Fact) -> bool:
+    """C code of Python's that calls an operand. Not NumPy's, which has Python code in between; no method of
+    what is called; no class body."""
+    if not row.calls or type(f) is FunctionType or f is builtins.__build_class__ or f in ITERATION:
+        return False
+    of_itself = hasattr(f, "__objclass__") and (row.calls.has(0) or f.__name__ == "__call__")
+    return not (of_itself or "__array_interface__" in row.methods)
 
+
+_LATER = {
+    functools.cmp_to_key: fact(calls="0 mycmp"),
+    _json.make_encoder: fact(calls="1 default"),
+    _thread.start_new_thread: fact(calls="0 function"),
+    getattr(_thread, "start_joinable_thread", None): fact(calls="0 function"),
+}
+"""What hands on what is called by others."""
+CALLING = {f: row for f, row in with_rows() if _is_called_back(f, row)}
+HANDLERS |= {f: _calling_back(f, row) for f, row in (*CALLING.items(), *_LATER.items()) if f is not None}
 
 # -- order -----------------------------------------------------------------------------------------
 
@@ -113,7 +99,6 @@ class Order(NamedTuple):
 
     asks: Any
     stand_in: type[Ordered]
-    items: Iterables
 
     def key(self, engine: Engine, ctx: Any, key: Any) -> Any:
         """The items' keys, such that comparing them in C runs `__lt__` under the context."""
@@ -122,7 +107,7 @@ class Order(NamedTuple):
 
     def _keyed(self, test: Any, key: Any, item: Any) -> Any:
         value = item if key is None else key(item)
-        return self.stand_in(test, value) if _compares(type(value)) else value
+        return self.stand_in(test, value) if _compares(kind(value)) else value
 
 
 def _true_of(engine: Engine, ctx: Any, compare: Any, left: Any, right: Any) -> bool:
@@ -134,22 +119,17 @@ def _compares(cls: type) -> bool:
     return special(cls, "__lt__") is not None or special(cls, "__gt__") is not None
 
 
-ORDERS: dict[Any, Order] = {
-    builtins.sorted: Order(operator.lt, Less, Iterables(0, 1)),
-    list.sort: Order(operator.lt, Less, _NOWHERE),
-    builtins.min: Order(operator.lt, Less, Iterables(0, 1)),
-    builtins.max: Order(operator.gt, Greater, Iterables(0, 1)),
-}
+def _ordering(f: Any) -> Total:
+    order = Order(operator.gt, Greater) if f is builtins.max else Order(operator.lt, Less)
+    through = iterables_of(f, fact_of(f) or fact())
 
-
-def _ordering(row: Order) -> Total:
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         key = kwargs.get("key")
-        args = row.items.replaced(engine, ctx, args) if len(args) == 1 else args
+        args = through.replaced(engine, ctx, args, {}) if len(args) == 1 else args
         if f is sorted and key is None and len(args) == 1 and goes_through(args[0]):
             args = (list(args[0]),)  # as sorted() does first; now the items can be looked at
         if key is not None or _may_compare(args):
-            kwargs["key"] = row.key(engine, ctx, key)
+            kwargs["key"] = order.key(engine, ctx, key)
         return engine.native(ctx, f)(*args, **kwargs)
 
     return running(run)
@@ -157,10 +137,10 @@ def _ordering(row: Order) -> Total:
 
 def _may_compare(args: tuple[Any, ...]) -> bool:
     """Whether Python code orders the items: for certain not, where they can be seen and it does not."""
-    items = args[0] if len(args) == 1 else args
+    items = bare(args[0]) if len(args) == 1 else args
     if type(items) not in (list, tuple, set, frozenset, dict):
         return type(items) is not range
-    return any(map(_compares, set(map(type, items))))
+    return any(map(_compares, set(map(kind, items))))
 
 
 # -- Python functions that keep a function for others to run ---------------------------------------
@@ -182,6 +162,7 @@ PYTHON: dict[tuple[str, str], Total] = {
 # -- the table -------------------------------------------------------------------------------------
 
 
+@HANDLERS.runs(operator.call)
 def _call(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """operator.call"""
     if not args:
@@ -190,8 +171,12 @@ def _call(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any
     return engine.resolve(ctx, callee)(*rest, **kwargs)
 
 
-HANDLERS: dict[Any, Total] = {
-    **{f: _calling_back(row) for f, row in CALLBACKS.items()},
-    **{f: _ordering(row) for f, row in ORDERS.items()},
-    operator.call: running(_call),
-}
+def _call_wrapper(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """The `__call__` of a class of wrappers."""
+    fits = bool(args) and issubclass(type(args[0]), f.__objclass__)
+    run = engine.resolve(ctx, CALLS[f]) if fits else engine.native(ctx, f)
+    return run(*args, **kwargs)
+
+
+HANDLERS |= {call: running(_call_wrapper) for call in CALLS if type(call) is WrapperDescriptorType}
+HANDLERS |= {f: _ordering(f) for f in ORDERING}

@@ -6,11 +6,10 @@ their own work: that cannot be done from outside and stays native.
 
 from __future__ import annotations
 
-import builtins
 import collections
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxdispatch.dispatch.protocols.conversions import first_operand, truth
@@ -19,6 +18,7 @@ from ctxdispatch.dispatch.reach import (
     ABSENT,
     HEAPTYPE,
     Engine,
+    Handlers,
     Total,
     invoke,
     is_python,
@@ -26,24 +26,32 @@ from ctxdispatch.dispatch.reach import (
     running,
     special,
 )
+from ctxdispatch.dispatch.tags import bare, kind
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
+from ctxdispatch.ir.registry import Registry
 
 # -- x[k] ------------------------------------------------------------------------------------------
 
 
+OPERATIONS = Handlers()
+HANDLERS = Handlers()
+
+
+@OPERATIONS.runs(operator.getitem)
 def _getitem(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if len(args) != 2 or kwargs:
         return engine.native(ctx, f)(*args, **kwargs)
-    container, key = args
+    container, key = bare(args[0]), args[1]
     cls = type(container)
     if special(cls, "__getitem__") is not None:
         return invoke(engine, ctx, container, "__getitem__", key)
     if isinstance(container, dict) and cls is not dict:
         return _get_or_make(engine, ctx, f, container, key)
-    if isinstance(container, type):
+    if issubclass(type(container), type):
         return _of_class(engine, ctx, f, container, key)
-    return engine.native(ctx, f)(container, key)
+    return engine.native(ctx, f)(*args)
 
 
 def _get_or_make(engine: Engine, ctx: Any, f: Any, mapping: Any, key: Any) -> Any:
@@ -99,26 +107,27 @@ def _of_class(engine: Engine, ctx: Any, f: Any, cls: type, key: Any) -> Any:
     return engine.resolve(ctx, getattr(cls, "__class_getitem__"))(key)  # noqa: B009 (mypy: it is of any class)
 
 
+NATIVELY: Registry[Callable[[Sequence[Any]], bool]] = Registry()
+
+
+@NATIVELY.of(operator.setitem, operator.delitem)
 def _is_written_natively(args: Sequence[Any]) -> bool:
     if not args or type(args[0]).__flags__ & HEAPTYPE:
         return False
     return len(args) != 3 or type(args[1]) is not slice
 
 
-NATIVELY: dict[Any, Callable[[Sequence[Any]], bool]] = {
-    operator.setitem: _is_written_natively,
-    operator.delitem: _is_written_natively,
-}
-
-
+@HANDLERS.runs(list.__setitem__, bytearray.__setitem__)
+@OPERATIONS.runs(operator.setitem)
 def _setitem(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A slice of a list gets the items of what it is assigned."""
-    if len(args) == 3 and isinstance(args[1], slice) and _has_slices(type(args[0])):
+    if len(args) == 3 and isinstance(args[1], slice) and _has_slices(kind(args[0])):
         args = (*args[:2], stand_in(engine, ctx, args[2]))
     return _STORE(engine, ctx, f)(*args, **kwargs)
 
 
 _STORE = first_operand("__setitem__")
+OPERATIONS[operator.delitem] = first_operand("__delitem__")
 
 
 def _has_slices(cls: type) -> bool:
@@ -138,11 +147,12 @@ def _contains(engine: Engine, ctx: Any, container: Any, item: Any) -> Any:
     return NotImplemented if through is container else item in through
 
 
+@OPERATIONS.runs(operator.contains, primitives.not_contains)
 def _in(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if len(args) != 2 or kwargs:
         return engine.native(ctx, f)(*args, **kwargs)
     container, item = args
-    found = _contains(engine, ctx, container, item)
+    found = _contains(engine, ctx, bare(container), item)
     if found is NotImplemented:
         return engine.native(ctx, f)(container, item)
     return found if f is operator.contains else not found
@@ -153,10 +163,10 @@ def _in(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _mapping(engine: Engine, ctx: Any, other: Any, names: tuple[str, ...]) -> Any:
     """What a dict may be updated with in place of `other`; it looks into dicts, and asks others."""
-    if isinstance(other, dict) and lookup(type(other), "__iter__") is dict.__iter__:
+    if isinstance(other, dict) and lookup(kind(other), "__iter__") is dict.__iter__:
         return other
     for name in names[len(ITERATION) :]:
-        if lookup(type(other), name) is None and hasattr(other, name):  # of its own, or by `__getattr__`
+        if lookup(kind(other), name) is None and hasattr(other, name):  # of its own, or by `__getattr__`
             return other
     return stand_in(engine, ctx, other, names)
 
@@ -169,6 +179,19 @@ def _update(position: int, names: tuple[str, ...] = MAPPING) -> Total:
     return running(run)
 
 
+def _updating(cls: type) -> Iterator[Any]:
+    """Calls of a class of dicts, and its methods that take a mapping."""
+    yield cls
+    yield from (vars(cls)[name] for name in ("__init__", "update", "__ior__") if name in vars(cls))
+
+
+for _cls in (dict, collections.OrderedDict, collections.defaultdict):
+    for _f in _updating(_cls):
+        _at = fact_of(_f).iterates.positions[0]  # type: ignore[union-attr]
+        HANDLERS[_f] = _update(_at, ORDERED_MAPPING if _cls is collections.OrderedDict else MAPPING)
+HANDLERS.of(primitives.dict_update, primitives.dict_merge)(_update(1))
+
+
 # -- with ------------------------------------------------------------------------------------------
 
 
@@ -176,39 +199,14 @@ def _entering(method: str, methods: Callable[[Any], tuple[Any, Any]]) -> Total:
     """The exit is returned as it is: leaving calls it, and that is dispatched like any call."""
 
     def run(engine: Engine, ctx: Any, f: Any, manager: Any, /) -> Any:
-        if special(type(manager), method) is None:
+        if special(kind(manager), method) is None:
             return engine.native(ctx, f)(manager)
-        begin, end = methods(manager)
+        begin, end = methods(bare(manager))
         return end, engine.resolve(ctx, begin)()
 
     return running(run)
 
 
-# -- the table -------------------------------------------------------------------------------------
-
-OPERATIONS: dict[Any, Total] = {
-    operator.getitem: running(_getitem),
-    operator.setitem: running(_setitem),
-    operator.delitem: first_operand("__delitem__"),
-    operator.contains: running(_in),
-    primitives.not_contains: running(_in),
-}
-
-HANDLERS: dict[Any, Total] = {
-    **OPERATIONS,
-    list.__setitem__: running(_setitem),
-    bytearray.__setitem__: running(_setitem),
-    builtins.dict: _update(0),
-    dict.__init__: _update(1),
-    dict.update: _update(1),
-    dict.__ior__: _update(1),
-    collections.OrderedDict: _update(0, ORDERED_MAPPING),
-    collections.OrderedDict.__init__: _update(1, ORDERED_MAPPING),
-    collections.OrderedDict.update: _update(1, ORDERED_MAPPING),
-    collections.defaultdict: _update(1),
-    collections.defaultdict.__init__: _update(2),
-    primitives.dict_update: _update(1),
-    primitives.dict_merge: _update(1),
-    primitives.enter: _entering("__enter__", primitives.with_methods),
-    primitives.enter_async: _entering("__aenter__", primitives.async_with_methods),
-}
+HANDLERS |= OPERATIONS
+HANDLERS[primitives.enter] = _entering("__enter__", primitives.with_methods)
+HANDLERS[primitives.enter_async] = _entering("__aenter__", primitives.async_with_methods)

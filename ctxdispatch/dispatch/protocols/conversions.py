@@ -9,14 +9,26 @@ from __future__ import annotations
 
 import builtins
 import functools
-import math
 import operator
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ctxdispatch.dispatch.protocols.standins import stand_in
-from ctxdispatch.dispatch.reach import ABSENT, HEAPTYPE, Engine, Total, bind, invoke, lookup, running, special
+from ctxdispatch.dispatch.reach import (
+    ABSENT,
+    HEAPTYPE,
+    Engine,
+    Handlers,
+    Total,
+    bind,
+    invoke,
+    lookup,
+    running,
+    special,
+)
+from ctxdispatch.dispatch.tags import bare, kind
+from ctxdispatch.facts import SIGNS, TO_INT
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
@@ -61,12 +73,12 @@ CONVERSIONS: dict[Any, Conversion] = {
 
 def _converting(row: Conversion) -> Total:
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        name = _method(type(args[0]), row.methods) if len(args) == 1 and not kwargs else None
+        name = _method(kind(args[0]), row.methods) if len(args) == 1 and not kwargs else None
         if name is None:
             return engine.native(ctx, f)(*args, **kwargs)
         out = invoke(engine, ctx, args[0], name)
         plain = name == row.methods[0] and row.plain(out)
-        return row.finish(out) if plain else f(returning(type(args[0]), name, out))
+        return row.finish(out) if plain else f(returning(kind(args[0]), name, out))
 
     return running(run)
 
@@ -86,38 +98,43 @@ def returning(cls: type, name: str, out: Any) -> Any:
     return type(cls.__name__, (), {name: lambda self, *args: out})()
 
 
+OPERATIONS = Handlers({f: _converting(row) for f, row in CONVERSIONS.items()})
+
+
 # -- results that nobody looks at ------------------------------------------------------------------
 
-UNCHECKED = {
-    operator.neg: "__neg__", operator.pos: "__pos__",
-    operator.invert: "__invert__", operator.inv: "__invert__",
-    builtins.abs: "__abs__", operator.abs: "__abs__",
-    math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__",
-}  # fmt: skip
+UNCHECKED = {f: f"__{f.__name__}__" for f in (*SIGNS, *TO_INT, builtins.abs, operator.abs)}
+UNCHECKED[operator.inv] = "__invert__"
 
 
 def first_operand(name: str) -> Total:
     """The special method `name` of the first argument takes the others."""
 
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if kwargs or not args or special(type(args[0]), name) is None:
+        if kwargs or not args or special(kind(args[0]), name) is None:
             return engine.native(ctx, f)(*args, **kwargs)
         return invoke(engine, ctx, args[0], name, *args[1:])
 
     return running(run)
 
 
+OPERATIONS |= {f: first_operand(name) for f, name in UNCHECKED.items()}
+HANDLERS = Handlers(OPERATIONS)
+
+
+@HANDLERS.runs(builtins.reversed)
 def _reversed(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`__reversed__`, else from the last item to the first."""
     if kwargs:
         return engine.native(ctx, f)(*args, **kwargs)
-    cls = type(args[0]) if len(args) == 1 else object
+    cls = kind(args[0]) if len(args) == 1 else object
     if special(cls, "__reversed__") is not None:
         return invoke(engine, ctx, args[0], "__reversed__")
     by_index = lookup(cls, "__reversed__", ABSENT) is ABSENT and special(cls, "__getitem__") is not None
     return engine.native(ctx, f)(*[stand_in(engine, ctx, a) if by_index else a for a in args])
 
 
+@HANDLERS.runs(builtins.round)
 def _round(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """round(x, None) is round(x)."""
     args = args[:1] if len(args) == 2 and args[1] is None else args
@@ -133,8 +150,9 @@ def text_method(cls: type) -> str | None:
     return name if special(cls, name) is not None else None
 
 
+@HANDLERS.runs(builtins.str)
 def _str(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    name = text_method(type(args[0])) if len(args) == 1 and not kwargs else None
+    name = text_method(kind(args[0])) if len(args) == 1 and not kwargs else None
     if name is None:
         return engine.native(ctx, f)(*args, **kwargs)
     return _text(engine, ctx, args[0], name)
@@ -142,16 +160,17 @@ def _str(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _text(engine: Engine, ctx: Any, value: Any, name: str) -> Any:
     out = invoke(engine, ctx, value, name)
-    return out if type(out) is str else str(returning(type(value), name, out))
+    return out if type(out) is str else str(returning(kind(value), name, out))
 
 
+@HANDLERS.runs(builtins.format)
 def _format(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """format(x, spec); `object.__format__` without a spec is str(x)."""
     if kwargs:
         return engine.native(ctx, f)(*args, **kwargs)
     spec = args[1] if len(args) == 2 else ""
     if len(args) in (1, 2) and type(spec) is str:
-        cls = type(args[0])
+        cls = kind(args[0])
         if special(cls, "__format__") is not None:
             out = invoke(engine, ctx, args[0], "__format__", spec)
             return out if type(out) is str else format(returning(cls, "__format__", out), spec)
@@ -161,12 +180,13 @@ def _format(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> A
     return engine.native(ctx, f)(*args)
 
 
+@HANDLERS.runs(primitives.format_value)
 def _format_value(
     engine: Engine, ctx: Any, f: Any, value: Any, conversion: Any = None, spec: Any = "", /
 ) -> Any:
     """{value!conversion:spec} of an f-string."""
     convert = HANDLERS.get(conversion)
-    if not _shown_in_python(type(value)):
+    if not _shown_in_python(kind(value)):
         return engine.native(ctx, f)(value, conversion, spec)
     shown = value if convert is None else convert(engine, ctx, conversion)(value)
     return _format(engine, ctx, format, shown, spec)
@@ -186,13 +206,14 @@ class Shown:
         return self._show()
 
 
+@HANDLERS.runs(builtins.print)
 def _print(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Each argument becomes text when its turn comes, as some may print by themselves."""
     return engine.native(ctx, f)(*[_shown(engine, ctx, a) for a in args], **kwargs)
 
 
 def _shown(engine: Engine, ctx: Any, value: Any) -> Any:
-    name = text_method(type(value))
+    name = text_method(kind(value))
     return value if name is None else Shown(functools.partial(_text, engine, ctx, value, name))
 
 
@@ -205,10 +226,10 @@ def _of_class(name: str) -> Total:
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 2 or kwargs:
             return engine.native(ctx, f)(*args, **kwargs)
-        value, cls = args
+        value, cls = args[0], bare(args[1])
         if type(cls) is tuple:
             return any(run(engine, ctx, f, value, c) for c in cls)
-        exact = name == "__instancecheck__" and type(value) is cls
+        exact = name == "__instancecheck__" and kind(value) is cls
         check = None if exact else special(type(cls), name)
         if check is None:
             return engine.native(ctx, f)(value, cls)
@@ -217,11 +238,15 @@ def _of_class(name: str) -> Total:
     return running(run)
 
 
+HANDLERS[builtins.isinstance] = _of_class("__instancecheck__")
+HANDLERS[builtins.issubclass] = _of_class("__subclasscheck__")
+
+
 def truth(engine: Engine, ctx: Any, value: Any) -> bool:
     """bool(value) as C code asks it: no rule, no hook, but what it runs is under `ctx`."""
     if value is True or value is False:
         return value
-    answer: bool = _BOOL(engine, ctx, bool)(value) if _method(type(value), _TRUTH) else bool(value)
+    answer: bool = _BOOL(engine, ctx, bool)(value) if _method(kind(value), _TRUTH) else bool(value)
     return answer
 
 
@@ -230,20 +255,3 @@ _BOOL = _converting(CONVERSIONS[builtins.bool])
 
 BY_FIRST = (*CONVERSIONS, *UNCHECKED, builtins.round, builtins.reversed, builtins.str, builtins.format)
 """Those that leave what is of a class of C code to the interpreter, called with that alone."""
-
-OPERATIONS: dict[Any, Total] = {
-    **{f: _converting(row) for f, row in CONVERSIONS.items()},
-    **{f: first_operand(name) for f, name in UNCHECKED.items()},
-}
-
-HANDLERS: dict[Any, Total] = {
-    **OPERATIONS,
-    builtins.round: running(_round),
-    builtins.reversed: running(_reversed),
-    builtins.str: running(_str),
-    builtins.format: running(_format),
-    primitives.format_value: running(_format_value),
-    builtins.print: running(_print),
-    builtins.isinstance: _of_class("__instancecheck__"),
-    builtins.issubclass: _of_class("__subclasscheck__"),
-}

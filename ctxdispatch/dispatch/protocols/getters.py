@@ -18,7 +18,7 @@ def _native(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether no Python code can take part, or the call is an error."""
     if len(args) != 1 or kwargs:
         return True
-    return not (type(args[0]).__flags__ & HEAPTYPE or isinstance(args[0], type | dict))
+    return not (type(args[0]).__flags__ & HEAPTYPE or issubclass(type(args[0]), type | dict))
 
 
 def _one_or_all(out: list[Any]) -> Any:
@@ -65,7 +65,7 @@ def _alias(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> An
 
 def _make(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """type.__call__(cls, ...), as the `__call__` of a metaclass calls it."""
-    target = of_class(engine, ctx, args[0]) if args and isinstance(args[0], type) else None
+    target = of_class(engine, ctx, args[0]) if args and issubclass(type(args[0]), type) else None
     if target is None:
         return engine.native(ctx, f)(*args, **kwargs)
     return target(*args[1:], **kwargs)

@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.reach import (
     running,
     special,
 )
+from ctxdispatch.dispatch.tags import bare, kind
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 ARITHMETIC = {
@@ -41,10 +42,6 @@ _BY_IDENTITY_OF_OPERANDS = {"eq": operator.is_, "ne": operator.is_not}
 def operator_function(name: str) -> Any:
     """The function of the module `operator`, by the name of the method without its underscores."""
     return getattr(operator, name + "_" if name in ("and", "or") else name)
-
-
-INPLACE = {getattr(operator, "i" + name): operator_function(name) for name in ARITHMETIC}
-"""operator.iadd -> operator.add: what `a += b` means where a's class has no `__iadd__`."""
 
 
 class _Binary:
@@ -65,21 +62,22 @@ class _Binary:
         if len(args) != 2 or kwargs:
             return engine.native(ctx, f)(*args, **kwargs)
         left, right = args
-        if not _in_python(type(left), self.forward) and not _in_python(type(right), self.reflected):
+        if not _in_python(kind(left), self.forward) and not _in_python(kind(right), self.reflected):
             return engine.native(ctx, f)(left, right)
         for name, x, y in self._order(left, right):
             out = _ask(engine, ctx, x, name, y)
             if out is not NotImplemented:
                 return out
         if self.otherwise is not None:
-            return self.otherwise(left, right)
+            return self.otherwise(bare(left), bare(right))
         raise TypeError(self.refusal(left, right))
 
     def _order(self, left: Any, right: Any) -> list[tuple[str, Any, Any]]:
         forward, reflected = (self.forward, left, right), (self.reflected, right, left)
-        if type(left) is type(right) and not self.comparison:
+        mine, others = kind(left), kind(right)
+        if mine is others and not self.comparison:
             return [forward]
-        first = self._reflected_first(type(left), type(right))
+        first = self._reflected_first(mine, others)
         return [reflected, forward] if first else [forward, reflected]
 
     def _reflected_first(self, left: type, right: type) -> bool:
@@ -96,7 +94,7 @@ def _in_python(cls: type, name: str) -> bool:
 
 
 def _ask(engine: Engine, ctx: Any, instance: Any, name: str, other: Any) -> Any:
-    if name != "__ne__" or not _by_eq(type(instance)):
+    if name != "__ne__" or not _by_eq(kind(instance)):
         return invoke(engine, ctx, instance, name, other)
     out = invoke(engine, ctx, instance, "__eq__", other)
     return out if out is NotImplemented else not truth(engine, ctx, out)
@@ -112,7 +110,7 @@ _QUALIFIED = re.compile(r"'(\w+\.)+")
 
 
 def _types(left: Any, right: Any) -> str:
-    return f"{type(left).__name__!r} and {type(right).__name__!r}"
+    return f"{kind(left).__name__!r} and {kind(right).__name__!r}"
 
 
 def _arithmetic(name: str, symbol: str) -> _Binary:
@@ -130,20 +128,22 @@ def _comparison(name: str, reflected: str) -> _Binary:
 
 
 def _inplace(name: str, symbol: str) -> Handler:
-    """`__iadd__`, else what the context does for `+`, but for an error that says `+=`."""
+    """`__iadd__`, else what the context does for `+`, but for an error that says `+=`. What changed itself
+    keeps its tag."""
     method, plain = f"__i{name}__", operator_function(name)
 
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 2 or kwargs:
             return engine.native(ctx, f)(*args, **kwargs)
         left, right = args
-        own = lookup(type(left), method, ABSENT)
+        own = lookup(kind(left), method, ABSENT)
         if own is not ABSENT:
-            if special(type(left), method) is None:
-                return _natively_inplace(engine, ctx, f, own, left, right)
-            out = invoke(engine, ctx, left, method, right)
+            if special(kind(left), method) is None:
+                out = _natively_inplace(engine, ctx, f, own, left, right)
+            else:
+                out = invoke(engine, ctx, left, method, right)
             if out is not NotImplemented:
-                return out
+                return left if out is bare(left) else out
         try:
             return engine.resolve(ctx, plain)(left, right)
         except TypeError as error:
@@ -159,14 +159,15 @@ def _natively_inplace(engine: Engine, ctx: Any, f: Any, own: Any, left: Any, rig
     """A container of C code goes through its right operand; a class of C code, without numbers' `+`, only
     once that operand's `__radd__` has no answer."""
     names = _EXTENDING.get(own) or _MERGING.get(own)
-    asked = own in _EXTENDING and (type(left) in _OF_C or not type(left).__flags__ & HEAPTYPE)
-    if asked and lookup(type(right), "__radd__", ABSENT) is not ABSENT:
-        if special(type(right), "__radd__") is None:
+    mine, others = kind(left), kind(right)
+    asked = own in _EXTENDING and (mine in _OF_C or not mine.__flags__ & HEAPTYPE)
+    if asked and lookup(others, "__radd__", ABSENT) is not ABSENT:
+        if special(others, "__radd__") is None:
             return engine.native(ctx, f)(left, right)
         out = invoke(engine, ctx, right, "__radd__", left)
         if out is not NotImplemented:
             return out
-        f = own
+        f, left = own, bare(left)
     return engine.native(ctx, f)(left, right if names is None else stand_in(engine, ctx, right, names))
 
 

@@ -13,7 +13,7 @@ import os
 from typing import Any
 
 from ctxdispatch.dispatch.protocols.standins import stand_in
-from ctxdispatch.dispatch.reach import Engine, Total, running
+from ctxdispatch.dispatch.reach import Engine, Handlers
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 OF_OS = (
@@ -25,15 +25,13 @@ OF_OS = (
 """Those of a system: what another one lacks is not in its `os`."""
 
 
+HANDLERS = Handlers()
+
+
+@HANDLERS.runs(builtins.open, io.open_code, os.fspath, *[getattr(os, n) for n in OF_OS if hasattr(os, n)])
 def _taking(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     given = [stand_in(engine, ctx, a, _PATH) for a in args]
     return engine.native(ctx, f)(*given, **{k: stand_in(engine, ctx, v, _PATH) for k, v in kwargs.items()})
 
 
 _PATH = ("__fspath__",)
-
-HANDLERS: dict[Any, Total] = {
-    f: running(_taking)
-    for f in (builtins.open, io.open_code, os.fspath, *(getattr(os, name, None) for name in OF_OS))
-    if f is not None
-}

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch.reach import ABSENT, HEAPTYPE, Engine, bind, invoke, lookup, special
+from ctxdispatch.dispatch.tags import bare, kind
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
 
 ITERATION = ("__iter__", "__next__", "__getitem__", "__len__", "__length_hint__")
@@ -23,7 +24,7 @@ ORDERED_MAPPING = (*MAPPING, "items")
 def stand_in(engine: Engine, ctx: Any, value: Any, names: tuple[str, ...] = ITERATION) -> Any:
     """`value` itself where none of the methods called `names` is Python code; or only such as an iteration by
     C code does not ask for, but as a hint (`__len__`)."""
-    cls = type(value)
+    cls = kind(value)
     if not cls.__flags__ & HEAPTYPE:
         return value
     own = [name for name in names if special(cls, name) is not None]
@@ -32,7 +33,7 @@ def stand_in(engine: Engine, ctx: Any, value: Any, names: tuple[str, ...] = ITER
     found = {name: lookup(cls, name, ABSENT) for name in names}
     inherited = tuple(name for name, method in found.items() if name not in own and is_method(method))
     refused = tuple(name for name, method in found.items() if method is None)
-    return _class(cls.__name__, tuple(own), inherited, refused)(engine, ctx, value)
+    return _class(cls.__name__, tuple(own), inherited, refused)(engine, ctx, bare(value))
 
 
 _BESIDE = {*ITERATION} - {"__iter__"}

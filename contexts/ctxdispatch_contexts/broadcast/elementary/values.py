@@ -17,7 +17,6 @@ from llvmlite import ir
 
 FLOATS = {32: ir.FloatType(), 64: ir.DoubleType()}
 INTS = {width: ir.IntType(width) for width in (1, 32, 64)}
-NUMPY_FLOATS = {32: np.float32, 64: np.float64}
 
 
 @cache

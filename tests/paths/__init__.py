@@ -1,0 +1,1 @@
+"""One generator of programs that every path must agree on: `python -m tests.paths --help`."""

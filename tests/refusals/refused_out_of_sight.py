@@ -1,0 +1,109 @@
+"""Memory that objects of C code show, and results that an earlier call left."""
+
+import io
+import pickle
+
+import numpy as np
+
+from tests.refusals.refusal_table import BOTH, refused
+
+SHOWN = (
+    "an object of C code (memoryview) may give numbers out of memory into which a value that depends on what "
+    "is differentiated has been stored, where that is not followed; read the array itself, or make the "
+    "object of a copy (`a.copy()`)"
+)
+
+
+@refused(SHOWN, *BOTH)
+def a_view_made_before_the_store(x):
+    a = np.zeros(3)
+    shown = memoryview(a)
+    a[0] = x[0]
+    return shown[0] * x[1]  # here
+
+
+@refused(
+    "an object of C code (memoryview) stores into memory that the run has read, where that is not followed; "
+    "read the array itself, or make the object of a copy (`a.copy()`)",
+    *BOTH,
+)
+def a_store_by_way_of_a_view(x):
+    a = np.zeros(3)
+    shown = memoryview(a)
+    a[0] = x[0]
+    shown[0] = 5.0  # here
+    return a[0] * x[1]
+
+
+@refused(
+    "an object of C code (memoryview) may show what depends on the inputs and was stored into an array; read "
+    "the array itself, or make the object of a copy",
+    "sparsity",
+)
+def an_older_view(x):
+    table[0] = x[0]
+    return shown_table[0] * x[1]  # here
+
+
+table = np.zeros(3)
+shown_table = memoryview(table)
+
+
+class Memo:
+    last = np.array([1.0, 2.0])
+    value = 5.0
+
+
+@refused(
+    "what is differentiated equals what an earlier call has kept, and the result depends on numbers that "
+    "were computed then, whose derivatives are not known; differentiate the function that computes them, or "
+    "have it forget what it keeps before",
+    *BOTH,
+)
+def a_result_that_was_kept(x):
+    if np.array_equal(x, Memo.last):  # here
+        return Memo.value
+    return np.sum(x**2)
+
+
+# -- C code of which nothing is known ------------------------------------------------------------------------
+
+_GIVEN = "which reach what is differentiated, "
+_REMEDY = "; give it a rule with `custom_rule`, or `stop_gradient` of its arguments"
+_NO_RULE = "_pickle.dumps has no derivative rule for "
+
+
+@refused(
+    f"{_NO_RULE}([x[0]]: list), {_GIVEN}and what it returns may hold numbers made of that{_REMEDY}", *BOTH
+)
+def bytes_of_what_a_list_holds(x):
+    read = pickle.loads(pickle.dumps([x[0]]))  # here
+    return read[0] * x[1]
+
+
+@refused(
+    "_pickle.Pickler.dump has no derivative rule for (pickler: Pickler, [x[0]]: list), "
+    f"{_GIVEN}and may keep that out of sight{_REMEDY}",
+    *BOTH,
+)
+def what_an_object_of_c_may_keep(x):
+    written = io.BytesIO()
+    pickler = pickle.Pickler(written)
+    pickler.dump([x[0]])  # here
+    return pickle.loads(written.getvalue())[0] * x[1]
+
+
+class Doubles:
+    def __init__(self, v):
+        self.v = v
+
+    def __reduce__(self):
+        self.v = self.v * 2.0
+        return Doubles, (0.0,)
+
+
+@refused(f"{_NO_RULE}([held]: list), {_GIVEN}and what that holds has changed{_REMEDY}", *BOTH)
+def what_changes_out_of_sight(x):
+    held = Doubles(x[0])
+    pickle.dumps([held])  # here
+    return held.v * x[1]

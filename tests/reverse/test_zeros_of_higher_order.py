@@ -1,0 +1,120 @@
+"""Poles crossed with structural zeros, orders and paths: derivatives at a pole whose element is not used are
+those of the same program beside it, by forward mode, which has no masks.
+
+A program has a row of `xs` for each of its poles, and the row's first element is at it.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, hvp, jacfwd, jvp, vjp
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+POLES = {  # where the first element is, and two others
+    "np.sqrt({})": (0.0, 0.6, 1.7), "np.log({})": (0.0, 0.6, 1.7), "{} ** 0.3": (0.0, 0.6, 1.7),
+    "1.5 / {}": (0.0, 0.6, 1.7), "np.arccos({} - 3.0)": (4.0, 2.3, 3.4),
+    "np.linalg.norm(np.stack(({}, 0.5 * {})), axis=0)": (0.0, 0.6, 1.7),
+    "np.power({}, 0.7) * {}": (0.0, 0.6, 1.7), "np.sin({}) / {}": (0.0, 0.6, 1.7),
+    "np.log(np.sqrt({})) * np.exp({})": (0.0, 0.6, 1.7), "np.exp({} * 9.0)": (80.0, 0.1, 0.2),
+    "np.hypot({}, 0.0) ** -0.5": (0.0, 0.6, 1.7), "np.arctanh({} / 4.0)": (4.0, 0.6, 1.7),
+}  # fmt: skip
+
+ZEROS = {  # P(x) has the pole
+    "index": "out = P(x)[1:] * w",
+    "element": "y = P(x); out = y[1] * y[2] * w",
+    "flags": "y = P(x); out = y[USED] * w",
+    "where": "out = np.where(USED, P(x), x)[1:] * w",
+    "where of a product": "y = P(x); out = np.where(USED, y * y, 0.0) * 2.0",
+    "sum where": "out = np.sum(P(x), where=USED) * w",
+    "overwritten": "y = P(x); y[0] = x[1]; out = y[1:] * w",
+    "overwritten by a row": "y = np.zeros(3); y[:] = P(x); y[:1] = 0.0; out = y",
+    "untaken arm": "out = np.array([P(v) if i else v * 0.0 for i, v in enumerate(x)])[1:] * w",
+    "matrix": "out = M @ P(x)[1:]",
+    "matrix that has a list": "out = np.dot([[0.0, 1.0, -2.0]], np.where(USED, P(x), 0.0))",
+    "twice": "y = P(x); out = y[1:] * w + (P(y * 0.0 + x) + x)[1:]",
+    "loop": "y = P(x); out = 0.0\nfor i in range(1, 3): out = out + y[i] * x[i] * w",
+    "called": "out = called(lambda: P(x))[1:] * w",
+    "of unknown type": "y = np.add(P(x), unknown(0.0)); out = y[1:] * w",
+}  # fmt: skip
+
+BESIDE = 0.9
+ALONG = np.array([1.0, -0.5, 0.25])
+
+
+def called(f):
+    return f()
+
+
+def unknown(x):
+    return {"a": x, "b": None}[min("ab", key=str)]
+
+
+def program(zero, poles, recorded=False):
+    lines = ["total = 0.0"]
+    for row, pole in enumerate(poles):
+        lines += [f"x = xs[{row}]", *spelled(ZEROS[zero], pole).split("\n")]
+        lines.append(f"total = total + np.sum(np.sin(out * 0.3) + out * {row + 1}.0)")
+    lines.append("return total")
+    indent = "    "
+    if recorded:
+        lines = ["try:", *(f"    {line}" for line in lines), "finally: pass"]
+    names = {
+        "np": np, "called": called, "unknown": unknown, "w": np.array([1.3, 0.7]),
+        "USED": np.array([False, True, True]), "M": np.array([[1.0, -2.0], [0.5, 1.0]]),
+    }  # fmt: skip
+    exec("def f(xs):\n" + "\n".join(indent + line for line in lines), names)
+    return names["f"]
+
+
+def spelled(text, pole):
+    while (at := text.rfind("P(")) >= 0:
+        depth = list(itertools.accumulate((c == "(") - (c == ")") for c in text[at + 1 :]))
+        end = at + 1 + depth.index(0)
+        text = text[:at] + "(" + pole.replace("{}", text[at + 1 : end + 1]) + ")" + text[end + 1 :]
+    return text
+
+
+def recorded(f):
+    def run(*args):
+        try:
+            return f(*args)
+        finally:
+            pass
+
+    return run
+
+
+SECONDS = {  # the derivative of the gradient g of f along v
+    "jvp of grad": lambda f, g, xs, v: jvp(g, (xs,), (v,))[1],
+    "grad of grad": lambda f, g, xs, v: grad(lambda xs: np.sum(g(xs) * v))(xs),
+    "hvp": lambda f, g, xs, v: hvp(f, (xs,), (v,)),
+    "jvp of a recorded run": lambda f, g, xs, v: jvp(recorded(g), (xs,), (v,))[1],
+    "vjp of grad": lambda f, g, xs, v: vjp(g, xs)[1](v)[0],
+}
+
+CASES = [
+    (zero, [*POLES][k % 6 :: 6], path, [*SECONDS][k % 5 :: 3])
+    for k, (zero, path) in enumerate(itertools.product(ZEROS, ("compiled", "recorded")))
+]
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize(("zero", "poles", "path", "names"), CASES, ids=[f"{c[0]}-{c[2]}" for c in CASES])
+def test_orders_and_paths(zero, poles, path, names):
+    f = program(zero, poles, path == "recorded")
+    at = np.array([POLES[pole] for pole in poles])
+    beside, v = at.copy(), np.array([ALONG * (row + 1) for row in range(len(poles))])
+    beside[:, 0] = [4.0 - BESIDE if pole[0] == 4.0 else BESIDE for pole in at]
+    plain, h = program(zero, poles), 1e-5
+
+    def gradient(xs):
+        return jacfwd(plain)(xs)
+
+    np.testing.assert_allclose(grad(f)(at), gradient(beside), rtol=1e-9, atol=1e-12)
+    want = (gradient(beside + h * v) - gradient(beside - h * v)) / (2 * h)
+    for name in names:
+        found = SECONDS[name](f, grad(f), at, v)
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4, err_msg=name)
