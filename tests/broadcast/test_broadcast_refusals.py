@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from broadcast_checks import FIVE, INTS
 
-from ctxdispatch_contexts.broadcast import KernelError, broadcast
+from ctxdispatch_contexts.broadcast import KernelError, broadcast, dtypes
 
 X, N = FIVE, INTS
 
@@ -220,3 +220,17 @@ def test_wrong_number_of_operands():
         broadcast(lambda x: x, X, X)
     with pytest.raises(TypeError, match="missing 1 required"):
         broadcast(lambda x, y: x, X)
+
+
+def shifts_floats(x, y):
+    return x << y
+
+
+@pytest.mark.parametrize("ufunc", [np.left_shift, np.right_shift, np.bitwise_and, np.bitwise_xor])
+def test_objects_are_no_numbers_though_numpy_was_asked_for_them_before(ufunc):
+    floats = (X.dtype, X.dtype)
+    ufunc.resolve_dtypes((*floats, np.dtype(object)))  # since NumPy 2.5 that answers the next one too
+    with pytest.raises(TypeError):
+        dtypes._of_ufunc(ufunc, floats)
+    with pytest.raises((KernelError, TypeError)):
+        broadcast(shifts_floats, X, X)

@@ -197,6 +197,8 @@ def _of_ufunc(fn: np.ufunc, given: tuple[DType, ...]) -> tuple[DType, ...]:
         raise TypeError
     resolved = fn.resolve_dtypes((*(map(storage, given) if weak else given), None))
     result: DType = resolved[-1]
+    if result.kind == "O":  # NumPy remembers who asked it for objects of these types before
+        raise TypeError
     if result == np.dtype(np.float16) and not any(t == np.dtype(np.float16) for t in given):
         resolved = tuple(np.dtype(np.float32) if t == result else t for t in resolved)
         result = resolved[-1]
