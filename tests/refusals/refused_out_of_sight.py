@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 
+from ctxdispatch import grad
 from tests.refusals.refusal_table import BOTH, refused
 
 SHOWN = (
@@ -64,6 +65,26 @@ def a_result_that_was_kept(x):
     if np.array_equal(x, Memo.last):  # here
         return Memo.value
     return np.sum(x**2)
+
+
+kept = []
+
+
+def keeps_a_sine(x):
+    if not kept:
+        kept.append(np.sin(x))  # here
+    return 2.0 * kept[0]
+
+
+@refused(
+    "the result depends on what an earlier run has left here, which is no constant and whose derivatives are "
+    "not known any more; compute it in each run, give it as an argument, or read it by `stop_gradient(...)`",
+    where=keeps_a_sine,
+)
+def what_an_earlier_run_has_left():
+    kept.clear()
+    grad(keeps_a_sine)(1.0)
+    grad(keeps_a_sine)(1.0)
 
 
 # -- C code of which nothing is known ------------------------------------------------------------------------

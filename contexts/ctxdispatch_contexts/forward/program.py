@@ -84,7 +84,7 @@ class ForwardMode(Mode):
         if self.stub or (self.inner and not self.asking):
             return None
         if "scipy" in sys.modules:
-            recording("context").follow_imported()
+            recording("runs").follow_imported()
         return lambda *args: recording("api").pushed(function, self, args, context)
 
     def differentiate(

@@ -10,7 +10,6 @@ change of the rules puts the stub back.
 from __future__ import annotations
 
 import inspect
-import threading
 import weakref
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -20,32 +19,35 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
-from ctxdispatch.dispatch.hidden import INLINED
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
-from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.held import held_type, without_objects
-from ctxdispatch_contexts.programs import debugging
+from ctxdispatch_contexts.programs import debugging, left_names
 from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
-from ctxdispatch_contexts.programs.apart import record_with, records
+from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
-from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, Refused, recorded_only
-from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking, guardable
+from ctxdispatch_contexts.programs.errors import (
+    MissingRuleError,
+    MutationError,
+    Refused,
+    recorded_only,
+    refuse_left,
+)
+from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
+from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, compiling
 from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
-
-_compiling = threading.RLock()
 
 _making = Making()
 
@@ -63,62 +65,6 @@ _live: weakref.WeakSet[Entry]
 
 NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
 """Where one of them is raised, the run may still be recorded."""
-
-
-class Specialised:
-    """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
-    does not. `run` records, for those calls that the program finds it is not for."""
-
-    def __init__(
-        self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None
-    ) -> None:
-        self.types, self.guards = program.types, program.guards
-        self._plain = program.graph
-        self._foreign, self._run = program.foreign, run
-        self._entry = entry
-        self._body: Callable[..., Any] | None = None
-        self._asked: Callable[[], bool] | None = None
-        graph = self._lasting()
-        add_guards(graph, self.types, self.guards, otherwise)
-        self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
-
-    @property
-    def body(self) -> Callable[..., Any]:
-        if self._body is None:
-            with _compiling:  # programs of one entry share a pool
-                self._body = self._body or self._make_body()
-        return self._body
-
-    def _make_body(self) -> Callable[..., Any]:
-        entry = self._entry
-        made = make_function(self._lasting(), entry.namespace, entry.source.cells, entry.pool)
-        functions = (guard.function for guard in self.guards if isinstance(guard, CodeIs))
-        made.__dict__[INLINED] = tuple([function.__code__ for function in functions])
-        return made
-
-    def _lasting(self) -> Graph:
-        graph = clone(self._plain)
-        if self._run is not None:
-            record_with(graph, self._run)
-        if self._foreign and self.guards:
-            add_last_check(graph, Lasting(self.guards))
-        return graph
-
-    def holds(self) -> bool:
-        if self._asked is None:
-            self._asked = asking(self.guards)
-        return self._asked()
-
-
-class Recorder:
-    """In the place of a program, where there can be none: `body` records what the function does."""
-
-    def __init__(self, types: tuple[T.Type, ...], body: Callable[..., Any]) -> None:
-        self.types, self.body = types, body
-        self.function = body
-
-    def holds(self) -> bool:
-        return True
 
 
 class Entry:
@@ -189,7 +135,7 @@ class Entry:
 
     def derivative(self, types: tuple[T.Type, ...]) -> Program:
         """The program for arguments of these types, for another one to be made of it, which clones it."""
-        with _compiling:
+        with compiling:
             found = self._find(types)
             if isinstance(found, Recorder):
                 raise recorded_only(self.function.__qualname__)
@@ -251,7 +197,7 @@ class Entry:
     @natively  # a run around the run that makes a program follows the program
     def _compile(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> Specialised:
         self.mode.check_values(self.source.signature().names, args)
-        with _compiling:
+        with compiling:
             found = self._find(types)
             if found is not None:  # another thread was first
                 return found
@@ -283,6 +229,8 @@ class Entry:
         if run is not None and kind is not None and kind in WITHOUT_PROGRAM:
             return Recorder(types, run)
         program = self._program_or_none(types, run is None)
+        if program is not None and left_names.are_left(reads := left_names.reads(program.graph)):
+            return Recorder(types, run or refuse_left, reads)
         if program is None:
             assert run is not None
             WITHOUT_PROGRAM.get_or_make(kind, lambda: True)
@@ -378,6 +326,16 @@ compiled: dict[str, int] = {}
 def _count(entry: Entry) -> None:
     name = entry.function.__qualname__
     compiled[name] = compiled.get(name, 0) + 1
+
+
+def _left(names: left_names.Names) -> None:
+    """Programs that read them are asked for anew."""
+    for entry in tuple(_live):
+        if any(left_names.meet(each.reads, names) for same in [*entry.specialised.values()] for each in same):
+            entry.forget()
+
+
+left_names.TOLD.append(_left)
 
 
 def _rules_changed(context: type, callee: Any) -> None:

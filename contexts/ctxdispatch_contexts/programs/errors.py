@@ -121,6 +121,28 @@ def user_frame(start: FrameType | None = None) -> FrameType | None:
     return None
 
 
+def refuse_left(*args: Any) -> Any:
+    raise left_here(user_position())
+
+
+def left_here(at: Position | None) -> MissingRuleError:
+    return MissingRuleError(
+        "the result depends on what an earlier run has left here, which is no constant and whose derivatives "
+        "are not known any more; compute it in each run, give it as an argument, or read it by "
+        "`stop_gradient(...)`",
+        at,
+    )
+
+
+Place = tuple[CodeType, int] | None
+
+
+def place() -> Place:
+    """Where the user's program is: enough to find the line, which is hardly ever asked for."""
+    frame = user_frame()
+    return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
 def _is_user(frame: FrameType) -> bool:
     """Programs stand in the file of what they were made of, whatever their globals are."""
     code, name = frame.f_code, frame.f_globals.get("__name__", "")

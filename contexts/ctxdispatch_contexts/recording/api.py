@@ -17,11 +17,12 @@ from ctxdispatch.passes.types import type_of
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
-from ctxdispatch_contexts.recording.context import recording
+from ctxdispatch_contexts.recording import left
 from ctxdispatch_contexts.recording.entries import Kept
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.recording.remembered import check_bars, check_tangent
+from ctxdispatch_contexts.recording.runs import recording
 from ctxdispatch_contexts.recording.tape import Tape
 from ctxdispatch_contexts.recording.trees import Arguments, Tree, tree_of
 from ctxdispatch_contexts.reverse.cotangents import ones_of
@@ -46,12 +47,14 @@ def run(
         for i in {*range(len(given))}.difference(wrt):
             given[i] = owned.beside(given[i])
         begin(trees)
+        left.follow(record, args)
         y = overdub(recording(record.context)(record), f, *given)
     except BaseException as error:
         record.refusals.leave(error)
         raise
     finally:
         record.end()
+        left.leave(record)
         owned.put_back()
     record.refusals.leave()
     if is_iterator(y):
@@ -87,7 +90,7 @@ class Recorded:
 
     def _bars(self) -> dict[int, Any]:
         bars = {i: None if tree is None else tree.bar(self.tape) for i, tree in self.trees.items()}
-        if self.tape.suspects.found:
+        if self.tape.suspects.left or self.tape.suspects.found:
             check_bars(self.tape, bars)
         return bars
 
@@ -145,7 +148,7 @@ def pushed(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     y, trees, _ = run(record, f, args[:n], mode.wrt, begin)
     tree = tree_of(y)
     dy = apart(None if tree is None else tree.tangent(record), y, k)
-    if record.suspects.found:
+    if record.suspects.left or record.suspects.found:
         check_tangent(record, y, dy)
     record.release()
     trees.clear()

@@ -91,6 +91,8 @@ class Callee(NamedTuple):
     """So many leading arguments it goes through, and computes with the items."""
     texts: bool
     """It may make a text of its operands."""
+    keeps: bool
+    """It stores some of its operands into its first."""
     least: int
     """It fails with fewer operands."""
 
@@ -143,6 +145,7 @@ def _look_at(callee: Any) -> Callee:
         by_key=looking.looks_up(callee, fact),
         through=_through(fact) if type(callee) is types.BuiltinFunctionType else 0,
         texts=looking.makes_texts(fact),
+        keeps=fact is not None and bool(fact.keeps) and fact.stores.has(0),
         least=least(callee),
     )
 

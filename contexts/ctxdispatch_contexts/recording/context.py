@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ctxdispatch.dispatch import moving, rules
+from ctxdispatch.dispatch import moving
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.strip import is_iterator
@@ -35,9 +35,8 @@ from ctxdispatch.facts import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
-from ctxdispatch_contexts.derivatives import libraries, table
+from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.errors import Refused
-from ctxdispatch_contexts.programs.refusing import SOLVED
 from ctxdispatch_contexts.recording import (
     addresses,
     arrays,
@@ -50,6 +49,7 @@ from ctxdispatch_contexts.recording import (
     following,
     going_through,
     items,
+    left,
     memory,
     numbers,
     overrides,
@@ -57,13 +57,11 @@ from ctxdispatch_contexts.recording import (
     parts,
     places,
     remembered,
-    scipy_rules,
     shown,
     stores,
     surgery,
     suspended,
     tagged,
-    trajectories,
     unknown,
     unseen,
 )
@@ -82,8 +80,6 @@ from ctxdispatch_contexts.recording.callees import (
 from ctxdispatch_contexts.recording.overrides import has_within
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.recording.refused import beyond, guarded, refused
-from ctxdispatch_contexts.reverse.checkpoints import Checkpointed
-from ctxdispatch_contexts.reverse.context import ADContext
 
 Run = Callable[..., Any]
 
@@ -100,7 +96,8 @@ class Recording(Context):
     intercepts: ClassVar[Any] = (
         "call", "operator", "compare", "item", "attribute", "iterate", "unpack", "with",
         primitives.list_extend, primitives.dict_update, primitives.dict_merge, primitives.import_name,
-        primitives.awaited, primitives.gone_through, *unseen.FOLLOWED,
+        primitives.store_global, primitives.cell_set, primitives.awaited, primitives.gone_through,
+        *unseen.FOLLOWED,
     )  # fmt: skip
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -205,28 +202,15 @@ def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args
 
 
 def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
-    record = ctx.record
     if (callee is getattr or callee is setattr) and moves(known, callee, args):
-        if callee is setattr:
-            stores.refuse_native(record, args)
-            record.escaped.given_to(args[0], args[2:])
-        return run(*args, **kwargs)
+        return _of_attribute(ctx, callee, known, run, args, kwargs)
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     args = conversions.with_pairs(ctx, args) if callee is dict else args
     args = going_through.listed(ctx, callee, known, args)
     args = unseen.prepared(ctx, callee, args) if known.prepared else args
     if moves(known, callee, args):
-        if known.by_key:
-            remembered.looked_up(record, args)
-        if callee is operator.setitem:
-            stores.refuse_bytes(record, args)
-        args = items.all_spread(ctx, callee, args) if goes_through(known, args) else args
-        looks = known.looks and run is callee  # else it may be followed, or comes again
-        out = unseen.run_watched(ctx, callee, args, kwargs) if looks else run(*args, **kwargs)
-        if known.iterates and suspended.is_made(callee, args, out):
-            record.iterators.add(id(out))
-        return remembered.seen(record, callee, known, args, out)
+        return _moved(ctx, callee, known, run, args, kwargs)
     if are_numbers(args) and not kwargs:
         return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
@@ -242,6 +226,36 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     run = unknown.watched(ctx, callee, known, run, args, kwargs)
     return _computed(ctx, callee, known, run, args, kwargs)
+
+
+def _of_attribute(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    record = ctx.record
+    if callee is setattr:
+        stores.refuse_native(record, args)
+        record.escaped.given_to(args[0], args[2:])
+        if run is callee:
+            left.note(record, known.fact, args, kwargs)
+    out = run(*args, **kwargs)
+    if callee is getattr and run is not callee:
+        left.cached(record, args, out)
+    return out
+
+
+def _moved(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
+    """Of a callee that moves objects."""
+    record = ctx.record
+    if known.by_key:
+        remembered.looked_up(record, args)
+    if callee is operator.setitem:
+        stores.refuse_bytes(record, args)
+    if known.keeps:
+        left.note(record, known.fact, args, kwargs)
+    args = items.all_spread(ctx, callee, args) if goes_through(known, args) else args
+    looks = known.looks and run is callee  # else it may be followed, or comes again
+    out = unseen.run_watched(ctx, callee, args, kwargs) if looks else run(*args, **kwargs)
+    if known.iterates and suspended.is_made(callee, args, out):
+        record.iterators.add(id(out))
+    return remembered.seen(record, callee, known, args, out)
 
 
 def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
@@ -291,6 +305,8 @@ def _of_constants(
     out = stores.constant(ctx, callee, args, kwargs, run)
     if known.view:
         ctx.record.memory.show(out)
+    elif type(out) is np.ndarray:
+        ctx.record.memory.made(out)
     return out
 
 
@@ -302,7 +318,7 @@ def _knows_functions(ctx: Recording, callee: Any) -> bool:
 # -- rules ---------------------------------------------------------------------------------------------------
 
 
-def _ruled(f: Any) -> Callable[[Run], Run]:
+def ruled_by(f: Any) -> Callable[[Run], Run]:
     """The rule for `f`, which may refuse."""
     return lambda rule: Recording.rule(f)(guarded(f, rule))
 
@@ -314,87 +330,20 @@ def follow(cls: type[Recording], functions: Iterable[Any]) -> None:
             cls.rule(f)(types.MethodType(handled, f))
 
 
-def _as_they_are(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
+def as_it_is(f: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
     return f(*args, **kwargs)
 
 
 for _f in (builtins.eval, builtins.exec):
-    _ruled(_f)(types.MethodType(following.evaluated, _f))
+    ruled_by(_f)(types.MethodType(following.evaluated, _f))
 for _f in (weakref.ref, weakref.proxy):
-    _ruled(_f)(types.MethodType(following.referring, _f))
+    ruled_by(_f)(types.MethodType(following.referring, _f))
 _OF_RUNS = (*addresses.OF_RUNS, memory.owner, memory.stand_in, memory.unfrozen)
 for _f in (*_OF_RUNS, np.lib.stride_tricks.as_strided, shown.is_other, *tagged.FUNCTIONS):  # of runs in runs
-    Recording.rule(_f)(types.MethodType(_as_they_are, _f))
+    Recording.rule(_f)(types.MethodType(as_it_is, _f))
 follow(Recording, moving.RULED)
 for _f, _rule in numbers.rules(lambda f: functools.partial(handled, f)).items():
     Recording.rule(_f)(_rule)
-_RULES = surgery.RULES | going_through.RULES | unseen.RULES | exposing.RULES | particular.RULES
+_RULES = surgery.RULES | going_through.RULES | unseen.RULES | exposing.RULES | particular.RULES | left.RULES
 for _f, _rule in (_RULES | classes.RULES).items():
-    _ruled(_f)(_rule)
-
-
-def _solved(f: Any, rule: Any, ctx: Recording, /, *args: Any, **kwargs: Any) -> Any:
-    if ctx.record.closed:
-        return f(*args, **kwargs)
-    return rule(ctx, f, args, kwargs)
-
-
-@functools.cache
-def _follow_table(loaded: tuple[str, ...]) -> None:
-    """The functions with Python code that have derivatives, those of the libraries loaded by now too."""
-    follow(Recording, [f for _, f in table.names() if type(f) is types.FunctionType])
-
-
-def follow_imported() -> None:
-    """What has rules in the libraries that have been imported is recorded from now on."""
-    _follow_table(libraries.loaded())
-    for f, rule in scipy_rules.imported().items():
-        if not Recording.has_rules(f):
-            _ruled(f)(functools.partial(_solved, f, rule))
-            SOLVED.add(f)
-
-
-def recording(context: Any) -> type[Recording]:
-    """The class of runs whose derivatives go by the rules of `context`."""
-    follow_imported()
-    return _class_for(context)
-
-
-for _f in (recording, follow_imported, trajectories.mesh_of):  # their results are constants of a run around
-    Recording.rule(_f)(types.MethodType(_as_they_are, _f))
-
-
-@Recording.rule(primitives.import_name)
-def _imported(ctx: Recording, *args: Any) -> Any:
-    """An import in the midst of a run may bring functions that have rules."""
-    found = primitives.import_name(*args)
-    follow_imported()
-    return found
-
-
-@functools.cache
-def _class_for(context: Any) -> type[Recording]:
-    class Of(Recording):
-        pass
-
-    _follow_rules(context, Of)
-    _made.append((context, Of))
-    return Of
-
-
-_made: list[tuple[Any, type[Recording]]] = []
-
-
-def _follow_rules(context: Any, cls: type[Recording]) -> None:
-    """What has a user's rule is not looked into."""
-    ruled = {id(f): f for base in (context, ADContext) for f in rules.callees(base) if context.ad_ruled(f)}
-    follow(cls, (f for f in ruled.values() if f is not Checkpointed.__call__))
-
-
-def _rules_changed(changed: Any, callee: Any) -> None:
-    for context, cls in _made:
-        if not issubclass(changed, Recording):
-            _follow_rules(context, cls)
-
-
-rules.subscribe(_rules_changed)
+    ruled_by(_f)(_rule)

@@ -51,6 +51,8 @@ def binary(f: Any, partials: tuple[Partial, ...], otherwise: Otherwise) -> Calla
         first, second = known(record, a), known(record, b)
         if first is not None or second is not None:
             _made(record, y, (a, b), (Operand(a, first, of_a), Operand(b, second, of_b)))
+        else:
+            record.memory.made(y)
         return y
 
     return rule
@@ -72,6 +74,8 @@ def unary(f: Any, partials: tuple[Partial, ...], otherwise: Otherwise) -> Callab
         first = known(record, a)
         if first is not None:
             _made(record, y, (a,), (Operand(a, first, of_a),))
+        else:
+            record.memory.made(y)
         return y
 
     return rule

@@ -17,16 +17,23 @@ from __future__ import annotations
 
 import array as buffers
 import weakref
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ctxdispatch.dispatch.reach import natively
-from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
+from ctxdispatch_contexts.programs.errors import (
+    MissingRuleError,
+    MutationError,
+    Place,
+    described,
+    place,
+    user_position,
+)
 from ctxdispatch_contexts.recording.addresses import Addresses, address, bounds, overlaps
+from ctxdispatch_contexts.recording.blocks import Array, Block, part_of
 from ctxdispatch_contexts.recording.shown import check_view, is_other
-
-Array = np.ndarray[Any, Any]
 
 
 def owner(array: Array) -> Array:
@@ -92,54 +99,6 @@ def has_shadow(array: Any) -> bool:
     return isinstance(array, np.ndarray) and (array.dtype.kind in "fc" or array.dtype.names is not None)
 
 
-class Block:
-    """The memory of one owner. `active`: what is in there depends on what is differentiated."""
-
-    __slots__ = ("owner", "low", "size", "count", "active", "names", "outside", "_bytes")
-
-    def __init__(self, of: Array, count: int | None) -> None:
-        low, high = bounds(of)
-        self.owner, self.low, self.size, self.count, self.active = of, low, high - low, count, False
-        self.names: list[Block] = []
-        """Those of arguments in this memory, which are apart from this one."""
-        self.outside: Block | None = None
-        """Of an argument's, the one that has it in its `names`."""
-        self._bytes: Array | None = None
-
-    def overlaps(self, place: tuple[int, int]) -> bool:
-        """The part of memory from address to address lies here, or some of it."""
-        return place[0] < self.low + self.size and self.low < place[1]
-
-    @property
-    def empty(self) -> bool:
-        """Nothing was added yet, since it was cleared."""
-        return self._bytes is None
-
-    def clear(self) -> None:
-        self._bytes = None
-
-    def holds(self, shadow: Array) -> bool:
-        return shadow.base is self._bytes
-
-    def shadow(self, array: Array) -> Array:
-        """That of `array`, which lies in this memory."""
-        check_view(array, self.owner)
-        if self._bytes is None:
-            self._bytes = np.zeros(self.size * (1 if self.count is None else self.count), np.uint8)
-        offset = address(array) - self.low
-        if self.count is None:
-            return np.ndarray(array.shape, array.dtype, self._bytes, offset, array.strides)
-        shape, strides = (self.count, *array.shape), (self.size, *array.strides)
-        return np.ndarray(shape, array.dtype, self._bytes, offset, strides)
-
-
-def part_of(array: Array, index: Any) -> Array:
-    """array[index] as a view, also of one element; all of it where that is no view."""
-    indices = index if type(index) is tuple else (index,)
-    part = array[index] if any(i is ... for i in indices) else array[(*indices, ...)]
-    return part if np.may_share_memory(part, array) else array
-
-
 class Joined(NamedTuple):
     """An argument's block and the one that it has been joined to; whether that was active before."""
 
@@ -166,6 +125,10 @@ class Memory:
         """The arrays by which memory of other objects is known (`Record.view`)."""
         self.written: list[Array] = []
         """What was a constant before what is differentiated was stored there."""
+        self._written_at: list[Place] = []
+        self._made: set[int] = set()
+        """By identity, constants that the run has made. An array that was there before is none of them: what
+        has its identity is itself."""
         self._shown: dict[int, weakref.ref[Array]] = {}
         """By the array that they lie in, the last views of constants of which the numbers are others."""
         self._shadows: dict[int, tuple[Array, Block, Array]] = {}
@@ -302,6 +265,15 @@ class Memory:
         if not block.active:
             block.active = True
             self.written.append(block.owner)
+            self._written_at.append(place())
+
+    def made(self, constant: Array) -> None:
+        self._made.add(id(constant))
+
+    def stored_outside(self) -> Iterator[tuple[Array, Place]]:
+        """The arrays that were there before the run, and into which it has stored what is differentiated."""
+        found = zip(self.written, self._written_at, strict=True)
+        return ((array, at) for array, at in found if id(array) not in self._made)
 
     def show(self, view: Any) -> None:
         """A view of a constant has been made, which may be stored into later."""
@@ -328,6 +300,10 @@ class Memory:
             self._shadows.clear()
         self._shadows[id(array)] = (array, block, made)
         return made
+
+    def forget(self, array: Array) -> None:
+        """Its shadow is found anew."""
+        self._shadows.pop(id(array), None)
 
     def arrived(self, array: Array) -> Array | None:
         """A copy of the shadow; None where nothing was added to it. Of elements that share memory one has

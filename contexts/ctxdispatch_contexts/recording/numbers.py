@@ -18,7 +18,7 @@ from ctxdispatch_contexts.derivatives import namespaces
 from ctxdispatch_contexts.derivatives.table import Elementwise, elementwise, names
 from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.programs.remembered import ORDERS, TINY
-from ctxdispatch_contexts.recording import elements, remembered
+from ctxdispatch_contexts.recording import elements, left, remembered
 from ctxdispatch_contexts.recording.acting import is_calm, is_calm_key
 from ctxdispatch_contexts.recording.record import Number, Record
 from ctxdispatch_contexts.recording.refused import guarded, refused
@@ -167,6 +167,7 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
         if cls is list or cls is dict:
             if type(index) is int if cls is list else is_calm_key(container, index):
                 container[index] = value
+                left.put(ctx.record, container, value)
                 return None
             return otherwise(ctx, container, index, value)
         if cls is not np.ndarray:

@@ -217,6 +217,16 @@ def _written(code: types.CodeType) -> frozenset[str]:
     return frozenset().union(names, *inner, *[lines.get(at, ()) for at in changing])
 
 
+@functools.lru_cache(512)
+def named(code: types.CodeType, line: int) -> frozenset[str]:
+    """The names of attributes and variables that are read or assigned to in this line, or in functions in
+    it."""
+    inner = [named(c, line) for c in code.co_consts if type(c) is types.CodeType]
+    there = [each for each in dis.get_instructions(code) if _line(each) == line]
+    found = frozenset(each.argval for each in there if each.opname in (*_LOADS, *_ASSIGNS))
+    return found.union(*inner)
+
+
 def _line(instruction: dis.Instruction) -> int | None:
     positions = instruction.positions
     return None if positions is None else positions.lineno

@@ -21,6 +21,25 @@ from ctxdispatch_contexts.recording.record import Number, Record
 from ctxdispatch_contexts.recording.subclasses import plain
 
 
+class Left(Number):
+    """One that an earlier run has left: whether its tangent has been `read`."""
+
+    __slots__ = ("read", "_nan")
+
+    def __init__(self, value: Any, count: int | None) -> None:
+        self.value, self.read = value, False
+        self._nan = np.nan if count is None else np.full(count, np.nan)
+
+    @property
+    def derivative(self) -> Any:
+        self.read = True
+        return self._nan
+
+    @derivative.setter
+    def derivative(self, tangent: Any) -> None:
+        self._nan = tangent
+
+
 class Pushing(Record):
     def __init__(self, context: Any, count: int | None = None) -> None:
         super().__init__(context, count)
@@ -42,6 +61,23 @@ class Pushing(Record):
         if stored:
             block = self.count is not None and not isinstance(value, np.ndarray)
             self.set(value, np.full(self.count, np.nan) if block else np.nan)
+
+    def follow_left(self, value: Any) -> None:
+        """Its tangent is nan: what that arrives at depends on it."""
+        if isinstance(value, np.ndarray):
+            self.set(value, np.nan)
+            self.memory.forget(value)
+            self.memory.note(value).read = False
+        else:
+            self.numbers[id(value)] = Left(value, self.count)
+
+    def left_read(self) -> Any:
+        """The first of what earlier runs have left that this one has read."""
+        for each in self.suspects.left.values():
+            array = isinstance(each.value, np.ndarray)
+            if (self.memory.note(each.value) if array else self.numbers[id(each.value)]).read:
+                return each
+        return None
 
     def of(self, value: Any) -> Any:
         """The tangent of `value`, a copy; of a container, its parts' in one of its kind; None where it has

@@ -68,6 +68,8 @@ class Record:
         self.paused: list[int] = []
         """Those that `surgery.resumed` has set aside."""
         self.suspects = Suspects()
+        self.kept: list[Any] = []
+        """What was put where: `left.py`."""
         self.escaped = Escaped()
 
     def refuse(self, error: Refused, carrier: BaseException | None = None) -> None:
@@ -128,6 +130,10 @@ class Record:
 
     def suspect(self, value: Any, stored: bool) -> None:
         """`value`, which was there before, may be what an earlier run has computed: `remembered.py`."""
+        self.track(value)
+
+    def follow_left(self, value: Any) -> None:
+        """`value` was left by an earlier run."""
         self.track(value)
 
     def own(self, callee: Any, y: Any, operands: Sequence[Any]) -> Any:

@@ -26,7 +26,7 @@ from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.dispatch.where import position
 from ctxdispatch_contexts.programs.errors import user_frame
 from ctxdispatch_contexts.programs.remembered import UNEQUAL, remembered, says_equal
-from ctxdispatch_contexts.recording import arms, places
+from ctxdispatch_contexts.recording import arms, left, places
 from ctxdispatch_contexts.recording.leaves import leaves
 from ctxdispatch_contexts.recording.memory import has_shadow, owner
 from ctxdispatch_contexts.recording.suspects import Suspect
@@ -149,6 +149,9 @@ def looked_up(record: Any, args: tuple[Any, ...]) -> None:
 @natively
 def check_bars(tape: Any, bars: Any) -> None:
     """After the sweep: what has arrived at suspects, and at the arguments?"""
+    for each in tape.suspects.left.values():
+        if _varies(tape.bar(each.value)):
+            raise left.error(each)
     arrived = [s for s in tape.suspects.found.values() if _varies(tape.bar(s.value))]
     found = next((s for s in arrived if s.stored), None)
     if found is None and arrived and not _varies(bars):
@@ -172,5 +175,7 @@ def check_tangent(record: Any, y: Any, tangent: Any) -> None:
     """After a run in forward mode."""
     found = [*record.suspects.found.values()]
     depends = any(np.isnan(t).any() for t in leaves(tangent))
-    if depends or (not _varies(tangent) and record.any_active((y,))):
+    if depends and (read := record.left_read()) is not None:
+        raise left.error(read)
+    if found and (depends or (not _varies(tangent) and record.any_active((y,)))):
         raise remembered(found[0].at)

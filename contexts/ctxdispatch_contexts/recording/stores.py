@@ -25,9 +25,10 @@ from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import halfway, outs, records
+from ctxdispatch_contexts.recording.blocks import part_of
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
 from ctxdispatch_contexts.recording.leaves import leaves, snapshot
-from ctxdispatch_contexts.recording.memory import WRITEABLE, differ, part_of
+from ctxdispatch_contexts.recording.memory import WRITEABLE, differ
 from ctxdispatch_contexts.recording.moved import (
     activated,
     as_stored,

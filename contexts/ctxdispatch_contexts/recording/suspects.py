@@ -20,6 +20,8 @@ class Suspects:
 
     def __init__(self) -> None:
         self.found: dict[int, Suspect] = {}
+        self.left: dict[int, Any] = {}
+        """What earlier runs have left: `left.py`."""
         self.texts: dict[int, Any] = {}
         """What was made of values that depend on what is differentiated."""
         self._tests: set[tuple[types.CodeType, int]] = set()

@@ -10,15 +10,15 @@ Invariant: going back, arrays are what they were when an entry was made, and aft
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.where import position_in
-from ctxdispatch_contexts.programs.errors import MutationError, Refused, user_frame, user_position
+from ctxdispatch_contexts.programs.errors import MutationError, Refused, place, user_position
 from ctxdispatch_contexts.recording.addresses import overlaps
 from ctxdispatch_contexts.recording.bars import Bars, lasting
+from ctxdispatch_contexts.recording.blocks import Array, part_of
 from ctxdispatch_contexts.recording.entries import (
     Added,
     Again,
@@ -40,7 +40,6 @@ from ctxdispatch_contexts.recording.entries import (
 from ctxdispatch_contexts.recording.inserted import Inserted
 from ctxdispatch_contexts.recording.leaves import leaves
 from ctxdispatch_contexts.recording.masks import is_nan
-from ctxdispatch_contexts.recording.memory import Array, part_of
 from ctxdispatch_contexts.recording.record import Number
 from ctxdispatch_contexts.recording.subclasses import plain
 from ctxdispatch_contexts.reverse.calling import call_any, call_with
@@ -193,12 +192,6 @@ def _step_with_masks(entry: Any, bars: Bars, again: list[Again]) -> None:
         back_through_kept(entry, bars.masks)
     else:
         entry.back(bars, again)
-
-
-def place() -> tuple[CodeType, int] | None:
-    """Where the user's program is: enough to find the line, which is hardly ever asked for."""
-    frame = user_frame()
-    return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 def _place(error: Refused, entry: Any) -> None:

@@ -1,0 +1,63 @@
+"""The memory of one array, and the derivatives that mirror it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.recording.addresses import address, bounds
+from ctxdispatch_contexts.recording.shown import check_view
+
+Array = np.ndarray[Any, Any]
+
+
+class Block:
+    """The memory of one owner. `active`: what is in there depends on what is differentiated."""
+
+    __slots__ = ("owner", "low", "size", "count", "active", "names", "outside", "read", "_bytes")
+
+    def __init__(self, of: Array, count: int | None) -> None:
+        low, high = bounds(of)
+        self.owner, self.low, self.size, self.count, self.active = of, low, high - low, count, False
+        self.names: list[Block] = []
+        """Those of arguments in this memory, which are apart from this one."""
+        self.outside: Block | None = None
+        """Of an argument's, the one that has it in its `names`."""
+        self.read = False
+        """Its shadow has been asked for."""
+        self._bytes: Array | None = None
+
+    def overlaps(self, place: tuple[int, int]) -> bool:
+        """The part of memory from address to address lies here, or some of it."""
+        return place[0] < self.low + self.size and self.low < place[1]
+
+    @property
+    def empty(self) -> bool:
+        """Nothing was added yet, since it was cleared."""
+        return self._bytes is None
+
+    def clear(self) -> None:
+        self._bytes = None
+
+    def holds(self, shadow: Array) -> bool:
+        return shadow.base is self._bytes
+
+    def shadow(self, array: Array) -> Array:
+        """That of `array`, which lies in this memory."""
+        check_view(array, self.owner)
+        self.read = True
+        if self._bytes is None:
+            self._bytes = np.zeros(self.size * (1 if self.count is None else self.count), np.uint8)
+        offset = address(array) - self.low
+        if self.count is None:
+            return np.ndarray(array.shape, array.dtype, self._bytes, offset, array.strides)
+        shape, strides = (self.count, *array.shape), (self.size, *array.strides)
+        return np.ndarray(shape, array.dtype, self._bytes, offset, strides)
+
+
+def part_of(array: Array, index: Any) -> Array:
+    """array[index] as a view, also of one element; all of it where that is no view."""
+    indices = index if type(index) is tuple else (index,)
+    part = array[index] if any(i is ... for i in indices) else array[(*indices, ...)]
+    return part if np.may_share_memory(part, array) else array
