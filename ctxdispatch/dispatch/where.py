@@ -18,7 +18,7 @@ def caller(ctx: Any, frame: FrameType | None = None) -> FrameType | None:
     and not the engine's. None where there is none: in another thread, or where nothing was rewritten."""
     frame = frame or sys._getframe(1)
     while frame is not None:
-        if _is_program(frame.f_code) and not _is_own(ctx, frame):
+        if is_program(frame.f_code) and not _is_own(ctx, frame):
             return frame
         frame = frame.f_back
     return None
@@ -43,7 +43,7 @@ def position_in(code: CodeType, offset: int) -> Position:
     return Position(code.co_filename, code.co_qualname, line, end_line, column, end_column)
 
 
-def _is_program(code: CodeType) -> bool:
+def is_program(code: CodeType) -> bool:
     return any(name.startswith(CONTEXT) for name in code.co_freevars)
 
 

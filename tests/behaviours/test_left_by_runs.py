@@ -215,6 +215,31 @@ def by_elements():
     return f
 
 
+def by_one_element():
+    kept, done = np.zeros(3), []
+
+    def f(p):
+        if not done:
+            done.append(True)
+            kept[1] = np.sin(p).sum()
+        return 3.0 * kept.sum()
+
+    return f
+
+
+def in_turn():
+    kept, done = np.zeros(2), []
+
+    def f(p):
+        if len(done) % 2 == 0:
+            kept[:] = np.sin(p)
+        done.append(True)
+        return 3.0 * kept.sum()
+
+    f(X), f(X), grad(f)(X), done.append(True)
+    return f
+
+
 def in_place():
     kept, done = np.zeros(2), []
 
@@ -258,7 +283,7 @@ def by_a_default_argument():
     return f
 
 
-KEPT = [f for name, f in list(globals().items()) if name.startswith(("by_", "in_place"))]
+KEPT = [f for name, f in list(globals().items()) if name.startswith(("by_", "in_"))]
 LEAVING = {
     "grad": lambda f: grad(f)(X), "jacfwd": lambda f: jacfwd(f)(X), "hessian": lambda f: hessian(f)(X),
     "jvp": lambda f: jvp(f, (X,), (np.ones(2),)), "vjp": lambda f: vjp(f, X),
@@ -405,6 +430,14 @@ class State:
         self.buffer.fill(0.0)
         self.buffer += p**2
         return self.buffer.sum()
+
+    def part_of_a_buffer(self, p):
+        self.buffer[0] = p[0] ** 2
+        return self.buffer.sum() + p[1] ** 2
+
+    def elements_of_a_buffer(self, p):
+        self.buffer[[True, False]] = p[0] ** 2
+        return self.buffer.sum() + p[1] ** 2
 
     def logged(self, p):
         self.losses.append((p**2).sum())

@@ -111,7 +111,7 @@ for f in FUNCTIONS:
 def test_a_recording_that_is_recorded_makes_nothing_anew():
     """The engine's own caches hold rules and code: a run finds there what the run before it left."""
     from ctxdispatch_contexts.derivatives import table
-    from ctxdispatch_contexts.recording import context
+    from ctxdispatch_contexts.recording import runs as finding
 
     def loss(x):
         out = x * 1.0
@@ -125,7 +125,7 @@ def test_a_recording_that_is_recorded_makes_nothing_anew():
     runs = []
     for _ in range(2):
         runs.append(jvp(slope, (x,), (np.ones(3),)))
-        caches = context._follow_table, context._class_for, table.describe
-        runs.append([cache.cache_info().misses for cache in caches] + [len(context._made)])
+        caches = finding._follow_table, finding._class_for, table.describe
+        runs.append([cache.cache_info().misses for cache in caches] + [len(finding._made)])
     assert runs[1] == runs[3]
     assert runs[0] == runs[2] == (pytest.approx(579.0), pytest.approx(1146.0))

@@ -23,7 +23,8 @@ def jacobian(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     wrt = tuple(dict.fromkeys(mode.wrt))
     of = [args[i] for i in wrt]
     shapes = [x if not hasattr(x, "copy") else x.copy() for x in of]  # the program may change them
-    y, dy = pushed(f, ForwardMode(wrt, block=True), (*args, *bases(*of), sizes(*of)), DualContext)
+    forward = ForwardMode(wrt, block=True, leading=mode.leading)
+    y, dy = pushed(f, forward, (*args, *bases(*of), sizes(*of)), DualContext)
     aux = None
     if mode.has_aux:
         (y, aux), dy = y, dy[0]

@@ -1,7 +1,8 @@
 """The names under which recorded runs have left numbers and arrays in objects that outlive them.
 
-    m.value = v        ("value", type(m))             kept.append(v)        ("kept", None)
-    memo["sin"] = v    ("sin", None), ("memo", None)  global last           ("last", None)
+    m.value = v        the attribute `value` of type(m)
+    memo["sin"] = v    the item "sin", and the variable `memo` of this file
+    m.kept.append(v)   the attribute `kept`, the variable `m`
 
 A program takes what it reads for constants. Where it reads such a name, its runs are recorded as long as what
 was left is there: they know whether it is what they read (`recording/left.py`).
@@ -13,6 +14,8 @@ import builtins
 import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
@@ -20,8 +23,27 @@ from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import carries
 
-Name = tuple[str, type | None]
-"""Of an attribute, with the class of the object."""
+
+class Name(NamedTuple):
+    """`of`: an attribute's class, None for any; a variable's file; of an item, nothing."""
+
+    kind: str
+    name: str
+    of: Any = None
+
+
+def attribute(name: str, cls: type | None = None) -> Name:
+    return Name("attribute", name, cls)
+
+
+def variable(name: str, file: str) -> Name:
+    return Name("variable", name, file)
+
+
+def item(key: str) -> Name:
+    return Name("item", key)
+
+
 Names = frozenset[Name]
 
 _LEFT: dict[Hashable, Names] = {}
@@ -58,22 +80,33 @@ def are_left(names: Names) -> bool:
 
 def meet(names: Names, others: Iterable[Name]) -> bool:
     """One of either may be the same."""
-    return any(a == b and (c is None or d is None or c is d) for a, c in names for b, d in [*others])
+    return any(_same(a, b) for b in [*others] for a in names)
+
+
+def _same(a: Name, b: Name) -> bool:
+    return a[:2] == b[:2] and (a.of is None or b.of is None or a.of == b.of)
 
 
 def reads(graph: Graph) -> Names:
     """The names of what it reads, and what could have a derivative."""
-    found = (_read(op) for _, op in graph.ops() if any(carries(r.type) for r in op.results))
-    return frozenset(name for name in found if name is not None)
+    ops = [op for _, op in graph.ops() if any(carries(r.type) for r in op.results)]
+    return frozenset(name for op in ops if (name := _read(op, graph.filename)) is not None)
 
 
-def _read(op: Op) -> Name | None:
-    at = _NAMED.get(op.fn) if hashable(op.fn) else None
-    name = op.args[at] if at is not None and len(op.args) > at else None
-    if not isinstance(name, Const) or type(name.value) is not str:
+def _read(op: Op, file: str) -> Name | None:
+    fn = op.fn if hashable(op.fn) and len(op.args) > 1 else None
+    name = op.args[1].value if fn in _READS and isinstance(op.args[1], Const) else None
+    if type(name) is not str:
         return None
-    return name.value, T.cls_of(T.operand_type(op.args[0])) if op.fn is builtins.getattr else None
+    if fn is operator.getitem:
+        return item(name)
+    if fn is not builtins.getattr:
+        return variable(name, file if op.pos is None else op.pos.filename)
+    owner = op.args[0].value if isinstance(op.args[0], Const) else None
+    if type(owner) is ModuleType:
+        return variable(name, getattr(owner, "__file__", ""))
+    return attribute(name, T.cls_of(T.operand_type(op.args[0])))
 
 
-_NAMED = {builtins.getattr: 1, operator.getitem: 1, primitives.load_global: 1, primitives.cell_get: 1}
-"""Which operand is the name."""
+_READS = (builtins.getattr, operator.getitem, primitives.load_global, primitives.cell_get)
+"""Their second operand is the name."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.errors import Place, place
 from ctxdispatch_contexts.recording.addresses import address, bounds
 from ctxdispatch_contexts.recording.shown import check_view
 
@@ -15,7 +16,9 @@ Array = np.ndarray[Any, Any]
 class Block:
     """The memory of one owner. `active`: what is in there depends on what is differentiated."""
 
-    __slots__ = ("owner", "low", "size", "count", "active", "names", "outside", "read", "_bytes")
+    __slots__ = (
+        "owner", "low", "size", "count", "active", "names", "outside", "read", "at", "_bytes", "_marks",
+    )  # fmt: skip
 
     def __init__(self, of: Array, count: int | None) -> None:
         low, high = bounds(of)
@@ -26,7 +29,10 @@ class Block:
         """Of an argument's, the one that has it in its `names`."""
         self.read = False
         """Its shadow has been asked for."""
+        self.at: Place = None
+        """Where what is differentiated was stored there first."""
         self._bytes: Array | None = None
+        self._marks: Array | None = None
 
     def overlaps(self, place: tuple[int, int]) -> bool:
         """The part of memory from address to address lies here, or some of it."""
@@ -49,11 +55,24 @@ class Block:
         self.read = True
         if self._bytes is None:
             self._bytes = np.zeros(self.size * (1 if self.count is None else self.count), np.uint8)
-        offset = address(array) - self.low
         if self.count is None:
-            return np.ndarray(array.shape, array.dtype, self._bytes, offset, array.strides)
+            return self._mirrored(array, self._bytes)
         shape, strides = (self.count, *array.shape), (self.size, *array.strides)
-        return np.ndarray(shape, array.dtype, self._bytes, offset, strides)
+        return np.ndarray(shape, array.dtype, self._bytes, address(array) - self.low, strides)
+
+    def _mirrored(self, array: Array, memory: Array) -> Array:
+        return np.ndarray(array.shape, array.dtype, memory, address(array) - self.low, array.strides)
+
+    def mark(self, array: Array, index: Any) -> None:
+        """What is differentiated has been stored into array[index]."""
+        if self._marks is None:
+            self.at, self._marks = place(), np.zeros(self.size, np.uint8)
+        self._mirrored(array, self._marks)[index] = 1
+
+    @property
+    def marked(self) -> Array | None:
+        """Of the owner, the elements that are."""
+        return None if self._marks is None else self._mirrored(self.owner, self._marks) != 0
 
 
 def part_of(array: Array, index: Any) -> Array:

@@ -131,7 +131,7 @@ def set_item(ctx: Any, array: Any, index: Any, value: Any) -> bool:
         halfway.interrupted(record, operator.setitem, error)
         raise
     if active:
-        record.memory.stored(array)
+        record.memory.stored(array, index)
     record.store(array, index, value, kept)
     return True
 

@@ -18,19 +18,19 @@ import weakref
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
-from types import CellType
+from types import CellType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ctxdispatch.dispatch.reach import lookup, natively
-from ctxdispatch.dispatch.where import position_in
+from ctxdispatch.dispatch.where import is_program, position_in
 from ctxdispatch.facts import Fact
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.programs import left_names
-from ctxdispatch_contexts.programs.errors import MissingRuleError, Place, left_here, place
+from ctxdispatch_contexts.programs.errors import MissingRuleError, Place, left_here, user_frame
 from ctxdispatch_contexts.recording import hidden, memory, places
 from ctxdispatch_contexts.recording.leaves import NUMBERS, leaves
 
@@ -38,10 +38,11 @@ MOST = 500
 
 
 class Left(NamedTuple):
-    """`at`: where it was put there; `held`: of an array, what it held."""
+    """`at`: where it was put there. Of an array: which elements (all), and what they held."""
 
     value: Any
     at: Place
+    elements: Any = ...
     held: int = 0
 
 
@@ -68,13 +69,26 @@ def note(record: Any, fact: Fact, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def put(record: Any, owner: Any, value: Any, name: Any = None) -> None:
     """owner.name = value, owner[name] = value"""
-    if type(value) not in _NOTHING and not record.closed and not (_is_own(owner) or _is_own(value)):
-        record.kept.append(Note(owner, value, name, place()))
+    if type(value) in _NOTHING or record.closed or is_ours(type(owner).__module__):
+        return
+    if not is_ours(type(value).__module__) and (at := _place()) is not None:
+        record.kept.append(Note(owner, value, name, at))
 
 
-def _is_own(value: Any) -> bool:
-    """A run within this one keeps books."""
-    return is_ours(type(value).__module__)
+def _place() -> Place:
+    """Where the user's program is; None where a run within this one keeps books."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not is_program(frame.f_code):
+        frame = frame.f_back
+    module = str(frame.f_globals.get("__name__")) if frame is not None else __name__
+    if is_ours(module) and not module.startswith(_PERFORM):
+        return None
+    user = user_frame(frame)
+    return None if user is None else (user.f_code, user.f_lasti)
+
+
+_PERFORM = ("ctxdispatch.dispatch", *(f"{__package__}.{m}" for m in ("context", "numbers", "left", "unseen")))
+"""What does what the user's program says, in a run within this one."""
 
 
 def cached(record: Any, args: tuple[Any, ...], out: Any) -> None:
@@ -112,9 +126,10 @@ def leave(record: Any) -> None:
         # Beside the notes: the variable here, and the operand of `getrefcount`.
         if sys.getrefcount(owner) - notes[id(owner)] > 2:
             for part in filter(record.is_active, _parts(value)):
-                _enter(part, at, owner, name)
-    for array, at in record.memory.stored_outside():
-        _enter(array, at, None, None)
+                if id(_own(part)) not in record.memory.given:
+                    _enter(_own(part), at, owner, name)
+    for array, elements, at in record.memory.stored_outside():
+        _enter(array, at, None, None, elements)
 
 
 def _parts(value: Any) -> Iterable[Any]:
@@ -126,13 +141,18 @@ _PARTS = 1000
 """Of an object, so many are looked at."""
 
 
-def _enter(value: Any, at: Place, owner: Any, name: Any) -> None:
-    value = memory.owner(value) if isinstance(value, np.ndarray) else value
+def _own(value: Any) -> Any:
+    return memory.owner(value) if isinstance(value, np.ndarray) else value
+
+
+def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> None:
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "fc":
             return  # memory that is read as numbers of another kind, or objects: those by themselves
-        of = weakref.ref(value, functools.partial(_gone, id(value)))
-        _ARRAYS[id(value)] = Left(of, at, _digest(value))
+        of, before = weakref.ref(value, functools.partial(_gone, id(value))), _ARRAYS.get(id(value))
+        if before is not None and elements is not ... and before.elements is not ...:
+            elements = elements | before.elements
+        _ARRAYS[id(value)] = Left(of, at, elements, _digest(value[elements]))
     else:
         _NUMBERS.pop(id(value), None)
         _NUMBERS[id(value)] = Left(value, at)
@@ -146,12 +166,21 @@ def _gone(key: int, reference: Any) -> None:
     left_names.drop(key)
 
 
-def _names(owner: Any, name: Any, at: Place) -> set[left_names.Name]:
-    """Those that tell where it is: its own, and those in the line, where it is put into something else."""
+def _names(owner: Any, name: Any, at: Place) -> Iterable[left_names.Name]:
+    """Those that tell where it is: its own, and that of the owner, which is a container."""
     if type(name) is str and not isinstance(owner, dict):
-        return {(name, type(owner))}
-    line = set[str]() if at is None else places.named(places.original(at[0]), position_in(*at).line)
-    return {(each, None) for each in (*line, *([name] if type(name) is str else ()))}
+        return [left_names.attribute(name, type(owner))]
+    if at is None:
+        return ()
+    code, position = places.original(at[0]), position_in(*at)
+    if type(name) is str and "__builtins__" in owner:
+        return [left_names.variable(name, code.co_filename)]
+    found = [_name(*each, code.co_filename) for each in places.named(code, position)]
+    return [*found, left_names.item(name)] if type(name) is str else found
+
+
+def _name(of_attribute: bool, name: str, file: str) -> left_names.Name:
+    return left_names.attribute(name) if of_attribute else left_names.variable(name, file)
 
 
 def _digest(array: Any) -> int:
@@ -166,18 +195,18 @@ _SAMPLED = 1000
 @natively
 def follow(record: Any, args: Iterable[Any]) -> None:
     """The run begins, with these arguments: what is one of them is meant to be what it is."""
-    given = {id(memory.owner(a) if isinstance(a, np.ndarray) else a) for a in args}
+    given = {id(_own(a)) for a in args}
     for left in _still_there() if _NUMBERS or _ARRAYS else ():
         if id(left.value) not in given and not record.is_active(left.value):
             record.suspects.left[id(left.value)] = left
-            record.follow_left(left.value)
+            record.follow_left(left)
 
 
 def _still_there() -> Iterator[Left]:
     yield from [*_NUMBERS.values()]
     for left in [*_ARRAYS.values()]:
         array = left.value()
-        if array is not None and _digest(array) == left.held:
+        if array is not None and _digest(array[left.elements]) == left.held:
             yield left._replace(value=array)
 
 

@@ -28,7 +28,6 @@ from ctxdispatch_contexts.programs.errors import (
     MutationError,
     Place,
     described,
-    place,
     user_position,
 )
 from ctxdispatch_contexts.recording.addresses import Addresses, address, bounds, overlaps
@@ -125,10 +124,11 @@ class Memory:
         """The arrays by which memory of other objects is known (`Record.view`)."""
         self.written: list[Array] = []
         """What was a constant before what is differentiated was stored there."""
-        self._written_at: list[Place] = []
         self._made: set[int] = set()
         """By identity, constants that the run has made. An array that was there before is none of them: what
         has its identity is itself."""
+        self.given: set[int] = set()
+        """The same of arguments, and of what stands for them."""
         self._shown: dict[int, weakref.ref[Array]] = {}
         """By the array that they lie in, the last views of constants of which the numbers are others."""
         self._shadows: dict[int, tuple[Array, Block, Array]] = {}
@@ -182,6 +182,7 @@ class Memory:
         """`array` is an argument's name: it has a block of its own, and what it stands for, another."""
         own, names = Block(owner(array), self.count), owner(array).base.names
         outside = self.note(names[-1])
+        self.given.update(map(id, (own.owner, *names)))
         for name in names:
             self._blocks[id(name)] = outside
         self._blocks[id(own.owner)] = own
@@ -242,9 +243,9 @@ class Memory:
     def activate(self, array: Array) -> None:
         self.note(array).active = True
 
-    def stored(self, array: Array) -> None:
-        """What is differentiated has been stored into `array`. Refused where its memory is that of an object
-        of another kind, for what that reads is not followed."""
+    def stored(self, array: Array, index: Any = ...) -> None:
+        """What is differentiated has been stored into array[index]. Refused where its memory is that of an
+        object of another kind, for what that reads is not followed."""
         of = owner(array)
         if self._shown and (shown := self._shown.get(id(of), _nothing)()) is not None:
             check_view(shown, of)
@@ -257,23 +258,26 @@ class Memory:
                 "its own (`np.array(...)`)",
                 user_position(),
             )
-        self.write(array)
+        self.write(array, index)
 
-    def write(self, array: Array) -> None:
+    def write(self, array: Array, index: Any = ...) -> None:
         """Its memory was a constant, or depends on what is differentiated already."""
         block = self.note(array)
         if not block.active:
             block.active = True
             self.written.append(block.owner)
-            self._written_at.append(place())
+        if id(block.owner) not in self._made:
+            block.mark(array, index)
 
     def made(self, constant: Array) -> None:
         self._made.add(id(constant))
 
-    def stored_outside(self) -> Iterator[tuple[Array, Place]]:
-        """The arrays that were there before the run, and into which it has stored what is differentiated."""
-        found = zip(self.written, self._written_at, strict=True)
-        return ((array, at) for array, at in found if id(array) not in self._made)
+    def stored_outside(self) -> Iterator[tuple[Array, Array, Place]]:
+        """The arrays that were there before the run, are no arguments, and into which it has stored what is
+        differentiated; into which elements, and where."""
+        for block in self._blocks.values():
+            if (marked := block.marked) is not None and id(block.owner) not in self.given:
+                yield block.owner, marked, block.at
 
     def show(self, view: Any) -> None:
         """A view of a constant has been made, which may be stored into later."""

@@ -17,11 +17,11 @@ from ctxdispatch_contexts.recording.numbered import numbers, places
 from ctxdispatch_contexts.recording.record import Record
 
 
-def activated(record: Record, array: Array, active: bool) -> None:
-    """After the store: `array` depends on what is differentiated if it did, or what was stored does; not one
-    of whole numbers."""
+def activated(record: Record, array: Array, active: bool, index: Any = ...) -> None:
+    """After the store into array[index]: `array` depends on what is differentiated if it did, or what was
+    stored does; not one of whole numbers."""
     if active and array.dtype.kind not in "biu":
-        record.memory.stored(array)
+        record.memory.stored(array, index)
 
 
 def check_dtype(callee: Any, array: Array) -> None:

@@ -167,7 +167,7 @@ def set_item(otherwise: Otherwise) -> Callable[..., Any]:
         if cls is list or cls is dict:
             if type(index) is int if cls is list else is_calm_key(container, index):
                 container[index] = value
-                left.put(ctx.record, container, value)
+                left.put(ctx.record, container, value, index)
                 return None
             return otherwise(ctx, container, index, value)
         if cls is not np.ndarray:
@@ -196,7 +196,7 @@ def _set_element(ctx: Any, container: Any, index: Any, value: Any, otherwise: Ot
     before = container[index]
     container[index] = value
     if number is not None:
-        record.memory.stored(container)
+        record.memory.stored(container, index)
     record.set_element(container, index, number, before)
     return None
 

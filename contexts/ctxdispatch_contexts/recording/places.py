@@ -24,6 +24,7 @@ import numpy as np
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.facts import storing_methods
 from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.programs.errors import user_frame
 from ctxdispatch_contexts.programs.opaque_values import fields
 from ctxdispatch_contexts.recording.leaves import NUMBERS, leaves
@@ -218,13 +219,34 @@ def _written(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(512)
-def named(code: types.CodeType, line: int) -> frozenset[str]:
-    """The names of attributes and variables that are read or assigned to in this line, or in functions in
-    it."""
-    inner = [named(c, line) for c in code.co_consts if type(c) is types.CodeType]
-    there = [each for each in dis.get_instructions(code) if _line(each) == line]
-    found = frozenset(each.argval for each in there if each.opname in (*_LOADS, *_ASSIGNS))
-    return found.union(*inner)
+def named(code: types.CodeType, at: Position) -> list[tuple[bool, str]]:
+    """The name of what is stored into there, and whether it is one of attributes: `kept` of `m.kept[i] = v`
+    and of `m.kept.append(v)`; of `np.add(a, b, out=kept)` all names in it."""
+    named = (*_LOADS, *_ASSIGNS)
+    loads = [each for each in dis.get_instructions(code) if each.opname in named and each.positions]
+    found = [each for each in loads if _begins(each) == (at.line, at.column)]
+    if any(each.argval in ("np", "numpy") for each in found):
+        found = [each for each in loads if _lies_in(each, at)]
+    else:
+        found = [each for each in found if not _is_method(each)][-1:]
+    return [(each.opname in _ATTRIBUTES, each.argval) for each in found]
+
+
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+
+
+def _is_method(each: dis.Instruction) -> bool:
+    return each.opname in _ATTRIBUTES and (each.opname == "LOAD_METHOD" or "NULL" in each.argrepr)
+
+
+def _begins(each: dis.Instruction) -> tuple[int, int]:
+    assert each.positions is not None
+    return each.positions.lineno or 0, each.positions.col_offset or 0
+
+
+def _lies_in(each: dis.Instruction, at: Position) -> bool:
+    first, last = (at.line or 0, at.column or 0), (at.end_line or 0, at.end_column or 0)
+    return first <= _begins(each) <= last
 
 
 def _line(instruction: dis.Instruction) -> int | None:

@@ -62,10 +62,12 @@ class Pushing(Record):
             block = self.count is not None and not isinstance(value, np.ndarray)
             self.set(value, np.full(self.count, np.nan) if block else np.nan)
 
-    def follow_left(self, value: Any) -> None:
+    def follow_left(self, left: Any) -> None:
         """Its tangent is nan: what that arrives at depends on it."""
+        value = left.value
         if isinstance(value, np.ndarray):
-            self.set(value, np.nan)
+            self.track(value)
+            self.memory.shadow(value)[(slice(None), left.elements) if self.count else left.elements] = np.nan
             self.memory.forget(value)
             self.memory.note(value).read = False
         else:

@@ -132,9 +132,9 @@ class Record:
         """`value`, which was there before, may be what an earlier run has computed: `remembered.py`."""
         self.track(value)
 
-    def follow_left(self, value: Any) -> None:
-        """`value` was left by an earlier run."""
-        self.track(value)
+    def follow_left(self, left: Any) -> None:
+        """A number or array was left by an earlier run."""
+        self.track(left.value)
 
     def own(self, callee: Any, y: Any, operands: Sequence[Any]) -> Any:
         """`y`, which a user's rule returned; another object where it is one of the operands, for the rule

@@ -152,7 +152,7 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
         return
     kept = record.before(array, index)
     callee(array, index, value)
-    activated(record, array, record.is_active(value))
+    activated(record, array, record.is_active(value), index)
     record.store(array, index, value, kept)
 
 

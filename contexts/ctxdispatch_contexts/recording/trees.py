@@ -182,6 +182,7 @@ class Arguments:
         if is_number(value):
             made = another(value)
             self.record.track(made)
+            self.record.memory.given.add(id(made))
             return made, Leaf(made)
         if isinstance(value, np.ndarray):
             return self._array(value)
