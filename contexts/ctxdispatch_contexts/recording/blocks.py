@@ -17,7 +17,8 @@ class Block:
     """The memory of one owner. `active`: what is in there depends on what is differentiated."""
 
     __slots__ = (
-        "owner", "low", "size", "count", "active", "names", "outside", "read", "at", "_bytes", "_marks",
+        "owner", "low", "size", "count", "active", "names", "outside", "read", "unknown", "at", "_bytes",
+        "_marks", "_last",
     )  # fmt: skip
 
     def __init__(self, of: Array, count: int | None) -> None:
@@ -29,10 +30,14 @@ class Block:
         """Of an argument's, the one that has it in its `names`."""
         self.read = False
         """Its shadow has been asked for."""
+        self.unknown: Any = None
+        """The elements whose derivative is not known, nan: in forward mode, what an earlier run has left."""
         self.at: Place = None
         """Where what is differentiated was stored there first."""
         self._bytes: Array | None = None
         self._marks: Array | None = None
+        self._last: tuple[Array, Array] | None = None
+        """The array that was marked of late, and its marks."""
 
     def overlaps(self, place: tuple[int, int]) -> bool:
         """The part of memory from address to address lies here, or some of it."""
@@ -55,10 +60,16 @@ class Block:
         self.read = True
         if self._bytes is None:
             self._bytes = np.zeros(self.size * (1 if self.count is None else self.count), np.uint8)
+            if self.unknown is not None:
+                index = self.unknown if self.count is None else (slice(None), self.unknown)
+                self._shadow(self.owner, self._bytes)[index] = np.nan
+        return self._shadow(array, self._bytes)
+
+    def _shadow(self, array: Array, memory: Array) -> Array:
         if self.count is None:
-            return self._mirrored(array, self._bytes)
+            return self._mirrored(array, memory)
         shape, strides = (self.count, *array.shape), (self.size, *array.strides)
-        return np.ndarray(shape, array.dtype, self._bytes, address(array) - self.low, strides)
+        return np.ndarray(shape, array.dtype, memory, address(array) - self.low, strides)
 
     def _mirrored(self, array: Array, memory: Array) -> Array:
         return np.ndarray(array.shape, array.dtype, memory, address(array) - self.low, array.strides)
@@ -67,7 +78,9 @@ class Block:
         """What is differentiated has been stored into array[index]."""
         if self._marks is None:
             self.at, self._marks = place(), np.zeros(self.size, np.uint8)
-        self._mirrored(array, self._marks)[index] = 1
+        if self._last is None or self._last[0] is not array:
+            self._last = array, self._mirrored(array, self._marks)
+        self._last[1][index] = 1
 
     @property
     def marked(self) -> Array | None:

@@ -91,8 +91,8 @@ class Callee(NamedTuple):
     """So many leading arguments it goes through, and computes with the items."""
     texts: bool
     """It may make a text of its operands."""
-    keeps: bool
-    """It stores some of its operands into its first."""
+    keeps: Any
+    """The operands that it stores into its first; of one, or a key and one, its position; 0: none."""
     least: int
     """It fails with fewer operands."""
 
@@ -145,7 +145,7 @@ def _look_at(callee: Any) -> Callee:
         by_key=looking.looks_up(callee, fact),
         through=_through(fact) if type(callee) is types.BuiltinFunctionType else 0,
         texts=looking.makes_texts(fact),
-        keeps=fact is not None and bool(fact.keeps) and fact.stores.has(0),
+        keeps=_kept(fact),
         least=least(callee),
     )
 
@@ -158,6 +158,12 @@ def _through(row: Fact | None) -> int:
     if row is None or row.twin is not None or "__radd__" not in row.methods:
         return 0
     return max(row.iterates.positions, default=-1) + 1
+
+
+def _kept(fact: Fact | None) -> Any:
+    if fact is None or not (fact.keeps and fact.stores.has(0)):
+        return 0
+    return {"1": 1, "2": 2, "1 2": 2}.get(str(fact.keeps), fact.keeps)
 
 
 def _asks(callee: Any, has_hash: bool) -> str:

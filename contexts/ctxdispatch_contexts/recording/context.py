@@ -234,7 +234,7 @@ def _of_attribute(ctx: Recording, callee: Any, known: Callee, run: Run, args: Ar
         stores.refuse_native(record, args)
         record.escaped.given_to(args[0], args[2:])
         if run is callee:
-            left.note(record, known.fact, args, kwargs)
+            left.note(record, known.keeps, args, kwargs)
     out = run(*args, **kwargs)
     if callee is getattr and run is not callee:
         left.cached(record, args, out)
@@ -249,7 +249,7 @@ def _moved(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwa
     if callee is operator.setitem:
         stores.refuse_bytes(record, args)
     if known.keeps:
-        left.note(record, known.fact, args, kwargs)
+        left.note(record, known.keeps, args, kwargs)
     args = items.all_spread(ctx, callee, args) if goes_through(known, args) else args
     looks = known.looks and run is callee  # else it may be followed, or comes again
     out = unseen.run_watched(ctx, callee, args, kwargs) if looks else run(*args, **kwargs)

@@ -25,7 +25,6 @@ import numpy as np
 
 from ctxdispatch.dispatch.reach import lookup, natively
 from ctxdispatch.dispatch.where import is_program, position_in
-from ctxdispatch.facts import Fact
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.registry import Registry
@@ -47,11 +46,11 @@ class Left(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What was put where, under which name, if it has one."""
+    """What was put into an owner, under a name or, in turn, without one; where that began."""
 
     owner: Any
-    value: Any
-    name: Any
+    name: str | None
+    values: list[Any]
     at: Place
 
 
@@ -60,19 +59,28 @@ _ARRAYS: dict[int, Left] = {}
 """By identity; of arrays weak references to those that own their memory."""
 
 
-def note(record: Any, fact: Fact, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """args[0] keeps some of its operands."""
-    values = fact.keeps.of((*args, *kwargs.values()), tuple(kwargs))
-    for value in values:
-        put(record, args[0], value, args[1] if len(args) > 2 else None)
+def note(record: Any, keeps: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """args[0] keeps some of the operands, which `Callee.keeps` says."""
+    if type(keeps) is not int:
+        for value in keeps.of((*args, *kwargs.values()), tuple(kwargs)):
+            put(record, args[0], value)
+    elif keeps < len(args):
+        put(record, args[0], args[keeps], args[1] if keeps == 2 else None)
 
 
 def put(record: Any, owner: Any, value: Any, name: Any = None) -> None:
     """owner.name = value, owner[name] = value"""
-    if type(value) in _NOTHING or record.closed or is_ours(type(owner).__module__):
+    if type(value) in _NOTHING or record.closed:
         return
-    if not is_ours(type(value).__module__) and (at := _place()) is not None:
-        record.kept.append(Note(owner, value, name, at))
+    key = (id(owner), name) if type(name) is str else id(owner)
+    found = record.kept.get(key)
+    if found is None:
+        place = None if is_ours(type(owner).__module__) else _place()
+        record.kept[key] = Note(owner, None if key == id(owner) else name, [value], place)
+    elif type(key) is int:
+        found.values.append(value)
+    else:
+        found.values[0] = value
 
 
 def _place() -> Place:
@@ -119,22 +127,22 @@ _NOTHING = frozenset({int, bool, str, bytes, type(None), type(note), type})
 @natively
 def leave(record: Any) -> None:
     """The run has ended."""
-    notes = Counter(id(note.owner) for note in record.kept)
-    while record.kept:
-        owner, value, name, at = record.kept.pop()
-        notes[id(owner)] -= 1
+    notes = Counter(id(note.owner) for note in record.kept.values())
+    for owner, name, values, at in record.kept.values():
         # Beside the notes: the variable here, and the operand of `getrefcount`.
-        if sys.getrefcount(owner) - notes[id(owner)] > 2:
-            for part in filter(record.is_active, _parts(value)):
+        if at is not None and sys.getrefcount(owner) - notes[id(owner)] > 2:
+            for part in filter(record.is_active, _parts(values)):
                 if id(_own(part)) not in record.memory.given:
                     _enter(_own(part), at, owner, name)
+    record.kept.clear()
     for array, elements, at in record.memory.stored_outside():
         _enter(array, at, None, None, elements)
 
 
-def _parts(value: Any) -> Iterable[Any]:
-    container = issubclass(type(value), (np.ndarray, *NUMBERS, list, tuple, dict))
-    return leaves(value) if container else hidden.held([value], _PARTS)
+def _parts(values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        container = issubclass(type(value), (np.ndarray, *NUMBERS, list, tuple, dict))
+        yield from leaves(value) if container else hidden.held([value], _PARTS)
 
 
 _PARTS = 1000
@@ -152,7 +160,7 @@ def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) ->
         of, before = weakref.ref(value, functools.partial(_gone, id(value))), _ARRAYS.get(id(value))
         if before is not None and elements is not ... and before.elements is not ...:
             elements = elements | before.elements
-        _ARRAYS[id(value)] = Left(of, at, elements, _digest(value[elements]))
+        _ARRAYS[id(value)] = Left(of, at, elements, _digest(value, elements))
     else:
         _NUMBERS.pop(id(value), None)
         _NUMBERS[id(value)] = Left(value, at)
@@ -183,10 +191,11 @@ def _name(of_attribute: bool, name: str, file: str) -> left_names.Name:
     return left_names.attribute(name) if of_attribute else left_names.variable(name, file)
 
 
-def _digest(array: Any) -> int:
-    """Of what it holds: of many elements some, for what is taken for unchanged is only followed."""
-    step = max(array.size // _SAMPLED, 1)
-    return zlib.crc32(np.ascontiguousarray(array.reshape(-1)[::step]).tobytes())
+def _digest(array: Any, elements: Any) -> int:
+    """Of what these elements hold: of many, some, for what is taken for unchanged is only followed."""
+    at = None if elements is ... else np.flatnonzero(elements)
+    step = max((array if at is None else at).size // _SAMPLED, 1)
+    return zlib.crc32(array.flat[slice(None, None, step) if at is None else at[::step]].tobytes())
 
 
 _SAMPLED = 1000
@@ -203,10 +212,16 @@ def follow(record: Any, args: Iterable[Any]) -> None:
 
 
 def _still_there() -> Iterator[Left]:
-    yield from [*_NUMBERS.values()]
+    for key in [*_NUMBERS]:
+        left = _NUMBERS[key]
+        if sys.getrefcount(left.value) > 2:  # the table's, and the operand of `getrefcount`
+            yield left
+        else:
+            left_names.drop(key)
+            del _NUMBERS[key]
     for left in [*_ARRAYS.values()]:
         array = left.value()
-        if array is not None and _digest(array[left.elements]) == left.held:
+        if array is not None and _digest(array, left.elements) == left.held:
             yield left._replace(value=array)
 
 

@@ -305,10 +305,6 @@ class Memory:
         self._shadows[id(array)] = (array, block, made)
         return made
 
-    def forget(self, array: Array) -> None:
-        """Its shadow is found anew."""
-        self._shadows.pop(id(array), None)
-
     def arrived(self, array: Array) -> Array | None:
         """A copy of the shadow; None where nothing was added to it. Of elements that share memory one has
         what arrived there, and the others nothing."""

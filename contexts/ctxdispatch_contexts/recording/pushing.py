@@ -67,9 +67,7 @@ class Pushing(Record):
         value = left.value
         if isinstance(value, np.ndarray):
             self.track(value)
-            self.memory.shadow(value)[(slice(None), left.elements) if self.count else left.elements] = np.nan
-            self.memory.forget(value)
-            self.memory.note(value).read = False
+            self.memory.note(value).unknown = left.elements
         else:
             self.numbers[id(value)] = Left(value, self.count)
 

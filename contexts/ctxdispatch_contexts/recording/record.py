@@ -68,7 +68,7 @@ class Record:
         self.paused: list[int] = []
         """Those that `surgery.resumed` has set aside."""
         self.suspects = Suspects()
-        self.kept: list[Any] = []
+        self.kept: dict[Any, Any] = {}
         """What was put where: `left.py`."""
         self.escaped = Escaped()
 
