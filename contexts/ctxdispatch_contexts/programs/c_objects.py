@@ -89,14 +89,18 @@ _ENDS = (type, types.ModuleType, types.FunctionType)
 
 def reached(value: Any) -> Iterator[Any]:
     """The arrays that an object of C code is seen to reach."""
+    return (part for part in all_reached(value) if issubclass(type(part), (np.ndarray, buffers.array)))
+
+
+def all_reached(value: Any) -> Iterator[Any]:
+    """Whatever a value is seen to reach, but for functions, classes and modules, and what those do."""
     waiting, seen = [value], {id(value)}
     while waiting and len(seen) < _MOST:
         for part in _held_by(waiting.pop()):
             if id(part) not in seen and not issubclass(type(part), _ENDS):
                 seen.add(id(part))
                 waiting.append(part)
-                if issubclass(type(part), (np.ndarray, buffers.array)):
-                    yield part
+                yield part
 
 
 _MOST = 1000

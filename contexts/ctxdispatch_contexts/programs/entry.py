@@ -36,8 +36,9 @@ from ctxdispatch_contexts.programs.errors import (
     MissingRuleError,
     MutationError,
     Refused,
+    left_here,
     recorded_only,
-    refuse_left,
+    user_position,
 )
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
@@ -230,7 +231,7 @@ class Entry:
             return Recorder(types, run)
         program = self._program_or_none(types, run is None)
         if program is not None and left_names.are_left(reads := left_names.reads(program.graph)):
-            return Recorder(types, run or refuse_left, reads)
+            return Recorder(types, run or self._asking(program), reads)
         if program is None:
             assert run is not None
             WITHOUT_PROGRAM.get_or_make(kind, lambda: True)
@@ -248,6 +249,18 @@ class Entry:
             if must_be:
                 raise
             return None
+
+    def _asking(self, program: Program) -> Callable[..., Any]:
+        """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""
+        body = Specialised(self, program, self.miss, None).body
+
+        def asking(*args: Any) -> Any:
+            variables = [self.namespace.get(each.name) for each in left_names.reads(program.graph)]
+            if left_names.is_reached([self.source.cells, variables, args]):
+                raise left_here(user_position())
+            return body(*args)
+
+        return asking
 
     def _call(self, *args: Any) -> Any:
         """What is differentiated, itself."""

@@ -121,10 +121,6 @@ def user_frame(start: FrameType | None = None) -> FrameType | None:
     return None
 
 
-def refuse_left(*args: Any) -> Any:
-    raise left_here(user_position())
-
-
 def left_here(at: Position | None) -> MissingRuleError:
     return MissingRuleError(
         "the result depends on what an earlier run has left here, which is no constant and whose derivatives "

@@ -22,6 +22,7 @@ from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.c_objects import all_reached
 
 
 class Name(NamedTuple):
@@ -76,6 +77,11 @@ def drop(key: Hashable) -> None:
 def are_left(names: Names) -> bool:
     """Something was left under one of these names."""
     return bool(_THERE) and meet(names, _THERE.keys())
+
+
+def is_reached(value: Any) -> bool:
+    """Something that was left."""
+    return any(id(part) in _LEFT for part in all_reached(value))
 
 
 def meet(names: Names, others: Iterable[Name]) -> bool:

@@ -33,10 +33,11 @@ Trees = dict[int, Tree | None]
 
 
 def run(
-    record: Record, f: Callable[..., Any], args: Sequence[Any], mode: Any, wrt: Sequence[int],
-    begin: Callable[[Trees], None],
+    record: Record, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int],
+    begin: Callable[[Trees], None], leading: int = 0,
 ) -> tuple[Any, Trees, list[Any]]:  # fmt: skip
-    """(f(*args), the trees of the arguments `wrt`, the arguments as the program got them)"""
+    """(f(*args), the trees of the arguments `wrt`, the arguments as the program got them). `leading`: so many
+    come before the caller's own."""
     owned = Arguments(record)
     given, trees = list(args), {}
     try:
@@ -47,7 +48,7 @@ def run(
         for i in {*range(len(given))}.difference(wrt):
             given[i] = owned.beside(given[i])
         begin(trees)
-        left.follow(record, args[mode.leading :])
+        left.follow(record, args[leading:])
         y = overdub(recording(record.context)(record), f, *given)
     except BaseException as error:
         record.refusals.leave(error)
@@ -74,10 +75,10 @@ class Recorded:
     """One run of f(*args) in reverse mode, with respect to the arguments `wrt`."""
 
     def __init__(
-        self, f: Callable[..., Any], args: Sequence[Any], mode: Any, wrt: Sequence[int], tape: Tape
+        self, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int], tape: Tape, leading: int
     ) -> None:
         self.tape = tape
-        self.y, self.trees, self.args = run(self.tape, f, args, mode, wrt, lambda trees: None)
+        self.y, self.trees, self.args = run(self.tape, f, args, wrt, lambda trees: None, leading)
 
     def sweep(self, y: Any, seed: Any) -> dict[int, Any]:
         """The cotangents of the arguments, that of `y` being `seed`."""
@@ -108,7 +109,7 @@ def _checking() -> Any:
 
 def joint(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     """What a program for `mode`, one that is not split, returns."""
-    found = Recorded(f, args, mode, mode.wrt, _tape(mode, context))
+    found = Recorded(f, args, mode.wrt, _tape(mode, context), mode.leading)
     value = value_of_pair(found.y) if mode.has_aux else found.y
     bars = found.sweep(value, scalar_seed(value))
     found.tape.release()
@@ -122,7 +123,8 @@ def joint(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
 def split(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     """(y, pullback)"""
     n = len(args)
-    found = Recorded(f, args, mode, range(n) if mode.wrt is None else mode.wrt, _tape(mode, context))
+    wrt = range(n) if mode.wrt is None else mode.wrt
+    found = Recorded(f, args, wrt, _tape(mode, context), mode.leading)
     signature = signature_of(found.y)
     tree = tree_of(found.y)
     found.tape.entries += [Kept(a, ...) for a in (tree.arrays() if tree is not None else ())]
@@ -147,7 +149,7 @@ def pushed(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
             if tree is not None:
                 tree.set(record, tangents[i])
 
-    y, trees, _ = run(record, f, args[:n], mode, mode.wrt, begin)
+    y, trees, _ = run(record, f, args[:n], mode.wrt, begin, mode.leading)
     tree = tree_of(y)
     dy = apart(None if tree is None else tree.tangent(record), y, k)
     if record.suspects.left or record.suspects.found:

@@ -266,7 +266,7 @@ class Memory:
         if not block.active:
             block.active = True
             self.written.append(block.owner)
-        if id(block.owner) not in self._made:
+        if id(block.owner) not in self._made and block.owner.dtype.kind in "fc" and array.dtype.kind in "fc":
             block.mark(array, index)
 
     def made(self, constant: Array) -> None:
