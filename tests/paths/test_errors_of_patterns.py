@@ -16,6 +16,10 @@ POINT = (0.7, -0.4, 1.3)
     ("x.__setattr__('flat')",), ("v1 = x.flat", "v1.__next__()"), ("v1 = x.flat.coords",),
     ("v1 = x.flat.nothing",), ("v1 = x.flat", "v1.__init__(iter)"), ("x.__init__(iter)",),
     ("copy.deepcopy()",), ("heapq.heappush(x)",), ("operator.getitem(x)",),
+    ("v1 = (ctypes.c_double * 3).from_buffer(x)", "v1.value = 1"),
+    ("v1 = (ctypes.c_double * 3).from_buffer(x)", "del v1.value"),
+    ("v1 = [x] if x[0] > 0.5 else (x, 1)", "v1.value = 1"),
+    ("v1 = [x] if x[0] > 0.5 else (x, 1)", "v1[0] = 1"),
     ("functools.reduce(x)",), ("np.add(x)",), ("np.dot(x)",), ("np.reshape()",), ("sorted()",),
 ])  # fmt: skip
 def test_errors_are_the_programs(body):

@@ -174,6 +174,7 @@ class Calls(Opaque):
         return stored if len(targets) > 1 else stored[0]
 
     def by_rule(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        self.check_target(f, args)
         rule = self.rule(f)
         if rule is not None and not has_too_few(f, len(args) + len(kwargs)):
             return rule(self, f, args, kwargs)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import fact_of
 from ctxdispatch_contexts.programs.c_objects import SHOWN, is_opaque, reached, takes_address
 from ctxdispatch_contexts.sparsity.errors import described
 from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS, Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
 from ctxdispatch_contexts.sparsity.layouts import in_memory_order
 from ctxdispatch_contexts.sparsity.run import Run
-from ctxdispatch_contexts.sparsity.values import Array, Memory, root_of
+from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, root_of
 
 
 def _references(out: Any) -> int:
@@ -35,6 +36,11 @@ class Stores(Run):
         if isinstance(thing, Cursor) or (is_mutable(thing)):
             self.check_frozen(thing, only_containers=isinstance(thing, np.ndarray))
             self.journal.touch(thing)
+
+    def check_target(self, f: Any, args: list[Any]) -> None:
+        """f(*args) stores into its first operand, if it stores: one that is known."""
+        if args and type(args[0]) is Either and (fact := fact_of(f)) is not None and fact.stores.has(0):
+            self.refuse(args[0].what)
 
     def check_frozen(self, thing: Any, only_containers: bool = False) -> None:
         found = self.frozen.get(id(thing))
