@@ -82,6 +82,14 @@ def no_rules_left():
     assert not left
 
 
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """What runs of a test leave in objects of its module is a constant for the next test."""
+    yield
+    if "ctxdispatch_contexts.recording.left" in sys.modules:
+        sys.modules["ctxdispatch_contexts.recording.left"].forget()
+
+
 def is_of_tests(rule):
     code = getattr(inspect.unwrap(rule), "__code__", None)
     return code is not None and code.co_filename.startswith(os.path.dirname(__file__))

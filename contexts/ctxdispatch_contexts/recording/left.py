@@ -225,5 +225,13 @@ def _still_there() -> Iterator[Left]:
             yield left._replace(value=array)
 
 
+def forget() -> None:
+    """Nothing was left: what is there is a constant."""
+    for key in (*_NUMBERS, *_ARRAYS):
+        left_names.drop(key)
+    _NUMBERS.clear()
+    _ARRAYS.clear()
+
+
 def error(left: Left) -> MissingRuleError:
     return left_here(None if left.at is None else position_in(*left.at))
