@@ -21,6 +21,7 @@ from ctxdispatch.bytecode.framerows import Grown, Plain
 from ctxdispatch.bytecode.rows import NULL, Callee, Push
 from ctxdispatch.bytecode.slots import SymbolicAt
 from ctxdispatch.bytecode.tables import EMIT
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Position, Reread, Value
@@ -105,6 +106,8 @@ class Schedule:
             if type(op.fn) in framerows.OF_FRAME:
                 low = 0 if framerows.looks_down(op) else low
                 wide = framerows.is_wide(op, self)
+            elif op.fn is primitives.import_from and not spelling.pushes:
+                low = len(self.entries) - 1  # it looks at the module, which stays there
             self._leave(op, spelling.results, Entry(None, code, fixed, low=low), pos, wide)
         self._before = None if whole is None else (op, whole)
 

@@ -29,7 +29,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.programs import left_names
-from ctxdispatch_contexts.programs.errors import MissingRuleError, Place, left_here, user_frame
+from ctxdispatch_contexts.programs.errors import MissingRuleError, Place, left_here
 from ctxdispatch_contexts.recording import hidden, memory, places
 from ctxdispatch_contexts.recording.leaves import NUMBERS, leaves
 
@@ -75,7 +75,8 @@ def put(record: Any, owner: Any, value: Any, name: Any = None) -> None:
     key = (id(owner), name) if type(name) is str else id(owner)
     found = record.kept.get(key)
     if found is None:
-        place = None if is_ours(type(owner).__module__) else _place()
+        own = is_ours(type(owner).__module__) or is_ours(type(value).__module__)
+        place = None if own else _place()
         record.kept[key] = Note(owner, None if key == id(owner) else name, [value], place)
     elif type(key) is int:
         found.values.append(value)
@@ -86,16 +87,21 @@ def put(record: Any, owner: Any, value: Any, name: Any = None) -> None:
 def _place() -> Place:
     """Where the user's program is; None where a run within this one keeps books."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not is_program(frame.f_code):
+    while frame is not None:
+        if is_program(frame.f_code):
+            module = str(frame.f_globals.get("__name__"))
+            if not is_ours(module):
+                return frame.f_code, frame.f_lasti
+            if not module.startswith(_PERFORM):
+                return None
         frame = frame.f_back
-    module = str(frame.f_globals.get("__name__")) if frame is not None else __name__
-    if is_ours(module) and not module.startswith(_PERFORM):
-        return None
-    user = user_frame(frame)
-    return None if user is None else (user.f_code, user.f_lasti)
+    return None
 
 
-_PERFORM = ("ctxdispatch.dispatch", *(f"{__package__}.{m}" for m in ("context", "numbers", "left", "unseen")))
+_PERFORM = (
+    "ctxdispatch.dispatch",
+    *(f"{__package__}.{name}" for name in ("context", "numbers", "left", "unseen", "refused")),
+)
 """What does what the user's program says, in a run within this one."""
 
 
