@@ -134,15 +134,25 @@ _NOTHING = frozenset({int, bool, str, bytes, type(None), type(note), type})
 def leave(record: Any) -> None:
     """The run has ended."""
     notes = Counter(id(note.owner) for note in record.kept.values())
-    for owner, name, values, at in record.kept.values():
-        # Beside the notes: the variable here, and the operand of `getrefcount`.
-        if at is not None and sys.getrefcount(owner) - notes[id(owner)] > 2:
-            for part in filter(record.is_active, _parts(values)):
+    for note, references in _references(record.kept.values()):
+        if note.at is not None and references - (notes[id(note.owner)] - 1) > _ALONE:
+            for part in filter(record.is_active, _parts(note.values)):
                 if id(_own(part)) not in record.memory.given:
-                    _enter(_own(part), at, owner, name)
+                    _enter(_own(part), note.at, note.owner, note.name)
     record.kept.clear()
     for array, elements, at in record.memory.stored_outside():
         _enter(array, at, None, None, elements)
+
+
+def _references(notes: Iterable[Note]) -> Iterator[tuple[Note, int]]:
+    """How many references there are to the owner, with those of the note and of counting."""
+    for note in notes:
+        owner = note.owner
+        yield note, sys.getrefcount(owner)
+
+
+_ALONE = next(_references([Note([], None, [], None)]))[1]
+"""Those of an owner that nobody else holds."""
 
 
 def _parts(values: list[Any]) -> Iterator[Any]:
