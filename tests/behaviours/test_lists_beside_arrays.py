@@ -7,6 +7,7 @@ import operator
 
 import numpy as np
 import pytest
+from behaviour_checks import recorded
 from mutation_checks import central
 
 from ctxdispatch import DerivativeError, grad, jacfwd, jvp
@@ -91,16 +92,6 @@ CONTAINERS = {
 NUMBERS = {
     "varying": lambda v: v * v, "integer": lambda v: np.int64(2), "constant": lambda v: np.float64(1.5),
 }  # fmt: skip
-
-
-def recorded(f):
-    def g(x):
-        try:
-            return f(x)
-        except KeyError:
-            raise
-
-    return g
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -230,8 +230,8 @@ class Entry:
         if run is not None and kind is not None and kind in WITHOUT_PROGRAM:
             return Recorder(types, run)
         program = self._program_or_none(types, run is None)
-        if program is not None and left_names.are_left(reads := left_names.reads(program.graph)):
-            return Recorder(types, run or self._asking(program), reads)
+        if program is not None and (reads := left_names.left_in(program.graph)):
+            return Recorder(types, run or self._asking(program, reads), reads)
         if program is None:
             assert run is not None
             WITHOUT_PROGRAM.get_or_make(kind, lambda: True)
@@ -250,12 +250,12 @@ class Entry:
                 raise
             return None
 
-    def _asking(self, program: Program) -> Callable[..., Any]:
+    def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
         """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""
         body = Specialised(self, program, self.miss, None).body
 
         def asking(*args: Any) -> Any:
-            variables = [self.namespace.get(each.name) for each in left_names.reads(program.graph)]
+            variables = [self.namespace.get(each.name) for each in reads]
             if left_names.is_reached([self.source.cells, variables, args]):
                 raise left_here(user_position())
             return body(*args)

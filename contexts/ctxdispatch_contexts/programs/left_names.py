@@ -2,7 +2,7 @@
 
     m.value = v        the attribute `value` of type(m)
     memo["sin"] = v    the item "sin", and the variable `memo` of this file
-    m.kept.append(v)   the attribute `kept`, the variable `m`
+    m.kept.append(v)   the attribute `kept` of any class
 
 A program takes what it reads for constants. Where it reads such a name, its runs are recorded as long as what
 was left is there: they know whether it is what they read (`recording/left.py`).
@@ -76,7 +76,13 @@ def drop(key: Hashable) -> None:
 
 def are_left(names: Names) -> bool:
     """Something was left under one of these names."""
-    return bool(_THERE) and meet(names, _THERE.keys())
+    return meet(names, _THERE.keys())
+
+
+def left_in(graph: Graph) -> Names:
+    """The names of what it reads; none where nothing was left under one of them."""
+    found = reads(graph) if _THERE else frozenset()
+    return found if are_left(found) else frozenset()
 
 
 def is_reached(value: Any) -> bool:

@@ -78,9 +78,9 @@ def put(record: Any, owner: Any, value: Any, name: Any = None) -> None:
         own = is_ours(type(owner).__module__) or is_ours(type(value).__module__)
         place = None if own else _place()
         record.kept[key] = Note(owner, None if key == id(owner) else name, [value], place)
-    elif type(key) is int:
+    elif found.at is not None and type(key) is int:
         found.values.append(value)
-    else:
+    elif found.at is not None:
         found.values[0] = value
 
 
