@@ -2,7 +2,9 @@
 of the one that reads it. A later run is right, or refused; never a silent zero. What it does not depend on,
 and what others have put there since, is no matter."""
 
+import array
 import collections
+import ctypes
 import functools
 import types
 
@@ -260,6 +262,53 @@ def by_out():
             done.append(True)
             np.sin(p, out=kept)
         return 3.0 * kept.sum()
+
+    return f
+
+
+def by_items_of_bytes():
+    kept, done = array.array("d", [0.0, 0.0]), []
+
+    def f(p):
+        if not done:
+            done.append(True)
+            for i in range(2):
+                kept[i] = np.sin(p[i])
+        return 3.0 * sum(kept)
+
+    return f
+
+
+def by_items_of_c():
+    kept, done = (ctypes.c_double * 2)(), []
+
+    def f(p):
+        if not done:
+            done.append(True)
+            kept[0], kept[1] = np.sin(p[0]), np.sin(p[1])
+        return 3.0 * (kept[0] + kept[1])
+
+    return f
+
+
+def by_an_object_of_c():
+    m = Slots()
+
+    def f(p):
+        if m.value is None:
+            m.value = ctypes.c_double(np.sin(p).sum())
+        return 3.0 * m.value.value
+
+    return f
+
+
+def by_a_view():
+    m = Slots()
+
+    def f(p):
+        if m.value is None:
+            m.value = memoryview(np.sin(p))
+        return 3.0 * (m.value[0] + m.value[1])
 
     return f
 

@@ -1,7 +1,9 @@
 """What SciPy solves, where that has no derivative."""
 
 import ctypes
+import heapq
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -113,8 +115,8 @@ def a_factor_of_c_code(p):
     return LU.solve(p * np.ones(1))[0]  # here
 
 
-class Fields(ctypes.Structure):
-    _fields_ = [("mass", ctypes.c_double)]
+class Fields(list):
+    mass = property(operator.itemgetter(0), heapq.heappush)
 
 
 @refused(

@@ -54,8 +54,8 @@ def memory_among_the_arguments():
 
 
 @refused(
-    "array.array.tobytes has no derivative rule for an array.array; make it an array "
-    "(`np.asarray(a)`), or use a list",
+    "array.array.tobytes has no derivative rule for (array.array), which shows memory as numbers; make it "
+    "an array (`np.asarray(a)`), or use a list",
     *BOTH,
 )
 def bytes_of_an_array_array(x):

@@ -1,5 +1,6 @@
 """Memory that objects of C code show, and results that an earlier call left."""
 
+import ctypes
 import io
 import pickle
 
@@ -9,31 +10,75 @@ from ctxdispatch import grad
 from tests.refusals.refusal_table import BOTH, refused
 
 SHOWN = (
-    "an object of C code (memoryview) may give numbers out of memory into which a value that depends on what "
-    "is differentiated has been stored, where that is not followed; read the array itself, or make the "
+    "an object of C code (numpy.broadcast) may give numbers out of memory into which a value that depends on "
+    "what is differentiated has been stored, where that is not followed; read the array itself, or make the "
     "object of a copy (`a.copy()`)"
 )
 
 
 @refused(SHOWN, *BOTH)
-def a_view_made_before_the_store(x):
+def what_is_shown_since_before_the_store(x):
     a = np.zeros(3)
-    shown = memoryview(a)
+    shown = np.broadcast(a, 1.0)
     a[0] = x[0]
-    return shown[0] * x[1]  # here
+    return next(shown)[0] * x[1]  # here
 
 
 @refused(
-    "an object of C code (memoryview) stores into memory that the run has read, where that is not followed; "
-    "read the array itself, or make the object of a copy (`a.copy()`)",
+    "an object of C code (numpy.nditer) stores into memory that the run has read, where that is not "
+    "followed; read the array itself, or make the object of a copy (`a.copy()`)",
     *BOTH,
 )
-def a_store_by_way_of_a_view(x):
+def a_store_by_way_of_an_iterator(x):
     a = np.zeros(3)
-    shown = memoryview(a)
+    shown = np.nditer(a, op_flags=["readwrite"])
     a[0] = x[0]
     shown[0] = 5.0  # here
     return a[0] * x[1]
+
+
+@refused(
+    "numpy.nditer goes through copies of its operands, where derivatives are not followed; convert them "
+    "before (`.astype`), and leave out the flag 'buffered'",
+    *BOTH,
+)
+def an_iterator_over_copies(x):
+    for v in np.nditer(x, flags=["buffered"]):  # here
+        return v * 1.0
+
+
+@refused(
+    "(memoryview) shows memory of floats that depend on what is differentiated as numbers of another kind; "
+    "read the array itself",
+    *BOTH,
+)
+def bytes_one_by_one(x):
+    return memoryview(x).cast("B")[7] * x[0]  # here
+
+
+@refused(
+    "(ctypes.c_double) stores what depends on what is differentiated to an address, and which array has that "
+    "is not known; store it into the array itself",
+    *BOTH,
+)
+def a_store_to_an_address(x):
+    ctypes.c_double.from_address(ADDRESS).value = x[0]  # here
+    return elsewhere[0] * x[1]
+
+
+elsewhere = np.zeros(3)
+ADDRESS = elsewhere.ctypes.data
+
+
+@refused(
+    "ctypes.memmove moves memory that may hold what depends on what is differentiated, and which floats "
+    "these are is not known; store into the array itself (`a[:] = b`)",
+    *BOTH,
+)
+def a_part_of_a_float_that_is_moved(x):
+    a = np.zeros(3)
+    ctypes.memmove(a.ctypes.data, x.ctypes.data, 12)  # here
+    return a[1]
 
 
 @refused(

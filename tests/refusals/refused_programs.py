@@ -64,17 +64,9 @@ def a_method_without_a_rule(x):
 
 
 @refused(
-    "the attribute 'data' of an array shows its memory, where derivatives are not followed; use the array "
-    "itself", *BOTH,
-)  # fmt: skip
-def the_memory(x):
-    return x.data[0]  # here
-
-
-@refused(
-    "eval has no derivative rule: it runs code that is compiled for itself, where nothing is "
-    "differentiated; write its code out, give it a rule with `custom_rule`, or keep its arguments "
-    "out of the derivative with `stop_gradient`",
+    "eval has no derivative rule where its code has local variables, or those of its caller; give it one "
+    "dict of variables, write its code out, give it a rule with `custom_rule`, or keep its arguments out of "
+    "the derivative with `stop_gradient`",
     *BOTH,
 )
 def code_in_a_string(x):
@@ -82,13 +74,13 @@ def code_in_a_string(x):
 
 
 @refused(
-    "eval has no derivative rule: it runs code that is compiled for itself, where nothing is "
-    "differentiated; write its code out, give it a rule with `custom_rule`, or keep its arguments "
-    "out of the derivative with `stop_gradient`",
+    "eval has no derivative rule where its code has local variables, or those of its caller; give it one "
+    "dict of variables, write its code out, give it a rule with `custom_rule`, or keep its arguments out of "
+    "the derivative with `stop_gradient`",
     *BOTH,
 )
 def code_in_a_string_of_names(x):
-    return eval("v * v", {"v": x}).sum()  # here
+    return eval("v * v", {}, {"v": x}).sum()  # here
 
 
 @refused(

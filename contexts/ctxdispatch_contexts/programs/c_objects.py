@@ -5,6 +5,7 @@
     may_keep(callee)     C code that may keep what it is given
     is_opaque(cls)       a class of such objects
     reached(value)       the arrays that one is seen to reach
+    shows(cls)           a class of objects of Python's own that show memory as numbers: these are followed
 
 What the first two say is all that is known here of particular libraries.
 """
@@ -12,6 +13,7 @@ What the first two say is all that is known here of particular libraries.
 from __future__ import annotations
 
 import array as buffers
+import ctypes
 import functools
 import gc
 import pickle
@@ -33,6 +35,15 @@ reach."""
 _WITH_MEMORY = ("_ctypes", "ctypes", "mmap")
 ADDRESSES = frozenset({"__array_interface__", "__array_struct__", "ctypes", "__dlpack__"})
 """Attributes of arrays by which others find their memory."""
+
+
+OF_CTYPES = (ctypes._SimpleCData, ctypes.Array, ctypes.Structure, ctypes.Union, ctypes._Pointer)
+
+
+@functools.lru_cache(4096)
+def shows(cls: type) -> bool:
+    """Its objects show memory as numbers: an item that is read is a new number each time."""
+    return cls is buffers.array or cls is memoryview or issubclass(cls, OF_CTYPES)
 
 
 def may_keep(callee: Any) -> bool:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from array import array as Buffer
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.facts import AS_ARRAY, COPIES, VIEWS, Shares, fact_of
+from ctxdispatch_contexts.programs.c_objects import ADDRESSES
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
-from ctxdispatch_contexts.programs.kinds import FLOATS, is_of_objects
-from ctxdispatch_contexts.recording import buffers
+from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import is_number, leaves, snapshot
 from ctxdispatch_contexts.recording.memory import Array, owner
@@ -38,6 +37,32 @@ def are_views(record: Record, out: Any) -> bool:
     for array in made:
         check_view(array, owner(array))
     return True
+
+
+def shown(record: Record, callee: Any, args: Any, kwargs: Any, run: Run) -> Any:
+    """np.frombuffer(..), np.nditer(..): what they give lies in the memory of their operands."""
+    out = run(*args, **kwargs)
+    made = [*out.operands] if isinstance(out, np.nditer) else [out]
+    given = [a for a in leaves(args[:1]) if isinstance(a, np.ndarray) and record.is_active(a)]
+    apart = [a for a in given if not any(np.may_share_memory(a, b) for b in made)]
+    if apart or _is_buffered(out, args, kwargs):
+        raise MissingRuleError(
+            f"{described(callee)} goes through copies of its operands, where derivatives are not followed; "
+            "convert them before (`.astype`), and leave out the flag 'buffered'",
+            user_position(),
+        )
+    for array in filter(record.is_active, made):
+        check_view(array, owner(array))
+    if isinstance(out, np.nditer):
+        record.escaped.expose(given)
+        record.escaped.views.append(out)
+    return out
+
+
+def _is_buffered(out: Any, args: Any, kwargs: Any) -> bool:
+    """NumPy's iterator gives parts of its own memory, not of its operands'."""
+    flags = args[1] if len(args) > 1 else kwargs.get("flags")
+    return isinstance(out, np.nditer) and "buffered" in (flags or ())
 
 
 def is_record(value: Any) -> bool:
@@ -75,8 +100,6 @@ def spread(record: Record, value: Any, later: bool = False) -> Any:
     if isinstance(value, np.flatiter) and record.is_active(value.base):
         array = value.base
         return (read(record, array, np.unravel_index(i, array.shape)) for i in range(array.size))
-    if type(value) is Buffer and (record.is_active(value) or (later and value.typecode in FLOATS)):
-        return buffers.items(record, value)
     if is_record(value) and record.any_active(value):
         return (read_field(record, value, name) for name in value.dtype.names)
     if _has_items(value) and (record.is_active(value) or (later and value.dtype.kind in "fc")):
@@ -125,18 +148,12 @@ def one_by_one(callee: Any, args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 # -- attributes ----------------------------------------------------------------------------------------------
 
-_OF_MEMORY = ("data", "ctypes", "__array_interface__", "__array_struct__")
-
 
 def attribute(record: Record, obj: Any, name: Any, run: Run, *default: Any) -> Any:
     """An attribute of an active number or array."""
-    if name in _OF_MEMORY:
-        raise MissingRuleError(
-            f"the attribute {name!r} of an array shows its memory, where derivatives are not followed; use "
-            "the array itself",
-            user_position(),
-        )
     out = run(obj, name, *default)
+    if name in ADDRESSES and isinstance(obj, np.ndarray):
+        record.escaped.expose(obj)
     if isinstance(out, np.ndarray) and isinstance(obj, np.ndarray) and owner(out) is owner(obj):
         return out
     same = out is obj or any(out is each for each in default)

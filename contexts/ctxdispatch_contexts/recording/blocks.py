@@ -60,7 +60,9 @@ class Block:
         self.read = True
         if self._bytes is None:
             self._bytes = np.zeros(self.size * (1 if self.count is None else self.count), np.uint8)
-            if self.unknown is not None:
+            if self.unknown is not None and self.owner.dtype == np.uint8:
+                self._bytes[...] = 255  # which is nan of any size
+            elif self.unknown is not None:
                 index = self.unknown if self.count is None else (slice(None), self.unknown)
                 self._shadow(self.owner, self._bytes)[index] = np.nan
         return self._shadow(array, self._bytes)

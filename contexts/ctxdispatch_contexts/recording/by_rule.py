@@ -79,8 +79,7 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
     kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
     if outputs.ignores_out(callee):
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
-    if ctx.record.buffers:
-        args = buffers.viewed(ctx.record, args)
+    args = buffers.viewed(ctx.record, args)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     if is_of_objects(kwargs.get("dtype")):
         raise arrays.out_of_sight(callee)
@@ -108,6 +107,8 @@ def opaque(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run
         return resolve(ctx, known.code)(*args, **kwargs)
     if callee is getattr:
         return arrays.attribute(ctx.record, *args[:2], run, *args[2:])
+    if callee is np.nditer:
+        return arrays.shown(ctx.record, callee, args, kwargs, run)
     made = issubclass(type(callee), type) and (callee is np.ndarray or issubclass(callee, BaseException))
     if made or (run is not callee and type(callee) is types.FunctionType):
         return run(*args, **kwargs)  # an array of another's memory, an exception; code that is followed

@@ -20,7 +20,6 @@ import functools
 import operator
 import types
 import weakref
-from array import array as Buffer
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from typing import Any, ClassVar
@@ -158,7 +157,7 @@ def _written_down(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) 
         run = slot if callee is slot else callee
     if record.memory.written or record.escaped:
         given = (callee, getattr(callee, "__self__", None), *args, *kwargs.values())
-        if showing := escaped.concerned(record, given):
+        if not buffers.follows(callee, args, kwargs) and (showing := escaped.concerned(record, given)):
             then = functools.partial(_looked_at, ctx, callee, run, args, kwargs)
             return escaped.checked(record, callee, goes_through(look_at(callee), args), then, showing, given)
     return _looked_at(ctx, callee, run, args, kwargs)
@@ -176,7 +175,7 @@ def _looked_at(ctx: Recording, callee: Any, run: Run, args: Args, kwargs: Kwargs
 def _by_kind(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     if tagged.Tagged.alive and tagged.are_there(args, kwargs):
         return _on_tagged(ctx, callee, known, run, args, kwargs)
-    if Buffer in map(type, args) or callee is Buffer:
+    if buffers.are_here(callee, args):
         return _on_buffers(ctx, callee, known, run, args, kwargs)
     return _operated(ctx, callee, known, run, args, kwargs)
 
@@ -186,18 +185,17 @@ def _on_tagged(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args,
     if tagged.is_of_proxy(callee, args):
         return run(*args, **kwargs)
     given, named = tagged.operands(callee, known, args, kwargs)
-    on = _on_buffers if Buffer in map(type, given) else _operated
+    on = _on_buffers if buffers.are_here(callee, given) else _operated
     return tagged.returned(callee, args, on(ctx, callee, known, run, given, named))
 
 
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
-    """A call that is given array.arrays, or makes one."""
-    if buffers.concerned(ctx.record, callee, args) and not kwargs.keys() & {"out"}:
-        out = buffers.handle(ctx, callee, args)
+    """A call that is given what shows memory, or makes such an object."""
+    if buffers.concerned(ctx.record, callee, (*args, *kwargs.values())) and not kwargs.keys() & {"out"}:
+        out = buffers.handle(ctx, callee, args, kwargs)
         if out is not buffers.AS_IT_IS:
             return out
-        if not moves(known, callee, args):
-            args = buffers.operands(ctx, callee, args)
+        args = buffers.operands(ctx, callee, args, moves(known, callee, args))
     return _operated(ctx, callee, known, run, args, kwargs)
 
 

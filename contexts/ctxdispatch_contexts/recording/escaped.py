@@ -15,6 +15,7 @@ or an address in it, shows what is there by then, and nothing follows from that.
 
 from __future__ import annotations
 
+import ctypes
 import types
 import weakref
 from collections.abc import Iterable, Iterator
@@ -25,7 +26,14 @@ import numpy as np
 from ctxdispatch.dispatch.holding import held_by
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.dispatch.strip import is_iterator
-from ctxdispatch_contexts.programs.c_objects import SHOWN, gives_away, is_opaque, reached, takes_address
+from ctxdispatch_contexts.programs.c_objects import (
+    SHOWN,
+    gives_away,
+    is_opaque,
+    reached,
+    shows,
+    takes_address,
+)
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
 from ctxdispatch_contexts.recording import memory, places
 from ctxdispatch_contexts.recording.leaves import NUMBERS, leaves
@@ -39,6 +47,8 @@ class Escaped:
     def __init__(self) -> None:
         self._owners: dict[int, weakref.ref[Any]] = {}
         self._outside: tuple[int, bool] = (0, False)
+        self.views: list[Any] = []
+        """Iterators that the run has made, whose items lie in their operands' memory."""
 
     def __bool__(self) -> bool:
         return bool(self._owners)
@@ -48,6 +58,9 @@ class Escaped:
             if isinstance(part, np.ndarray):
                 of = memory.owner(part)
                 self._owners[id(of)] = weakref.ref(of)
+
+    def alive(self) -> list[Any]:
+        return [of for each in self._owners.values() if (of := each()) is not None]
 
     def by(self, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """callee(*args, **kwargs) is called, of which nothing is known."""
@@ -59,14 +72,11 @@ class Escaped:
         if is_opaque(type(owner)):
             self.expose(values)
 
-    def has(self, of: Any) -> bool:
-        found = self._owners.get(id(of))
-        return found is not None and found() is of
-
-    def is_unsafe(self, written: list[Any]) -> bool:
-        """What is differentiated has been stored where C code may find it: into what has escaped, or was
-        there before the run."""
-        if any(map(self.has, written)):
+    def is_unsafe(self, record: Any) -> bool:
+        """What is differentiated is where C code may find it: in what has escaped, or it was stored into what
+        was there before the run."""
+        written = record.memory.written
+        if any(map(record.memory.is_active, self.alive())):
             return True
         known, outside = self._outside
         if known != len(written):
@@ -104,7 +114,7 @@ def _opaque(values: Iterable[Any], depth: int = 3) -> Iterator[Any]:
             yield from _opaque(value if cls in (list, tuple) else held_by(value), depth - 1)
         if cls in (list, tuple):
             continue
-        if is_opaque(cls) or takes_address(value):
+        if (is_opaque(cls) and not shows(cls)) or takes_address(value):
             yield value
 
 
@@ -114,8 +124,7 @@ _PLAIN = frozenset({float, int, bool, str, types.NoneType, np.ndarray, np.float6
 def _shows(record: Any, value: Any) -> bool:
     if any(map(record.is_active, reached(value))):
         return True
-    written = record.memory.written
-    return bool(written) and not isinstance(value, SHOWN) and record.escaped.is_unsafe(written)
+    return not isinstance(value, SHOWN) and record.escaped.is_unsafe(record)
 
 
 def checked(record: Any, callee: Any, through: bool, run: Any, showing: list[Any], given: Any) -> Any:
@@ -126,7 +135,8 @@ def checked(record: Any, callee: Any, through: bool, run: Any, showing: list[Any
     out = run()
     if memory.changed(before) or (before and getattr(callee, "__name__", "") in _STORES):
         raise _refusal(showing[0], "stores into memory that the run has read")
-    if through or (out is None and _acts(callee)) or _has_numbers(record, out, given):
+    through = through and not all(any(v is view for view in record.escaped.views) for v in showing)
+    if through or _acts(callee, out) or _has_numbers(record, out, given):
         raise _refusal(
             showing[0],
             "may give numbers out of memory into which a value that depends on what is differentiated has "
@@ -139,9 +149,12 @@ def checked(record: Any, callee: Any, through: bool, run: Any, showing: list[Any
 _STORES = ("setitem", "__setitem__")
 
 
-def _acts(callee: Any) -> bool:
-    """A method of an object that is not known, which may store what it computes."""
+def _acts(callee: Any, out: Any) -> bool:
+    """A method of an object that is not known, which may store what it computes: it returns nothing, or it is
+    a function of another library, which ctypes calls."""
     owner = getattr(callee, "__objclass__", None) or type(getattr(callee, "__self__", callee))
+    if out is not None and not issubclass(owner, ctypes._CFuncPtr):
+        return False
     return is_opaque(owner) and not issubclass(owner, SHOWN)
 
 

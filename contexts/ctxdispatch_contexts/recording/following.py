@@ -1,7 +1,9 @@
 """Python code that runs in C: functions that C code is given, caches, code in strings."""
 
 from __future__ import annotations
+import __future__
 
+import builtins
 import functools
 import operator
 import types
@@ -12,7 +14,8 @@ from typing import Any
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.facts import Fact
 from ctxdispatch.ir.leaves import is_ours
-from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
+from ctxdispatch_contexts.recording.reaching import reaches_active
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -91,16 +94,47 @@ def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def evaluated(f: Any, ctx: Any, source: Any, /, *namespaces: Any, **kwargs: Any) -> Any:
-    """eval, exec: what they run is not followed."""
+    """eval, exec: with variables of its own the code runs under the context, as that of a module would."""
     given = (*namespaces, *kwargs.values())
-    if not ctx.record.closed and (not given or ctx.record.any_active(given)):
-        raise MissingRuleError(
-            f"{f.__name__} has no derivative rule: it runs code that is compiled for itself, where nothing "
-            "is differentiated; write its code out, give it a rule with `custom_rule`, or keep its arguments "
-            "out of the derivative with `stop_gradient`",
-            user_position(),
-        )
-    return f(source, *namespaces, **kwargs)
+    if ctx.record.closed or (given and not _reaches_active(ctx.record, given)):
+        return f(source, *namespaces, **kwargs)
+    if _is_module(namespaces, kwargs):
+        f("None", namespaces[0])  # it enters the builtins
+        code = _compiled(f, source, user_frame())
+        if not code.co_freevars and not code.co_argcount:
+            return resolve(ctx, types.FunctionType(code, namespaces[0]))()
+    raise MissingRuleError(
+        f"{f.__name__} has no derivative rule where its code has local variables, or those of its caller; "
+        "give it one dict of variables, write its code out, give it a rule with `custom_rule`, or keep its "
+        "arguments out of the derivative with `stop_gradient`",
+        user_position(),
+    )
+
+
+def _reaches_active(record: Any, namespaces: Args) -> bool:
+    dicts = [space if issubclass(type(space), dict) else {"": space} for space in namespaces]
+    values = [value for space in dicts for value in space.values()]
+    return record.any_active(values) or reaches_active(record, values)
+
+
+def _is_module(namespaces: Args, kwargs: Kwargs) -> bool:
+    """There is one dict, of variables of its own."""
+    found = [space for space in namespaces if space is not None]
+    return bool(found) and not kwargs and type(found[0]) is dict and all(space is found[0] for space in found)
+
+
+def _compiled(f: Any, source: Any, frame: types.FrameType | None) -> types.CodeType:
+    """With the features that the file of the caller asks for."""
+    if type(source) is types.CodeType:
+        return source
+    flags = 0 if frame is None else frame.f_code.co_flags & _FEATURES
+    text = source.lstrip(" \t") if f is builtins.eval and isinstance(source, str) else source
+    made: types.CodeType = compile(text, "<string>", f.__name__, flags, dont_inherit=True)
+    return made
+
+
+_FLAGS = [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
+_FEATURES = functools.reduce(operator.or_, _FLAGS)
 
 
 def items(ctx: Any, getter: Any, args: Args, kwargs: Kwargs) -> Any:

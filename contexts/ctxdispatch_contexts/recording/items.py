@@ -13,7 +13,8 @@ from ctxdispatch.dispatch.context import Args
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import special
 from ctxdispatch.facts import fact_of, operands
-from ctxdispatch_contexts.recording import arrays
+from ctxdispatch_contexts.programs.c_objects import shows
+from ctxdispatch_contexts.recording import arrays, buffers, windows
 
 
 def all_spread(ctx: Any, callee: Any, args: Args) -> Args:
@@ -30,13 +31,31 @@ _FROM_KEYS = dict.__dict__["fromkeys"]
 
 
 def _backwards(ctx: Any, value: Any) -> Any:
+    if shows(type(value)) and hasattr(type(value), "__len__"):
+        return _Items(ctx, value)
     return [*spread(ctx, value)] if _has_own_items(value) else arrays.backwards(ctx.record, value)
+
+
+class _Items:
+    """Those of what shows memory, as a sequence: each is read when it is asked for."""
+
+    def __init__(self, ctx: Any, value: Any) -> None:
+        self.ctx, self.value = ctx, value
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, index: int) -> Any:
+        return resolve(self.ctx, operator.getitem)(self.value, index)
 
 
 def spread(ctx: Any, value: Any, later: bool = False) -> Any:
     if _has_own_items(value):
         return map(functools.partial(resolve(ctx, operator.getitem), value), range(len(value)))
-    return arrays.spread(ctx.record, value, later)
+    if not shows(type(value)) or not hasattr(type(value), "__len__"):
+        return arrays.spread(ctx.record, value, later)
+    is_read = (later and windows.has_floats(value)) or ctx.record.is_active(value)
+    return buffers.items(ctx, value) if is_read else value
 
 
 def _has_own_items(value: Any) -> bool:

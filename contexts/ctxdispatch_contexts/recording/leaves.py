@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.tags import Tagged, bare
+from ctxdispatch_contexts.programs.c_objects import shows
 
 NUMBERS = (float, complex, np.inexact)
 
@@ -25,9 +25,10 @@ def listed(values: Any) -> list[Any]:
 
 
 def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
-    """The numbers and arrays in `value`, and in containers in it (C code does not look into objects)."""
+    """The numbers and arrays in `value`, and in containers in it (C code does not look into objects); what
+    shows memory as numbers."""
     value = bare(value) if type(value) is Tagged else value
-    if issubclass(type(value), (np.ndarray, array.array, *NUMBERS)):
+    if issubclass(type(value), (np.ndarray, *NUMBERS)):
         yield value
         if issubclass(type(value), np.ndarray) and value.dtype == object:
             for item in value.flat:
@@ -45,6 +46,8 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
             yield from _further(value)
     elif issubclass(type(value), slice):
         yield from leaves((value.start, value.stop, value.step))
+    elif shows(type(value)):
+        yield value
 
 
 def _further(container: Any) -> Iterator[Any]:

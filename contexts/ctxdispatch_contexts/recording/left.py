@@ -29,8 +29,9 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.programs import left_names
+from ctxdispatch_contexts.programs.c_objects import shows
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Place, left_here
-from ctxdispatch_contexts.recording import hidden, memory, places
+from ctxdispatch_contexts.recording import hidden, places, windows
 from ctxdispatch_contexts.recording.leaves import NUMBERS, leaves
 
 MOST = 500
@@ -56,7 +57,7 @@ class Note(NamedTuple):
 
 _NUMBERS: OrderedDict[int, Left] = OrderedDict()
 _ARRAYS: dict[int, Left] = {}
-"""By identity; of arrays weak references to those that own their memory."""
+"""By identity; of arrays weak references to what owns their memory, also where that shows it by itself."""
 
 
 def note(record: Any, keeps: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -137,8 +138,9 @@ def leave(record: Any) -> None:
     for note, references in _references(record.kept.values()):
         if note.at is not None and references - (notes[id(note.owner)] - 1) > _ALONE:
             for part in filter(record.is_active, _parts(note.values)):
-                if id(_own(part)) not in record.memory.given:
-                    _enter(_own(part), note.at, note.owner, note.name)
+                own = _own(windows.opened(record, part) if shows(type(part)) else part)
+                if id(own) not in record.memory.given:
+                    _enter(own, note.at, note.owner, note.name)
     record.kept.clear()
     for array, elements, at in record.memory.stored_outside():
         _enter(array, at, None, None, elements)
@@ -157,8 +159,8 @@ _ALONE = next(_references([Note([], None, [], None)]))[1]
 
 def _parts(values: list[Any]) -> Iterator[Any]:
     for value in values:
-        container = issubclass(type(value), (np.ndarray, *NUMBERS, list, tuple, dict))
-        yield from leaves(value) if container else hidden.held([value], _PARTS)
+        seen = issubclass(type(value), (np.ndarray, *NUMBERS, list, tuple, dict)) or shows(type(value))
+        yield from leaves(value) if seen else hidden.held([value], _PARTS)
 
 
 _PARTS = 1000
@@ -166,12 +168,15 @@ _PARTS = 1000
 
 
 def _own(value: Any) -> Any:
-    return memory.owner(value) if isinstance(value, np.ndarray) else value
+    return windows.holder(value) if isinstance(value, np.ndarray) else value
 
 
 def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> None:
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "fc":
+    value = _own(value)
+    buffer = shows(type(value))
+    if buffer or isinstance(value, np.ndarray):
+        elements = ... if buffer else elements
+        if not buffer and value.dtype.kind not in "fc":
             return  # memory that is read as numbers of another kind, or objects: those by themselves
         of, before = weakref.ref(value, functools.partial(_gone, id(value))), _ARRAYS.get(id(value))
         if before is not None and elements is not ... and before.elements is not ...:
@@ -209,6 +214,7 @@ def _name(of_attribute: bool, name: str, file: str) -> left_names.Name:
 
 def _digest(array: Any, elements: Any) -> int:
     """Of what these elements hold: of many, some, for what is taken for unchanged is only followed."""
+    array = array if isinstance(array, np.ndarray) else np.frombuffer(array, np.uint8)
     at = None if elements is ... else np.flatnonzero(elements)
     step = max((array if at is None else at).size // _SAMPLED, 1)
     return zlib.crc32(array.flat[slice(None, None, step) if at is None else at[::step]].tobytes())
@@ -222,9 +228,12 @@ def follow(record: Any, args: Iterable[Any]) -> None:
     """The run begins, with these arguments: what is one of them is meant to be what it is."""
     given = {id(_own(a)) for a in args}
     for left in _still_there() if _NUMBERS or _ARRAYS else ():
-        if id(left.value) not in given and not record.is_active(left.value):
-            record.suspects.left[id(left.value)] = left
-            record.follow_left(left)
+        if id(left.value) in given:
+            continue
+        value = windows.whole(record, left.value) if shows(type(left.value)) else left.value
+        if not record.is_active(value):
+            record.suspects.left[id(value)] = left._replace(value=value)
+            record.follow_left(left._replace(value=value))
 
 
 def _still_there() -> Iterator[Left]:

@@ -16,6 +16,7 @@ Invariant: a block keeps what owns its memory alive, so that no other array gets
 from __future__ import annotations
 
 import array as buffers
+import contextlib
 import weakref
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -42,10 +43,19 @@ def owner(array: Array) -> Array:
         if base is None or type(base) is StandIn:
             return array
         if not isinstance(base, np.ndarray):  # `as_strided` has one in between, a buffer another
-            base = base.obj if isinstance(base, memoryview) else getattr(base, "base", None)
+            base = _behind(array, base)
         if not isinstance(base, np.ndarray):
             return array
         array = base
+
+
+def _behind(array: Array, base: Any) -> Any:
+    if isinstance(base, memoryview):
+        return base.obj
+    if type(base) is np.nditer:
+        with contextlib.suppress(ValueError):  # it is closed
+            return next((of for of in base.operands if np.may_share_memory(array, of)), None)
+    return getattr(base, "base", None)
 
 
 class StandIn:
@@ -266,7 +276,7 @@ class Memory:
         if not block.active:
             block.active = True
             self.written.append(block.owner)
-        if id(block.owner) not in self._made and block.owner.dtype.kind in "fc" and array.dtype.kind in "fc":
+        if id(block.owner) not in self._made and block.owner.dtype.kind in "fcu" and array.dtype.kind in "fc":
             block.mark(array, index)
 
     def made(self, constant: Array) -> None:

@@ -8,14 +8,15 @@ Invariant: a number that is known is kept alive, so that no other gets its ident
 
 from __future__ import annotations
 
-import array as buffers
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.refusals import Refusals
+from ctxdispatch_contexts.programs.c_objects import shows
 from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.recording import windows
 from ctxdispatch_contexts.recording.escaped import Escaped
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
 from ctxdispatch_contexts.recording.memory import Array, Memory, has_shadow, view_of
@@ -98,10 +99,9 @@ class Record:
         """A number or array that depends on what is differentiated."""
         if isinstance(value, np.ndarray):
             return self.memory.is_active(value)
-        if type(value) is buffers.array:
-            found = self.buffers.get(id(value))
-            return found is not None and self.memory.is_active(found[1])
-        return id(value) in self.numbers
+        if id(value) in self.numbers:
+            return True
+        return shows(type(value)) and windows.is_active(self, value)
 
     def view(self, buffer: Any) -> Array:
         """The array that lies in the memory of an array.array, the same one each time."""
@@ -114,6 +114,7 @@ class Record:
     def release(self) -> None:
         """Nothing more is asked: an array.array whose memory is held here could not become longer."""
         if self.buffers:
+            self.suspects.left.clear()
             self.memory = Memory(self.memory.count)
             self.buffers.clear()
 
@@ -123,6 +124,8 @@ class Record:
 
     def track(self, value: Any) -> None:
         """From now on `value`, a number or array, depends on what is differentiated."""
+        if shows(type(value)):
+            value = windows.opened(self, value)
         if isinstance(value, np.ndarray):
             self.memory.activate(value)
         elif id(value) not in self.numbers:

@@ -150,7 +150,8 @@ def looked_up(record: Any, args: tuple[Any, ...]) -> None:
 def check_bars(tape: Any, bars: Any) -> None:
     """After the sweep: what has arrived at suspects, and at the arguments?"""
     for each in tape.suspects.left.values():
-        bar = tape.bar(each.value)
+        of_bytes = isinstance(each.value, np.ndarray) and each.value.dtype == np.uint8
+        bar = tape.memory.arrived(each.value) if of_bytes else tape.bar(each.value)
         if _varies(bar[each.elements] if isinstance(bar, np.ndarray) else bar):
             raise left.error(each)
     arrived = [s for s in tape.suspects.found.values() if _varies(tape.bar(s.value))]

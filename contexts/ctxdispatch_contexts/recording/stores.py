@@ -22,9 +22,10 @@ from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import row_of
 from ctxdispatch.passes import outputs
+from ctxdispatch_contexts.programs.c_objects import shows
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.overlapping import runs_over
-from ctxdispatch_contexts.recording import halfway, outs, records
+from ctxdispatch_contexts.recording import halfway, outs, records, windows
 from ctxdispatch_contexts.recording.blocks import part_of
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
 from ctxdispatch_contexts.recording.leaves import leaves, snapshot
@@ -70,7 +71,8 @@ def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler 
 def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
     """A call that nothing active comes into: it may change arrays that are read once more."""
     record: Record = ctx.record
-    given = (a for a in leaves((*args, *kwargs.values())) if isinstance(a, np.ndarray))
+    shown = (windows.opened(record, a) if shows(type(a)) else a for a in leaves((*args, *kwargs.values())))
+    given = (a for a in shown if isinstance(a, np.ndarray))
     if callee is setattr and isinstance(args[0], np.ndarray) and record.memory.find(args[0]):
         _refuse_layout(args[1])
     seen = [a for a in given if record.memory.find(a) and a.flags.num & WRITEABLE]

@@ -188,6 +188,7 @@ class Arguments:
             return self._array(value)
         if is_floats(value):
             view = self.record.view(value)
+            self.record.memory.given |= {id(view), id(value)}
             return value, self._again(value) if self.record.is_active(view) else self._tracked(view)
         if issubclass(type(value), _LEAVES) or value is None:
             return value, None
