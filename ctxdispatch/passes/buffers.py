@@ -184,6 +184,8 @@ def _gives_new(op: Op, function: Anything) -> bool:
 
 def makes_new(op: Op) -> bool:
     """The result is an array that nothing else refers to."""
+    if not op.results:
+        return False
     call = effects.call_of(op)
     if call is not None and isinstance(call[0], PureFunction):
         return isinstance(op.result.type, ArrayOf)

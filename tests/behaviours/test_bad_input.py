@@ -163,7 +163,7 @@ def test_function_without_code_and_without_rule():
 
 
 def evaluated(x):
-    return eval("v * 2", {"v": x})
+    return eval("v * 2", {}, {"v": x})
 
 
 # -- missing rules -------------------------------------------------------------------------------------------
@@ -238,19 +238,33 @@ def test_missing_rule_only_matters_where_a_derivative_goes():
 
 
 def packed(x):
-    return np.sum(memoryview(np.sin(x)))
+    return np.sum(np.frombuffer(np.sin(x)))
 
 
 def test_the_remedy_works():
-    with pytest.raises(MissingRuleError, match="memoryview"):
+    with pytest.raises(MissingRuleError, match="frombuffer"):
         grad(packed)(np.ones(2))
 
-    @custom_rule(memoryview)
+    @custom_rule(np.frombuffer)
     def _(x):
         return np.array(x), lambda ybar: ybar
 
     np.testing.assert_allclose(grad(packed)(np.ones(2)), np.cos(np.ones(2)))
-    ADContext.unrule(memoryview)  # a rule is for the whole process
+    ADContext.unrule(np.frombuffer)  # a rule is for the whole process
+
+
+def test_a_rule_of_the_users_counts_where_memory_is_followed():
+    def shown(x):
+        return np.sum(memoryview(x * 3.0))
+
+    np.testing.assert_allclose(grad(shown)(np.ones(2)), 3.0)
+
+    @custom_rule(memoryview)
+    def _(x):
+        return np.array(x), lambda ybar: 2.0 * ybar
+
+    np.testing.assert_allclose(grad(shown)(np.ones(2)), 6.0)
+    ADContext.unrule(memoryview)
 
 
 # -- mutation ------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def of_c_code(x):
 
 
 def of_evaluated_code(x):
-    return eval("x[0] * 2.0", {"x": x})
+    return eval("x[0] * 2.0", {}, {"x": x})
 
 
 def of_a_store(x):
@@ -57,7 +57,7 @@ OUTSIDE = _outside()
 
 
 def of_memory(x):
-    return x.data[0]
+    return x.data.cast("B")[7]
 
 
 REFUSED = [of_c_code, of_evaluated_code, of_a_store, of_a_rule, of_an_iterator, of_memory]

@@ -740,7 +740,7 @@ def calls_frombuffer(x):
 
 
 def calls_eval(x):
-    return eval("a * 2", {"a": x})
+    return eval("a * 2", {}, {"a": x})
 
 
 def calls_unpack(x):

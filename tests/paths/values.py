@@ -82,10 +82,10 @@ def state(v: Any, depth: int = 4) -> Any:
     if cls is np.ndarray and v.dtype != object:
         return v.dtype.str, v.shape, v.tolist()
     if isinstance(v, dict):
-        named = {k: item for k, item in v.items() if depth and type(k) is str}
+        named = {k: item for k, item in v.items() if depth > 0 and type(k) is str}
         return cls.__name__, [(k, state(item, depth - 1)) for k, item in named.items()]
     if isinstance(v, (list, tuple)):
-        return cls.__name__, [state(item, depth - 1) for item in v if depth]
+        return cls.__name__, [state(item, depth - 1) for item in v if depth > 0]
     if cls.__name__ == "Box":
         return "Box", state(vars(v), depth - 1)
     return cls.__name__

@@ -8,10 +8,10 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.dispatch.strip import gives_items
-from ctxdispatch.facts import says
+from ctxdispatch.facts import fact_of, says
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.graph import Edge, Iterate, Op
+from ctxdispatch.ir.rewrite import Use, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.wrappers import called, is_wrapper
 from ctxdispatch.passes import types as T
@@ -73,11 +73,37 @@ def _has_rule_for(op: Op) -> bool:
 
 
 def _leaves_items(op: Op, prepared: Prepared) -> bool:
-    """`map` of an iterator that somebody else takes items from too: its lowering takes all at once."""
+    """`map` of which not all items are taken, and at once, or of an iterator that somebody else takes items
+    from too: its lowering takes all at once."""
     if op.fn is not builtins.map and op.fn is not builtins.filter:
         return False
+    known = uses(prepared.graph)
     iterators = [a for a in op.args[1:] if isinstance(a, Value) and _gives_items(a)]
-    return bool(iterators) and any(len(uses(prepared.graph)[a]) > 1 for a in iterators)
+    return any(len(known[a]) > 1 for a in iterators) or not _is_taken_whole(op.result, known)
+
+
+def _is_taken_whole(iterator: Value, known: dict[Value, list[Use]]) -> bool:
+    """It is gone through to its end, by what does that when it is called, or by a loop."""
+    users = known[iterator]
+    return len(users) == 1 and _takes_all(users[0].user, iterator, known)
+
+
+def _takes_all(user: Any, iterator: Value, known: dict[Value, list[Use]]) -> bool:
+    if type(user) is Edge:
+        params = user.target.params[-len(user.args) :]  # the item of a loop is none of the edge's
+        return _is_taken_whole(params[user.args.index(iterator)], known)
+    if type(user) is not Op:
+        return type(user) is Iterate
+    fn = user.fn
+    if fn is builtins.iter or (hashable(fn) and fn in _PASS_ON):
+        return _is_taken_whole(user.result, known)
+    row = fact_of(fn)
+    if row is None or fn is builtins.next or (issubclass(type(fn), type) and gives_items(fn)):
+        return False
+    return iterator in user.args and row.iterates.has(user.args.index(iterator))
+
+
+_PASS_ON = frozenset({builtins.zip, builtins.map, builtins.filter, builtins.enumerate})
 
 
 def _gives_items(operand: Operand) -> bool:

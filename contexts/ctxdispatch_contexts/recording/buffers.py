@@ -23,7 +23,7 @@ import numpy as np
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import natively, special
 from ctxdispatch.dispatch.strip import is_iterator
-from ctxdispatch.facts import ARITHMETIC, fact_of
+from ctxdispatch.facts import ARITHMETIC, INPLACE, fact_of
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.c_objects import shows
@@ -54,11 +54,17 @@ def follows(callee: Any, args: Args, kwargs: Kwargs) -> bool:
     """It is said here what the call does to memory."""
     if kwargs and not windows.is_class(callee) and id(callee) not in _NAMES:
         return False
-    return are_here(callee, args) and (windows.is_class(callee) or _handler(callee) is not None)
+    return are_here(callee, args) and (windows.is_class(callee) or _handler(callee, args) is not None)
 
 
-def _handler(callee: Any) -> Handler | None:
+def _handler(callee: Any, args: Args) -> Handler | None:
+    if id(callee) in _OF_ANY and not (args and shows(type(args[0]))):
+        return None
     return HANDLERS.get(callee) if hashable(callee) else pointers.FOREIGN.get(id(callee))
+
+
+_OF_ANY = frozenset(map(id, (operator.getitem, operator.setitem, builtins.getattr, builtins.setattr)))
+"""By identity, what is done with objects of any kind."""
 
 
 def concerned(record: Record, callee: Any, args: Args) -> bool:
@@ -87,7 +93,7 @@ def handle(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> Any:
         args, kwargs = (*args, kwargs[name]), {k: v for k, v in kwargs.items() if k != name}
     if kwargs:
         return AS_IT_IS
-    found, row = _handler(callee), fact_of(callee)
+    found, row = _handler(callee, args), fact_of(callee)
     if found is None and row is not None and row.stores.has(0):  # the second one is gone through
         found = _resized if args and type(args[0]) is array.array else None
     if found is not None and args and special(type(args[0]), getattr(callee, "__name__", "")) is not None:
@@ -157,7 +163,10 @@ def viewed(record: Record, value: Any) -> Any:
 
 
 def _is_numpys(callee: Any, args: Args) -> bool:
-    if any(isinstance(a, (np.ndarray, np.generic)) for a in args) and callee in ARITHMETIC:
+    if args and isinstance(args[0], np.ndarray) and id(callee) in _OF_ANY:
+        return True
+    numpys = any(isinstance(a, (np.ndarray, np.generic)) for a in args)
+    if numpys and hashable(callee) and (callee in ARITHMETIC or callee in INPLACE):
         return True
     return type(callee) is np.ufunc or str(getattr(callee, "__module__", "")).startswith("numpy")
 

@@ -191,6 +191,8 @@ def _on_tagged(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args,
 
 def _on_buffers(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:
     """A call that is given what shows memory, or makes such an object."""
+    if ctx.record.context.ad_ruled(callee):
+        return _operated(ctx, callee, known, run, args, kwargs)
     if buffers.concerned(ctx.record, callee, (*args, *kwargs.values())) and not kwargs.keys() & {"out"}:
         out = buffers.handle(ctx, callee, args, kwargs)
         if out is not buffers.AS_IT_IS:

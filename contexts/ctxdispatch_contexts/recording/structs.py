@@ -100,4 +100,5 @@ def _check(callee: Any, text: Any, buffer: Any, offset: Any, values: list[Any]) 
 
 @natively
 def _is_writeable(buffer: Any) -> bool:
-    return not memoryview(buffer).readonly
+    view = memoryview(buffer)
+    return view.c_contiguous and not view.readonly

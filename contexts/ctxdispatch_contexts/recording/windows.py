@@ -129,7 +129,7 @@ def _memories(record: Any, parts: Iterable[Any]) -> Iterator[Array]:
         if issubclass(cls, np.ndarray):
             yield memory.owner(part)
         elif cls is buffers.array:
-            yield record.view(part)
+            yield record.buffers[id(part)][1] if id(part) in record.buffers else memory.view_of(part)
         elif issubclass(cls, OF_CTYPES) and part._b_needsfree_ and ctypes.sizeof(part):
             yield np.frombuffer(part, np.uint8)
 
@@ -222,6 +222,8 @@ def store(ctx: Any, buffer: Any, shown: Any, index: Any, value: Any, run: Callab
         return
     if active and not is_seen(record, shown):
         raise _unknown_memory(buffer)
+    if active and type(of := holder(shown)) is buffers.array:
+        shown = _within(record.view(of), shown)
     index = snapshot(index)
     kept = record.before(shown, index)
     run(value)
