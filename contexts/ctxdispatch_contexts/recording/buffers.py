@@ -23,7 +23,7 @@ import numpy as np
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import natively, special
 from ctxdispatch.dispatch.strip import is_iterator
-from ctxdispatch.facts import ARITHMETIC, INPLACE, fact_of
+from ctxdispatch.facts import ARITHMETIC, ATTRIBUTES, INPLACE, ITEMS, fact_of
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.c_objects import shows
@@ -63,7 +63,7 @@ def _handler(callee: Any, args: Args) -> Handler | None:
     return HANDLERS.get(callee) if hashable(callee) else pointers.FOREIGN.get(id(callee))
 
 
-_OF_ANY = frozenset(map(id, (operator.getitem, operator.setitem, builtins.getattr, builtins.setattr)))
+_OF_ANY = frozenset(map(id, (*ITEMS, *ATTRIBUTES)))
 """By identity, what is done with objects of any kind."""
 
 
