@@ -1,5 +1,5 @@
-"""`map` and `filter` call their function as items are taken: where not all are taken at once, it is called for
-those that are."""
+"""`map` and `filter` call their function as their items are taken: where not all are taken at once, it is
+called for those that are."""
 
 import operator
 
