@@ -455,6 +455,79 @@ def test_variables_of_modules_and_cells():
             grad(reader)(X)
 
 
+class Point(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_double), ("y", ctypes.c_double)]
+
+
+class Memory:
+    """Of C: each is left by a method, and read by the other of its name."""
+
+    def __init__(self):
+        self.number, self.point, self.points = ctypes.c_double(1.0), Point(), (Point * 2)()
+        self.row, self.pointer = (ctypes.c_double * 2)(1.0, 1.0), ctypes.pointer(ctypes.c_double(1.0))
+
+    def store_value(self, v):
+        self.number.value = v
+
+    def read_value(self):
+        return self.number.value
+
+    def store_field(self, v):
+        self.point.x = v
+
+    def read_field(self):
+        return self.point.x
+
+    def store_field_of_an_item(self, v):
+        self.points[1].y = v
+
+    def read_field_of_an_item(self):
+        return self.points[1].y
+
+    def store_item(self, v):
+        self.row[0] = v
+
+    def read_item(self):
+        return self.row[0]
+
+    def store_by_a_pointer(self, v):
+        self.pointer.contents.value = v
+
+    def read_by_a_pointer(self):
+        return self.pointer.contents.value
+
+    def store_another_number(self, v):
+        self.number = ctypes.c_double(v)
+
+    def read_another_number(self):
+        return self.number.value
+
+    def store_another_row(self, v):
+        self.row = (ctypes.c_double * 2)(v, 1.0)
+
+    def read_another_row(self):
+        return self.row[0]
+
+
+@pytest.mark.parametrize("mode", [grad, jacfwd])
+@pytest.mark.parametrize("name", [name[6:] for name in vars(Memory) if name.startswith("store_")])
+def test_another_function_reads_memory_of_c(name, mode):
+    m = Memory()
+    store, read = getattr(m, f"store_{name}"), getattr(m, f"read_{name}")
+
+    def leaves(p):
+        store(p[0] * p[1])
+        return p @ p
+
+    def reads(p):
+        return read() * p[1]
+
+    np.testing.assert_allclose(mode(reads)(X), [0.0, read()])
+    np.testing.assert_allclose(grad(leaves)(X), 2.0 * X)
+    with pytest.raises(DerivativeError, match="left here"):
+        mode(reads)(X)
+
+
 # -- what is no matter ---------------------------------------------------------------------------------------
 
 

@@ -37,6 +37,7 @@ ADDRESSES = frozenset({"__array_interface__", "__array_struct__", "ctypes", "__d
 """Attributes of arrays by which others find their memory."""
 
 
+_REFERENCE = type(ctypes.byref(ctypes.c_int()))
 OF_CTYPES = (ctypes._SimpleCData, ctypes.Array, ctypes.Structure, ctypes.Union, ctypes._Pointer)
 
 
@@ -72,7 +73,7 @@ def gives_away(callee: Any, args: tuple[Any, ...]) -> bool:
 @functools.lru_cache(4096)
 def is_opaque(cls: type) -> bool:
     """Its objects, or what they inherit of C code, may show memory of others."""
-    return issubclass(cls, (*SHOWN, _CAPSULE)) or any(map(_is_of_other_c, cls.__mro__))
+    return issubclass(cls, (*SHOWN, _CAPSULE, _REFERENCE)) or any(map(_is_of_other_c, cls.__mro__))
 
 
 def _is_of_other_c(cls: type) -> bool:
@@ -99,8 +100,8 @@ _ENDS = (type, types.ModuleType, types.FunctionType)
 
 
 def reached(value: Any) -> Iterator[Any]:
-    """The arrays that an object of C code is seen to reach."""
-    return (part for part in all_reached(value) if issubclass(type(part), (np.ndarray, buffers.array)))
+    """The arrays that an object of C code is seen to reach, and what shows memory."""
+    return (part for part in all_reached(value) if issubclass(type(part), np.ndarray) or shows(type(part)))
 
 
 def all_reached(value: Any) -> Iterator[Any]:
@@ -120,6 +121,8 @@ _MOST = 1000
 def _held_by(value: Any) -> list[Any]:
     if issubclass(type(value), np.nditer):
         return [*value.operands]
+    if type(value) is _REFERENCE:
+        return [value._obj]
     if issubclass(type(value), np.broadcast):
         return [each.base for each in value.iters]
     return parts(value)

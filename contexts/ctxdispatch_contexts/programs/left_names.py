@@ -14,12 +14,13 @@ import builtins
 import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
-from ctxdispatch.ir.values import Const, hashable
+from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.values import Const, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.c_objects import all_reached
@@ -45,6 +46,8 @@ def item(key: str) -> Name:
     return Name("item", key)
 
 
+ANYTHING = Name("anything", "")
+"""What code reads that is called as it is."""
 Names = frozenset[Name]
 
 _LEFT: dict[Hashable, Names] = {}
@@ -57,9 +60,10 @@ TOLD: list[Callable[[Names], None]] = []
 
 
 def enter(key: Hashable, names: Iterable[Name]) -> None:
-    """Something was left under these names."""
+    """Something was left under these names, and those that are known of it."""
+    names = frozenset(names) | _LEFT.get(key, frozenset())
     drop(key)
-    _LEFT[key] = names = frozenset(names)
+    _LEFT[key] = names
     new = names - _THERE.keys()
     _THERE.update(names)
     for tell in TOLD if new else ():
@@ -96,6 +100,8 @@ def meet(names: Names, others: Iterable[Name]) -> bool:
 
 
 def _same(a: Name, b: Name) -> bool:
+    if ANYTHING in (a, b):
+        return True
     return a[:2] == b[:2] and (a.of is None or b.of is None or a.of == b.of)
 
 
@@ -106,6 +112,8 @@ def reads(graph: Graph) -> Names:
 
 
 def _read(op: Op, file: str) -> Name | None:
+    if _is_called_as_it_is(op):
+        return ANYTHING
     fn = op.fn if hashable(op.fn) and len(op.args) > 1 else None
     name = op.args[1].value if fn in _READS and isinstance(op.args[1], Const) else None
     if type(name) is not str:
@@ -118,6 +126,14 @@ def _read(op: Op, file: str) -> Name | None:
     if type(owner) is ModuleType:
         return variable(name, getattr(owner, "__file__", ""))
     return attribute(name, T.cls_of(T.operand_type(op.args[0])))
+
+
+def _is_called_as_it_is(op: Op) -> bool:
+    """Python code that is no part of the program, and that is given nothing to differentiate."""
+    if isinstance(op.callee, Value):
+        return True
+    fn = op.callee.value if isinstance(op.callee, Const) else None
+    return type(fn) in (FunctionType, MethodType) and not is_ours(fn.__module__)
 
 
 _READS = (builtins.getattr, operator.getitem, primitives.load_global, primitives.cell_get)

@@ -17,8 +17,8 @@ class Block:
     """The memory of one owner. `active`: what is in there depends on what is differentiated."""
 
     __slots__ = (
-        "owner", "low", "size", "count", "active", "names", "outside", "read", "unknown", "at", "_bytes",
-        "_marks", "_last",
+        "owner", "low", "size", "count", "active", "names", "outside", "read", "unknown", "at", "by",
+        "_bytes", "_marks", "_last",
     )  # fmt: skip
 
     def __init__(self, of: Array, count: int | None) -> None:
@@ -34,6 +34,8 @@ class Block:
         """The elements whose derivative is not known, nan: in forward mode, what an earlier run has left."""
         self.at: Place = None
         """Where what is differentiated was stored there first."""
+        self.by: tuple[Any, Any] = (None, None)
+        """By which attribute of which object that was, where it was by one."""
         self._bytes: Array | None = None
         self._marks: Array | None = None
         self._last: tuple[Array, Array] | None = None

@@ -24,10 +24,16 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import natively, special
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.facts import ARITHMETIC, ATTRIBUTES, INPLACE, ITEMS, fact_of
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.c_objects import shows
-from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
+from ctxdispatch_contexts.programs.errors import (
+    MissingRuleError,
+    described,
+    user_frame,
+    user_position,
+)
 from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording import arrays, pointers, structs, windows
 from ctxdispatch_contexts.recording.leaves import listed
@@ -71,6 +77,8 @@ def concerned(record: Record, callee: Any, args: Args) -> bool:
     """What depends on what is differentiated is in it, or may be stored into it or where it is."""
     if callee is array.array:
         return len(args) == 2 and not isinstance(args[1], (str, bytes, bytearray))
+    if callee is operator.mul and any(map(windows.is_class, args)):
+        return True
     if id(callee) in pointers.FOREIGN or (callee is array.array.extend and is_iterator(args[1])):
         return True
     if args and issubclass(type(args[0]), windows.POINTER):
@@ -280,7 +288,13 @@ def _nested(values: Any) -> Any:
 
 @HANDLERS.of(operator.add, operator.mul)
 def _joined(ctx: Any, callee: Any, args: Args) -> Any:
-    """Of an array of NumPy's and an array.array, an operation on elements."""
+    """Of an array of NumPy's and an array.array, an operation on elements. c_double * 3 makes a class, which
+    is of the module of whoever asks."""
+    if any(map(windows.is_class, args)):
+        made, frame = callee(*args), user_frame()
+        if is_ours(made.__module__) and frame is not None:
+            made.__module__ = frame.f_globals.get("__name__")
+        return made
     if _is_numpys(callee, args):
         return AS_IT_IS
     raise MissingRuleError(

@@ -101,7 +101,10 @@ def _are_held(owners: list[Any]) -> bool:
 @natively
 def concerned(record: Any, values: Iterable[Any]) -> list[Any]:
     """Those of the operands of a call that may show what the run has stored."""
-    found = [value for value in _opaque(values) if not issubclass(type(value), type)]
+    given = [*values]
+    found = [value for value in _opaque(given) if not issubclass(type(value), type)]
+    if given and issubclass(type(given[0]), ctypes._CFuncPtr):  # it may ask for `_as_parameter_`
+        found += [v for v in given[2:] if type(v) not in _PLAIN]
     return [v for v in found if _shows(record, v)] if found else found
 
 

@@ -40,12 +40,14 @@ def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
     out = resolve(ctx, f)(*args, **kwargs)
     if callee is not np.frompyfunc and not ctx.record.closed and ctx.record.any_active((out,)):
-        raise MissingRuleError(
+        error = MissingRuleError(
             f"{described(callee)} has no derivative rule, and calls {described(f)}, whose result depends on "
             "what is differentiated; give it one with `custom_rule`, or have the function return "
             "`stop_gradient`",
             user_position(),
         )
+        ctx.record.refuse(error)  # C code may lose it
+        raise error
     return out
 
 
@@ -112,8 +114,7 @@ def evaluated(f: Any, ctx: Any, source: Any, /, *namespaces: Any, **kwargs: Any)
 
 
 def _reaches_active(record: Any, namespaces: Args) -> bool:
-    dicts = [space if issubclass(type(space), dict) else {"": space} for space in namespaces]
-    values = [value for space in dicts for value in space.values()]
+    values = [v for space in namespaces for v in (space.values() if type(space) is dict else (space,))]
     return record.any_active(values) or reaches_active(record, values)
 
 

@@ -142,8 +142,8 @@ def leave(record: Any) -> None:
                 if id(own) not in record.memory.given:
                     _enter(own, note.at, note.owner, note.name)
     record.kept.clear()
-    for array, elements, at in record.memory.stored_outside():
-        _enter(array, at, None, None, elements)
+    for block, elements in record.memory.stored_outside():
+        _enter(block.owner, block.at, *block.by, elements)
 
 
 def _references(notes: Iterable[Note]) -> Iterator[tuple[Note, int]]:

@@ -27,7 +27,6 @@ from ctxdispatch.dispatch.reach import natively
 from ctxdispatch_contexts.programs.errors import (
     MissingRuleError,
     MutationError,
-    Place,
     described,
     user_position,
 )
@@ -139,6 +138,8 @@ class Memory:
         has its identity is itself."""
         self.given: set[int] = set()
         """The same of arguments, and of what stands for them."""
+        self._items: dict[int, tuple[Array, Array]] = {}
+        """By identity, what iterators of NumPy's have given, and whose memory that is."""
         self._shown: dict[int, weakref.ref[Array]] = {}
         """By the array that they lie in, the last views of constants of which the numbers are others."""
         self._shadows: dict[int, tuple[Array, Block, Array]] = {}
@@ -146,7 +147,7 @@ class Memory:
 
     def find(self, array: Array) -> Block | None:
         """The block of `array`, None where the run knows nothing of its memory."""
-        of = owner(array)
+        of = self._owner(array)
         found = self._blocks.get(id(of))
         if found is None and type(of.base) is StandIn:
             return next((b for name in of.base.names if (b := self._blocks.get(id(name)))), None)
@@ -163,7 +164,7 @@ class Memory:
         return found
 
     def is_active(self, array: Array) -> bool:
-        of = owner(array)
+        of = self._owner(array)
         found = self._blocks.get(id(of))
         if found is None and (self._foreign or of.base is not None):
             found = self.find(of)
@@ -173,10 +174,20 @@ class Memory:
         """The block of `array`, from now on known."""
         found = self.find(array)
         if found is None:
-            of = owner(array)
+            of = self._owner(array)
             found = self._blocks[id(of)] = Block(of, self.count)
             self._place(found)
         return found
+
+    def _owner(self, array: Array) -> Array:
+        """`owner`; also of what an iterator of NumPy's gave, which tells its operands until it is closed."""
+        of = owner(array)
+        if of is not array:
+            while isinstance(array.base, np.ndarray):
+                array = array.base
+            if type(array.base) is np.nditer and of is not array:
+                self._items[id(array)] = array, of
+        return self._items[id(of)][1] if id(of) in self._items else of
 
     def _place(self, block: Block) -> None:
         base = block.owner.base
@@ -282,12 +293,12 @@ class Memory:
     def made(self, constant: Array) -> None:
         self._made.add(id(constant))
 
-    def stored_outside(self) -> Iterator[tuple[Array, Array, Place]]:
-        """The arrays that were there before the run, are no arguments, and into which it has stored what is
-        differentiated; into which elements, and where."""
+    def stored_outside(self) -> Iterator[tuple[Block, Array]]:
+        """The memory that was there before the run, is no argument's, and into which it has stored what is
+        differentiated; into which elements."""
         for block in self._blocks.values():
             if (marked := block.marked) is not None and id(block.owner) not in self.given:
-                yield block.owner, marked, block.at
+                yield block, marked
 
     def show(self, view: Any) -> None:
         """A view of a constant has been made, which may be stored into later."""

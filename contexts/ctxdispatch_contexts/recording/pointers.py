@@ -6,6 +6,7 @@ import builtins
 import ctypes
 import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,11 @@ def put(ctx: Any, callee: Any, args: Args) -> None:
         if hasattr(index, "__index__"):
             index = operator.index(index)
             buffer[index]  # its own error, where there is none
-            place = _place(ctx.record, buffer, index)
-            store(ctx, buffer, *place, value, functools.partial(operator.setitem, buffer, index))
+            run = functools.partial(operator.setitem, buffer, index)
+            if issubclass(type(buffer)._type_, windows.SIMPLE):
+                store(ctx, buffer, *_place(ctx.record, buffer, index), value, run)
+            else:
+                _put_part(ctx, buffer, index, value, run)
         else:
             buffer[index] = value
         return
@@ -72,6 +76,20 @@ def put(ctx: Any, callee: Any, args: Args) -> None:
         buffer[index] = value  # it raises
     for i, each in zip(numbered, values):
         put(ctx, callee, (buffer, i, each))
+
+
+def _put_part(ctx: Any, buffer: Any, index: int, value: Any, run: Callable[[Any], Any]) -> None:
+    """buffer[index] = value, which is an array or a structure."""
+    record, kind = ctx.record, type(buffer)._type_
+    if type(value) is tuple and len(value) <= getattr(kind, "_length_", -1):
+        value = make(ctx, kind, value, {})
+    shown, index = _place(record, buffer, index)
+    given = windows.opened(record, value) if shows(type(value)) else None
+    if shown is None or given is None or shown.dtype != given.dtype:
+        store(ctx, buffer, None, index, value, run)
+    else:
+        given = ctx.array(given) if record.is_active(given) else given.copy()
+        store(ctx, buffer, shown, index, given, lambda _: run(value))
 
 
 for _cls in (ctypes.Array, ctypes._Pointer):
@@ -120,7 +138,10 @@ def _set_attribute(ctx: Any, callee: Any, args: Args) -> Any:
     place = _field(ctx.record, buffer, name) if issubclass(type(buffer), OF_CTYPES) else AS_IT_IS
     if place is AS_IT_IS:
         return AS_IT_IS
-    return store(ctx, buffer, place, (), value, functools.partial(setattr, buffer, name))
+    store(ctx, buffer, place, (), value, functools.partial(setattr, buffer, name))
+    if place is not None and (block := ctx.record.memory.find(place)) is not None:
+        block.by = buffer, name
+    return None
 
 
 # -- making --------------------------------------------------------------------------------------------------
@@ -203,7 +224,7 @@ def _may_be_known(record: Record, value: Any, size: Any) -> bool:
     """The run may know what is there."""
     at = _address(value)
     if at is None or type(size) is not int:
-        return bool(record.escaped)
+        return bool(record.escaped or record.memory.written)
     probe = windows.at(record, value, at, np.uint8, (max(size, 0),))
     return memory.owner(probe) is not probe or record.memory.find(probe) is not None
 

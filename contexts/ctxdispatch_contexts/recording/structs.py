@@ -5,6 +5,7 @@ What is packed into bytes of its own is not followed.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import re
 import struct
@@ -14,7 +15,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.ir.registry import Registry
-from ctxdispatch_contexts.programs.c_objects import shows
+from ctxdispatch_contexts.programs.c_objects import OF_CTYPES, shows
 from ctxdispatch_contexts.recording import windows
 from ctxdispatch_contexts.recording.addresses import address
 from ctxdispatch_contexts.recording.record import Record
@@ -42,13 +43,23 @@ def _places(text: str) -> tuple[tuple[int, Any], ...]:
     return tuple(found)
 
 
-def _shown(record: Record, text: Any, buffer: Any, offset: int) -> list[Any]:
-    """Of each item an array where it is; None for what is no float."""
-    memory = buffer if isinstance(buffer, np.ndarray) else windows.opened(record, buffer)
-    if memory is None:
-        return []
-    start = address(memory) + (offset if offset >= 0 else memory.nbytes + offset)
-    text = text.decode() if isinstance(text, bytes) else text
+@functools.lru_cache(1024)
+def _has_gaps(text: str) -> bool:
+    """There are bytes between the items, which are packed as zeros."""
+    order = text[0] if text[:1] in ("@", "=", "<", ">", "!") else "@"
+    codes = "".join(code * int(count or 1) for count, code in _ITEM.findall(text.replace(" ", "")))
+    return "x" in codes or struct.calcsize(text) != sum(struct.calcsize(order + code) for code in codes)
+
+
+def _shown(record: Record, text: str, buffer: Any, offset: int) -> list[Any] | None:
+    """Of each item an array where it is; None for what is no float. None where it is not known."""
+    if issubclass(type(buffer), OF_CTYPES):
+        start, size = ctypes.addressof(buffer), ctypes.sizeof(buffer)
+    elif (memory := buffer if isinstance(buffer, np.ndarray) else windows.opened(record, buffer)) is not None:
+        start, size = address(memory), memory.nbytes
+    else:
+        return None
+    start += offset if offset >= 0 else size + offset
     return [None if d is None else windows.at(record, buffer, start + at, d) for at, d in _places(text)]
 
 
@@ -64,41 +75,50 @@ def _unpacked(ctx: Any, callee: Any, args: Args) -> Any:
     if not _is_followed(buffer):
         return AS_IT_IS
     shown = _shown(ctx.record, _format(text), buffer, *(rest or (0,)))
-    return tuple([read(ctx.record, buffer, place, (), v) for place, v in zip(shown, out)]) if shown else out
+    places = [None] * len(out) if shown is None else shown
+    return tuple([read(ctx.record, buffer, place, (), v) for place, v in zip(places, out, strict=True)])
 
 
-def _format(text: Any) -> Any:
-    return text.format if isinstance(text, struct.Struct) else text
+def _format(text: Any) -> str:
+    text = text.format if isinstance(text, struct.Struct) else text
+    return text.decode() if isinstance(text, bytes) else text
 
 
 @HANDLERS.of(struct.pack_into, struct.Struct.pack_into)
 def _packed(ctx: Any, callee: Any, args: Args) -> Any:
     """pack_into(format, buffer, offset, *values)"""
-    text, buffer, offset, *values = args
-    if not _is_followed(buffer):
-        return AS_IT_IS
+    given, buffer, offset, *values = args
     record: Record = ctx.record
-    values = [number(ctx, v) for v in values]
-    places = _shown(record, _format(text), buffer, offset)
-    if not places or not _is_writeable(buffer):
-        return callee(text, buffer, offset, *values)
-    _check(callee, text, buffer, offset, values)
-    if None in places:
-        if record.any_active((buffer, values)):
-            raise other_numbers(buffer)
-        return callee(text, buffer, offset, *values)
-    for place, value in zip(places, values):
+    if not _is_followed(buffer) or not record.any_active((buffer, values)):
+        return AS_IT_IS
+    text, values = _format(given), [number(ctx, v) for v in values]
+    if not _is_whole(buffer):
+        return callee(given, buffer, offset, *values)  # it raises
+    if not _fits(callee, given, buffer, offset, values):
+        raise other_numbers(buffer)
+    places = _shown(record, text, buffer, offset)
+    if places is None or None in places or _has_gaps(text):
+        raise other_numbers(buffer)
+    for place, value in zip(places, values, strict=True):
         store(ctx, buffer, place, (), value, functools.partial(place.__setitem__, ()))
     return None
 
 
 @natively
-def _check(callee: Any, text: Any, buffer: Any, offset: Any, values: list[Any]) -> None:
-    """Where it raises, nothing is stored."""
-    callee(text, bytearray(memoryview(buffer).nbytes), offset, *values)
+def _fits(callee: Any, text: Any, buffer: Any, offset: Any, values: list[Any]) -> bool:
+    """Where it would raise, it does; False where some of it would be written by then."""
+    before = memoryview(buffer).tobytes()
+    scratch = bytearray(before)
+    try:
+        callee(text, scratch, offset, *values)
+    except Exception:
+        if scratch == before:
+            raise
+        return False
+    return True
 
 
 @natively
-def _is_writeable(buffer: Any) -> bool:
+def _is_whole(buffer: Any) -> bool:
     view = memoryview(buffer)
     return view.c_contiguous and not view.readonly

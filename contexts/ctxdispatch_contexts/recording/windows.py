@@ -57,13 +57,17 @@ class _Within:
         self.__array_interface__, self.base = {"version": 3, **interface}, base
 
 
-@natively
 def opened(record: Any, value: Any) -> Array | None:
     """The numbers that `value` shows; None where there are none, or not as an array (a pointer, a structure,
     a memoryview that was released)."""
     if type(value) is buffers.array:
-        view: Array = record.view(value)
+        view: Array = record.view(value)  # which runs around this one have too
         return view
+    return _opened(record, value)
+
+
+@natively
+def _opened(record: Any, value: Any) -> Array | None:
     if issubclass(type(value), (*FIELDS, POINTER)):
         return None
     try:
@@ -213,7 +217,8 @@ def other_numbers(buffer: Any) -> MissingRuleError:
 def store(ctx: Any, buffer: Any, shown: Any, index: Any, value: Any, run: Callable[[Any], Any]) -> None:
     """run(value) puts `value` into shown[index]; `shown` is None where that is no number."""
     record = ctx.record
-    value = number(ctx, value)
+    if shown is None or not isinstance(value, np.ndarray) or np.ndim(shown[index]) == 0:
+        value = number(ctx, value)
     active = record.any_active((value,))
     if shown is None or shown.dtype.kind not in "fc":
         run(value)  # Python refuses most floats there
