@@ -5,6 +5,7 @@ lists.
     without_objects(type) the user's functions and classes by their class alone
     without_held(type)    the part that stays true whatever runs meanwhile
     only_used(type, names)   the fields that a program reads; the others are none of the guard's business
+    with_unset(type, unset)  with the attributes that objects must not have, for the class's are what is meant
 
 What is held may be relied on while nothing that we do not see runs (`Inference.foreign`): code out of sight
 could store into the same objects.
@@ -13,7 +14,7 @@ could store into the same objects.
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Set
 from types import FunctionType
 from typing import Any as Anything
 
@@ -29,6 +30,7 @@ from ctxdispatch.passes.types import (
     Never,
     TupleOf,
     Type,
+    Unset,
     join,
     type_of,
 )
@@ -176,5 +178,30 @@ def only_used(type_: Type, names: set[Anything]) -> Type:
         return type_
     if type_.item is not None:
         return Held(type_.cls, (), only_used(type_.item, names))
-    kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names)
+    kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names or t is Unset)
     return Held(type_.cls, kept) if kept else Exact(type_.cls)
+
+
+def with_unset(type_: Type, unset: Set[tuple[type, str]]) -> Type:
+    """The objects of each class of `unset`, at any depth, have no attribute of their own of that name."""
+    if isinstance(type_, TupleOf):
+        return TupleOf(tuple(with_unset(t, unset) for t in type_.items))
+    if not isinstance(type_, Held):
+        return type_
+    if type_.item is not None:
+        return Held(type_.cls, (), with_unset(type_.item, unset))
+    have = {name for name, _ in type_.fields}
+    more = sorted(name for cls, name in unset if cls is type_.cls and name not in have)
+    fields = tuple((name, with_unset(t, unset)) for name, t in type_.fields)
+    return Held(type_.cls, (*fields, *[(name, Unset) for name in more]))
+
+
+def unset_in(type_: Type) -> Iterator[tuple[type, str]]:
+    """The attributes that objects in a value of this type do not have."""
+    if isinstance(type_, TupleOf):
+        for each in type_.items:
+            yield from unset_in(each)
+    if isinstance(type_, Held):
+        yield from unset_in(type_.item) if type_.item is not None else ()
+        for name, each in type_.fields:
+            yield from ((type_.cls, name),) if each is Unset else unset_in(each)

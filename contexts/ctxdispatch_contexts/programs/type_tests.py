@@ -126,6 +126,10 @@ def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
             tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
         return
     for name, held in type_.fields:
+        if held is T.Unset:
+            own = tests.attribute(a, "__dict__")
+            tests.is_(tests.op(dict.__contains__, own, Const(name), syntax=False), False)
+            continue
         check_type(tests, _field(tests, a, type_.cls, name), held)
 
 
