@@ -22,7 +22,7 @@ from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch.passes.held import has_held, without_held
+from ctxdispatch.passes.held import has_held, has_positions, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lengths import named, plain, with_own_lengths
 from ctxdispatch.passes.lists import Lists
@@ -131,7 +131,7 @@ class Run:
         self.maker: dict[Value, Op] = {}
         self.under_way: tuple[Block | None, Op | None] = None, None
         self.readers: dict[Value, list[Block]] = {}
-        self.lists = Lists(self)
+        self.lists = Lists(self, placed=any(map(has_positions, argtypes)))
         self.contents: dict[Value, Type] = {}  # of cells made here
         self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
         self.shared_cells: set[Anything] = set(untrusted) - self.stored

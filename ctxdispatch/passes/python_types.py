@@ -31,7 +31,7 @@ from ctxdispatch.passes.type_rules import (
     row,
     rule,
 )
-from ctxdispatch.passes.types import Any, ArrayOf, Exact, Known, TupleOf, Type, cls_of, is_literal
+from ctxdispatch.passes.types import Any, ArrayOf, Exact, Held, Known, TupleOf, Type, cls_of, is_literal
 
 __all__ = [
     "BINARY",
@@ -80,6 +80,8 @@ RULES[bool], RULES[operator.truth], RULES[operator.not_] = (
 
 @rule(len)
 def _len(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if args and isinstance(args[0], Held) and args[0].by_position:
+        return Known(len(args[0].fields))
     return Known(len(args[0].items)) if args and isinstance(args[0], TupleOf) else INT
 
 

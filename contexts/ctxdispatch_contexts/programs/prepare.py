@@ -69,6 +69,7 @@ from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
+from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
@@ -178,9 +179,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if open_fields(graph):
         changed = True
         snapshot("open fields", graph)
-    if spell_out_stores(graph) | spell_out_items(graph):
+    if spell_out_stores(graph) | spell_out_items(graph) | spell_out_parts(graph):
         changed = True
-        snapshot("spell out stores and items", graph)
+        snapshot("spell out stores, items and parts", graph)
     return changed
 
 
