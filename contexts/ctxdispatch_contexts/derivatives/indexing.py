@@ -28,7 +28,7 @@ def take(g, y, a, indices, axis=None, out=None, mode="raise"):
 
 
 def within(indices, n, mode):
-    indices = np.asarray(indices)
+    indices = np.asarray(indices, np.intp)  # where True is one of them it is 1
     if mode == "clip":
         return np.clip(indices, 0, n - 1)
     return indices % n if mode == "wrap" else indices
