@@ -528,6 +528,123 @@ def test_another_function_reads_memory_of_c(name, mode):
         mode(reads)(X)
 
 
+# -- under other names ---------------------------------------------------------------------------------------
+
+
+def first_is(target, value):
+    target[0] = value
+
+
+def by_a_helper():
+    kept = np.ones(2)
+    return lambda v: first_is(kept, v), lambda: kept[0]
+
+
+def by_a_helper_for_lists():
+    kept = [1.0, 2.0]
+    return lambda v: first_is(kept, v), lambda: kept[0]
+
+
+def by_another_variable():
+    kept = np.ones(2)
+
+    def store(v):
+        other = kept
+        other[0] = v
+
+    return store, lambda: kept[0]
+
+
+def of_two_cells():
+    kept = np.ones(2)
+    other = kept
+
+    def store(v):
+        kept[0] = v
+
+    return store, lambda: other[0]
+
+
+def of_a_view():
+    kept = np.ones(2)
+    part = kept[:1]
+
+    def store(v):
+        kept[0] = v
+
+    return store, lambda: part[0]
+
+
+def of_two_attributes():
+    m = types.SimpleNamespace(a=np.ones(2))
+    m.b = m.a
+
+    def store(v):
+        m.a[0] = v
+
+    return store, lambda: m.b[0]
+
+
+def of_an_item():
+    memo = {"a": np.ones(2)}
+    kept = memo["a"]
+
+    def store(v):
+        memo["a"][0] = v
+
+    return store, lambda: kept[0]
+
+
+def of_a_default():
+    kept = np.ones(2)
+
+    def store(v):
+        kept[0] = v
+
+    def read(kept=kept):
+        return kept[0]
+
+    return store, read
+
+
+def of_a_view_of_bytes():
+    kept = array.array("d", [1.0, 2.0])
+    shown = memoryview(kept)
+
+    def store(v):
+        shown[0] = v
+
+    return store, lambda: kept[0]
+
+
+NAMES = [
+    by_a_helper, by_a_helper_for_lists, by_another_variable, of_two_cells, of_a_view, of_two_attributes,
+    of_an_item, of_a_default, of_a_view_of_bytes,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("mode", [grad, jacfwd])
+@pytest.mark.parametrize("kept", NAMES, ids=identified(NAMES))
+def test_what_reads_it_under_another_name(kept, mode, before):
+    store, read = kept()
+
+    def leaves(p):
+        store(p[0] * p[1])
+        return p @ p
+
+    def reads(p):
+        return read() * p[1]
+
+    if before:
+        np.testing.assert_allclose(mode(reads)(X), [0.0, 1.0])
+    np.testing.assert_allclose(grad(leaves)(X), 2.0 * X)
+    with pytest.raises(DerivativeError, match="left here"):
+        mode(reads)(X)
+    store(3.0)
+    np.testing.assert_allclose(mode(reads)(X), [0.0, 3.0])
+
+
 # -- what is no matter ---------------------------------------------------------------------------------------
 
 

@@ -230,7 +230,7 @@ class Entry:
         if run is not None and kind is not None and kind in WITHOUT_PROGRAM:
             return Recorder(types, run)
         program = self._program_or_none(types, run is None)
-        if program is not None and (reads := left_names.left_in(program.graph)):
+        if program is not None and (reads := left_names.left_in(program.graph, self.outside())):
             return Recorder(types, run or self._asking(program, reads), reads)
         if program is None:
             assert run is not None
@@ -261,6 +261,11 @@ class Entry:
             return body(*args)
 
         return asking
+
+    def outside(self) -> list[Any]:
+        """What the cells of the function hold, and its defaults."""
+        f = self.function
+        return [*self.source.cells, getattr(f, "__defaults__", None), getattr(f, "__kwdefaults__", None)]
 
     def _call(self, *args: Any) -> Any:
         """What is differentiated, itself."""
@@ -344,7 +349,9 @@ def _count(entry: Entry) -> None:
 def _left(names: left_names.Names) -> None:
     """Programs that read them are asked for anew."""
     for entry in tuple(_live):
-        if any(left_names.meet(each.reads, names) for same in [*entry.specialised.values()] for each in same):
+        programs = [each for same in [*entry.specialised.values()] for each in same]
+        outside = entry.outside() if programs else ()
+        if any(left_names.meet(each.reads, names) or each.finds_left(outside) for each in programs):
             entry.forget()
 
 

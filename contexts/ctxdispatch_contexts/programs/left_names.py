@@ -4,8 +4,9 @@
     memo["sin"] = v    the item "sin", and the variable `memo` of this file
     m.kept.append(v)   the attribute `kept` of any class
 
-A program takes what it reads for constants. Where it reads such a name, its runs are recorded as long as what
-was left is there: they know whether it is what they read (`recording/left.py`).
+A program takes what it reads for constants. Where it reads such a name, or finds what was left in what it
+reads by others, its runs are recorded as long as that is there: they know whether it is what they read
+(`recording/left.py`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.c_objects import all_reached
+from ctxdispatch_contexts.programs.c_objects import all_reached, is_namespace
 
 
 class Name(NamedTuple):
@@ -48,6 +49,8 @@ def item(key: str) -> Name:
 
 ANYTHING = Name("anything", "")
 """What code reads that is called as it is."""
+UNNAMED = Name("unnamed", "")
+"""What was put into a variable of a function alone: programs are asked whether they find it."""
 Names = frozenset[Name]
 
 _LEFT: dict[Hashable, Names] = {}
@@ -62,11 +65,13 @@ TOLD: list[Callable[[Names], None]] = []
 def enter(key: Hashable, names: Iterable[Name]) -> None:
     """Something was left under these names, and those that are known of it."""
     names = frozenset(names) | _LEFT.get(key, frozenset())
+    unnamed = not names - {UNNAMED}
+    names = names or frozenset({UNNAMED})
     drop(key)
     _LEFT[key] = names
     new = names - _THERE.keys()
     _THERE.update(names)
-    for tell in TOLD if new else ():
+    for tell in TOLD if new or unnamed else ():
         tell(new)
 
 
@@ -83,10 +88,21 @@ def are_left(names: Names) -> bool:
     return meet(names, _THERE.keys())
 
 
-def left_in(graph: Graph) -> Names:
-    """The names of what it reads; none where nothing was left under one of them."""
+def left_in(graph: Graph, cells: Iterable[Any]) -> Names:
+    """The names of what it reads; none where nothing was left under one of them, or in what it finds."""
     found = reads(graph) if _THERE else frozenset()
-    return found if are_left(found) else frozenset()
+    if are_left(found):
+        return found
+    return frozenset({*found, ANYTHING}) if _THERE and is_reached([*cells, *found_by(graph)]) else frozenset()
+
+
+def found_by(graph: Graph) -> list[Any]:
+    """Objects that it knows, and those that its variables hold now."""
+    ops = [op for _, op in graph.ops()]
+    known = [a.value for op in ops for a in (op.callee, *op.args) if isinstance(a, Const)]
+    loads = [op for op in ops if op.fn is primitives.load_global and isinstance(op.args[0], Const)]
+    variables = [op.args[0].value.get(op.args[1].value) for op in loads if isinstance(op.args[1], Const)]
+    return [v for v in (*known, *variables) if not (isinstance(v, dict) and is_namespace(v))]
 
 
 def is_reached(value: Any) -> bool:

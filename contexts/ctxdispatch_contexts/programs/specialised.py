@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.dispatch.hidden import INLINED
@@ -74,6 +74,10 @@ class Specialised:
     def reads(self) -> left_names.Names:
         return left_names.reads(self._plain)
 
+    def finds_left(self, outside: Iterable[Any]) -> bool:
+        """What an earlier run has left is in what it reads, or in what is `outside` the function."""
+        return left_names.is_reached([*outside, *left_names.found_by(self._plain)])
+
 
 class Recorder:
     """In the place of a program, where there can be none: `body` records what the function does. `reads`:
@@ -87,3 +91,6 @@ class Recorder:
 
     def holds(self) -> bool:
         return not self.reads or left_names.are_left(self.reads)
+
+    def finds_left(self, outside: Iterable[Any]) -> bool:
+        return False  # its runs know
