@@ -15,9 +15,14 @@ def reads_base(x):
     return (x[1:].base * x).sum()
 
 
-def test_memory_of_an_array_is_refused():
+def reads_bytes(x):
+    return x.data.cast("B")[7] * x[0]
+
+
+def test_memory_of_an_array_is_read_as_numbers_and_refused_as_bytes():
+    np.testing.assert_array_equal(grad(reads_data)(np.ones(2)), [2.0, 0.0])
     with pytest.raises(MissingRuleError, match=__file__):
-        grad(reads_data)(np.ones(2))
+        grad(reads_bytes)(np.ones(2))
 
 
 def test_the_base_of_a_view_is_the_array():
