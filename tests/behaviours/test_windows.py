@@ -385,12 +385,18 @@ def through_copies(x):
     return sum(float(v) for v in np.nditer(x * x, flags=["buffered"]))
 
 
+def through_converted_copies(x):
+    steps = np.nditer(op=x * x, op_dtypes=["f4"], op_flags=["readonly", "copy"], casting="same_kind")
+    return sum(float(v) for v in steps)
+
+
 NORM = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_void_p, ctypes.c_int)(
     lambda at, n: sum(v * v for v in ctypes.cast(at, AT)[:n])
 )
 OTHERS = [
     bits_of_a_number, bytes_one_by_one, a_pointer_to_bytes, packed_apart, another_format, a_copy_by_its_bytes,
     as_bytes, an_array_of_an_iterator, half_a_number, by_a_function_of_c, through_copies,
+    through_converted_copies,
 ]  # fmt: skip
 
 

@@ -43,7 +43,8 @@ def shown(record: Record, callee: Any, args: Any, kwargs: Any, run: Run) -> Any:
     """np.frombuffer(..), np.nditer(..): what they give lies in the memory of their operands."""
     out = run(*args, **kwargs)
     made = [*out.operands] if isinstance(out, np.nditer) else [out]
-    given = [a for a in leaves(args[:1]) if isinstance(a, np.ndarray) and record.is_active(a)]
+    operands = leaves((args[:1], kwargs.get("op")))
+    given = [a for a in operands if isinstance(a, np.ndarray) and record.is_active(a)]
     apart = [a for a in given if not any(np.may_share_memory(a, b) for b in made)]
     if apart or _is_buffered(out, args, kwargs):
         raise MissingRuleError(
