@@ -49,6 +49,7 @@ _WITHOUT = frozenset({*map(id, (array.array, memoryview, *structs.HANDLERS)), *p
 _OTHERS = frozenset({float, int, bool, str, type(None), slice, tuple, list, np.ndarray, np.float64})
 
 
+@natively
 def are_here(callee: Any, args: Args) -> bool:
     """The call makes, or is given, such an object."""
     if id(callee) in _WITHOUT or windows.is_class(callee):
@@ -56,6 +57,7 @@ def are_here(callee: Any, args: Args) -> bool:
     return not _OTHERS.issuperset(map(type, args)) and any(map(windows.shows_or_makes, map(type, args)))
 
 
+@natively
 def follows(callee: Any, args: Args, kwargs: Kwargs) -> bool:
     """It is said here what the call does to memory."""
     if kwargs and not windows.is_class(callee) and id(callee) not in _NAMES:
