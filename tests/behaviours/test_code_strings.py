@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, jacfwd
+from ctxdispatch_contexts.programs.errors import MissingRuleError
 from tests.behaviours.mutation_checks import central
 
 X = np.array([2.0, 3.0, 5.0])
@@ -67,3 +68,9 @@ PROGRAMS = [
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_it_is_followed(f, mode):
     np.testing.assert_allclose(mode(f)(X.copy()), central(f, X), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", [grad, jacfwd])
+def test_variables_of_the_caller_are_refused(mode):
+    with pytest.raises(MissingRuleError, match="local variables"):
+        mode(lambda x: eval("v * 2.0", None, {"v": x[0]}))(X)

@@ -120,8 +120,9 @@ def _reaches_active(record: Any, namespaces: Args) -> bool:
 
 def _is_module(namespaces: Args, kwargs: Kwargs) -> bool:
     """There is one dict, of variables of its own."""
-    found = [space for space in namespaces if space is not None]
-    return bool(found) and not kwargs and type(found[0]) is dict and all(space is found[0] for space in found)
+    if kwargs or not namespaces or type(namespaces[0]) is not dict:  # None: those of the caller
+        return False
+    return all(space is None or space is namespaces[0] for space in namespaces)
 
 
 def _compiled(f: Any, source: Any, frame: types.FrameType | None) -> types.CodeType:
