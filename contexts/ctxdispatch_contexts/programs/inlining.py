@@ -20,6 +20,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
+from ctxdispatch.passes.held import unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import objects, targets
@@ -139,6 +140,8 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
         return None  # its guards are for run time
     for guard in program.guards:
         prepared.assume(guard)
+    for type_ in program.types:
+        prepared.unset.update(unset_in(type_))
     cells = [Const(c) for c in entry.source.cells]
     return _splice(prepared, block, op, clone(program.graph), args, cells, (*chain, entry))
 
