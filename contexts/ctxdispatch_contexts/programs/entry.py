@@ -108,6 +108,12 @@ class Entry:
         found = self._find(types)
         return self._compile(types, args).function(*args) if found is None else found.body(*args)
 
+    def prepare(self, *args: Any) -> None:
+        """Make the program for these arguments, if there is none."""
+        types = self.types_of(args)
+        if self._find(types) is None:
+            self._compile(types, args)
+
     def sibling(self, mode: Mode) -> Entry:
         """The entry that makes something else of the same source."""
         if mode not in self._siblings:

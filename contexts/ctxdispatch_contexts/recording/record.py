@@ -72,6 +72,8 @@ class Record:
         self.kept: dict[Any, Any] = {}
         """What was put where: `left.py`."""
         self.escaped = Escaped()
+        self.outputs: Any = None
+        """Of the region that was done last, until they are taken."""
 
     def refuse(self, error: Refused, carrier: BaseException | None = None) -> None:
         """`error` is raised, or in its place `carrier`: nothing more is written down."""

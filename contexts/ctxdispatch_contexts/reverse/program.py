@@ -37,6 +37,7 @@ from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
+from ctxdispatch_contexts.programs.regions import Region, no_region, region_unfit
 from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_products
@@ -87,6 +88,7 @@ class ReverseMode(Mode):
     fuse: bool = True  # elementwise operations on large arrays become kernels
     debug: bool = False  # rules are checked where they are used
     large: bool = False  # there are large arrays among the arguments
+    region: Region | None = None  # a part of a program that is recorded
 
     def after(self, k: int, n: int) -> ReverseMode:
         """The same with respect to the last n of k + n parameters."""
@@ -107,7 +109,7 @@ class ReverseMode(Mode):
     @property
     def may_record(self) -> bool:
         """The run may be recorded where there can be no program."""
-        return not (self.within or self.seeded)
+        return self.region is not None or not (self.within or self.seeded)
 
     def needs(self, i: int) -> bool:
         return not self.split and self.wrt is not None and i in self.wrt
@@ -130,6 +132,8 @@ class ReverseMode(Mode):
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         if not self.may_record:
             return None
+        if self.region is not None:
+            return no_region
         if self.split:
             return lambda *args: recording("api").split(function, self, args, context)
         return lambda *args: recording("api").joint(function, self, args, context)
@@ -137,7 +141,8 @@ class ReverseMode(Mode):
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:
-        return differentiate(source, types, cells, self, context.ad_has_rule, context.ad_entries)
+        program = differentiate(source, types, cells, self, context.ad_has_rule, context.ad_entries)
+        return program if self.region is None else self.region.finish(program)
 
 
 BEFORE_SWEEP: list[Callable[[Graph, Sequence[Value]], None]] = []
@@ -197,6 +202,8 @@ def _adjoint(
     shape = normalise(graph)
     snapshot("normalise", graph)
     if shape is None:
+        if mode.region is not None:
+            raise region_unfit(None)
         return None  # it never returns
     part_of = parts(graph)
     active = active_values(graph, wrt, part_of)
@@ -207,6 +214,8 @@ def _adjoint(
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = LostStores(graph, varied, inner=mode.within, active=active)
+    if mode.region is not None:
+        mode.region.check(graph, looked.objects, varied)
     asked += refuse_remembered(graph, varied, looked.objects, mode.may_record)
     strangers = Strangers(graph, looked.objects) if mode.may_record else None
     testable = strangers is not None and strangers.known
