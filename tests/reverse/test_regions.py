@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from ctxdispatch import DerivativeError, grad, hessian, jvp, value_and_grad, vjp
+from ctxdispatch import DerivativeError, grad, hessian, jacfwd, jvp, value_and_grad, vjp
 from ctxdispatch_contexts.recording import regions
 
 _kept = {}
@@ -540,6 +540,13 @@ def test_second_derivatives(f):
     np.testing.assert_allclose(hessian(f)(0.7), expected, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("f", ARRAYS)
+def test_blocks_of_tangents(f):
+    x = np.array([0.4, -0.3, 0.8])
+    reset()
+    np.testing.assert_allclose(jacfwd(f)(x), differences(f, x), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("f", [rooted, overwritten_root])
 def test_nothing_arrives_at_poles(f):
     x = np.array([0.4, -0.3, 0.8])
@@ -560,7 +567,11 @@ USED = [
 
 @pytest.mark.parametrize("f", USED)
 def test_regions_are_done(f, done):
-    grad(f)(0.7 if f in NUMBERS else np.array([0.4, -0.3, 0.8]))
+    x = 0.7 if f in NUMBERS else np.array([0.4, -0.3, 0.8])
+    grad(f)(x)
+    assert done
+    done.clear()
+    jvp(f, (x,), (x,))
     assert done
 
 

@@ -43,7 +43,6 @@ class Left(Number):
 class Pushing(Record):
     def __init__(self, context: Any, count: int | None = None) -> None:
         super().__init__(context, count)
-        self.count = count
         self.by_elements = count is None
 
     # -- tangents ------------------------------------------------------------------------------------------

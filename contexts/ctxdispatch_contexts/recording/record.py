@@ -45,6 +45,7 @@ class Record:
     def __init__(self, context: Any, count: int | None = None) -> None:
         self.context = context
         """The class whose rules say what derivatives are."""
+        self.count = count
         self.memory = Memory(count)
         self.numbers: dict[int, Number] = {}
         self.buffers: dict[int, tuple[Any, Array]] = {}

@@ -20,10 +20,12 @@ import numpy as np
 from ctxdispatch.bytecode.emit import make_function
 from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Value
 from ctxdispatch.passes.outline import outline
 from ctxdispatch.passes.part_calls import insert
 from ctxdispatch.passes.parts import Part
+from ctxdispatch_contexts.forward.program import ForwardMode
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.errors import place
 from ctxdispatch_contexts.programs.owned import Bounded
@@ -32,6 +34,7 @@ from ctxdispatch_contexts.recording.entries import Again
 from ctxdispatch_contexts.recording.entries import Entry as Entered
 from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
 from ctxdispatch_contexts.recording.memory import owner
+from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.tape import Tape, _step_of_masks, _step_with_masks
 from ctxdispatch_contexts.recording.trees import tree_of
 from ctxdispatch_contexts.reverse.program import ReverseMode
@@ -57,12 +60,14 @@ class Known:
         self.stored: set[int] = set()
         self.failures = 0
 
-    def entry(self, context: Any, active: tuple[int, ...], copied: tuple[int, ...]) -> tuple[Region, Entry]:
-        key = (context, active, copied)
+    def entry(self, record: Any, active: tuple[int, ...], copied: tuple[int, ...]) -> tuple[Region, Entry]:
+        key = (record.context, record.sweeps, record.count is not None, active, copied)
         if key not in self.found:
             region = Region(self.part)
-            mode = ReverseMode(wrt=active, split=True, inner=True, region=region)
-            self.found[key] = region, Entry(PartSource(self.part, copied), mode, context)
+            mode: Any = ReverseMode(wrt=active, split=True, inner=True, region=region)
+            if not record.sweeps:
+                mode = ForwardMode(wrt=active, block=record.count is not None, region=region)
+            self.found[key] = region, Entry(PartSource(self.part, copied), mode, record.context)
         return self.found[key]
 
 
@@ -72,7 +77,7 @@ _PARTS = Bounded(4096)
 
 def with_regions(graph: Graph) -> Graph:
     """In place: its parts are asked for where they begin."""
-    if graph.frame is None:
+    if graph.frame is None or is_ours((graph.namespace or {}).get("__name__")):
         return graph
     insert(graph, outline(graph), _token, enter, taken)
     return graph
@@ -96,7 +101,7 @@ def taken() -> Any:
 
 def _enter(ctx: Any, token: Token, *inputs: Any) -> bool:
     record, known = ctx.record, _PARTS.get(token)
-    if record.closed or type(record) is not Tape or known is None or known.failures >= MAX_FAILURES:
+    if record.closed or type(record) not in (Tape, Pushing) or known is None or known.failures >= MAX_FAILURES:
         return False
     if record.opaque or record.escaped or Tagged.alive:
         return False
@@ -144,11 +149,12 @@ def _run(ctx: Any, known: Known, given: list[Any], active: tuple[int, ...]) -> b
     copied = tuple([i for i in sorted(known.stored) if type(given[i]) is np.ndarray])
     if copied and not _lie_apart(given, copied):
         return False
-    region, entry = known.entry(record.context, active, copied)
+    region, entry = known.entry(record, active, copied)
+    args = [*given, *_tangents(record, [given[i] for i in active])]
     if not entry.specialised:
-        entry.prepare(*given)
+        entry.prepare(*args)
     try:
-        found = entry.function(*given)
+        found = entry.function(*args)
     except Exception:  # the program itself is to raise it, at its line
         known.failures += 1
         return False
@@ -162,8 +168,16 @@ def _run(ctx: Any, known: Known, given: list[Any], active: tuple[int, ...]) -> b
     return _run(ctx, known, given, active)
 
 
+def _tangents(record: Any, active: Sequence[Any]) -> Sequence[Any]:
+    """What forward mode's programs are given besides."""
+    if record.sweeps:
+        return ()
+    tangents = map(record.of, active)
+    return [*tangents] if record.count is None else [*tangents, record.count]
+
+
 def _finished(
-    ctx: Any, known: Known, given: list[Any], copied: tuple[int, ...], outputs: Any, pullback: Any,
+    ctx: Any, known: Known, given: list[Any], copied: tuple[int, ...], outputs: Any, derivative: Any,
     answer: Answer,
 ) -> bool:  # fmt: skip
     """Whether the outputs are what the program itself would have computed: then they are written down."""
@@ -175,7 +189,7 @@ def _finished(
         own = Owned([*given, *outside]).each(outputs, len(outputs) - len(copied))
     except Shared:
         return False
-    _write_down(ctx, known, given, copied, own, pullback, answer)
+    _write_down(ctx, known, given, copied, own, derivative, answer)
     return True
 
 
@@ -249,7 +263,7 @@ class Owned:
 
 
 def _write_down(
-    ctx: Any, known: Known, given: Sequence[Any], copied: Sequence[int], own: list[Any], pullback: Any,
+    ctx: Any, known: Known, given: Sequence[Any], copied: Sequence[int], own: list[Any], derivative: Any,
     answer: Answer,
 ) -> None:  # fmt: skip
     record = ctx.record
@@ -259,8 +273,10 @@ def _write_down(
     inputs = set(map(id, given))
     varied = [v and id(value) not in inputs for value, v in zip(own, answer.varied, strict=True)]
     made = tuple([record.made(value) if v else None for value, v in zip(own, varied, strict=True)])
-    if any(part is not None for part in made):
-        record.entries.append(Done(known, copied, made, pullback, live, place()))
+    if not record.sweeps:
+        record.give(made, derivative)
+    elif any(part is not None for part in made):
+        record.entries.append(Done(known, copied, made, derivative, live, place()))
     n = len(own) - len(copied)
     for i, after in zip(copied, own[n:], strict=True):
         from ctxdispatch_contexts.recording.context import operate
