@@ -1,5 +1,5 @@
-"""Loops in runs that are recorded, which are one entry of the tape each: the same value, state and derivative as
-plain code, whatever they do; and that they are such entries."""
+"""Loops in runs that are recorded, which are one entry of the tape each: the same value, state and derivative
+as plain code, whatever they do; and that they are such entries."""
 
 import copy
 import warnings
@@ -16,7 +16,7 @@ _scale = 1.0
 _array = np.array([0.5, -1.0, 2.0])
 
 
-# -- programs of a number or an array, each with something that has no SSA form -------------------------------
+# -- programs of a number or an array, each with something that has no SSA form ------------------------------
 
 
 def loop_in_try(x):

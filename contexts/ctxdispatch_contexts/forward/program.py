@@ -110,8 +110,7 @@ class ForwardMode(Mode):
         loosen(graph, primal)
         used = (*(only_used(t, names) for t in own_types), *types[n:])
         guards = list(prepared.guards.values())
-        program = Program(graph, used, guards, prepared.untrusted, prepared.changes, apart=test)
-        return program if self.region is None else self.region.finish(program)
+        return self.of_region(Program(graph, used, guards, prepared.untrusted, prepared.changes, apart=test))
 
 
 BEFORE_PUSH: list[Callable[[Graph, Sequence[Value]], None]] = []
@@ -144,8 +143,7 @@ def push(
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
     tracked = stores.active | set(varying)
     varied = tracked | varied_values(graph, varying)
-    if mode.region is not None:
-        mode.region.check(graph, stores.lost.objects, varied)
+    mode.check_region(graph, stores.lost.objects, varied)
     refuse_items_by_code(graph, tracked, varied)
     asked = refuse_remembered(graph, varied, stores.lost.objects, tested)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)

@@ -103,20 +103,22 @@ class Region:
         """Raise MutationError where the prepared graph does what a region may not."""
         for _, op in graph.ops():
             if _is_of_outside(op):
-                raise region_unfit(op)
+                raise _unfit(op)
             for site in filter(is_outside, changed_objects(objects, op)):
                 if site not in graph.params or not isinstance(site.type, T.ArrayOf):
-                    raise region_unfit(op)
+                    raise _unfit(op)
                 self.stored.add(graph.params.index(site))
         if self.stored:
-            raise region_unfit(None)
+            raise _unfit(None)
         results = [op for _, op in returned(graph)]
         if len(results) != 1:
-            raise region_unfit(None)
+            raise _unfit(None)
         self._varied = tuple([a in varied for a in results[0].args])
 
     def finish(self, program: Program) -> Program:
         """Have the program return its answer too, in place."""
+        if not any(returned(program.graph)):
+            raise _unfit(None)  # it never returns
         reads = (*_of_guards(program.guards), *_of_graph(program.graph))
         for _, made in returned(program.graph):
             made.args.append(Const(Answer(self._varied, reads)))
@@ -127,7 +129,7 @@ def no_region(*inputs: Any) -> None:
     """In the place of a program: None is no answer."""
 
 
-def region_unfit(op: Op | None) -> MutationError:
+def _unfit(op: Op | None) -> MutationError:
     return MutationError("it does what can be seen from outside", op.pos if op else user_position())
 
 
@@ -160,7 +162,7 @@ def _of_guards(guards: Iterable[Guard]) -> Iterator[Callable[[], Any]]:
             yield lambda g=guard: _along(g.namespace, g.path)  # type: ignore[misc]
         elif isinstance(guard, AttrType):
             yield lambda g=guard: getattr(g.owner, g.name)  # type: ignore[misc]
-        elif isinstance(guard, CellType):
+        elif type(guard) is CellType:
             yield lambda g=guard: g.cell.cell_contents  # type: ignore[misc]
 
 

@@ -101,7 +101,9 @@ def taken() -> Any:
 
 def _enter(ctx: Any, token: Token, *inputs: Any) -> bool:
     record, known = ctx.record, _PARTS.get(token)
-    if record.closed or type(record) not in (Tape, Pushing) or known is None or known.failures >= MAX_FAILURES:
+    if known is None or known.failures >= MAX_FAILURES:
+        return False
+    if type(record) not in (Tape, Pushing) or record.closed:
         return False
     if record.opaque or record.escaped or Tagged.alive:
         return False

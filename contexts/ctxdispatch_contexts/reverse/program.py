@@ -37,7 +37,7 @@ from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
-from ctxdispatch_contexts.programs.regions import Region, no_region, region_unfit
+from ctxdispatch_contexts.programs.regions import Region, no_region
 from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_products
@@ -142,7 +142,7 @@ class ReverseMode(Mode):
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:
         program = differentiate(source, types, cells, self, context.ad_has_rule, context.ad_entries)
-        return program if self.region is None else self.region.finish(program)
+        return self.of_region(program)
 
 
 BEFORE_SWEEP: list[Callable[[Graph, Sequence[Value]], None]] = []
@@ -202,8 +202,6 @@ def _adjoint(
     shape = normalise(graph)
     snapshot("normalise", graph)
     if shape is None:
-        if mode.region is not None:
-            raise region_unfit(None)
         return None  # it never returns
     part_of = parts(graph)
     active = active_values(graph, wrt, part_of)
@@ -214,8 +212,7 @@ def _adjoint(
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = LostStores(graph, varied, inner=mode.within, active=active)
-    if mode.region is not None:
-        mode.region.check(graph, looked.objects, varied)
+    mode.check_region(graph, looked.objects, varied)
     asked += refuse_remembered(graph, varied, looked.objects, mode.may_record)
     strangers = Strangers(graph, looked.objects) if mode.may_record else None
     testable = strangers is not None and strangers.known
