@@ -101,7 +101,7 @@ CASES = [
 ]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(12)
 @pytest.mark.parametrize(("zero", "poles", "path", "names"), CASES, ids=[f"{c[0]}-{c[2]}" for c in CASES])
 def test_orders_and_paths(zero, poles, path, names):
     f = program(zero, poles, path == "recorded")
