@@ -39,7 +39,7 @@ from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
-from ctxdispatch_contexts.programs.regions import Region, no_region
+from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
 from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.programs.zeros import ATOMS
@@ -61,10 +61,13 @@ class ForwardMode(Mode):
     alone: bool = False
     frozen: bool = False
     asking: bool = False
-    region: Region | None = None
+    region: Attempt | None = None
 
     def after(self, k: int, n: int) -> ForwardMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
+
+    def attempting(self) -> Mode | None:
+        return replace(self, region=Attempt()) if not (self.stub or self.inner) else None
 
     def needs(self, i: int) -> bool:
         return i in self.wrt
@@ -85,7 +88,7 @@ class ForwardMode(Mode):
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         if self.stub or (self.inner and not self.asking):
             return None
-        if self.region is not None:
+        if type(self.region) is Region:
             return no_region
         if "scipy" in sys.modules:
             recording("runs").follow_imported()

@@ -42,7 +42,7 @@ from ctxdispatch_contexts.programs.errors import (
 )
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
-from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.lifting import handlers, made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
@@ -144,7 +144,7 @@ class Entry:
         """The program for arguments of these types, for another one to be made of it, which clones it."""
         with compiling:
             found = self._find(types)
-            if isinstance(found, Recorder):
+            if isinstance(found, Recorder) or (found is not None and found.attempt):
                 raise recorded_only(self.function.__qualname__)
             if found is not None:
                 program = Program(found._plain, found.types, found.guards)
@@ -199,7 +199,7 @@ class Entry:
             args = bound.args
         types = self.types_of(args)
         found = self._find(types) or self._compile(types, args)
-        return recurse(ctx, found.body, *args)
+        return recurse(ctx, found.followed, *args)
 
     @natively  # a run around the run that makes a program follows the program
     def _compile(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> Specialised:
@@ -248,13 +248,30 @@ class Entry:
         """None where the run is to be recorded: there is no program, or one that refuses somewhere."""
         from ctxdispatch_contexts.programs.refusing import refuses
 
-        try:
-            program = self._for_one_length(types)
-            return self._for_any_length(program, types) if must_be or not refuses(program.graph) else None
-        except NO_PROGRAM:
-            if must_be:
-                raise
+        if must_be:
+            return self.program(types)
+        with handlers() as noted:
+            try:
+                program = self._for_one_length(types)
+                if not refuses(program.graph):
+                    return self._for_any_length(program, types)
+            except NO_PROGRAM:
+                pass
+        return self._attempt(types) if noted.met else None
+
+    def _attempt(self, types: tuple[T.Type, ...]) -> Program | None:
+        """The program of what is done where nothing is raised."""
+        from ctxdispatch_contexts.programs.refusing import refuses
+
+        mode = self.mode.attempting()
+        if mode is None:
             return None
+        with handlers(out=True):
+            try:
+                program = self._differentiated(types, mode)
+                return None if refuses(program.graph) else self._guarded(program, types)
+            except NO_PROGRAM:
+                return None
 
     def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
         """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""
@@ -297,6 +314,9 @@ class Entry:
         other = other_length(types)
         if other is not None and self._is_program(program, other):
             program.types = any_length(types)
+        return self._guarded(program, types)
+
+    def _guarded(self, program: Program, types: tuple[T.Type, ...]) -> Program:
         program.types = small(program.types) if program.grows else resized(program.types, types)
         program.guards[:0] = self.source.guards(self._own(types))
         return program
@@ -312,8 +332,9 @@ class Entry:
         """Those of the source's parameters: a mode may add others."""
         return types[: len(self.source.signature().names)]
 
-    def _differentiated(self, types: tuple[T.Type, ...]) -> Program:
-        mode = (self.mode.for_large() if is_large(types) else None) or self.mode
+    def _differentiated(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:
+        mode = mode or self.mode
+        mode = (mode.for_large() if is_large(types) else None) or mode
         plain = unsized(types)
         return mode.differentiate(lambda: self._graph(plain), plain, self.source.cells, self.context)
 

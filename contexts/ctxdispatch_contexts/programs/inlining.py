@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import lift_code, lift_generator_expression
+from ctxdispatch.bytecode.lift import lift_generator_expression
 from ctxdispatch.facts import ORDERING
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -31,7 +31,7 @@ from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 from ctxdispatch_contexts.programs.guarding import guardable
-from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.lifting import form_of, lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.no_derivative import stand_at
 from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
@@ -98,7 +98,7 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
         return None
     known = tuple([c.value for c in cells if isinstance(c, Const)])
     try:
-        callee = lift_code(code, namespace, known if len(known) == len(cells) else ())
+        callee = form_of(code, namespace, known if len(known) == len(cells) else ())
         args = bind(callee.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))
     except (UnsupportedSyntax, BindError):
         return None

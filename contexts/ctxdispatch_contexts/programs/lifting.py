@@ -1,8 +1,15 @@
-"""Graphs of functions, lifted once."""
+"""Graphs of functions, lifted once.
+
+A function with `try` has no graph. What it does where nothing is raised has one: a program that is made
+`without_handlers` may be run, and where it raises the function itself is recorded (`attempts.py`).
+"""
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -17,6 +24,43 @@ from ctxdispatch_contexts.programs.owned import Bounded, generated
 _closures = Bounded(1024)
 
 
+class Handlers:
+    """Whether some were `met`, and are left out."""
+
+    def __init__(self, out: bool) -> None:
+        self.met, self.out = False, out
+
+
+_HANDLERS: ContextVar[Handlers | None] = ContextVar("handlers", default=None)
+
+
+@contextmanager
+def handlers(*, out: bool = False) -> Iterator[Handlers]:
+    """Handlers that code has are noted; `out`: left out."""
+    noted = Handlers(out)
+    token = _HANDLERS.set(noted)
+    try:
+        yield noted
+    finally:
+        _HANDLERS.reset(token)
+
+
+def _leaves_out() -> bool:
+    noted = _HANDLERS.get()
+    return noted is not None and noted.out
+
+
+def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
+    """The graph of a function's code. UnsupportedSyntax where it has none."""
+    try:
+        return lift_code(code, namespace, closure, handlers=not _leaves_out())
+    except UnsupportedSyntax as error:
+        noted = _HANDLERS.get()
+        if noted is not None and error.construct in ("try/except", "try/finally"):
+            noted.met = True
+        raise
+
+
 def lifted(function: FunctionType) -> Graph:
     """The graph of a function as its code is now. Clone it before you change it."""
     code = function.__code__
@@ -26,7 +70,8 @@ def lifted(function: FunctionType) -> Graph:
         return _closures.get_or_make(code_key(code), lambda: lift(function))
     if made_at_run_time(function):
         return lifted_code(code, function.__globals__)
-    return generated(function).get_or_make((lifted, ById(code)), lambda: lift(function))
+    key = (lifted, ById(code), _leaves_out())
+    return generated(function).get_or_make(key, lambda: form_of(code, function.__globals__))
 
 
 SOLVERS = {
@@ -49,7 +94,8 @@ def is_solver(function: FunctionType) -> bool:
 
 def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
     """The graph of any function of this code."""
-    return _closures.get_or_make((code_key(code), ById(namespace)), lambda: lift_code(code, namespace))
+    key = (code_key(code), ById(namespace), _leaves_out())
+    return _closures.get_or_make(key, lambda: form_of(code, namespace))
 
 
 def made_at_run_time(callee: Any) -> bool:

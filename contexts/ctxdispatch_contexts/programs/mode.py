@@ -23,7 +23,7 @@ from ctxdispatch_contexts.programs.sizes import any_large, large_where
 if TYPE_CHECKING:
     from ctxdispatch.ir.values import Value
     from ctxdispatch_contexts.programs.aliases import Objects
-    from ctxdispatch_contexts.programs.regions import Region
+    from ctxdispatch_contexts.programs.regions import Attempt
 
 
 @natively
@@ -38,7 +38,7 @@ class Program:
     rest. `untrusted`: the variables of which it takes nothing for granted. `foreign`: something may change
     while it runs: it calls code out of sight, or stores into what is not its own. `grows`: for large arrays
     there is a better one. `apart`: (*arguments) -> whether they lie apart as the program takes for granted,
-    which its caller has to ask."""
+    which its caller has to ask. `attempt`: where it raises, the run is recorded."""
 
     graph: Graph
     types: tuple[T.Type, ...]
@@ -47,6 +47,7 @@ class Program:
     foreign: bool = False
     grows: bool = False
     apart: Graph | None = None
+    attempt: bool = False
 
     @property
     def result(self) -> T.Type:
@@ -61,18 +62,22 @@ class Program:
 class Mode:
     """`split`: the program returns (y, pullback), the pullback's result one entry per parameter. `stub`: the
     graph is one call, met at run time. `leading`: so many parameters come before the caller's own. `shared`:
-    closures of one code have one program from the first on. `region`: the program is that of a part of one
-    that is recorded."""
+    closures of one code have one program from the first on. `region`: the program may be run in
+    vain, as that of a part of one that is recorded."""
 
     split: bool = False
     stub: bool = False
     leading: int = 0
     shared: bool = False
     debug: bool = False
-    region: Region | None = None
+    region: Attempt | None = None
+
+    def attempting(self) -> Mode | None:
+        """The mode for programs that may be run in vain."""
+        return None
 
     def check_region(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
-        """MutationError where the prepared graph is to be that of a region and does what none may."""
+        """MutationError where the program may be run in vain and the prepared graph does what none may."""
         if self.region is not None:
             self.region.check(graph, objects, varied)
 

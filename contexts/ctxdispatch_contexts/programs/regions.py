@@ -90,17 +90,15 @@ class Answer:
     reads: tuple[Callable[[], Any], ...]
 
 
-class Region:
-    """One part, for one set of inputs that are differentiated. `stored`: the inputs that were found to be
-    stored into."""
+class Attempt:
+    """What may be run, and run again in another way: a program without handlers, in whose place the run is
+    recorded where it raises. `stored`: the inputs that were found to be stored into."""
 
-    def __init__(self, part: Part) -> None:
-        self.part = part
+    def __init__(self) -> None:
         self.stored: set[int] = set()
-        self._varied: tuple[bool, ...] = ()
 
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
-        """Raise MutationError where the prepared graph does what a region may not."""
+        """Raise MutationError where the prepared graph does what can be seen from outside."""
         for _, op in graph.ops():
             if _is_of_outside(op):
                 raise _unfit(op)
@@ -110,6 +108,21 @@ class Region:
                 self.stored.add(graph.params.index(site))
         if self.stored:
             raise _unfit(None)
+
+    def finish(self, program: Program) -> Program:
+        program.attempt = True
+        return program
+
+
+class Region(Attempt):
+    """A part, for one set of inputs that are differentiated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._varied: tuple[bool, ...] = ()
+
+    def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
+        super().check(graph, objects, varied)
         results = [op for _, op in returned(graph)]
         if len(results) != 1:
             raise _unfit(None)

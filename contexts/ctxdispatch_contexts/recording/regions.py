@@ -63,7 +63,7 @@ class Known:
     def entry(self, record: Any, active: tuple[int, ...], copied: tuple[int, ...]) -> tuple[Region, Entry]:
         key = (record.context, record.sweeps, record.count is not None, active, copied)
         if key not in self.found:
-            region = Region(self.part)
+            region = Region()
             mode: Any = ReverseMode(wrt=active, split=True, inner=True, region=region)
             if not record.sweeps:
                 mode = ForwardMode(wrt=active, block=record.count is not None, region=region)

@@ -37,7 +37,7 @@ from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
-from ctxdispatch_contexts.programs.regions import Region, no_region
+from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
 from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_products
@@ -88,7 +88,7 @@ class ReverseMode(Mode):
     fuse: bool = True  # elementwise operations on large arrays become kernels
     debug: bool = False  # rules are checked where they are used
     large: bool = False  # there are large arrays among the arguments
-    region: Region | None = None  # a part of a program that is recorded
+    region: Attempt | None = None  # a part of a program that is recorded
 
     def after(self, k: int, n: int) -> ReverseMode:
         """The same with respect to the last n of k + n parameters."""
@@ -111,6 +111,9 @@ class ReverseMode(Mode):
         """The run may be recorded where there can be no program."""
         return self.region is not None or not (self.within or self.seeded)
 
+    def attempting(self) -> Mode | None:
+        return replace(self, region=Attempt()) if self.may_record else None
+
     def needs(self, i: int) -> bool:
         return not self.split and self.wrt is not None and i in self.wrt
 
@@ -132,7 +135,7 @@ class ReverseMode(Mode):
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         if not self.may_record:
             return None
-        if self.region is not None:
+        if type(self.region) is Region:
             return no_region
         if self.split:
             return lambda *args: recording("api").split(function, self, args, context)
