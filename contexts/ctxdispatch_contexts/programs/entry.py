@@ -42,7 +42,7 @@ from ctxdispatch_contexts.programs.errors import (
 )
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
-from ctxdispatch_contexts.programs.lifting import handlers, made_at_run_time
+from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
@@ -149,7 +149,8 @@ class Entry:
             if found is not None:
                 program = Program(found._plain, found.types, found.guards)
             else:
-                program = _making.get_or_make((self, types), lambda: self.program(types))
+                key = (self, types, leaves_out_handlers())
+                program = _making.get_or_make(key, lambda: self.program(types))
             if records(program.graph):
                 raise recorded_only(self.function.__qualname__)
             return program

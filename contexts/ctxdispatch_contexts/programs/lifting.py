@@ -16,7 +16,9 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
-from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.graph import Graph, Raise
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.values import Const
 from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
 from ctxdispatch_contexts.programs.owned import Bounded, generated
@@ -45,15 +47,30 @@ def handlers(*, out: bool = False) -> Iterator[Handlers]:
         _HANDLERS.reset(token)
 
 
-def _leaves_out() -> bool:
+def leaves_out_handlers() -> bool:
+    """What is lifted now is for an attempt."""
     noted = _HANDLERS.get()
     return noted is not None and noted.out
 
 
+class Raised(Exception):
+    """In the place of what a program raises that is attempted: the run will be recorded, and raise it."""
+
+
+def _giving_up(graph: Graph) -> Graph:
+    """In place: what is done only to raise something is left to that run."""
+    for block in graph.blocks:
+        if isinstance(block.terminator, Raise):
+            block.ops, block.terminator = [], Raise(Const(Raised), None, block.terminator.pos)
+    return prune(graph)
+
+
 def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
     """The graph of a function's code. UnsupportedSyntax where it has none."""
+    if leaves_out_handlers():
+        return _giving_up(lift_code(code, namespace, closure, handlers=False))
     try:
-        return lift_code(code, namespace, closure, handlers=not _leaves_out())
+        return lift_code(code, namespace, closure)
     except UnsupportedSyntax as error:
         noted = _HANDLERS.get()
         if noted is not None and error.construct in ("try/except", "try/finally"):
@@ -70,7 +87,7 @@ def lifted(function: FunctionType) -> Graph:
         return _closures.get_or_make(code_key(code), lambda: lift(function))
     if made_at_run_time(function):
         return lifted_code(code, function.__globals__)
-    key = (lifted, ById(code), _leaves_out())
+    key = (lifted, ById(code), leaves_out_handlers())
     return generated(function).get_or_make(key, lambda: form_of(code, function.__globals__))
 
 
@@ -94,7 +111,7 @@ def is_solver(function: FunctionType) -> bool:
 
 def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
     """The graph of any function of this code."""
-    key = (code_key(code), ById(namespace), _leaves_out())
+    key = (code_key(code), ById(namespace), leaves_out_handlers())
     return _closures.get_or_make(key, lambda: form_of(code, namespace))
 
 

@@ -30,6 +30,7 @@ from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.errors import place
 from ctxdispatch_contexts.programs.owned import Bounded
 from ctxdispatch_contexts.programs.regions import Answer, PartSource, Region, is_still
+from ctxdispatch_contexts.programs.specialised import raises_floating_point_errors
 from ctxdispatch_contexts.recording.entries import Again
 from ctxdispatch_contexts.recording.entries import Entry as Entered
 from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
@@ -111,7 +112,7 @@ def _enter(ctx: Any, token: Token, *inputs: Any) -> bool:
     if given is None or not all(map(_is_plain, given)):
         return False
     active = tuple([i for i, value in enumerate(given) if record.any_active((value,))])
-    return bool(active) and _run(ctx, known, given, active)
+    return bool(active) and not raises_floating_point_errors() and _run(ctx, known, given, active)
 
 
 def _taken(ctx: Any) -> Any:
