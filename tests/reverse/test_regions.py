@@ -559,7 +559,7 @@ def test_nothing_arrives_at_poles(f):
 
 
 USED = [
-    loop_in_try, loop_in_with, nested_loops, of_generator, captured, swapped, zipped,
+    loop_in_with, nested_loops, of_generator, captured, swapped, zipped,
     breaks_and_else, comprehension, products, filled, in_place, changed_afterwards,
     result_changed_afterwards, stored_into_argument, global_array, complex_numbers,
 ]  # fmt: skip

@@ -101,23 +101,39 @@ class Specialised:
         return left_names.is_reached([*outside, *left_names.found_by(self._plain)])
 
 
-MAX_FAILURES = 3
-"""After so many in a row the run is recorded at once."""
+class Patience:
+    """When what failed is tried again: after as many times, and twice as many the next time."""
+
+    MOST = 64
+
+    def __init__(self) -> None:
+        self._wait = self._left = 0
+
+    def tries(self) -> bool:
+        """Whether it is to be tried this time."""
+        self._left -= 1
+        return self._left < 0 and not raises_floating_point_errors()
+
+    def succeeded(self) -> None:
+        self._wait = 0
+
+    def failed(self) -> None:
+        self._wait = min(2 * self._wait + 1, self.MOST)
+        self._left = self._wait
 
 
 def attempting(program: Callable[..., Any], run: Any) -> Callable[..., Any]:
     """`program`, and where that raises, `run`."""
-    failures = 0
+    patience = Patience()
 
     def attempted(*args: Any) -> Any:
-        nonlocal failures
-        if failures < MAX_FAILURES and not raises_floating_point_errors():
+        if patience.tries():
             try:
                 found = program(*args)
             except Exception:  # the program itself handles it, or raises it at its line
-                failures += 1
+                patience.failed()
             else:
-                failures = 0
+                patience.succeeded()
                 return found
         return run(*args)
 

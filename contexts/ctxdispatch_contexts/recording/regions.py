@@ -30,7 +30,7 @@ from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.errors import place
 from ctxdispatch_contexts.programs.owned import Bounded
 from ctxdispatch_contexts.programs.regions import Answer, PartSource, Region, is_still
-from ctxdispatch_contexts.programs.specialised import raises_floating_point_errors
+from ctxdispatch_contexts.programs.specialised import Patience
 from ctxdispatch_contexts.recording.entries import Again
 from ctxdispatch_contexts.recording.entries import Entry as Entered
 from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
@@ -40,8 +40,6 @@ from ctxdispatch_contexts.recording.tape import Tape, _step_of_masks, _step_with
 from ctxdispatch_contexts.recording.trees import tree_of
 from ctxdispatch_contexts.reverse.program import ReverseMode
 
-MAX_FAILURES = 3
-"""A part that had to be recorded as often after its program has run is not tried again."""
 MAX_ITEMS = 64
 
 
@@ -59,7 +57,7 @@ class Known:
         self.cells = [i for i, name in enumerate(part.inputs) if isinstance(name, Value)]
         self.found: dict[Any, tuple[Region, Entry]] = {}
         self.stored: set[int] = set()
-        self.failures = 0
+        self.patience = Patience()
 
     def entry(self, record: Any, active: tuple[int, ...], copied: tuple[int, ...]) -> tuple[Region, Entry]:
         key = (record.context, record.sweeps, record.count is not None, active, copied)
@@ -102,9 +100,7 @@ def taken() -> Any:
 
 def _enter(ctx: Any, token: Token, *inputs: Any) -> bool:
     record, known = ctx.record, _PARTS.get(token)
-    if known is None or known.failures >= MAX_FAILURES:
-        return False
-    if type(record) not in (Tape, Pushing) or record.closed:
+    if known is None or type(record) not in (Tape, Pushing) or record.closed:
         return False
     if record.opaque or record.escaped or Tagged.alive:
         return False
@@ -112,7 +108,7 @@ def _enter(ctx: Any, token: Token, *inputs: Any) -> bool:
     if given is None or not all(map(_is_plain, given)):
         return False
     active = tuple([i for i, value in enumerate(given) if record.any_active((value,))])
-    return bool(active) and not raises_floating_point_errors() and _run(ctx, known, given, active)
+    return bool(active) and known.patience.tries() and _run(ctx, known, given, active)
 
 
 def _taken(ctx: Any) -> Any:
@@ -159,11 +155,11 @@ def _run(ctx: Any, known: Known, given: list[Any], active: tuple[int, ...]) -> b
     try:
         found = entry.function(*args)
     except Exception:  # the program itself is to raise it, at its line
-        known.failures += 1
+        known.patience.failed()
         return False
     if found is not None:
         done = _finished(ctx, known, given, copied, *found)
-        known.failures += not done
+        known.patience.succeeded() if done else known.patience.failed()
         return done
     if region.stored <= known.stored:
         return False
