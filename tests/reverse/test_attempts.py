@@ -4,12 +4,14 @@ recorded. Value, state, errors and derivative are those of plain code either way
 import copy
 import math
 import types
+import warnings
 
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+from ctxdispatch import DerivativeError, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
 from ctxdispatch_contexts.recording import api
+from tests.reverse import effects_once
 
 _log, _kept, _calls = [], {}, []
 
@@ -288,3 +290,47 @@ def test_what_nobody_handles_is_the_programs_error():
     with pytest.raises(IndexError) as caught:
         grad(f)(5.5)
     assert "f" in [entry.name for entry in caught.traceback]
+
+
+@pytest.mark.parametrize("kind", ["with", "try", "raised"])
+@pytest.mark.parametrize("effect", effects_once.EFFECTS)
+def test_what_can_be_seen_is_done_once(effect, kind):
+    f = effects_once.program(effect, kind)
+    for mode in (f, value_and_grad(f), lambda x: jvp(f, (x,), (1.0,)), lambda x: vjp(f, x)):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            effects_once.before()
+            y = mode(0.5)
+            state = effects_once.after(), len(told)
+        if mode is f:
+            plain = y, state
+        assert (y if mode is f else y[0], state) == plain
+
+
+def test_iterators_of_the_callers_are_gone_through_once():
+    def f(x, items):
+        try:
+            a = next(items)
+            return x * a / (a > 100)
+        except ZeroDivisionError:
+            return x * next(items)
+
+    for mode in (grad, value_and_grad, jacrev, jacfwd):
+        items = iter([1, 2, 3])
+        mode(f)(1.0, items)
+        assert next(items) == 3
+
+
+def test_what_a_derivative_raises_is_not_for_the_users_handlers():
+    """The value is infinite, and its partial, of a bool, would divide by zero."""
+
+    def f(x):
+        try:
+            with np.errstate(all="ignore"):
+                return np.float64(2.0) * x / (x > 1.0)
+        except ZeroDivisionError:
+            return 3 * x
+
+    assert f(0.5) == np.inf
+    with pytest.raises(DerivativeError, match="where the value does not"):
+        jvp(f, (0.5,), (1.0,))

@@ -26,7 +26,6 @@ from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Defaul
 from ctxdispatch.passes.parts import Part
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
-from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.changes import changed_objects
@@ -100,7 +99,7 @@ class Attempt:
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
         """Raise MutationError where the prepared graph does what can be seen from outside."""
         for _, op in graph.ops():
-            if _is_of_outside(op):
+            if _is_of_outside(op) or _moves_iterator(objects, op):
                 raise _unfit(op)
             for site in filter(is_outside, changed_objects(objects, op)):
                 if site not in graph.params or not isinstance(site.type, T.ArrayOf):
@@ -156,9 +155,23 @@ def _is_of_outside(op: Op) -> bool:
     if fact is not None:
         return fact.effect
     known = isinstance(op.fn, PureFunction) or (
-        hashable(op.fn) and bool(elementwise(op.fn) or vjp_rule(op.fn) or has_zero_derivative(op.fn))
+        hashable(op.fn) and bool(elementwise(op.fn) or vjp_rule(op.fn))
     )
     return not known
+
+
+def _moves_iterator(objects: Objects, op: Op) -> bool:
+    """It takes, or may have others take, items of an iterator that was there before."""
+    fact = fact_of(op.fn)
+    taken = op.args if op.fn is iter or fact is None else fact.iterates.of(op.args, op.kwnames)
+    moved = [a for a in taken if isinstance(a, Value) and _may_move(a.type)]
+    return any(is_outside(site) for a in moved for site in objects.of(a))
+
+
+def _may_move(type_: T.Type) -> bool:
+    """Whose items are gone when they are taken."""
+    cls = T.cls_of(type_)
+    return cls is None or hasattr(cls, "__next__")
 
 
 # -- what is read --------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy as np
 from ctxdispatch.bytecode.emit import make_function
 from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.ir.graph import Graph
-from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.leaves import is_leaf, is_ours
 from ctxdispatch.ir.values import Value
 from ctxdispatch.passes.outline import outline
 from ctxdispatch.passes.part_calls import insert
@@ -126,8 +126,8 @@ def _contents(known: Known, inputs: Sequence[Any]) -> list[Any] | None:
     return given
 
 
-_NUMBERS = (float, int, bool, complex, np.floating, np.complexfloating, np.integer, np.bool_)
-_OTHERS = (str, type(None), FunctionType, BuiltinFunctionType, ModuleType, range, type, np.ufunc)
+_KEYS = (str, int, bool, type(None))
+_NUMBERS = (float, complex, int, bool)
 
 
 def _is_plain(value: Any, depth: int = 3) -> bool:
@@ -135,9 +135,11 @@ def _is_plain(value: Any, depth: int = 3) -> bool:
     cls = type(value)
     if cls is np.ndarray:
         return bool(value.dtype.kind in "fcbiu")
-    if issubclass(cls, _NUMBERS) or issubclass(cls, _OTHERS):
+    if cls in _NUMBERS or issubclass(cls, (np.number, np.bool_, type)):
         return True
-    if cls not in (list, tuple, dict) or depth == 0 or len(value) > MAX_ITEMS:
+    if cls not in (list, tuple, dict):
+        return cls is FunctionType or is_leaf(value)
+    if depth == 0 or len(value) > MAX_ITEMS or (cls is dict and not all(type(key) in _KEYS for key in value)):
         return False
     return all(_is_plain(item, depth - 1) for item in (value.values() if cls is dict else value))
 
@@ -188,17 +190,19 @@ def _finished(
         own = Owned([*given, *outside]).each(outputs, len(outputs) - len(copied))
     except Shared:
         return False
+    record.note((given, outside))
     _write_down(ctx, known, given, copied, own, derivative, answer)
     return True
 
 
 def _is_constant(record: Any, value: Any, given: Sequence[Any], copied: Sequence[int]) -> bool:
-    if is_number(value):
-        return not record.is_active(value)
-    if type(value) is np.ndarray and value.dtype.kind in "fcbiu":
-        apart = not any(np.may_share_memory(value, given[i]) for i in copied)
-        return apart and not record.is_active(value)
-    return is_still(value)
+    """It does not depend on what is differentiated, and none of the arrays that are stored into is in it."""
+    if is_still(value):
+        return True
+    if not _is_plain(value) or record.any_active((value,)):
+        return False
+    arrays = [part for part in _parts(value) if type(part) is np.ndarray]
+    return not any(np.may_share_memory(array, given[i]) for array in arrays for i in copied)
 
 
 def _lie_apart(given: Sequence[Any], copied: Sequence[int]) -> bool:
@@ -241,7 +245,7 @@ class Owned:
     def _of(self, value: Any, depth: int = 4) -> Any:
         if type(value) is np.ndarray and id(value) in self._inputs:
             return value
-        if issubclass(type(value), (*_NUMBERS, str, type(None))):
+        if type(value) in (*_NUMBERS, *_KEYS) or issubclass(type(value), (np.number, np.bool_)):
             return value
         if id(value) in self._inputs or depth == 0:
             raise Shared
@@ -254,11 +258,12 @@ class Owned:
             return type(value)([self._of(item, depth) for item in value])
         if type(value) is dict:
             return {key: self._of(item, depth) for key, item in value.items()}
-        numbers = type(value) is np.ndarray and value.dtype.kind in "fcbiu"
-        if not numbers or id(owner(value)) in self._memory:
+        if type(value) is not np.ndarray or not (value.dtype.kind in "fcbiu" and value.flags.writeable):
+            raise Shared
+        if id(owner(value)) in self._memory:
             raise Shared
         self._memory.add(id(owner(value)))
-        return value if value.base is None else value.copy()
+        return value if value.base is None else value.copy(order="K")
 
 
 def _write_down(
@@ -266,7 +271,6 @@ def _write_down(
     answer: Answer,
 ) -> None:  # fmt: skip
     record = ctx.record
-    record.note(given)
     live = tuple(map(snapshot, given))
     own = [_fresh(record, value) for value in own]
     inputs = set(map(id, given))
