@@ -247,32 +247,27 @@ class Entry:
 
     def _program_or_none(self, types: tuple[T.Type, ...], must_be: bool) -> Program | None:
         """None where the run is to be recorded: there is no program, or one that refuses somewhere."""
-        from ctxdispatch_contexts.programs.refusing import refuses
-
         if must_be:
             return self.program(types)
         with handlers() as noted:
-            try:
-                program = self._for_one_length(types)
-                if not refuses(program.graph):
-                    return self._for_any_length(program, types)
-            except NO_PROGRAM:
-                pass
-        return self._attempt(types) if noted.met else None
+            program = self._tried(types, self.mode)
+        mode = self.mode.attempting() if program is None and noted.met else None
+        if mode is not None:
+            with handlers(out=True):  # what is done where nothing is raised
+                program = self._tried(types, mode)
+        return program
 
-    def _attempt(self, types: tuple[T.Type, ...]) -> Program | None:
-        """The program of what is done where nothing is raised."""
+    def _tried(self, types: tuple[T.Type, ...], mode: Mode) -> Program | None:
         from ctxdispatch_contexts.programs.refusing import refuses
 
-        mode = self.mode.attempting()
-        if mode is None:
-            return None
-        with handlers(out=True):
-            try:
-                program = self._differentiated(types, mode)
-                return None if refuses(program.graph) else self._guarded(program, types)
-            except NO_PROGRAM:
+        try:
+            program = self._for_one_length(types, mode)
+            if refuses(program.graph):
                 return None
+            whole = self._guarded if program.attempt else self._for_any_length
+            return whole(program, types)
+        except NO_PROGRAM:
+            return None
 
     def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
         """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""
@@ -307,9 +302,9 @@ class Entry:
     def program(self, types: tuple[T.Type, ...]) -> Program:
         return self._for_any_length(self._for_one_length(types), types)
 
-    def _for_one_length(self, types: tuple[T.Type, ...]) -> Program:
+    def _for_one_length(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:
         self.mode.check(self.source.signature().names, unsized(types))
-        return self._differentiated(types)
+        return self._differentiated(types, mode)
 
     def _for_any_length(self, program: Program, types: tuple[T.Type, ...]) -> Program:
         other = other_length(types)
