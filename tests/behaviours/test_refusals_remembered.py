@@ -19,6 +19,7 @@ import pytest
 from scipy import special
 
 from ctxdispatch import Context, Refused, grad, jacfwd, jvp, overdub, vjp
+from tests.recording import RECORDED
 
 X = np.array([0.3, 1.2, 0.7])
 
@@ -412,10 +413,8 @@ def recorded(f):
     """`f` in a program that is recorded."""
 
     def g(x):
-        try:
+        with RECORDED:
             return f(x)
-        finally:
-            pass
 
     return g
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, hvp, jacfwd, jvp, vjp
+from tests.recording import RECORDED
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -79,10 +80,8 @@ def spelled(text, pole):
 
 def recorded(f):
     def run(*args):
-        try:
+        with RECORDED:
             return f(*args)
-        finally:
-            pass
 
     return run
 

@@ -33,6 +33,7 @@ from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.errors import (
+    DerivativeError,
     MissingRuleError,
     MutationError,
     Refused,
@@ -268,6 +269,10 @@ class Entry:
             return whole(program, types)
         except NO_PROGRAM:
             return None
+        except DerivativeError:
+            if mode is self.mode:
+                raise
+            return None  # it is recorded, which refuses it or not
 
     def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
         """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""

@@ -142,7 +142,10 @@ def no_region(*inputs: Any) -> None:
 
 
 def _unfit(op: Op | None) -> MutationError:
-    return MutationError("it does what can be seen from outside", op.pos if op else user_position())
+    return MutationError(
+        "it does what can be seen from outside; nothing is to be written otherwise, the run is recorded",
+        op.pos if op else user_position(),
+    )
 
 
 def _is_of_outside(op: Op) -> bool:
