@@ -33,9 +33,8 @@ from ctxdispatch_contexts.programs.regions import Answer, PartSource, Region, is
 from ctxdispatch_contexts.programs.specialised import Patience
 from ctxdispatch_contexts.recording.entries import Again
 from ctxdispatch_contexts.recording.entries import Entry as Entered
-from ctxdispatch_contexts.recording.leaves import another, is_number, leaves, snapshot
+from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
 from ctxdispatch_contexts.recording.memory import owner
-from ctxdispatch_contexts.recording.out_of_reach import Native, is_out_of_reach, native
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.tape import Tape, _step_of_masks, _step_with_masks
 from ctxdispatch_contexts.recording.trees import tree_of
@@ -79,21 +78,17 @@ def with_regions(graph: Graph) -> Graph:
     """In place: its parts are asked for where they begin."""
     if graph.frame is None or is_ours((graph.namespace or {}).get("__name__")):
         return graph
-    as_it_is = native(graph)
-    places = outline(graph)
-    insert(graph, places if as_it_is is None else [as_it_is, *places], _token, enter, taken)
+    insert(graph, outline(graph), _token, enter, taken)
     return graph
 
 
-def _token(part: Part) -> Token | Native:
-    if part.graph.frame is not None:
-        return Native(part.graph)
+def _token(part: Part) -> Token:
     token = Token()
     _PARTS.get_or_make(token, lambda: Known(part))
     return token
 
 
-def enter(token: Token | Native, *inputs: Any) -> bool:
+def enter(token: Token, *inputs: Any) -> bool:
     """Of a run whose program another run sees."""
     return False
 
@@ -103,9 +98,7 @@ def taken() -> Any:
     raise NotImplementedError
 
 
-def _enter(ctx: Any, token: Token | Native, *inputs: Any) -> bool:
-    if type(token) is Native:
-        return _as_it_is(ctx.record, token, inputs)
+def _enter(ctx: Any, token: Token, *inputs: Any) -> bool:
     record, known = ctx.record, _PARTS.get(token)
     if known is None or type(record) not in (Tape, Pushing) or record.closed:
         return False
@@ -116,16 +109,6 @@ def _enter(ctx: Any, token: Token | Native, *inputs: Any) -> bool:
         return False
     active = tuple([i for i, value in enumerate(given) if record.any_active((value,))])
     return bool(active) and known.patience.tries() and _run(ctx, known, given, active)
-
-
-def _as_it_is(record: Any, function: Native, inputs: Sequence[Any]) -> bool:
-    if record.closed or Tagged.alive or not is_out_of_reach(record, inputs):
-        return False
-    record.outputs = function.call(inputs)
-    for made in leaves(record.outputs):
-        if type(made) is np.ndarray:
-            record.memory.made(made)
-    return True
 
 
 def _taken(ctx: Any) -> Any:
