@@ -468,7 +468,8 @@ def test_another_thread_is_another_run():
             return x @ x
 
     def refuses(x):
-        by_a_handler(lambda: of_c_code(x))
+        with RECORDED:
+            by_a_handler(lambda: of_c_code(x))
         return x @ x
 
     thread = threading.Thread(target=lambda: found.append(grad(waits)(X)))
