@@ -12,6 +12,7 @@ from typing import Any as Anything
 
 from ctxdispatch.facts import INPLACE, UNARY, with_rows
 from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.leaves import HEAP_TYPE
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.container_types import item_of, unpacked
 from ctxdispatch.passes.scalar_types import BINARY, COMPARE, SCALARS, functions
@@ -185,10 +186,17 @@ def _str(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 @rule(slice)
 def _slice(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """What it holds may have a method of the user's that gives an index: such a slice is no plain value."""
+    if not all(_of_c(cls_of(a)) for a in args):
+        return Any
     values = [known(a) for a in args]
     if any(v is UNKNOWN or not (v is None or type(v) is int) for v in values):
         return Exact(slice)
     return Known(slice(*values))
+
+
+def _of_c(cls: type | None) -> bool:
+    return cls is not None and not cls.__flags__ & HEAP_TYPE
 
 
 # -- in place ------------------------------------------------------------------------------------------------

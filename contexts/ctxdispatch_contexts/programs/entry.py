@@ -112,8 +112,7 @@ class Entry:
     def prepare(self, *args: Any) -> None:
         """Make the program for these arguments, if there is none."""
         types = self.types_of(args)
-        if self._find(types) is None:
-            self._compile(types, args)
+        self._find(types) or self._compile(types, args)
 
     def sibling(self, mode: Mode) -> Entry:
         """The entry that makes something else of the same source."""
@@ -272,7 +271,7 @@ class Entry:
         except DerivativeError:
             if mode is self.mode:
                 raise
-            return None  # it is recorded, which refuses it or not
+            return None
 
     def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
         """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""
