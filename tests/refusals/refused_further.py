@@ -411,8 +411,8 @@ def divided_by_what_is_false(x):
 
 
 @refused(
-    "the derivative of truediv raises ZeroDivisionError here, where the value does not: division by zero; keep "
-    "away from this point, or give the function a derivative with `custom_rule`",
+    "the derivative of truediv raises ZeroDivisionError here, where the value does not: division by zero; "
+    "keep away from this point, or give the function a derivative with `custom_rule`",
     where=divided_by_what_is_false,
 )
 def a_partial_that_divides_by_zero():
