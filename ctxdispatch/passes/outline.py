@@ -237,7 +237,7 @@ class _Writer:
     def _instruction(self, op: Op, fn: Instruction) -> None:
         if fn.name == "LOAD_ASSERTION_ERROR":
             self.env[op.results[0]] = Const(AssertionError)
-        elif fn.name not in ("NOP", "RESUME"):
+        elif fn.name not in ("NOP", "RESUME", "NOT_TAKEN"):
             raise Unfit
 
 
