@@ -33,12 +33,14 @@ def lift(function: FunctionType) -> Graph:
     return lift_code(function.__code__, function.__globals__, function.__closure__ or ())
 
 
-def lift_code(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
+def lift_code(
+    code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = (), *, handlers: bool = True
+) -> Graph:
     """The graph of a function's code object; `namespace` is what its global names mean. The `closure` matters
-    for generated code alone."""
+    for generated code alone. Without `handlers` it is the graph of what runs where nothing is raised."""
     if code.co_flags & inspect.CO_GENERATOR and not code.co_flags & ASYNC:
         raise _refuse("generator function", code, code.co_firstlineno)
-    return recall(code, closure, namespace) or _lift(code, namespace, HANDLERS)
+    return recall(code, closure, namespace) or _lift(code, namespace, HANDLERS, handlers)
 
 
 def lift_generator_expression(code: CodeType, namespace: dict[str, Any]) -> Graph:
@@ -49,14 +51,16 @@ def lift_generator_expression(code: CodeType, namespace: dict[str, Any]) -> Grap
     return _lift(code, namespace, EAGER)
 
 
-def _lift(code: CodeType, namespace: dict[str, Any], handlers: list[Handler]) -> Graph:
+def _lift(
+    code: CodeType, namespace: dict[str, Any], handlers: list[Handler], refuse: bool = True
+) -> Graph:
     if code.co_flags & ASYNC:
         raise _refuse("async", code, code.co_firstlineno)
     if code.co_flags & FUNCTION != FUNCTION:
         raise _refuse("class body or module", code, code.co_firstlineno)
     instructions, found = folded(code, flow.decode(code))
     order = flow.spans(instructions)
-    if code.co_exceptiontable:
+    if code.co_exceptiontable and refuse:
         _refuse_handlers(code, instructions, order)
     graph = empty_graph(code, namespace)
     machine = Machine(code, graph, handlers)

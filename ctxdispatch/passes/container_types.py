@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import numpy_shapes, numpy_types
@@ -52,14 +52,27 @@ def _getitem(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 
 def _held_item(container: Held, index: Type) -> Type:
+    key, cls = known(index), cls_of(index)
     if container.item is not None:
-        return container.item if cls_of(index) in (int, bool) else Any
-    key = known(index)
+        if cls is slice:
+            return _slice_of(container.cls, [container.item])
+        return container.item if cls in (int, bool) else Any
     if container.cls is dict:
         return container.field(key) or Any if isinstance(key, str) else Any
     if type(key) is int and -len(container.fields) <= key < len(container.fields):
         return container.fields[key][1]
-    return Any
+    items = [type_ for _, type_ in container.fields] if container.by_position else []
+    if cls is slice and items:
+        return _slice_of(container.cls, items)
+    return join_all(items) if key is UNKNOWN and cls is int and items else Any
+
+
+def _slice_of(cls: type, items: Sequence[Type]) -> Type:
+    """Of some of the items: a list of its own, or a tuple."""
+    item = join_all(items)
+    if cls is list:
+        return Exact(list) if item is Any else ListOf(item)
+    return Held(tuple, (), item) if cls is tuple else Any
 
 
 @rule(dict.values)
@@ -107,9 +120,27 @@ def unpacked(sequence: Type, n: int) -> list[Type]:
     """The types of the n results of `unpack`."""
     if isinstance(sequence, TupleOf) and len(sequence.items) == n:
         return list(sequence.items)
-    if isinstance(sequence, Held) and len(sequence.fields) == n and issubclass(sequence.cls, tuple):
+    items = by_position(sequence)
+    return [*items] if items is not None and len(items) == n else [item_of(sequence)] * n
+
+
+def unpacked_with_star(sequence: Type, before: int, after: int) -> list[Type]:
+    """The types of the results of `unpack_ex`, the list in the midst of them."""
+    items = by_position(sequence)
+    if items is None or len(items) < before + after:
+        item = item_of(sequence)
+        return [item] * before + [_slice_of(list, [item])] + [item] * after
+    end = len(items) - after
+    return [*items[:before], _slice_of(list, items[before:end]), *items[end:]]
+
+
+def by_position(sequence: Type) -> Sequence[Type] | None:
+    """The types of all items, where it is known how many there are."""
+    if isinstance(sequence, TupleOf):
+        return sequence.items
+    if isinstance(sequence, Held) and sequence.by_position:
         return [type_ for _, type_ in sequence.fields]
-    return [item_of(sequence)] * n
+    return None
 
 
 def item_of(iterable: Type) -> Type:
@@ -130,7 +161,7 @@ def _held_items(iterable: Held) -> Type:
         return iterable.item
     if iterable.cls is dict:
         return STR
-    return join_all(t for _, t in iterable.fields) if issubclass(iterable.cls, tuple) else Any
+    return join_all(t for _, t in iterable.fields) if iterable.by_position else Any
 
 
 _ITEMS: dict[type | None, Type] = {range: INT, str: STR, bytes: INT}
@@ -179,7 +210,7 @@ def _pop(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 @rule(list.copy)
 def _copy(args: Args, kwargs: Mapping[str, Type]) -> Type:
-    return args[0]
+    return _list(args, kwargs) if isinstance(args[0], Held) else args[0]
 
 
 
@@ -189,7 +220,13 @@ def _copy(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 @rule(tuple, prim.list_to_tuple)
 def _tuple(args: Args, kwargs: Mapping[str, Type]) -> Type:
-    return args[0] if args and isinstance(args[0], TupleOf) else (Exact(tuple) if args else TupleOf(()))
+    if not args or isinstance(args[0], TupleOf):
+        return args[0] if args else TupleOf(())
+    items = by_position(args[0])
+    if items is not None:
+        return TupleOf(tuple(items))
+    item = item_of(args[0])
+    return Exact(tuple) if item is Any else Held(tuple, (), item)
 
 
 @rule(list, sorted)

@@ -209,6 +209,8 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
         known = function in python_types.RULES or function in numpy_types.RULES
     except TypeError:  # not hashable
         return False
+    if function is isinstance:
+        return len(args) == 2 and python_types.asks_no_class(*args)
     if function is issubclass:
         return all(isinstance(a, Known) and type(a.value) is type for a in args)
     if function in _SHALLOW:

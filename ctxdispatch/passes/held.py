@@ -5,6 +5,7 @@ lists.
     without_objects(type) the user's functions and classes by their class alone
     without_held(type)    the part that stays true whatever runs meanwhile
     only_used(type, names)   the fields that a program reads; the others are none of the guard's business
+    with_unset(type, unset)  with the attributes that objects must not have, for the class's are what is meant
 
 What is held may be relied on while nothing that we do not see runs (`Inference.foreign`): code out of sight
 could store into the same objects.
@@ -12,8 +13,9 @@ could store into the same objects.
 
 from __future__ import annotations
 
+import functools
 from abc import ABCMeta
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from types import FunctionType
 from typing import Any as Anything
 
@@ -27,13 +29,17 @@ from ctxdispatch.passes.types import (
     Known,
     ListOf,
     Never,
+    OneOf,
     TupleOf,
     Type,
+    Unset,
     join,
     type_of,
 )
 
 MAX_DEPTH, MAX_NODES = 5, 200
+MAX_POSITIONS = 16
+"""Lists that long have a type per item, where one for all would say less."""
 MAX_NUMBERS = 1000
 """Lists that long are looked into where all items are floats, or all ints."""
 
@@ -113,9 +119,8 @@ def has_plain_dict(value: Anything, cls: type) -> bool:
 
 def _container(value: Anything, cls: type, depth: int, budget: list[int]) -> Type | None:
     if cls is list:
-        item = _numbers(value) if len(value) > MAX_ITEMS else _joined(value, depth, budget)
-        return None if item is None else Exact(list) if item in (Any, Never) else Held(list, (), item)
-    fields: list[tuple[str, Type]] = []
+        return _list(value, depth, budget)
+    fields: list[tuple[str | int, Type]] = []
     for name, held in _named(value, cls):
         type_ = _typed(held, depth, budget)
         if type_ is None:
@@ -132,14 +137,38 @@ def _named(value: Anything, cls: type) -> Iterable[tuple[str, Anything]]:
     return held.items()
 
 
-def _joined(values: Iterable[Anything], depth: int, budget: list[int]) -> Type | None:
-    item: Type = Never
-    for value in values:
-        type_ = _typed(value, depth, budget)
+def _list(value: list[Anything], depth: int, budget: list[int]) -> Type | None:
+    if len(value) > MAX_ITEMS:
+        numbers = _numbers(value)
+        return Exact(list) if numbers is None else Held(list, (), numbers)
+    items: list[Type] = []
+    for each in value:
+        type_ = _typed(each, depth, budget)
         if type_ is None:
             return None
-        item = join(item, type_)
-    return item
+        items.append(type_)
+    item = functools.reduce(join, items, Never)
+    if len(items) <= MAX_POSITIONS and any(_loses(each, item) for each in items):
+        return Held(list, tuple(enumerate(items)))
+    return Exact(list) if item in (Any, Never) else Held(list, (), item)
+
+
+def _loses(type_: Type, joined: Type) -> bool:
+    """A type that is joined with others says less than before: more than that lengths or numbers differ."""
+    if isinstance(joined, OneOf) or joined == type_:
+        return False
+    if type(type_) is not type(joined) or isinstance(type_, Known):
+        return True
+    parts, found = _parts(type_), _parts(joined)
+    return len(parts) != len(found) or any(map(_loses, parts, found))
+
+
+def _parts(type_: Type) -> Sequence[Type]:
+    if isinstance(type_, TupleOf):
+        return type_.items
+    if isinstance(type_, Held):
+        return [*(t for _, t in type_.fields), *([] if type_.item is None else [type_.item])]
+    return ()
 
 
 # -- parts of types ------------------------------------------------------------------------------------------
@@ -147,6 +176,13 @@ def _joined(values: Iterable[Anything], depth: int, budget: list[int]) -> Type |
 
 def has_held(type_: Type) -> bool:
     return isinstance(type_, Held) or (isinstance(type_, TupleOf) and any(map(has_held, type_.items)))
+
+
+def has_positions(type_: Type) -> bool:
+    """The items of a list in it are known by position."""
+    if isinstance(type_, Held) and type_.cls is list and type_.by_position:
+        return True
+    return any(map(has_positions, _parts(type_)))
 
 
 def without_held(type_: Type) -> Type:
@@ -176,5 +212,33 @@ def only_used(type_: Type, names: set[Anything]) -> Type:
         return type_
     if type_.item is not None:
         return Held(type_.cls, (), only_used(type_.item, names))
-    kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names)
+    kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names or t is Unset)
+    if kept and type_.cls is list:  # of which the length is known
+        used = dict(kept)
+        kept = tuple((i, used.get(i, Any)) for i, _ in type_.fields)
     return Held(type_.cls, kept) if kept else Exact(type_.cls)
+
+
+def with_unset(type_: Type, unset: Set[tuple[type, str]]) -> Type:
+    """The objects of each class of `unset`, at any depth, have no attribute of their own of that name."""
+    if isinstance(type_, TupleOf):
+        return TupleOf(tuple(with_unset(t, unset) for t in type_.items))
+    if not isinstance(type_, Held):
+        return type_
+    if type_.item is not None:
+        return Held(type_.cls, (), with_unset(type_.item, unset))
+    have = {name for name, _ in type_.fields}
+    more = sorted(name for cls, name in unset if cls is type_.cls and name not in have)
+    fields = [(name, with_unset(t, unset)) for name, t in type_.fields]
+    return Held(type_.cls, (*fields, *[(name, Unset) for name in more]))
+
+
+def unset_in(type_: Type) -> Iterator[tuple[type, str]]:
+    """The attributes that objects in a value of this type do not have."""
+    if isinstance(type_, TupleOf):
+        for each in type_.items:
+            yield from unset_in(each)
+    if isinstance(type_, Held):
+        yield from unset_in(type_.item) if type_.item is not None else ()
+        for name, each in type_.fields:
+            yield from ((type_.cls, str(name)),) if each is Unset else unset_in(each)

@@ -22,7 +22,7 @@ from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch.passes.held import has_held, without_held
+from ctxdispatch.passes.held import has_held, has_positions, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lengths import named, plain, with_own_lengths
 from ctxdispatch.passes.lists import Lists
@@ -60,6 +60,8 @@ class Inference:
     """Code that is not seen here may run: what the arguments hold may change meanwhile."""
     maybe_unbound: set[Value] = field(default_factory=set)
     """Parameters that may hold UNDEF: their types are those of what they hold otherwise."""
+    unset: set[resolve.Attribute] = field(default_factory=set)
+    """What objects that arguments hold must not have: `resolve.Found`."""
 
 
 GlobalName = tuple[int, str]
@@ -92,7 +94,8 @@ def infer(
         run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
-    return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound())
+    unbound, unset = run.maybe_unbound(), run.unset()
+    return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, unbound, unset)
 
 
 def _has_list(type_: Type) -> bool:
@@ -128,7 +131,7 @@ class Run:
         self.maker: dict[Value, Op] = {}
         self.under_way: tuple[Block | None, Op | None] = None, None
         self.readers: dict[Value, list[Block]] = {}
-        self.lists = Lists(self)
+        self.lists = Lists(self, placed=any(map(has_positions, argtypes)))
         self.contents: dict[Value, Type] = {}  # of cells made here
         self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
         self.shared_cells: set[Anything] = set(untrusted) - self.stored
@@ -349,6 +352,9 @@ class Run:
             if what.guard is not None and value not in longer and self.types.get(value) is not Any:
                 found.setdefault((type(what.guard), what.guard.key()), what.guard)
         return list(found.values())
+
+    def unset(self) -> set[resolve.Attribute]:
+        return {what.unset for what in self.resolved.values() if what.unset is not None}
 
     def _only_bases(self) -> set[Value]:
         bases: set[Operand] = set()

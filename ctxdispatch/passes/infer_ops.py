@@ -16,6 +16,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects, python_types, resolve
+from ctxdispatch.passes.container_types import unpacked_with_star
 from ctxdispatch.passes.lengths import plain, with_own_lengths, without_own_lengths
 from ctxdispatch.passes.types import (
     Any,
@@ -110,6 +111,17 @@ def _unpack(run: Run, op: Op, args: Sequence[Type]) -> None:
         run.raise_type(result, type_)
 
 
+def _unpack_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
+    if not effects.plain_container(args[0]):
+        run.lists.foreign = True
+    run.lists.keep(op.args[0], args[0]) if isinstance(args[0], TupleOf) else None
+    counts = [python_types.known(a) for a in args[1:]]
+    known = python_types.UNKNOWN not in counts
+    types = unpacked_with_star(args[0], *counts) if known else [Any] * len(op.results)
+    for result, type_ in zip(op.results, types):
+        run.raise_type(result, type_)
+
+
 def _call_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
     """f(*args) with a tuple of known length is a call like any other."""
     kwargs = args[2] if len(args) > 2 else Known(None)
@@ -152,6 +164,7 @@ SPECIAL: Mapping[Anything, Callable[[Run, Op, Sequence[Type]], None]] = {
     prim.cell_set: _cell_set,
     prim.make_cell: _make_cell,
     prim.unpack: _unpack,
+    prim.unpack_ex: _unpack_ex,
     prim.call_ex: _call_ex,
     prim.check_bound: _check_bound,
     operator.getitem: _getitem,

@@ -52,8 +52,11 @@ class Lists:
     """What is known of the items of lists: one type for all lists that may be one another, raised by what is
     put in."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, placed: bool = False) -> None:
+        """`placed`: of lists in arguments the items are known by position, so that taking one away, or
+        turning them round, is a change too."""
         self.run = run
+        self.placed = placed
         self.foreign = False
         self.groups: dict[Value, set[Value]] = {}
 
@@ -71,6 +74,8 @@ class Lists:
         elif not hashable(function) or not effects.keeps_lists(function, types):
             self.foreign = True
             self.keep_all(operands, types)
+        elif self.placed and effects.writes_list(function):
+            self._check_foreign(operands[0])
         elif function in effects.CONTAINS_OPERANDS:
             self.keep_all(operands, types)
         elif function is operator.getitem:
@@ -120,14 +125,19 @@ class Lists:
                 self.run.raise_type(member, Exact(list))
 
     def _check_foreign(self, operand: Operand | None) -> None:
-        """A list that was not made here may be an item of another, or of an argument."""
+        """A list that was not made here may be an item of another, or of an argument. (Names that blocks give
+        to lists which were are in one group with those.)"""
         for member in self._members(operand) or (None,):
             maker = self.run.maker.get(member) if member is not None else None
-            row = None if maker is None else fact_of(maker.fn)
-            fresh = row is not None and row.new_array
-            self.foreign |= not fresh and (
-                member is None or member in self.run.graph.params or maker is not None
-            )
+            named = isinstance(self.run.types.get(member), ListOf) if member is not None else False
+            inside = member is not None and member not in self.run.graph.params and maker is None
+            self.foreign |= not (inside and named) and not (maker is not None and self._is_new(maker))
+
+    def _is_new(self, maker: Op) -> bool:
+        """What the op gives is a list that nobody else has."""
+        row = fact_of(maker.fn)
+        sliced = maker.fn is operator.getitem and cls_of(self.run.type(maker.args[1])) is slice
+        return sliced or (row is not None and row.new_array)
 
     def _members(self, operand: Operand | None) -> set[Value]:
         if not isinstance(operand, Value):

@@ -7,11 +7,12 @@ from __future__ import annotations
 import operator
 import types as pytypes
 from abc import ABCMeta
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any as Anything
 
 from ctxdispatch.facts import INPLACE, UNARY, with_rows
 from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.leaves import HEAP_TYPE
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.container_types import item_of, unpacked
 from ctxdispatch.passes.scalar_types import BINARY, COMPARE, SCALARS, functions
@@ -31,7 +32,7 @@ from ctxdispatch.passes.type_rules import (
     row,
     rule,
 )
-from ctxdispatch.passes.types import Any, ArrayOf, Exact, Known, TupleOf, Type, cls_of, is_literal
+from ctxdispatch.passes.types import Any, ArrayOf, Exact, Held, Known, TupleOf, Type, cls_of, is_literal
 
 __all__ = [
     "BINARY",
@@ -80,6 +81,8 @@ RULES[bool], RULES[operator.truth], RULES[operator.not_] = (
 
 @rule(len)
 def _len(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    if args and isinstance(args[0], Held) and args[0].by_position:
+        return Known(len(args[0].fields))
     return Known(len(args[0].items)) if args and isinstance(args[0], TupleOf) else INT
 
 
@@ -105,6 +108,26 @@ def _issubclass(args: Args, kwargs: Mapping[str, Type]) -> Type:
     if issubclass(type(cls), type) and classes is not UNKNOWN and _ordinary(classes):
         return Known(issubclass(cls, classes))
     return BOOL
+
+
+def asks_no_class(value: Type, classes: Type) -> bool:
+    """isinstance() of these runs no code of the user's: the class of the object is known, and what it says of
+    itself; the others are of no metaclass that would be asked, nor of one with hooks (`abc`)."""
+    cls, known_classes = cls_of(value), known(classes)
+    if cls is None or _pretends(cls) or known_classes is UNKNOWN:
+        return False
+    return all(type(each) is type for each in _each(known_classes))
+
+
+def _each(classes: Anything) -> Iterator[Anything]:
+    """All classes of a tuple of such, or of a union, at any depth."""
+    if isinstance(classes, pytypes.UnionType):
+        classes = classes.__args__
+    if type(classes) is not tuple:
+        yield classes
+        return
+    for inner in classes:
+        yield from _each(inner)
 
 
 def _ordinary(classes: Anything) -> bool:
@@ -163,10 +186,17 @@ def _str(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 @rule(slice)
 def _slice(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """What it holds may have a method of the user's that gives an index: such a slice is no plain value."""
+    if not all(_of_c(cls_of(a)) for a in args):
+        return Any
     values = [known(a) for a in args]
     if any(v is UNKNOWN or not (v is None or type(v) is int) for v in values):
         return Exact(slice)
     return Known(slice(*values))
+
+
+def _of_c(cls: type | None) -> bool:
+    return cls is not None and not cls.__flags__ & HEAP_TYPE
 
 
 # -- in place ------------------------------------------------------------------------------------------------

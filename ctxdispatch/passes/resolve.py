@@ -21,11 +21,12 @@ from ctxdispatch.ir.values import hashable
 from ctxdispatch.ir.wrappers import called
 from ctxdispatch.ir.wrappers import class_attribute as class_attribute
 from ctxdispatch.passes import numpy_types
-from ctxdispatch.passes.guards import AttrIs, CellIs, CellType, Guard, PathIs, PathType
+from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Guard, PathIs, PathType
 from ctxdispatch.passes.python_types import builtin
 from ctxdispatch.passes.types import (
     CODE,
     Any,
+    ArrayOf,
     Bound,
     Exact,
     Held,
@@ -38,12 +39,16 @@ from ctxdispatch.passes.types import (
 )
 
 Path = tuple[dict[str, Anything], tuple[str, ...]]
+Attribute = tuple[type, str]
 
 
 class Found(NamedTuple):
+    """`unset`: that no object of this class that arguments hold has an attribute of its own of this name."""
+
     type: Type
     guard: Guard | None = None
     path: Path | None = None
+    unset: Attribute | None = None
 
 
 UNKNOWN = Found(Any)
@@ -107,8 +112,11 @@ def attribute(owner: Type, name: str, path: Path | None) -> Found:
             return _of_class(owner.value, name, path)
         if is_literal(owner.value) or issubclass(type(owner.value), (np.ufunc, np.dtype)):
             return _of_constant(owner.value, name)
-    if isinstance(owner, Held) and (held := _held_attribute(owner, name)) is not None:
-        return Found(held)
+    if isinstance(owner, Held):
+        held = _held_attribute(owner, name)
+        found = _held_by_class(owner, name) if held is None else Found(held)
+        if found is not None:
+            return found
     data = numpy_types.attribute(owner, name)
     return Found(data) if data is not None else _of_instance(owner, name)
 
@@ -119,6 +127,35 @@ def _held_attribute(owner: Held, name: str) -> Type | None:
     ):
         return None
     return owner.field(name)
+
+
+def _held_by_class(owner: Held, name: str) -> Found | None:
+    """A method or an attribute of the class, where the object has nothing under its name: who calls the
+    program asks that of each such object. (The Python Language Reference, 3.3.2: but for data descriptors,
+    what the object holds comes before what its class holds.)"""
+    cls = owner.cls
+    if cls is dict or issubclass(cls, tuple) or owner.field(name) is not None:
+        return None
+    if not (type(cls) in (type, ABCMeta) and cls.__getattribute__ is object.__getattribute__):
+        return None
+    if type(class_attribute(cls, "__dict__")) is not pytypes.GetSetDescriptorType:
+        return None  # a `__dict__` of the class's own does not say what the object holds
+    found = class_attribute(cls, name)
+    if type(found) is pytypes.FunctionType:
+        return Found(Bound(owner, found), AttrIs(cls, name, found), None, (cls, name))
+    static = type(found) is staticmethod
+    if found is None or (hasattr(type(found), "__get__") and not static):
+        return None
+    return _held_datum(cls, name, found.__func__ if static else found)
+
+
+def _held_datum(cls: type, name: str, value: Anything) -> Found:
+    """Of a tuple the class alone: guards do not look into long ones."""
+    type_ = stored_type(value)
+    if isinstance(type_, Known):
+        return Found(type_, AttrIs(cls, name, value), None, (cls, name))
+    kept = type_ if isinstance(type_, ArrayOf) else Exact(type(value))
+    return Found(kept, AttrType(cls, name, kept), None, (cls, name))
 
 
 def _of_module(module: pytypes.ModuleType, name: str, path: Path | None) -> Found:

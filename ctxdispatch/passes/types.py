@@ -35,8 +35,15 @@ class _Bottom(Type):
         return "Never"
 
 
+class _Unset(Type):
+    def __repr__(self) -> str:
+        return "Unset"
+
+
 Any: Type = _Top()
 Never: Type = _Bottom()
+Unset: Type = _Unset()
+"""In the place of a field's type: an object has no attribute of its own of that name. See `Held`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +140,21 @@ class ListOf(Type):
 @dataclass(frozen=True, slots=True)
 class Held(Type):
     """Exactly `cls`, and what it holds: attributes of an object, entries of a dict with string keys, fields
-    of a named tuple; or, `item`, every item of a list or of a dict's view. See `passes.held`."""
+    of a named tuple, all items of a list by position; or, `item`, every item of a list, of a tuple or of a
+    dict's view. See `passes.held`. Of attributes a field may be `Unset`: there is none, and what the class
+    has under that name is what the object gives."""
 
     cls: type
-    fields: tuple[tuple[str, Type], ...]
+    fields: tuple[tuple[str | int, Type], ...]
     item: Type | None = None
 
+    @property
+    def by_position(self) -> bool:
+        """How many items there are is known, and the type of each."""
+        return self.item is None and (self.cls is list or issubclass(self.cls, tuple))
+
     def field(self, name: Anything) -> Type | None:
-        return next((type_ for key, type_ in self.fields if key == name), None)
+        return next((type_ for key, type_ in self.fields if key == name and type_ is not Unset), None)
 
     def __repr__(self) -> str:
         inside = f"[{self.item!r}]" if self.item else ", ".join(f"{k}: {t!r}" for k, t in self.fields)

@@ -5,6 +5,7 @@ import pytest
 
 from ctxdispatch import grad, jacfwd, jvp
 from ctxdispatch_contexts.programs.errors import DerivativeError
+from tests.recording import RECORDED
 
 X = np.array([0.8, 1.3])
 
@@ -13,12 +14,8 @@ def recorded(f):
     """The same function, of which there can be no program."""
 
     def guarded(x):
-        try:
-            if x[0] > 1e9:
-                raise ValueError
+        with RECORDED:
             return f(x)
-        except ValueError:
-            return 0.0 * x[0]
 
     return guarded
 

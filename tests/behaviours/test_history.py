@@ -89,6 +89,7 @@ CLOSURES = {
 }  # fmt: skip
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("mode", ["grad", "jacfwd"])
 @pytest.mark.parametrize("name", CLOSURES)
 def test_the_eleventh_closure_answers_as_the_first(name, mode):

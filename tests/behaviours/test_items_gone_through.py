@@ -302,6 +302,7 @@ STORED_TO = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("f", STORED_TO)
 def test_items_of_arrays_are_read_when_they_are_taken(f):
     both_modes(f, X.copy())

@@ -106,6 +106,7 @@ def anew(f):
 NUMBERS = itertools.count()
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("cls, use", CASES)
 def test_what_changes_out_of_sight(cls, use):
     def of_constants(x):
@@ -127,6 +128,7 @@ BY_C = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("cls, use", BY_C)
 def test_what_c_code_runs_is_refused(cls, use):
     f = squares_after(cls, use)

@@ -7,6 +7,7 @@ import mutating_programs
 import pytest
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("block", range(5))
 def test_random_programs_that_change_things(block):
     outcomes = {seed: mutating_programs.examine(seed) for seed in range(6 * block, 6 * block + 6)}
@@ -16,9 +17,9 @@ def test_random_programs_that_change_things(block):
     assert len(right) >= 4, outcomes  # and most of them are differentiated
 
 
-@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.night) for n in (1, 2, 3))])
+@pytest.mark.parametrize("block", [0, *(pytest.param(n, marks=pytest.mark.night) for n in range(1, 10))])
 def test_random_programs_that_store_to_arrays(block):
-    seeds = range(5 * block, 5 * block + 5)
+    seeds = range(2 * block, 2 * block + 2)
     outcomes = {seed: mutating_programs.examine(seed, "stores") for seed in seeds}
     wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}
     assert not wrong

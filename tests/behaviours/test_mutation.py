@@ -87,6 +87,7 @@ def counted(x):
     return d["a"] * d["c"]
 
 
+@pytest.mark.every(12)
 @each(dict_get_and_default, dict_changed_in_a_loop, dict_copied_and_updated, f760, counted)
 def test_036_dicts_that_are_changed(f):
     both_modes(f, 1.3)
@@ -363,6 +364,7 @@ def queue(x):
     return items.popleft() * items.pop()
 
 
+@pytest.mark.every(12)
 @each(every_list_method, queue)
 def test_050_lists_that_grow_and_shrink(f):
     both_modes(f, 1.3)

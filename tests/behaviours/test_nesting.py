@@ -568,6 +568,7 @@ def test_068_stores_to_an_object_made_here(outer, inner):
     assert outer(inner(stores_in_object))(3.0) == pytest.approx(36.0)
 
 
+@pytest.mark.every(3)
 @pairs
 @pytest.mark.parametrize("f", [with_dict, with_object], ids=lambda f: f.__name__)
 def test_068_gradient_inside_a_function_with_containers(outer, inner, f):

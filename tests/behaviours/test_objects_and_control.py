@@ -851,6 +851,7 @@ def _by_name(cls):
     return f
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("cls", [Twice, Described])
 @pytest.mark.parametrize("make", [lambda cls: lambda x: cls(x).x, _by_name])
 def test_store_that_the_class_has_a_say_in(cls, make):

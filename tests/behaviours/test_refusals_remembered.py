@@ -19,6 +19,7 @@ import pytest
 from scipy import special
 
 from ctxdispatch import Context, Refused, grad, jacfwd, jvp, overdub, vjp
+from tests.recording import RECORDED
 
 X = np.array([0.3, 1.2, 0.7])
 
@@ -412,10 +413,8 @@ def recorded(f):
     """`f` in a program that is recorded."""
 
     def g(x):
-        try:
+        with RECORDED:
             return f(x)
-        finally:
-            pass
 
     return g
 
@@ -469,7 +468,8 @@ def test_another_thread_is_another_run():
             return x @ x
 
     def refuses(x):
-        by_a_handler(lambda: of_c_code(x))
+        with RECORDED:
+            by_a_handler(lambda: of_c_code(x))
         return x @ x
 
     thread = threading.Thread(target=lambda: found.append(grad(waits)(X)))

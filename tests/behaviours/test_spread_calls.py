@@ -81,6 +81,7 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("f, given", PROGRAMS)
 def test_what_is_changed_is_seen(f, given):
     def loss(a):

@@ -29,6 +29,7 @@ PARTS = {
 }
 
 
+@pytest.mark.every(3)
 @WAYS
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
 def test_073_parts_of_a_tree(way, parts):

@@ -42,7 +42,7 @@ STORES = [
 ]  # fmt: skip
 
 
-@pytest.mark.every(5)
+@pytest.mark.every(12)
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("names", ["", "rows = [a]; rows.append(rows[0])"])
 def test_values_in_the_memory_that_is_stored_to(store, names):

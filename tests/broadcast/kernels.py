@@ -18,8 +18,8 @@ from ctxdispatch_contexts.broadcast.kernel import Kernel, Options
 from ctxdispatch_contexts.broadcast.lowering import lower
 from ctxdispatch_contexts.broadcast.mode import Language, make_kernel
 from ctxdispatch_contexts.broadcast.scalars import set_outputs
-from ctxdispatch_contexts.programs.prepare import prepare_trusting
 from ctxdispatch_contexts.programs.sources import Source
+from ctxdispatch_contexts.programs.trusting import prepare_trusting
 
 F4, F8, I4, I8 = (np.dtype(d) for d in ("float32", "float64", "int32", "int64"))
 

@@ -80,6 +80,7 @@ def test_pieces_that_are_empty_or_complex():
     lambda y: np.sum(np.piecewise(y, [y < 2.2], [np.sin, lambda v: v**3])),
     lambda y: np.sum(np.abs(np.fft.rfft2(y)) ** 4),
 ])  # fmt: skip
+@pytest.mark.every(3)
 def test_second_derivatives(f):
     d, h = np.array([[1.0, -0.5], [0.25, 2.0], [1.5, 1.0]]), 1e-4
     found = jvp(grad(f), (Y,), (d,))[1]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import code_adjoint, grad, jacfwd, jacobian_sparsity, jacrev, jvp
+from tests.recording import RECORDED
 
 X = np.array([0.3, 0.7, 1.1])
 W = np.array([0.5, -0.3, 0.9])
@@ -36,10 +37,8 @@ PROGRAMS_BY_NAME = pytest.mark.parametrize("name", PROGRAMS)
 
 def recorded(f):
     def run(x):
-        try:
+        with RECORDED:
             return f(x)
-        finally:
-            pass
 
     return run
 

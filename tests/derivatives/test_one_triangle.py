@@ -69,6 +69,7 @@ def test_each_element_by_itself(name, kind):
     assert linearize(f, a)[1](d) == pytest.approx(along, abs=1e-8)
 
 
+@pytest.mark.every(8)
 @named(["eigvalsh, U", "cholesky, upper", "svd, values", "pinv"], "real")
 def test_blocks_and_second_order(name, kind):
     f, a, d = PROGRAMS[name], matrix(name, kind), DIRECTION

@@ -138,6 +138,7 @@ def slope(f, x, d, h=1e-3):
     return (8 * (f(x + h * d) - f(x - h * d)) - (f(x + 2 * h * d) - f(x - 2 * h * d))) / (12 * h)
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("recorded", [False, True], ids=["compiled", "recorded"])
 @pytest.mark.parametrize("call", CALLS)
 def test_what_is_stored_is_seen_as_in_the_plain_call(call, recorded):

@@ -52,7 +52,7 @@ def drop_constants(block, x):
     return None
 
 
-@pytest.mark.every(10)
+@pytest.mark.every(12)
 @named(WITH_DERIVATIVE)
 @settings(SETTINGS, max_examples=1)
 @given(data=st.data())

@@ -66,6 +66,7 @@ def test_several_dimensions():
 COVARIANCE = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.5]])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("covariance", [COVARIANCE, np.eye(3), np.array([1.0, 1.0, 2.0]), 1.3])
 def test_covariances(covariance):
     """Of the identity all eigenvalues coincide."""
@@ -79,6 +80,7 @@ def test_covariances(covariance):
     check(lambda s: normal(mean, whole(s)).logpdf(X) + normal.entropy(mean, whole(s)), covariance)
 
 
+@pytest.mark.night
 def test_probabilities_of_two_variables():
     """With respect to the covariance where bounds are infinite too; of second order."""
     normal, spread = stats.multivariate_normal, np.array([[2.0, 0.3], [0.3, 1.0]])
@@ -317,6 +319,7 @@ def of_system(p):
     return np.sum(optimize.root(system, [1.0, 1.0], args=(p,), tol=1e-13).x ** 2)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [of_minimum, of_minimum_with_gradient, of_scalar_minimum, of_system])
 def test_second_derivatives_of_minima_and_systems(f):
     expected = differences(grad(f), (0.7,), 0, 1e-3)

@@ -36,7 +36,7 @@ if hasattr(math, "sumprod"):
     NUMBERS["sumprod"] = lambda x: math.sumprod(x, x**2) * x[0]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_second_derivatives_of_numbers(name):
     f = NUMBERS[name]
@@ -52,6 +52,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name", ARRAYS)
 def test_second_derivatives_of_arrays_that_are_not_square(name):
     f = ARRAYS[name]
@@ -109,7 +110,7 @@ def test_lists_by_keyword(name):
         np.testing.assert_allclose(jacrev(f)(x), want, atol=1e-6)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(12)
 @pytest.mark.parametrize("name", ["convolve", "solve", *(f"np.pad with {n}" for n in AGAIN)])
 def test_second_derivatives_of_lists_by_keyword(name):
     f = LISTS[name]

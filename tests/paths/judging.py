@@ -47,19 +47,20 @@ def _pattern(f: Any, x: np.ndarray) -> tuple[Any, Any]:
     return None, np.asarray(jacobian_sparsity(f, x).toarray()).ravel()
 
 
-PATHS: dict[str, tuple[bool, Path]] = {
-    "compiled": (False, lambda f, x: value_and_grad(f)(x)),
-    "recorded": (True, lambda f, x: value_and_grad(f)(x)),
-    "forward": (False, _along),
-    "forward recorded": (True, _along),
-    "jacfwd": (False, _block),
-    "pattern": (False, _pattern),
+PATHS: dict[str, tuple[str, Path]] = {
+    "compiled": ("", lambda f, x: value_and_grad(f)(x)),
+    "attempted": ("try", lambda f, x: value_and_grad(f)(x)),
+    "recorded": ("with", lambda f, x: value_and_grad(f)(x)),
+    "forward": ("", _along),
+    "forward recorded": ("with", _along),
+    "jacfwd": ("", _block),
+    "pattern": ("", _pattern),
 }
-"""Whether of the program within `try`."""
+"""And within what the program stands."""
 
 
-def run(program: Program, path: Path, recorded: bool = False, x: np.ndarray | None = None) -> Told:
-    given = namespace(program.source(recorded), FILE)
+def run(program: Program, path: Path, within: str = "", x: np.ndarray | None = None) -> Told:
+    given = namespace(program.source(within), FILE)
     x = program.x() if x is None else x
     value = derivative = error = None
     try:
@@ -117,8 +118,8 @@ def _sides(program: Program, value: float, step: float) -> np.ndarray | None:
 
 
 def _judge(program: Program, name: str, plain: Told, want: np.ndarray | None) -> str:
-    recorded, path = PATHS[name]
-    told = run(program, path, recorded)
+    within, path = PATHS[name]
+    told = run(program, path, within)
     if told.error is not None:
         return _of_error(told.error, plain.error)
     if plain.error is not None:

@@ -43,10 +43,10 @@ class Program(NamedTuple):
     rowless: bool
     """Whether calls without a row were asked for in it."""
 
-    def source(self, recorded: bool = False) -> str:
+    def source(self, within: str = "") -> str:
+        """Within a `try` it is attempted, within a `with` recorded."""
         lines = "\n".join([*self.body, f"return {self.result}"])
-        if recorded:
-            lines = f"try:\n{textwrap.indent(lines, '    ')}\nexcept KeyError:\n    raise"
+        lines = _WITHIN[within].format(lines if not within else textwrap.indent(lines, "    "))
         return f"{header(lines)}\n\ndef f(x):\n{textwrap.indent(lines, '    ')}\n"
 
     def shown(self) -> str:
@@ -104,6 +104,13 @@ def namespace(source: str, file: str) -> dict[str, Any]:
     given: dict[str, Any] = {"__name__": "programs"}
     exec(compile(source, file, "exec"), given)
     return given
+
+
+_WITHIN = {
+    "": "{}",
+    "try": "try:\n{}\nexcept KeyError:\n    raise",
+    "with": "from tests.recording import RECORDED\nwith RECORDED:\n{}",
+}
 
 
 @contextlib.contextmanager

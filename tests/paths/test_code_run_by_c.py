@@ -82,9 +82,9 @@ SHOWING = (
 class Written(Program):
     """A program whose body has the header in it."""
 
-    def source(self, recorded=False):
+    def source(self, within=""):
         head, body = self.body
-        written = Program((body,), self.result, self.point, False).source(recorded)
+        written = Program((body,), self.result, self.point, False).source(within)
         return written.replace("def f(x):", f"{head}\ndef f(x):", 1)
 
 

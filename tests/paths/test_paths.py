@@ -62,7 +62,7 @@ def test_what_is_wrong_is_told(left, monkeypatch):
             x[0] += 1.0
         return value + (left == "value"), derivative + (left == "derivative")
 
-    monkeypatch.setitem(PATHS, "compiled", (False, wrong))
+    monkeypatch.setitem(PATHS, "compiled", ("", wrong))
     said = judged(program("v1 = np.sum(x * x)"))["compiled"]
     assert said.startswith(f"WRONG: {'leaves' if left == 'left' else left}")
 
@@ -84,7 +84,7 @@ def test_what_is_found_is_short(monkeypatch):
         value, derivative = value_and_grad(f)(x)
         return value, derivative + ("sum" in f.__code__.co_names)
 
-    monkeypatch.setitem(PATHS, "compiled", (False, wrong))
+    monkeypatch.setitem(PATHS, "compiled", ("", wrong))
     body = ("v1 = [x[0], 2.0]", "for i in range(2):\n    v1.append(math.sin(x.sum()) + i)", "box.put(v1)")
     found = Hunt(60.0, False, lambda p: None).one(program(*body, result="1.0 * v1[2] + 0.7 * x[1]"))
     assert found.program.body in (("x.sum()",), ("x.sum",)), found

@@ -399,3 +399,21 @@ class Doubling(np.ndarray):
 )
 def results_that_a_class_makes_others_of(x):
     return np.exp(x.view(Doubling))[0]  # here
+
+
+# -- derivatives that raise where the value does not ---------------------------------------------------------
+
+
+def divided_by_what_is_false(x):
+    with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"):
+        return np.float64(2.0) * x / (x > 1.0)  # here
+    return x
+
+
+@refused(
+    "the derivative of truediv raises ZeroDivisionError here, where the value does not: division by zero; "
+    "keep away from this point, or give the function a derivative with `custom_rule`",
+    where=divided_by_what_is_false,
+)
+def a_partial_that_divides_by_zero():
+    jvp(divided_by_what_is_false, (0.5,), (1.0,))

@@ -66,6 +66,8 @@ def _held_fits(type_, value):
         return len(value) <= T.MAX_ITEMS and all(fits(type_.item, item) for item in value)
     if issubclass(type_.cls, tuple):
         return all(fits(t, getattr(value, name)) for name, t in type_.fields)
+    if type_.cls is list:
+        return len(value) == len(type_.fields) and all(fits(t, value[i]) for i, t in type_.fields)
     held = value if type_.cls is dict else value.__dict__
     return all(name in held and fits(t, held[name]) for name, t in type_.fields)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import code_adjoint, grad, hessian, jacfwd, jacrev
+from tests.recording import RECORDED
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -70,16 +71,16 @@ BLOCKS = {
     "scalars": "s = [math.sqrt(abs(v)) for v in (x[0] * 0.0, x[1])]\nout = s[1] + y[1]",
 }  # fmt: skip
 
-RECORDED = "try:\n        {}\n    finally: pass"
+WITHIN = "with RECORDED:\n        {}"
 
 
 def made(pole, consumer, recorded=False):
     body = BLOCKS.get(consumer) or f"out = {consumer}"
     lines = [f"y = {pole}", *body.split("\n"), "return out"]
     text = "\n        ".join(lines)
-    names = {"np": np, "math": math, "USED": USED}
+    names = {"np": np, "math": math, "USED": USED, "RECORDED": RECORDED}
     exec(
-        "def f(x):\n    " + (RECORDED.format(text) if recorded else text.replace("\n        ", "\n    ")),
+        "def f(x):\n    " + (WITHIN.format(text) if recorded else text.replace("\n        ", "\n    ")),
         names,
     )
     return names["f"]
@@ -150,10 +151,8 @@ def square_where(x):
 
 def recorded(f):
     def run(x):
-        try:
+        with RECORDED:
             return f(x)
-        finally:
-            pass
 
     return run
 

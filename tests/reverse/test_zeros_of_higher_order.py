@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, hvp, jacfwd, jvp, vjp
+from tests.recording import RECORDED
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -79,10 +80,8 @@ def spelled(text, pole):
 
 def recorded(f):
     def run(*args):
-        try:
+        with RECORDED:
             return f(*args)
-        finally:
-            pass
 
     return run
 
@@ -101,7 +100,7 @@ CASES = [
 ]
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(12)
 @pytest.mark.parametrize(("zero", "poles", "path", "names"), CASES, ids=[f"{c[0]}-{c[2]}" for c in CASES])
 def test_orders_and_paths(zero, poles, path, names):
     f = program(zero, poles, path == "recorded")

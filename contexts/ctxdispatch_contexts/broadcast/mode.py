@@ -34,9 +34,10 @@ from ctxdispatch_contexts.broadcast.scalars import check_terminators, is_of_libr
 from ctxdispatch_contexts.forward import DualContext
 from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.mode import Mode, Program
-from ctxdispatch_contexts.programs.prepare import Prepared, prepare_trusting
+from ctxdispatch_contexts.programs.prepare import Prepared
 from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
 from ctxdispatch_contexts.programs.targets import read_method
+from ctxdispatch_contexts.programs.trusting import prepare_trusting
 
 
 @dataclass(frozen=True)

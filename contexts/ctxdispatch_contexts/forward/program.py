@@ -39,8 +39,9 @@ from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
-from ctxdispatch_contexts.programs.prepare import prepare_trusting
+from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
 from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
+from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.programs.zeros import ATOMS
 
 
@@ -50,7 +51,7 @@ class ForwardMode(Mode):
     along which there are several. `inner`: the caller is a program, which changes nothing. `alone`: the
     result's tangent is returned, and nothing computed for the result's sake. `frozen`: the numbers that
     variables hold are constants. `asking`: the caller asks `Program.apart` at each call, and records the run
-    where it says no."""
+    where it says no. `region`: it is a part of a program that is recorded."""
 
     wrt: tuple[int, ...]
     block: bool = False
@@ -60,9 +61,13 @@ class ForwardMode(Mode):
     alone: bool = False
     frozen: bool = False
     asking: bool = False
+    region: Attempt | None = None
 
     def after(self, k: int, n: int) -> ForwardMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
+
+    def attempting(self) -> Mode | None:
+        return replace(self, region=Attempt()) if not (self.stub or self.inner) else None
 
     def needs(self, i: int) -> bool:
         return i in self.wrt
@@ -83,6 +88,8 @@ class ForwardMode(Mode):
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         if self.stub or (self.inner and not self.asking):
             return None
+        if type(self.region) is Region:
+            return no_region
         if "scipy" in sys.modules:
             recording("runs").follow_imported()
         return lambda *args: recording("api").pushed(function, self, args, context)
@@ -106,7 +113,7 @@ class ForwardMode(Mode):
         loosen(graph, primal)
         used = (*(only_used(t, names) for t in own_types), *types[n:])
         guards = list(prepared.guards.values())
-        return Program(graph, used, guards, prepared.untrusted, prepared.changes, apart=test)
+        return self.of_region(Program(graph, used, guards, prepared.untrusted, prepared.changes, apart=test))
 
 
 BEFORE_PUSH: list[Callable[[Graph, Sequence[Value]], None]] = []
@@ -139,6 +146,7 @@ def push(
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
     tracked = stores.active | set(varying)
     varied = tracked | varied_values(graph, varying)
+    mode.check_region(graph, stores.lost.objects, varied)
     refuse_items_by_code(graph, tracked, varied)
     asked = refuse_remembered(graph, varied, stores.lost.objects, tested)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)

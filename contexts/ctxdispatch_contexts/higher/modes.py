@@ -45,8 +45,9 @@ from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import leaf_class
 from ctxdispatch_contexts.programs.optimise import optimise
-from ctxdispatch_contexts.programs.prepare import Prepared, prepare_trusting
+from ctxdispatch_contexts.programs.prepare import Prepared
 from ctxdispatch_contexts.programs.rules import call_rule, item_of
+from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.reverse import ADContext, ReverseMode
 
 Source = Callable[[], Graph]

@@ -33,6 +33,7 @@ from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.errors import (
+    DerivativeError,
     MissingRuleError,
     MutationError,
     Refused,
@@ -42,7 +43,7 @@ from ctxdispatch_contexts.programs.errors import (
 )
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
-from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
@@ -108,6 +109,11 @@ class Entry:
         found = self._find(types)
         return self._compile(types, args).function(*args) if found is None else found.body(*args)
 
+    def prepare(self, *args: Any) -> None:
+        """Make the program for these arguments, if there is none."""
+        types = self.types_of(args)
+        self._find(types) or self._compile(types, args)
+
     def sibling(self, mode: Mode) -> Entry:
         """The entry that makes something else of the same source."""
         if mode not in self._siblings:
@@ -138,12 +144,13 @@ class Entry:
         """The program for arguments of these types, for another one to be made of it, which clones it."""
         with compiling:
             found = self._find(types)
-            if isinstance(found, Recorder):
+            if isinstance(found, Recorder) or (found is not None and found.attempt):
                 raise recorded_only(self.function.__qualname__)
             if found is not None:
                 program = Program(found._plain, found.types, found.guards)
             else:
-                program = _making.get_or_make((self, types), lambda: self.program(types))
+                key = (self, types, leaves_out_handlers())
+                program = _making.get_or_make(key, lambda: self.program(types))
             if records(program.graph):
                 raise recorded_only(self.function.__qualname__)
             return program
@@ -193,7 +200,7 @@ class Entry:
             args = bound.args
         types = self.types_of(args)
         found = self._find(types) or self._compile(types, args)
-        return recurse(ctx, found.body, *args)
+        return recurse(ctx, found.followed, *args)
 
     @natively  # a run around the run that makes a program follows the program
     def _compile(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> Specialised:
@@ -240,13 +247,29 @@ class Entry:
 
     def _program_or_none(self, types: tuple[T.Type, ...], must_be: bool) -> Program | None:
         """None where the run is to be recorded: there is no program, or one that refuses somewhere."""
+        if must_be:
+            return self.program(types)
+        with handlers() as noted:
+            program = self._tried(types, self.mode)
+        mode = self.mode.attempting() if program is None and noted.met else None
+        if mode is not None:
+            with handlers(out=True):  # what is done where nothing is raised
+                program = self._tried(types, mode)
+        return program
+
+    def _tried(self, types: tuple[T.Type, ...], mode: Mode) -> Program | None:
         from ctxdispatch_contexts.programs.refusing import refuses
 
         try:
-            program = self._for_one_length(types)
-            return self._for_any_length(program, types) if must_be or not refuses(program.graph) else None
+            program = self._for_one_length(types, mode)
+            if refuses(program.graph):
+                return None
+            whole = self._guarded if program.attempt else self._for_any_length
+            return whole(program, types)
         except NO_PROGRAM:
-            if must_be:
+            return None
+        except DerivativeError:
+            if mode is self.mode:
                 raise
             return None
 
@@ -283,14 +306,17 @@ class Entry:
     def program(self, types: tuple[T.Type, ...]) -> Program:
         return self._for_any_length(self._for_one_length(types), types)
 
-    def _for_one_length(self, types: tuple[T.Type, ...]) -> Program:
+    def _for_one_length(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:
         self.mode.check(self.source.signature().names, unsized(types))
-        return self._differentiated(types)
+        return self._differentiated(types, mode)
 
     def _for_any_length(self, program: Program, types: tuple[T.Type, ...]) -> Program:
         other = other_length(types)
         if other is not None and self._is_program(program, other):
             program.types = any_length(types)
+        return self._guarded(program, types)
+
+    def _guarded(self, program: Program, types: tuple[T.Type, ...]) -> Program:
         program.types = small(program.types) if program.grows else resized(program.types, types)
         program.guards[:0] = self.source.guards(self._own(types))
         return program
@@ -306,8 +332,9 @@ class Entry:
         """Those of the source's parameters: a mode may add others."""
         return types[: len(self.source.signature().names)]
 
-    def _differentiated(self, types: tuple[T.Type, ...]) -> Program:
-        mode = (self.mode.for_large() if is_large(types) else None) or self.mode
+    def _differentiated(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:
+        mode = mode or self.mode
+        mode = (mode.for_large() if is_large(types) else None) or mode
         plain = unsized(types)
         return mode.differentiate(lambda: self._graph(plain), plain, self.source.cells, self.context)
 

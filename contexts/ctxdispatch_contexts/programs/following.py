@@ -90,7 +90,8 @@ class _Search:
     def _sort(self, op: Op) -> None:
         targets = changed(op)
         root = whole(targets[0], self.part_of) if targets and isinstance(targets[0], Value) else None
-        if root is not None and root in self.of.active and self.of.has_form(op):
+        stored = root is not None and root in self.of.active and self.of.has_form(op)
+        if stored and root is not None and not self.objects.runs_method(op):  # an index may store, too
             self.stores.setdefault(root, []).append(op)
         elif targets:
             self.others.append(op)

@@ -105,7 +105,7 @@ def guardable(type_: T.Type) -> T.Type:
             return plain(type_)
         case T.Exact():
             return type_
-    return T.Any
+    return type_ if type_ is T.Unset else T.Any
 
 
 def _by_identity(value: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import lift_code, lift_generator_expression
+from ctxdispatch.bytecode.lift import lift_generator_expression
 from ctxdispatch.facts import ORDERING
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -20,6 +20,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
+from ctxdispatch.passes.held import unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import objects, targets
@@ -30,7 +31,7 @@ from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
 from ctxdispatch_contexts.programs.guarding import guardable
-from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.lifting import form_of, lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.no_derivative import stand_at
 from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
@@ -97,7 +98,7 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
         return None
     known = tuple([c.value for c in cells if isinstance(c, Const)])
     try:
-        callee = lift_code(code, namespace, known if len(known) == len(cells) else ())
+        callee = form_of(code, namespace, known if len(known) == len(cells) else ())
         args = bind(callee.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))
     except (UnsupportedSyntax, BindError):
         return None
@@ -139,6 +140,8 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
         return None  # its guards are for run time
     for guard in program.guards:
         prepared.assume(guard)
+    for type_ in program.types:
+        prepared.unset.update(unset_in(type_))
     cells = [Const(c) for c in entry.source.cells]
     return _splice(prepared, block, op, clone(program.graph), args, cells, (*chain, entry))
 

@@ -1,20 +1,81 @@
-"""Graphs of functions, lifted once."""
+"""Graphs of functions, lifted once.
+
+A function with `try` has no graph. What it does where nothing is raised has one: a program that is made
+`without_handlers` may be run, and where it raises the function itself is recorded (`attempts.py`).
+"""
 
 from __future__ import annotations
 
-from types import CodeType, FunctionType
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
-from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.graph import Graph, Raise
+from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.values import Const
 from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
 from ctxdispatch_contexts.programs.owned import Bounded, generated
 
 _closures = Bounded(1024)
+
+
+class Handlers:
+    """Whether some were `met`, and are left out."""
+
+    def __init__(self, out: bool) -> None:
+        self.met, self.out = False, out
+
+
+_HANDLERS: ContextVar[Handlers | None] = ContextVar("handlers", default=None)
+
+
+@contextmanager
+def handlers(*, out: bool = False) -> Iterator[Handlers]:
+    """Handlers that code has are noted; `out`: left out."""
+    noted = Handlers(out)
+    token = _HANDLERS.set(noted)
+    try:
+        yield noted
+    finally:
+        _HANDLERS.reset(token)
+
+
+def leaves_out_handlers() -> bool:
+    """What is lifted now is for an attempt."""
+    noted = _HANDLERS.get()
+    return noted is not None and noted.out
+
+
+class Raised(Exception):
+    """In the place of what a program raises that is attempted: the run will be recorded, and raise it."""
+
+
+def _giving_up(graph: Graph) -> Graph:
+    """In place: what is done only to raise something is left to that run."""
+    for block in graph.blocks:
+        if isinstance(block.terminator, Raise):
+            block.ops, block.terminator = [], Raise(Const(Raised), None, block.terminator.pos)
+    return prune(graph)
+
+
+def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
+    """The graph of a function's code. UnsupportedSyntax where it has none."""
+    if leaves_out_handlers():
+        return _giving_up(lift_code(code, namespace, closure, handlers=False))
+    try:
+        return lift_code(code, namespace, closure)
+    except UnsupportedSyntax as error:
+        noted = _HANDLERS.get()
+        if noted is not None and error.construct in ("try/except", "try/finally"):
+            noted.met = True
+        raise
 
 
 def lifted(function: FunctionType) -> Graph:
@@ -26,7 +87,8 @@ def lifted(function: FunctionType) -> Graph:
         return _closures.get_or_make(code_key(code), lambda: lift(function))
     if made_at_run_time(function):
         return lifted_code(code, function.__globals__)
-    return generated(function).get_or_make((lifted, ById(code)), lambda: lift(function))
+    key = (lifted, ById(code), leaves_out_handlers())
+    return generated(function).get_or_make(key, lambda: form_of(code, function.__globals__))
 
 
 SOLVERS = {
@@ -49,7 +111,8 @@ def is_solver(function: FunctionType) -> bool:
 
 def lifted_code(code: CodeType, namespace: dict[str, Any]) -> Graph:
     """The graph of any function of this code."""
-    return _closures.get_or_make((code_key(code), ById(namespace)), lambda: lift_code(code, namespace))
+    key = (code_key(code), ById(namespace), leaves_out_handlers())
+    return _closures.get_or_make(key, lambda: form_of(code, namespace))
 
 
 def made_at_run_time(callee: Any) -> bool:

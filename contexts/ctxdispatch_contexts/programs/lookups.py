@@ -76,6 +76,8 @@ def held_names(graph: Graph) -> set[Any]:
             fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
             if isinstance(key, (str, int)):
                 names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
+            else:
+                names.update(name for name, _ in fields)
         elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
             names.update(
                 k

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.ir.graph import Graph, Return
@@ -19,6 +19,11 @@ from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import debugging
 from ctxdispatch_contexts.programs.sizes import any_large, large_where
+
+if TYPE_CHECKING:
+    from ctxdispatch.ir.values import Value
+    from ctxdispatch_contexts.programs.aliases import Objects
+    from ctxdispatch_contexts.programs.regions import Attempt
 
 
 @natively
@@ -33,7 +38,7 @@ class Program:
     rest. `untrusted`: the variables of which it takes nothing for granted. `foreign`: something may change
     while it runs: it calls code out of sight, or stores into what is not its own. `grows`: for large arrays
     there is a better one. `apart`: (*arguments) -> whether they lie apart as the program takes for granted,
-    which its caller has to ask."""
+    which its caller has to ask. `attempt`: where it raises, the run is recorded."""
 
     graph: Graph
     types: tuple[T.Type, ...]
@@ -42,6 +47,7 @@ class Program:
     foreign: bool = False
     grows: bool = False
     apart: Graph | None = None
+    attempt: bool = False
 
     @property
     def result(self) -> T.Type:
@@ -56,13 +62,27 @@ class Program:
 class Mode:
     """`split`: the program returns (y, pullback), the pullback's result one entry per parameter. `stub`: the
     graph is one call, met at run time. `leading`: so many parameters come before the caller's own. `shared`:
-    closures of one code have one program from the first on."""
+    closures of one code have one program from the first on. `region`: the program may be run in
+    vain, as that of a part of one that is recorded."""
 
     split: bool = False
     stub: bool = False
     leading: int = 0
     shared: bool = False
     debug: bool = False
+    region: Attempt | None = None
+
+    def attempting(self) -> Mode | None:
+        """The mode for programs that may be run in vain."""
+        return None
+
+    def check_region(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
+        """MutationError where the program may be run in vain and the prepared graph does what none may."""
+        if self.region is not None:
+            self.region.check(graph, objects, varied)
+
+    def of_region(self, program: Program) -> Program:
+        return program if self.region is None else self.region.finish(program)
 
     @property
     def checks(self) -> bool:

@@ -9,7 +9,7 @@ itself, or too much, stays a call and is differentiated at run time (`calls.py`)
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -28,20 +28,11 @@ from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fields import open_fields
 from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
-from ctxdispatch.passes.held import has_held, without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.assigned import (
-    Holder,
-    assigned_in,
-    assigned_out_of_sight,
-    relied_on,
-    relied_on_of_objects,
-    stored_attributes,
-)
 from ctxdispatch_contexts.programs.changes import sets_name
 from ctxdispatch_contexts.programs.converting import converts
 from ctxdispatch_contexts.programs.derived import (
@@ -78,6 +69,7 @@ from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
+from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
@@ -100,6 +92,8 @@ class Prepared:
     """Code that is not in the graph may change what the arguments hold."""
     changes: bool = False
     """Something may change while it runs, by such code or by stores into what is not its own."""
+    unset: set[tuple[type, str]] = field(default_factory=set)
+    """The attributes, by class, that objects which arguments hold must not have of their own."""
     untrusted: Set[Variable] = frozenset()
     """Variables: what one holds may be something else a moment later."""
     frozen: bool = False
@@ -185,51 +179,10 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if open_fields(graph):
         changed = True
         snapshot("open fields", graph)
-    if spell_out_stores(graph) | spell_out_items(graph):
+    if spell_out_stores(graph) | spell_out_items(graph) | spell_out_parts(graph):
         changed = True
-        snapshot("spell out stores and items", graph)
+        snapshot("spell out stores, items and parts", graph)
     return changed
-
-
-def prepare_trusting(
-    source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any],
-    has_rule: Callable[[Any], bool], *, stub: bool = False, frozen: bool = False,
-) -> tuple[Prepared, Sequence[T.Type], Op | None]:  # fmt: skip
-    """Prepare the graph that `source` gives; again, taking less for granted, as long as what it relies on may
-    change while it runs: what its arguments or variables hold. Each time there is less of it. `stub`: the
-    graph is one call, which is the third result."""
-    untrusted: Set[Variable] = frozenset()
-    while True:
-        graph = source()
-        own = graph.entry.ops[-1] if stub else None
-        found = prepare(graph, types, cells, has_rule, untrusted, frozen)
-        changing = untrusted | _changing(found)
-        unknown = found.foreign and any(map(has_held, types))
-        if changing == untrusted and not unknown:
-            return found, types, own
-        untrusted = changing
-        types = [without_held(t) for t in types] if found.foreign else types
-
-
-def _changing(prepared: Prepared) -> Set[Variable]:
-    """What the program relies on, and what does not stay as it is while that runs."""
-    attributes, stored = relied_on_of_objects(prepared.guards.values()), stored_attributes(prepared.graph)
-    changed = {key for key in attributes if key[1] in stored}  # type: ignore[index]
-    relied = relied_on(prepared.guards.values())
-    if not relied:
-        return changed
-    own = changed | (relied.keys() & set(assigned_in(prepared.graph, prepared.cells)))
-    return own | assigned_out_of_sight(relied, _holders(prepared)) if prepared.foreign else own
-
-
-def _holders(prepared: Prepared) -> Iterator[Holder]:
-    """The function itself, and those that were inlined."""
-    graph = prepared.graph
-    if graph.code is not None and graph.namespace is not None:
-        yield Holder(graph.code, graph.namespace, list(prepared.cells.values()))
-    for guard in prepared.guards.values():
-        if isinstance(guard, CodeIs):
-            yield Holder(guard.code, guard.function.__globals__, guard.function.__closure__ or ())
 
 
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
@@ -250,6 +203,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     prune(graph)
     snapshot("fold, prune", graph)
     prepared.assume_all(inference.guards)
+    prepared.unset |= inference.unset
     prepared.return_type = inference.return_type
     prepared.foreign = inference.foreign
 

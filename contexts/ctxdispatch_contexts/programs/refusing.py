@@ -27,7 +27,7 @@ from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
 from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, Refusal, Refusing, RunTime
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import is_of_objects
-from ctxdispatch_contexts.programs.lifting import lift_code
+from ctxdispatch_contexts.programs.lifting import form_of
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import is_function, is_iterator
 
@@ -171,7 +171,7 @@ def _has_program(op: Op) -> bool:
 def _has_form(code: CodeType, namespace: dict[str, Any]) -> bool:
     """The code has an SSA form."""
     try:
-        lift_code(code, namespace, ())
+        form_of(code, namespace)
     except UnsupportedSyntax:
         return False
     return True

@@ -4,6 +4,7 @@ Source          a function's own graph, with its own signature
 CallSource      one call of anything, with literals in the place of some arguments
 ClosureSource   one call of any closure of a code object: what it captured are leading arguments
 DerivedSource   the program of another entry: `derived.py`
+PartSource      a part of a program that is recorded: `regions.py`
 """
 
 from __future__ import annotations

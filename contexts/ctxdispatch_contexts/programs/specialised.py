@@ -7,9 +7,12 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ctxdispatch.dispatch.hidden import INLINED
-from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.graph import Graph, Op, Return
 from ctxdispatch.ir.rewrite import clone
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import CodeIs
@@ -34,11 +37,11 @@ class Specialised:
     ) -> None:
         self.types, self.guards = program.types, program.guards
         self._plain = program.graph
-        self._foreign, self._run = program.foreign, run
+        self._foreign, self._run, self.attempt = program.foreign, run, program.attempt
         self._entry = entry
         self._body: Callable[..., Any] | None = None
         self._asked: Callable[[], bool] | None = None
-        graph = self._lasting()
+        graph = self._attempted() if self.attempt else self._lasting()
         add_guards(graph, self.types, self.guards, otherwise)
         self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
 
@@ -51,7 +54,8 @@ class Specialised:
 
     def _make_body(self) -> Callable[..., Any]:
         entry = self._entry
-        made = make_function(self._lasting(), entry.namespace, entry.source.cells, entry.pool)
+        graph = self._attempted() if self.attempt else self._lasting()
+        made = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
         functions = (guard.function for guard in self.guards if isinstance(guard, CodeIs))
         made.__dict__[INLINED] = tuple([function.__code__ for function in functions])
         return made
@@ -63,6 +67,24 @@ class Specialised:
         if self._foreign and self.guards:
             add_last_check(graph, Lasting(self.guards))
         return graph
+
+    def _attempted(self) -> Graph:
+        """A call of the program, after which the run is recorded where it raises."""
+        entry, plain = self._entry, self._plain
+        program = make_function(self._lasting(), entry.namespace, entry.source.cells, entry.pool)
+        graph = Graph(
+            plain.name, plain.signature, cellnames=plain.cellnames, namespace=plain.namespace,
+            filename=plain.filename, line=plain.line,
+        )  # fmt: skip
+        result = Value()
+        graph.entry.ops = [Op(Const(attempting(program, self._run)), [*graph.params], [result])]
+        graph.entry.terminator = Return(result)
+        return graph
+
+    @property
+    def followed(self) -> Callable[..., Any]:
+        """What another context runs: it sees nothing that is done in vain."""
+        return self._run if self.attempt and self._run is not None else self.body
 
     def holds(self) -> bool:
         if self._asked is None:
@@ -79,6 +101,50 @@ class Specialised:
         return left_names.is_reached([*outside, *left_names.found_by(self._plain)])
 
 
+class Patience:
+    """When what failed is tried again: after as many times, and twice as many the next time."""
+
+    MOST = 64
+
+    def __init__(self) -> None:
+        self._wait = self._left = 0
+
+    def tries(self) -> bool:
+        """Whether it is to be tried this time."""
+        self._left -= 1
+        return self._left < 0 and not raises_floating_point_errors()
+
+    def succeeded(self) -> None:
+        self._wait = 0
+
+    def failed(self) -> None:
+        self._wait = min(2 * self._wait + 1, self.MOST)
+        self._left = self._wait
+
+
+def attempting(program: Callable[..., Any], run: Any) -> Callable[..., Any]:
+    """`program`, and where that raises, `run`."""
+    patience = Patience()
+
+    def attempted(*args: Any) -> Any:
+        if patience.tries():
+            try:
+                found = program(*args)
+            except Exception:  # the program itself handles it, or raises it at its line
+                patience.failed()
+            else:
+                patience.succeeded()
+                return found
+        return run(*args)
+
+    return attempted
+
+
+def raises_floating_point_errors() -> bool:
+    """Operations that programs leave out, for nobody uses their results, may raise too."""
+    return not {"raise", "call"}.isdisjoint(np.geterr().values())
+
+
 class Recorder:
     """In the place of a program, where there can be none: `body` records what the function does. `reads`:
     there is one, which reads what earlier runs may have left under these names."""
@@ -91,6 +157,12 @@ class Recorder:
 
     def holds(self) -> bool:
         return not self.reads or left_names.are_left(self.reads)
+
+    attempt = False
+
+    @property
+    def followed(self) -> Callable[..., Any]:
+        return self.body
 
     def finds_left(self, outside: Iterable[Any]) -> bool:
         return False  # its runs know

@@ -125,14 +125,21 @@ def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
         if type_.item is not T.Any:
             tests.each(a, lambda item: check_type(tests, item, type_.item or T.Any))
         return
+    if type_.cls is list:
+        tests.equal(tests.op(len, a, syntax=False), len(type_.fields))
     for name, held in type_.fields:
-        check_type(tests, _field(tests, a, type_.cls, name), held)
+        if held is T.Unset:
+            own = tests.attribute(a, "__dict__")
+            tests.is_(tests.op(dict.__contains__, own, Const(name), syntax=False), False)
+            continue
+        if held is not T.Any or type_.cls is not list:
+            check_type(tests, _field(tests, a, type_.cls, name), held)
 
 
-def _field(tests: Tests, a: Operand, cls: type, name: str) -> Value:
+def _field(tests: Tests, a: Operand, cls: type, name: str | int) -> Value:
     """What the object itself holds under that name; where there is no such thing the test raises, and fails.
     An attribute of the object is read as such where the class has nothing to say on it."""
-    if cls is dict:
+    if cls in (dict, list):
         return tests.op(operator.getitem, a, Const(name))
     silent = class_attribute(cls, name) is None and class_attribute(cls, "__getattr__") is None
     if issubclass(cls, tuple) or silent:

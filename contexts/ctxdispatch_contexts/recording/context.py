@@ -55,6 +55,7 @@ from ctxdispatch_contexts.recording import (
     particular,
     parts,
     places,
+    regions,
     remembered,
     shown,
     stores,
@@ -106,7 +107,7 @@ class Recording(Context):
         if graph.code is not None:
             places.remember(graph.code)
         tell_apart(graph)
-        return super().transform(graph)
+        return super().transform(regions.with_regions(graph))
 
     def array(self, values: Any) -> Any:
         """np.array(values), written down."""
@@ -343,6 +344,8 @@ for _f in (*_OF_RUNS, np.lib.stride_tricks.as_strided, shown.is_other, *tagged.F
     Recording.rule(_f)(types.MethodType(as_it_is, _f))
 follow(Recording, moving.RULED)
 for _f, _rule in numbers.rules(lambda f: functools.partial(handled, f)).items():
+    Recording.rule(_f)(_rule)
+for _f, _rule in regions.RULES.items():
     Recording.rule(_f)(_rule)
 _RULES = surgery.RULES | going_through.RULES | unseen.RULES | exposing.RULES | particular.RULES | left.RULES
 for _f, _rule in (_RULES | classes.RULES).items():

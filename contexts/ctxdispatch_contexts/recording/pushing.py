@@ -17,6 +17,7 @@ from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.numbers import times
+from ctxdispatch_contexts.recording.raising import no_derivative, refuse_derivative
 from ctxdispatch_contexts.recording.record import Number, Record
 from ctxdispatch_contexts.recording.subclasses import plain
 
@@ -43,7 +44,6 @@ class Left(Number):
 class Pushing(Record):
     def __init__(self, context: Any, count: int | None = None) -> None:
         super().__init__(context, count)
-        self.count = count
         self.by_elements = count is None
 
     # -- tangents ------------------------------------------------------------------------------------------
@@ -143,7 +143,13 @@ class Pushing(Record):
     def _pushed(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> tuple[Any, Any]:
         operands = plain(tuple(operands))
         tangents = tuple([self.of(operand) for operand in operands])
-        found: tuple[Any, Any] = call_any(self.context, callee, None, operands, tangents, kwnames, self.count)
+        try:
+            found: tuple[Any, Any] = call_any(
+                self.context, callee, None, operands, tangents, kwnames, self.count
+            )
+        except Exception as error:
+            refuse_derivative(error, self.context, callee, operands, kwnames)
+            raise
         return found
 
     def item(self, array: Array, index: Any, out: Any) -> None:
@@ -161,15 +167,21 @@ class Pushing(Record):
 
     def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
         if x.derivative is not None:
-            y.derivative = times(x.derivative, partial(a, y.value), partial)
+            try:
+                y.derivative = times(x.derivative, partial(a, y.value), partial)
+            except Exception as error:
+                raise no_derivative(self.doing, error) from error
 
     def binary(
         self, y: Number, first: Number | None, second: Number | None, of_a: Any, of_b: Any, a: Any, b: Any
     ) -> None:
-        for number, partial in ((first, of_a), (second, of_b)):
-            if number is not None and partial is not None and number.derivative is not None:
-                part = times(number.derivative, partial(a, b, y.value), partial)
-                y.derivative = part if y.derivative is None else y.derivative + part
+        try:
+            for number, partial in ((first, of_a), (second, of_b)):
+                if number is not None and partial is not None and number.derivative is not None:
+                    part = times(number.derivative, partial(a, b, y.value), partial)
+                    y.derivative = part if y.derivative is None else y.derivative + part
+        except Exception as error:
+            raise no_derivative(self.doing, error) from error
 
     def elements(self, y: Array, args: tuple[Any, ...], operands: Sequence[Any]) -> None:
         tangent = self.memory.shadow(y)

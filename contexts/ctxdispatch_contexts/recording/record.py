@@ -45,6 +45,7 @@ class Record:
     def __init__(self, context: Any, count: int | None = None) -> None:
         self.context = context
         """The class whose rules say what derivatives are."""
+        self.count = count
         self.memory = Memory(count)
         self.numbers: dict[int, Number] = {}
         self.buffers: dict[int, tuple[Any, Array]] = {}
@@ -72,6 +73,8 @@ class Record:
         self.kept: dict[Any, Any] = {}
         """What was put where: `left.py`."""
         self.escaped = Escaped()
+        self.outputs: Any = None
+        """Of the region that was done last, until they are taken."""
 
     def refuse(self, error: Refused, carrier: BaseException | None = None) -> None:
         """`error` is raised, or in its place `carrier`: nothing more is written down."""

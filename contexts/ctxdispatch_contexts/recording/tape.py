@@ -40,6 +40,7 @@ from ctxdispatch_contexts.recording.entries import (
 from ctxdispatch_contexts.recording.inserted import Inserted
 from ctxdispatch_contexts.recording.leaves import leaves
 from ctxdispatch_contexts.recording.masks import is_nan
+from ctxdispatch_contexts.recording.raising import refuse_derivative
 from ctxdispatch_contexts.recording.record import Number
 from ctxdispatch_contexts.recording.subclasses import plain
 from ctxdispatch_contexts.reverse.calling import call_any, call_with
@@ -66,7 +67,11 @@ class Tape(Bars):
         self.note(operands)
         operands = plain(tuple(operands))
         wrt = tuple([i for i, operand in enumerate(operands) if self.any_active((operand,))])
-        y, pullback = call_with(self.context, callee, operands, kwnames, wrt)
+        try:
+            y, pullback = call_with(self.context, callee, operands, kwnames, wrt)
+        except Exception as error:
+            refuse_derivative(error, self.context, callee, operands, kwnames)
+            raise
         y = self.own(callee, y, operands)
         made = self.made(y)
         if made is not None:

@@ -37,10 +37,11 @@ from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
-from ctxdispatch_contexts.programs.prepare import prepare_trusting
+from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
 from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_products
+from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.reverse import fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
@@ -87,6 +88,7 @@ class ReverseMode(Mode):
     fuse: bool = True  # elementwise operations on large arrays become kernels
     debug: bool = False  # rules are checked where they are used
     large: bool = False  # there are large arrays among the arguments
+    region: Attempt | None = None  # a part of a program that is recorded
 
     def after(self, k: int, n: int) -> ReverseMode:
         """The same with respect to the last n of k + n parameters."""
@@ -107,7 +109,10 @@ class ReverseMode(Mode):
     @property
     def may_record(self) -> bool:
         """The run may be recorded where there can be no program."""
-        return not (self.within or self.seeded)
+        return self.region is not None or not (self.within or self.seeded)
+
+    def attempting(self) -> Mode | None:
+        return replace(self, region=Attempt()) if self.may_record else None
 
     def needs(self, i: int) -> bool:
         return not self.split and self.wrt is not None and i in self.wrt
@@ -130,6 +135,8 @@ class ReverseMode(Mode):
     def recorded(self, function: Callable[..., Any], context: Any) -> Callable[..., Any] | None:
         if not self.may_record:
             return None
+        if type(self.region) is Region:
+            return no_region
         if self.split:
             return lambda *args: recording("api").split(function, self, args, context)
         return lambda *args: recording("api").joint(function, self, args, context)
@@ -137,7 +144,8 @@ class ReverseMode(Mode):
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:
-        return differentiate(source, types, cells, self, context.ad_has_rule, context.ad_entries)
+        program = differentiate(source, types, cells, self, context.ad_has_rule, context.ad_entries)
+        return self.of_region(program)
 
 
 BEFORE_SWEEP: list[Callable[[Graph, Sequence[Value]], None]] = []
@@ -207,6 +215,7 @@ def _adjoint(
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = LostStores(graph, varied, inner=mode.within, active=active)
+    mode.check_region(graph, looked.objects, varied)
     asked += refuse_remembered(graph, varied, looked.objects, mode.may_record)
     strangers = Strangers(graph, looked.objects) if mode.may_record else None
     testable = strangers is not None and strangers.known

@@ -1,0 +1,233 @@
+"""Parts of programs that are recorded (`passes/outline.py`), as programs of their own: what such a part may
+do.
+
+A part is run once, and again by the program itself where it raises or turns out to be no region: so it
+changes nothing that was there before, draws no numbers, and runs no code that is not seen. Arrays among its
+inputs that it stores into it gets as copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.facts import fact_of
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph, Op, Return, Signature
+from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.ir.rewrite import clone, substitute
+from ctxdispatch.ir.values import Const, Value, hashable
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, DefaultsAre, Guard, PathIs, PathType
+from ctxdispatch.passes.parts import Part
+from ctxdispatch.passes.pure import PureFunction
+from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
+from ctxdispatch_contexts.programs.aliases import Objects, is_outside
+from ctxdispatch_contexts.programs.c_objects import is_namespace
+from ctxdispatch_contexts.programs.changes import changed_objects
+from ctxdispatch_contexts.programs.errors import MutationError, user_position
+from ctxdispatch_contexts.programs.mode import Program
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
+
+
+class PartSource:
+    """A part as a function of its inputs. `copied`: those that it gets as copies of its own; what these are
+    at the end comes after its outputs."""
+
+    cells = ()
+
+    def __init__(self, part: Part, copied: tuple[int, ...] = ()) -> None:
+        self.part, self.copied = part, copied
+        self.namespace = part.graph.namespace
+
+    def signature(self) -> Signature:
+        return self.part.graph.signature
+
+    def bare(self) -> Graph:
+        of = self.part.graph
+        return Graph(of.name, of.signature, namespace=of.namespace, filename=of.filename, line=of.line)
+
+    def call(self, *args: Any) -> Any:
+        raise NotImplementedError("a part is called as a program alone")
+
+    def guards(self, types: Sequence[T.Type] = ()) -> list[Guard]:
+        return []
+
+    def graph(self, types: Sequence[T.Type] = ()) -> Graph:
+        graph = clone(self.part.graph)
+        copies = []
+        for i in self.copied:
+            param, copy = graph.params[i], Value(graph.params[i].name)
+            substitute(graph, {param: copy})
+            copies.append(Op(Const(np.copy), [param], [copy]))
+        graph.entry.ops[:0] = copies
+        for block, made in returned(graph):
+            made.args += [op.result for op in copies]
+            assert isinstance(block.terminator, Return)
+        return graph
+
+
+def returned(graph: Graph) -> Iterator[tuple[Any, Op]]:
+    """The tuples that it returns, where they are made."""
+    makers = {op.results[0]: op for _, op in graph.ops() if op.fn is primitives.build_tuple}
+    for block in graph.blocks:
+        value = block.terminator.value if isinstance(block.terminator, Return) else None
+        if isinstance(value, Value) and value in makers:
+            yield block, makers[value]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What goes with the outputs of a region's program. `varied`: which of them may have a derivative;
+    `reads` give what it reads that is no input."""
+
+    varied: tuple[bool, ...]
+    reads: tuple[Callable[[], Any], ...]
+
+
+class Attempt:
+    """What may be run, and run again in another way: a program without handlers, in whose place the run is
+    recorded where it raises. `stored`: the inputs that were found to be stored into."""
+
+    def __init__(self) -> None:
+        self.stored: set[int] = set()
+
+    def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
+        """Raise MutationError where the prepared graph does what can be seen from outside."""
+        for _, op in graph.ops():
+            if _is_of_outside(op) or _moves_iterator(objects, op):
+                raise _unfit(op)
+            for site in filter(is_outside, changed_objects(objects, op)):
+                if site not in graph.params or not isinstance(site.type, T.ArrayOf):
+                    raise _unfit(op)
+                self.stored.add(graph.params.index(site))
+        if self.stored:
+            raise _unfit(None)
+
+    def finish(self, program: Program) -> Program:
+        program.attempt = True
+        return program
+
+
+class Region(Attempt):
+    """A part, for one set of inputs that are differentiated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._varied: tuple[bool, ...] = ()
+
+    def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
+        super().check(graph, objects, varied)
+        results = [op for _, op in returned(graph)]
+        if len(results) != 1:
+            raise _unfit(None)
+        self._varied = tuple([a in varied for a in results[0].args])
+
+    def finish(self, program: Program) -> Program:
+        """Have the program return its answer too, in place."""
+        if not any(returned(program.graph)):
+            raise _unfit(None)  # it never returns
+        reads = (*_of_guards(program.guards), *_of_graph(program.graph))
+        for _, made in returned(program.graph):
+            made.args.append(Const(Answer(self._varied, reads)))
+        return program
+
+
+def no_region(*inputs: Any) -> None:
+    """In the place of a program: None is no answer."""
+
+
+def _unfit(op: Op | None) -> MutationError:
+    return MutationError(
+        "it does what can be seen from outside; nothing is to be written otherwise, the run is recorded",
+        op.pos if op else user_position(),
+    )
+
+
+def _is_of_outside(op: Op) -> bool:
+    """It runs code that is not seen, or does something that is not seen in its operands."""
+    if op.fn in (primitives.load_global, primitives.cell_get):
+        return False
+    if op.fn in (primitives.store_global, primitives.delete_global) or runs_python(op):
+        return True
+    fact = fact_of(op.fn)
+    if fact is not None:
+        return fact.effect
+    known = isinstance(op.fn, PureFunction) or (
+        hashable(op.fn) and bool(elementwise(op.fn) or vjp_rule(op.fn))
+    )
+    return not known
+
+
+def _moves_iterator(objects: Objects, op: Op) -> bool:
+    """It takes, or may have others take, items of an iterator that was there before."""
+    fact = fact_of(op.fn)
+    taken = op.args if op.fn is iter or fact is None else fact.iterates.of(op.args, op.kwnames)
+    moved = [a for a in taken if isinstance(a, Value) and _may_move(a.type)]
+    return any(is_outside(site) for a in moved for site in objects.of(a))
+
+
+def _may_move(type_: T.Type) -> bool:
+    """Whose items are gone when they are taken."""
+    cls = T.cls_of(type_)
+    return cls is None or hasattr(cls, "__next__")
+
+
+# -- what is read --------------------------------------------------------------------------------------------
+
+
+def _of_guards(guards: Iterable[Guard]) -> Iterator[Callable[[], Any]]:
+    for guard in guards:
+        if isinstance(guard, (PathIs, AttrIs, CellIs)):
+            yield from _constant(guard.value)
+        elif isinstance(guard, DefaultsAre):
+            for value in (*(guard.defaults or ()), *(guard.kwdefaults or {}).values()):
+                yield from _constant(value)
+        elif isinstance(guard, PathType):
+            yield lambda g=guard: _along(g.namespace, g.path)  # type: ignore[misc]
+        elif isinstance(guard, AttrType):
+            yield lambda g=guard: getattr(g.owner, g.name)  # type: ignore[misc]
+        elif type(guard) is CellType:
+            yield lambda g=guard: g.cell.cell_contents  # type: ignore[misc]
+
+
+def _along(namespace: dict[str, Any], path: Sequence[str]) -> Any:
+    found = namespace[path[0]]
+    for name in path[1:]:
+        found = getattr(found, name)
+    return found
+
+
+def _of_graph(graph: Graph) -> Iterator[Callable[[], Any]]:
+    for _, op in graph.ops():
+        if op.fn in _READS and all(isinstance(a, Const) for a in op.args[:2]):
+            yield lambda fn=op.fn, given=[a.value for a in op.args[:2]]: fn(*given)  # type: ignore[misc]
+    for block in graph.blocks:
+        ends = block.terminator.operands() if block.terminator is not None else ()
+        passed = [a for edge in block.edges() for a in edge.args]
+        ops = [op for op in block.ops if op.fn is not primitives.make_function]  # the pullback
+        for operand in (*(a for op in ops for a in op.operands()), *ends, *passed):
+            yield from _constant(operand.value) if isinstance(operand, Const) else ()
+
+
+def _constant(value: Any) -> Iterator[Callable[[], Any]]:
+    """Numbers and arrays; what may hold some."""
+    if not is_still(value):
+        yield lambda: value
+
+
+_READS = (primitives.load_global, primitives.cell_get, getattr)
+_STILL = (int, bool, str, bytes, type(None), type(...), range, slice, FunctionType, ModuleType, CodeType)
+
+
+def is_still(value: Any) -> bool:
+    """Nothing that is differentiated can be in it, or what can is told by other guards."""
+    if type(value) is tuple:
+        return all(map(is_still, value))
+    if issubclass(type(value), (float, complex, np.inexact, np.ndarray)):
+        return False
+    return issubclass(type(value), _STILL) or is_leaf(value) or (type(value) is dict and is_namespace(value))
