@@ -241,6 +241,21 @@ def test_what_raises_nothing_is_not_recorded(f, recorded):
     assert not recorded
 
 
+def test_what_is_done_before_it_always_raises_is_done_once():
+    def f(x):
+        try:
+            for i in range(3):
+                _log.append(i)
+            raise ValueError(x)
+        except ValueError:
+            return x * x
+
+    reset()
+    for n in (1, 2, 3):
+        assert grad(f)(3.0) == 6.0
+        assert len(_log) == 3 * n
+
+
 def test_what_has_raised_is_tried_again_later_and_later(recorded):
     def f(x):
         try:

@@ -269,7 +269,7 @@ class Entry:
         except NO_PROGRAM:
             return None
         except DerivativeError:
-            if mode is self.mode:
+            if mode.region is None:
                 raise
             return None
 

@@ -1,7 +1,7 @@
 """Graphs of functions, lifted once.
 
-A function with `try` has no graph. What it does where nothing is raised has one: a program that is made
-`without_handlers` may be run, and where it raises the function itself is recorded (`attempts.py`).
+A function with `try` has no graph. What it does where nothing is raised has one: a program of that may be run
+(`regions.Attempt`), and where it raises, the function itself is recorded.
 """
 
 from __future__ import annotations

@@ -95,6 +95,7 @@ class Attempt:
 
     def __init__(self) -> None:
         self.stored: set[int] = set()
+        self._checked = False
 
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
         """Raise MutationError where the prepared graph does what can be seen from outside."""
@@ -107,8 +108,11 @@ class Attempt:
                 self.stored.add(graph.params.index(site))
         if self.stored:
             raise _unfit(None)
+        self._checked = True
 
     def finish(self, program: Program) -> Program:
+        if not self._checked:
+            raise _unfit(None)  # it never returns
         program.attempt = True
         return program
 
@@ -129,8 +133,8 @@ class Region(Attempt):
 
     def finish(self, program: Program) -> Program:
         """Have the program return its answer too, in place."""
-        if not any(returned(program.graph)):
-            raise _unfit(None)  # it never returns
+        if not self._checked or not any(returned(program.graph)):
+            raise _unfit(None)
         reads = (*_of_guards(program.guards), *_of_graph(program.graph))
         for _, made in returned(program.graph):
             made.args.append(Const(Answer(self._varied, reads)))

@@ -164,6 +164,7 @@ def _run(ctx: Any, known: Known, given: list[Any], active: tuple[int, ...]) -> b
         known.patience.succeeded() if done else known.patience.failed()
         return done
     if region.stored <= known.stored:
+        known.patience.failed()
         return False
     known.stored |= region.stored  # it has to be another program, with copies
     return _run(ctx, known, given, active)
