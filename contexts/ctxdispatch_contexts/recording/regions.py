@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.bytecode.emit import make_function
-from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.leaves import is_leaf, is_ours
 from ctxdispatch.ir.values import Value
@@ -102,7 +101,7 @@ def _enter(ctx: Any, token: Token, *inputs: Any) -> bool:
     record, known = ctx.record, _PARTS.get(token)
     if known is None or type(record) not in (Tape, Pushing) or record.closed:
         return False
-    if record.opaque or record.escaped or Tagged.alive:
+    if record.opaque or record.escaped:
         return False
     given = _contents(known, inputs)
     if given is None or not all(map(_is_plain, given)):
