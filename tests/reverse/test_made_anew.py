@@ -45,9 +45,9 @@ def tried(monkeypatch):
     seen = []
     differentiated = Entry._differentiated
 
-    def noted(self, types):
+    def noted(self, types, *mode):
         seen.append(self.source)
-        return differentiated(self, types)
+        return differentiated(self, types, *mode)
 
     monkeypatch.setattr(Entry, "_differentiated", noted)
     return seen
