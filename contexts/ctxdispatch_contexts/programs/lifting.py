@@ -6,6 +6,7 @@ A function with `try` has no graph. What it does where nothing is raised has one
 
 from __future__ import annotations
 
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -65,15 +66,25 @@ def _giving_up(graph: Graph) -> Graph:
     return prune(graph)
 
 
+def is_installed(code: CodeType) -> bool:
+    """Installed, or Python's own: there are handlers nearly everywhere, and behind them is no end of code, of
+    which a program would take minutes to make."""
+    return code.co_filename.startswith(_INSTALLED)
+
+
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
 def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
     """The graph of a function's code. UnsupportedSyntax where it has none."""
-    if leaves_out_handlers():
+    if leaves_out_handlers() and not is_installed(code):
         return _giving_up(lift_code(code, namespace, closure, handlers=False))
     try:
         return lift_code(code, namespace, closure)
     except UnsupportedSyntax as error:
         noted = _HANDLERS.get()
-        if noted is not None and error.construct in ("try/except", "try/finally"):
+        handled = error.construct in ("try/except", "try/finally") and not is_installed(code)
+        if noted is not None and handled:
             noted.met = True
         raise
 

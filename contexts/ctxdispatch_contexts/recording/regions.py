@@ -27,6 +27,7 @@ from ctxdispatch.passes.parts import Part
 from ctxdispatch_contexts.forward.program import ForwardMode
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.errors import place
+from ctxdispatch_contexts.programs.lifting import is_installed
 from ctxdispatch_contexts.programs.owned import Bounded
 from ctxdispatch_contexts.programs.regions import Answer, PartSource, Region, is_still
 from ctxdispatch_contexts.programs.specialised import Patience
@@ -76,6 +77,8 @@ _PARTS = Bounded(4096)
 def with_regions(graph: Graph) -> Graph:
     """In place: its parts are asked for where they begin."""
     if graph.frame is None or is_ours((graph.namespace or {}).get("__name__")):
+        return graph
+    if graph.code is None or is_installed(graph.code):
         return graph
     insert(graph, outline(graph), _token, enter, taken)
     return graph
