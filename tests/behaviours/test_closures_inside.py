@@ -207,6 +207,7 @@ NETS = [
 ]
 
 
+@pytest.mark.night
 def test_second_derivatives_of_recorded_runs():
     """Programs of the functions within run under two recordings, which rewrite them, their cells in variables
     included."""

@@ -28,12 +28,14 @@ def test_random_programs_that_store_to_arrays(seeds):
     assert "right" in outcomes.values(), outcomes
 
 
+@pytest.mark.every(2)
 @pytest.mark.parametrize("kind", mutating_programs.WRITERS)
 def test_programs_that_hypothesis_writes(kind):
     tally = mutating_programs.hypothesis_writes(12, kind)
     assert tally["right"] >= 6, tally
 
 
+@pytest.mark.night
 def test_nothing_is_drawn_by_the_clock(monkeypatch):
     """Hypothesis refuses draws that go by what was not drawn: the time is up between rounds."""
     ticks = itertools.count(step=3.0)  # a second reading is past the end after a round

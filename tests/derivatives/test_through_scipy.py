@@ -100,6 +100,7 @@ def test_probabilities_of_two_variables():
     )
 
 
+@pytest.mark.night
 def test_second_derivatives_of_densities():
     def f(s):
         return stats.multivariate_normal.logpdf(X[:2], np.zeros(2), s * np.array([[1.0, 0.2], [0.2, 1.0]]))
@@ -283,6 +284,7 @@ def test_other_methods_with_constraints(method):
     np.testing.assert_allclose(grad(minimum_with(in_a_disc, method, 1e-9))(0.8), expected, rtol=1e-3)
 
 
+@pytest.mark.night
 def test_second_derivatives_of_minima_with_constraints():
     f = minimum_with(in_a_disc)
     np.testing.assert_allclose(hessian(f)(0.8), differences(grad(f), (0.8,), 0, 1e-3), rtol=1e-3)

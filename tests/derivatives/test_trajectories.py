@@ -143,6 +143,7 @@ def test_states_side_by_side():
     check(solved, 0.8, tol=1e-5, step=1e-3)
 
 
+@pytest.mark.night
 def test_second_derivatives():
     def end(p):
         return odeint(lambda y, t: -p * y * y, [1.0], [0.0, 1.0], **TIGHT)[1, 0]
