@@ -90,11 +90,14 @@ class _Search:
     def _sort(self, op: Op) -> None:
         targets = changed(op)
         root = whole(targets[0], self.part_of) if targets and isinstance(targets[0], Value) else None
-        stored = root is not None and root in self.of.active and self.of.has_form(op)
-        if stored and root is not None and not self.objects.runs_method(op):  # an index may store, too
+        if root is not None and root in self.of.active and self._has_form(op):
             self.stores.setdefault(root, []).append(op)
         elif targets:
             self.others.append(op)
+
+    def _has_form(self, op: Op) -> bool:
+        """And no index in it that may store, too."""
+        return self.of.has_form(op) and not self.objects.runs_method(op)
 
     def is_followed(self, root: Value) -> bool:
         sites = self.objects.of(root)

@@ -65,19 +65,18 @@ class PartSource:
             substitute(graph, {param: copy})
             copies.append(Op(Const(np.copy), [param], [copy]))
         graph.entry.ops[:0] = copies
-        for block, made in returned(graph):
+        for made in returned(graph):
             made.args += [op.result for op in copies]
-            assert isinstance(block.terminator, Return)
         return graph
 
 
-def returned(graph: Graph) -> Iterator[tuple[Any, Op]]:
+def returned(graph: Graph) -> Iterator[Op]:
     """The tuples that it returns, where they are made."""
     makers = {op.results[0]: op for _, op in graph.ops() if op.fn is primitives.build_tuple}
     for block in graph.blocks:
         value = block.terminator.value if isinstance(block.terminator, Return) else None
         if isinstance(value, Value) and value in makers:
-            yield block, makers[value]
+            yield makers[value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,17 +125,18 @@ class Region(Attempt):
 
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
         super().check(graph, objects, varied)
-        results = [op for _, op in returned(graph)]
+        results = [*returned(graph)]
         if len(results) != 1:
             raise _unfit(None)
         self._varied = tuple([a in varied for a in results[0].args])
 
     def finish(self, program: Program) -> Program:
         """Have the program return its answer too, in place."""
-        if not self._checked or not any(returned(program.graph)):
+        pairs = [*returned(program.graph)]
+        if not (self._checked and pairs):
             raise _unfit(None)
         reads = (*_of_guards(program.guards), *_of_graph(program.graph))
-        for _, made in returned(program.graph):
+        for made in pairs:
             made.args.append(Const(Answer(self._varied, reads)))
         return program
 

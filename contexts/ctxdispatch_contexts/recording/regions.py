@@ -273,6 +273,8 @@ def _write_down(
     ctx: Any, known: Known, given: Sequence[Any], copied: Sequence[int], own: list[Any], derivative: Any,
     answer: Answer,
 ) -> None:  # fmt: skip
+    from ctxdispatch_contexts.recording.context import operate
+
     record = ctx.record
     live = tuple(map(snapshot, given))
     own = [_fresh(record, value) for value in own]
@@ -285,8 +287,6 @@ def _write_down(
         record.entries.append(Done(known, copied, made, derivative, live, place()))
     n = len(own) - len(copied)
     for i, after in zip(copied, own[n:], strict=True):
-        from ctxdispatch_contexts.recording.context import operate
-
         operate(ctx, operator.setitem, operator.setitem, (given[i], ..., after), {})
     named = {id(after): given[i] for i, after in zip(copied, own[n:], strict=True)}
     outputs = [named.get(id(value), value) for value in own[:n]]
