@@ -77,7 +77,7 @@ class Mode:
         return None
 
     def check_region(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
-        """MutationError where the program may be run in vain and the prepared graph does what none may."""
+        """UnsupportedSyntax where the program may be run in vain and its graph does what none may."""
         if self.region is not None:
             self.region.check(graph, objects, varied)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
@@ -29,7 +30,6 @@ from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.changes import changed_objects
-from ctxdispatch_contexts.programs.errors import MutationError, user_position
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 
@@ -97,21 +97,21 @@ class Attempt:
         self._checked = False
 
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
-        """Raise MutationError where the prepared graph does what can be seen from outside."""
+        """Raise UnsupportedSyntax where the prepared graph does what can be seen from outside."""
         for _, op in graph.ops():
             if _is_of_outside(op) or _moves_iterator(objects, op):
-                raise _unfit(op)
+                raise _unfit(graph, op)
             for site in filter(is_outside, changed_objects(objects, op)):
                 if site not in graph.params or not isinstance(site.type, T.ArrayOf):
-                    raise _unfit(op)
+                    raise _unfit(graph, op)
                 self.stored.add(graph.params.index(site))
         if self.stored:
-            raise _unfit(None)
+            raise _unfit(graph)
         self._checked = True
 
     def finish(self, program: Program) -> Program:
         if not self._checked:
-            raise _unfit(None)  # it never returns
+            raise _unfit(program.graph)  # it never returns
         program.attempt = True
         return program
 
@@ -127,14 +127,14 @@ class Region(Attempt):
         super().check(graph, objects, varied)
         results = [*returned(graph)]
         if len(results) != 1:
-            raise _unfit(None)
+            raise _unfit(graph)
         self._varied = tuple([a in varied for a in results[0].args])
 
     def finish(self, program: Program) -> Program:
         """Have the program return its answer too, in place."""
         pairs = [*returned(program.graph)]
         if not (self._checked and pairs):
-            raise _unfit(None)
+            raise _unfit(program.graph)
         reads = (*_of_guards(program.guards), *_of_graph(program.graph))
         for made in pairs:
             made.args.append(Const(Answer(self._varied, reads)))
@@ -145,11 +145,11 @@ def no_region(*inputs: Any) -> None:
     """In the place of a program: None is no answer."""
 
 
-def _unfit(op: Op | None) -> MutationError:
-    return MutationError(
-        "it does what can be seen from outside; nothing is to be written otherwise, the run is recorded",
-        op.pos if op else user_position(),
-    )
+def _unfit(graph: Graph, op: Op | None = None) -> UnsupportedSyntax:
+    """No user meets it: the run is recorded."""
+    pos = op.pos if op is not None else None
+    filename, line = (pos.filename, pos.line) if pos else (graph.filename, graph.line)
+    return UnsupportedSyntax("what can be seen from outside", filename, line, graph.name)
 
 
 def _is_of_outside(op: Op) -> bool:
