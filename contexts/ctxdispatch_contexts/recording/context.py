@@ -279,7 +279,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if ruled and tagged.Tagged.alive:
         args, kwargs = tagged.without(args), tagged.without(kwargs)
     if not ruled and not known.zero and following.takes_items(callee, known.fact):
-        args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
+        args = tuple([following.ItemsWatched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return _of_constants(ctx, callee, known, run, args, kwargs, ruled)
     store = stores.find(callee, args, kwargs)

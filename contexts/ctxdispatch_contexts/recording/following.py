@@ -8,7 +8,6 @@ import functools
 import operator
 import types
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import resolve
@@ -56,16 +55,36 @@ def takes_items(callee: Any, row: Fact | None) -> bool:
     return type(callee) is types.BuiltinFunctionType and (row is None or bool(row.iterates))
 
 
-def items_watched(ctx: Any, callee: Any, iterator: Any) -> Iterator[Any]:
-    """The items of an iterator for C code: what that makes of one that is differentiated is out of sight."""
-    for item in iterator:
-        if not ctx.record.closed and ctx.record.any_active((item,)):
+class ItemsWatched:
+    """The items of an iterator for C code: what that makes of one that is differentiated is out of sight, and
+    so is what it makes of the iterator (pickles, copies)."""
+
+    def __init__(self, ctx: Any, callee: Any, iterator: Any) -> None:
+        self._ctx, self._callee, self._iterator = ctx, callee, iterator
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        item = next(self._iterator)
+        self._check(self._ctx.record.any_active((item,)))
+        return item
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self._iterator)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._check(reaches_active(self._ctx.record, [self._iterator]))
+        return self._iterator.__reduce_ex__(protocol)
+
+    def _check(self, active: bool) -> None:
+        if active and not self._ctx.record.closed:
             raise MissingRuleError(
-                f"{described(callee)} has no derivative rule for the items of an iterator, which depend on "
-                "what is differentiated; make a list of them, and an array of that (`np.array([*items])`)",
+                f"{described(self._callee)} has no derivative rule for the items of an iterator, which "
+                "depend on what is differentiated; make a list of them, and an array of that "
+                "(`np.array([*items])`)",
                 user_position(),
             )
-        yield item
 
 
 class Later:
