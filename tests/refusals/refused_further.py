@@ -415,7 +415,7 @@ def results_that_a_class_makes_others_of(x):
 
 
 def divided_by_what_is_false(x):
-    with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"):
+    with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"), np.printoptions():
         return np.float64(2.0) * x / (x > 1.0)  # here
     return x
 

@@ -265,7 +265,7 @@ def _rewrite(
         return inline_made(prepared, block, op, made[op.callee])
     if open_arguments(prepared.graph, block, op) or _call_derivative(prepared, block, op):
         return block
-    if (_worth(op.args) or is_neighbour(op.fn, prepared.graph)) and construct(prepared, block, op):
+    if (_worth(op.args) or is_neighbour(op, prepared.graph)) and construct(prepared, block, op):
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block
