@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.facts import Fact
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
@@ -35,10 +36,8 @@ def watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kw
 
 
 def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    import numpy as np
-
     out = resolve(ctx, f)(*args, **kwargs)
-    if callee is not np.frompyfunc and not ctx.record.closed and ctx.record.any_active((out,)):
+    if not ctx.record.closed and ctx.record.any_active((out,)):
         error = MissingRuleError(
             f"{described(callee)} has no derivative rule, and calls {described(f)}, whose result depends on "
             "what is differentiated; give it one with `custom_rule`, or have the function return "
@@ -88,7 +87,7 @@ class ItemsWatched:
 
 
 class Later:
-    """A function that C code calls when an object goes: under the context while the run goes on."""
+    """A function that C code calls later: under the context while the run goes on."""
 
     def __init__(self, ctx: Any, function: Any) -> None:
         self.ctx, self.function = weakref.ref(ctx), function
@@ -108,10 +107,25 @@ def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
     run has results of its own. Our own are tables of functions and types, which a run of a run reads."""
     if is_ours(function.__module__):
         return function(*args, **kwargs)
-    key = (id(function), functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
+    hash(functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
+    told = tuple([_told_apart(ctx.record, a) for a in (*args, *kwargs.values())])
+    key = (id(function), functools._make_key(told, dict.fromkeys(kwargs), typed=True))  # type: ignore[attr-defined]
     if key not in ctx.cached:
-        ctx.cached[key] = (resolve(ctx, function.__wrapped__)(*args, **kwargs), function)
+        ctx.cached[key] = (resolve(ctx, function.__wrapped__)(*args, **kwargs), function, args, kwargs)
     return ctx.cached[key][0]
+
+
+@natively  # a run around this one follows the function
+def _told_apart(record: Any, value: Any) -> Any:
+    """What is differentiated is not the same as what has the same value."""
+    if type(value) in _NUMBERS or type(value).__eq__ is object.__eq__:
+        active = record.any_active((value,))
+    else:
+        active = reaches_active(record, [value])
+    return (_told_apart, id(value)) if active else value
+
+
+_NUMBERS = frozenset({float, int, bool, str, bytes, type(None)})
 
 
 def evaluated(f: Any, ctx: Any, source: Any, /, *namespaces: Any, **kwargs: Any) -> Any:
