@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass, field
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.dispatch.strip import gives_items
@@ -15,11 +15,10 @@ from ctxdispatch.ir.rewrite import Use, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.wrappers import called, is_wrapper
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import ABSENT, AttrIs, ClassHolds, PathIs
+from ctxdispatch.passes.guards import AttrIs
 from ctxdispatch.passes.resolve import call_guard, class_attribute
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.derivatives.registry import LASTING
-from ctxdispatch_contexts.derivatives.table import lowering, read_for
+from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
@@ -58,10 +57,9 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         return None
     if type(fn) is FunctionType:
         entry = entry_of(fn)
-        stays = fn in STAY or (entry is None and makes_derivatives(fn))
-        return None if stays else Target(read_for(fn), entry=entry)
+        return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)
     if type(fn) is MethodType and type(fn.__func__) is FunctionType:
-        return Target(read_for(fn.__func__, type(fn.__self__)), [Const(fn.__self__)])
+        return Target(fn.__func__, [Const(fn.__self__)])
     call = called(type(fn))
     if call is not None and not issubclass(type(fn), (type, Opaque)):
         prepared.assume(call_guard(type(fn)))
@@ -140,41 +138,18 @@ def method_of(reading: Op, prepared: Prepared) -> Target | None:
     function = found.__func__ if issubclass(type(found), staticmethod) else found
     if type(function) is not FunctionType or "__getattribute__" in _own_names(cls):
         return None
-    lasting = _lasting(obj, prepared) if cls in LASTING else None
-    if _is_hidden(obj, name.value) or (lasting is not None and name.value in vars(lasting.value)):
+    if _is_hidden(obj, name.value):
         return None
     prepared.assume(AttrIs(cls, name.value, function))
-    if lasting is not None:
-        prepared.assume_all([lasting, ClassHolds(lasting.value, name.value, ABSENT)])
-        _leave_out(reading, prepared)
-    elif reading.fn is getattr and cls.__dictoffset__:
+    if reading.fn is getattr and cls.__dictoffset__:
         reading.callee, reading.syntax = Const(read_method), False
-    return Target(read_for(function, cls), [] if issubclass(type(found), staticmethod) else [obj])
+    return Target(function, [] if issubclass(type(found), staticmethod) else [obj])
 
 
 def _is_hidden(obj: Operand, name: str) -> bool:
     """An object that is known has an attribute of this name, and the class's method is not what is called."""
     type_ = operand_type(obj)
     return isinstance(type_, T.Known) and name in getattr(type_.value, "__dict__", ())
-
-
-def _lasting(obj: Operand, prepared: Prepared) -> PathIs | AttrIs | None:
-    """That the variable of a module that holds the object goes on holding it."""
-    reading = prepared.maker.get(obj)  # type: ignore[arg-type]
-    if reading is None or len(reading.args) != 2 or not all(isinstance(a, Const) for a in reading.args):
-        return None
-    owner, name = reading.args
-    if reading.fn is primitives.load_global:
-        return PathIs(owner.value, (name.value,), primitives.load_global(owner.value, name.value))
-    if reading.fn is getattr and issubclass(type(owner.value), ModuleType):
-        return AttrIs(owner.value, name.value, getattr(owner.value, name.value))
-    return None
-
-
-def _leave_out(reading: Op, prepared: Prepared) -> None:
-    """What it reads is found already: nobody need look at the object for it."""
-    if len(uses(prepared.graph)[reading.result]) == 1:
-        reading.callee, reading.args, reading.syntax = Const(primitives.build_tuple), [], True
 
 
 def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
@@ -191,7 +166,8 @@ def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
     if owner is None or type(found) is not FunctionType:
         return None
     prepared.assume(AttrIs(owner, name.value, found))
-    _leave_out(reading, prepared)
+    if len(uses(prepared.graph)[reading.result]) == 1:  # found already: nobody need look at the object for it
+        reading.callee, reading.args, reading.syntax = Const(primitives.build_tuple), [], True
     return Target(found, [parent.args[1]])
 
 
