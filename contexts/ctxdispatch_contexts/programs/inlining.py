@@ -26,8 +26,9 @@ from ctxdispatch.passes.held import unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import objects, targets
+from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
-from ctxdispatch_contexts.programs.changes import changed
+from ctxdispatch_contexts.programs.changes import changed_objects
 from ctxdispatch_contexts.programs.closures import code_entry
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
@@ -226,13 +227,15 @@ def inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value,
 def refuse_items_changed(graph: Graph) -> None:
     """`sum` adds each item before the next is made: where they are arrays, and the program stores into some,
     a list of all may hold one that has changed since."""
-    ops = [op for _, op in graph.ops() if op.args]
-    taken = any(op.fn is primitives.list_append and _is_array(op.args[1]) for op in ops)
-    if taken and any(changed(op) and _is_array(op.args[0]) for op in ops):
+    objects = Objects(graph)
+    ops = [op for _, op in graph.ops()]
+    appends = [op for op in ops if op.fn is primitives.list_append]
+    items = NOTHING.union(*[objects.of(op.args[1]) for op in appends if _may_be_array(op.args[1])])
+    if any(items & changed_objects(objects, op) for op in ops if op.fn is not primitives.list_append):
         raise UnsupportedSyntax("items that change", graph.filename, graph.line, graph.name)
 
 
-def _is_array(operand: Operand) -> bool:
+def _may_be_array(operand: Operand) -> bool:
     cls = T.cls_of(operand_type(operand))
     return cls is None or issubclass(cls, np.ndarray)
 
