@@ -51,7 +51,7 @@ def is_made_by_init(cls: type) -> bool:
 
 def is_plain(cls: Any) -> bool:
     """A class that has its metaclass no say in how objects are made."""
-    return issubclass(type(cls), type) and type(cls) in (type, ABCMeta) and not isabstract(cls)
+    return type(cls) in (type, ABCMeta) and not isabstract(cls)
 
 
 def construct(prepared: Any, block: Block, op: Op) -> bool:
