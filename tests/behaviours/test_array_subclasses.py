@@ -2,12 +2,14 @@
 those of what they compute."""
 
 import contextlib
+import functools
+import operator
 
 import numpy as np
 import pytest
 from mutation_checks import both_modes
 
-from ctxdispatch import grad, hessian, jacfwd, jvp
+from ctxdispatch import grad, hessian, jacfwd, jvp, value_and_grad
 
 pytestmark = pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 M = np.matrix([[1.0, 2.0], [3.0, 4.0]])
@@ -131,3 +133,33 @@ def gone_through(x):
 @pytest.mark.parametrize("f", [items_of_a_constant, stores_into_what_is_constant, gone_through])
 def test_methods_of_the_class_run_once(f):
     both_modes(f, np.array([0.7, 1.3]))
+
+
+class Kept(np.ndarray):
+    pass
+
+
+WHOLE = {
+    "sum": np.sum, "method": lambda a: a.sum(), "mean": np.mean, "max": np.max, "std": np.std, "dot": np.dot,
+    "product": np.prod, "reduce": np.add.reduce, "at": operator.matmul, "median": np.median, "ptp": np.ptp,
+    "trapezoid": np.trapezoid, "item": lambda a: a[0], "part": lambda a: a[:2],
+    "axis": lambda a: a[None].sum(0), "sine": np.sin, "inner": np.inner, "average": np.average,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*WHOLE])
+def test_classes_of_results(name):
+    """NumPy makes no scalars of a subclass."""
+    call = functools.partial(WHOLE[name])
+    operands = 2 if name in ("dot", "at", "inner") else 1
+
+    def program(x):
+        out = call(*[x.view(Kept)] * operands)
+        return np.sum(out) * (2.0 if type(out) is Kept else 1.0)
+
+    x = np.array([0.5, 2.0, 1.2])
+    y, gradient = value_and_grad(program)(x)
+    assert y == program(x)
+    want = [(program(x + e) - program(x - e)) / 2e-6 for e in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(gradient, want, rtol=1e-7, atol=1e-8)
+    assert jvp(program, (x,), (np.ones(3),))[0] == y

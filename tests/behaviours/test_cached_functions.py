@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from ctxdispatch import check_grads, grad, hessian, jacfwd
+from ctxdispatch import check_grads, grad, hessian, jacfwd, value_and_grad
 from tests.recording import RECORDED
 
 X = np.array([1.0, 1.0, 2.0, 1.0])
@@ -128,3 +128,67 @@ def test_whole_numbers_are_found_again():
 
     check_grads(lambda x: float(factor(3)) * np.sum(x**2) * float(factor(3)), (X,))
     assert calls == [3]
+
+
+class Settings:
+    scale = 1.0
+
+
+def of_an_object(cache):
+    settings = cache(Settings)
+    return settings, lambda x: x[0] * settings().scale
+
+
+def of_a_list(cache):
+    numbers = cache(lambda n: [float(n)])
+
+    def program(x):
+        found = numbers(3)
+        found[0] += 1.0
+        return found[0] * x[2]
+
+    return numbers, program
+
+
+def of_the_generator(cache):
+    chance = cache(np.random.default_rng)
+    return chance, lambda x: chance(7).normal() * x[0]
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("cache", CACHES, ids=["cache", "two", "typed", "plain"])
+@pytest.mark.parametrize("kind", [of_an_object, of_a_list, of_the_generator])
+def test_where_nothing_is_differentiated_it_is_read_and_filled(kind, cache, recorded):
+    (plain, want), (kept, f) = kind(cache), kind(cache)
+
+    def program(x):
+        with RECORDED:
+            return f(x)
+
+    for step in range(3):
+        if kind is of_an_object:
+            plain().scale, kept().scale = step + 2.0, step + 2.0
+        value, gradient = value_and_grad(program if recorded else f)(X)
+        np.testing.assert_allclose(value, want(X))
+        np.testing.assert_allclose(gradient @ X, value)
+    assert kept.cache_info().misses == plain.cache_info().misses
+
+
+@pytest.mark.parametrize("cache", CACHES, ids=["cache", "two", "typed", "plain"])
+@pytest.mark.parametrize("key", [(2,), ("a",), (2, 3), (2.0,), ((1, 2),)])
+def test_what_was_there_before_the_run_is_a_constant(cache, key):
+    board = [1.0]
+    read = cache(lambda *k: board[0] * 3.0)
+
+    def program(x):
+        with RECORDED:
+            board[0] = x[0]
+            return read(*key) * x[1]
+
+    read(*key)
+    value, gradient = value_and_grad(program)(2.0 * X)
+    assert (value, program(2.0 * X)) == (6.0, 6.0)
+    np.testing.assert_allclose(gradient, [0.0, 3.0, 0.0, 0.0])
+    read.cache_clear()
+    value, gradient = value_and_grad(program)(2.0 * X)
+    np.testing.assert_allclose((value, *gradient), (12.0, 6.0, 6.0, 0.0, 0.0))

@@ -27,7 +27,7 @@ from tests.facts.observing import Deadline
 from tests.paths import callees, rows
 from tests.paths.values import is_tame, kind, numbers
 
-POINTS = ([0.7, -0.4, 1.3], [0.2, 0.9, -0.6], [-0.8, 0.35, 0.55])
+POINTS = ([0.7, -0.4, 1.3], [0.2, 0.9, -0.6], [-0.8, 0.35, 0.55], [0.45, 0.45, 1.2])
 NAMES = re.compile(r"^(x|v\d+|kept|shelf|box|board)$")
 GLOBALS = ("kept = []", "shelf = {'a': 0.5}", "box = Box(0.25)", "board = np.zeros(3)")
 SLOT = re.compile(r"\$([a-zA-Z])")
@@ -264,6 +264,9 @@ SLOTS: dict[str, Callable[[Drawing, int], str]] = {
     "s": Drawing.block,
     "c": Drawing.call,
     "i": lambda d, depth: str(d.pick([0, 1, -1])),
+    "w": lambda d, depth: d.pick(rows.WHOLE),
+    "b": lambda d, depth: d.pick(rows.UFUNCS),
+    "r": lambda d, depth: d.fill(d.pick(rows.READERS), depth),
 }
 KNOWN = [rows.MAKE, rows.CHANGE, Drawing.call, rows.MAKE, rows.CHANGE, Drawing.call, Drawing.around]
 ASKED = [rows.ROWLESS_MAKE, Drawing.call, Drawing.thing, Drawing.call]

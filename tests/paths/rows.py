@@ -2,7 +2,8 @@
 
 `$n $a $v`      an expression that is a number, an array of three numbers, anything
 `$N $A $L $D $O $U $V`      a name of such a number, array, list, dict, `Box`, other object, of anything
-`$i $k`         a position, what is no number of the program's
+`$i $w`         a position, whole numbers
+`$b $r`         a ufunc of two operands, a function of an iterable
 `$y`            a new name
 `$s`            a simple statement
 
@@ -10,6 +11,8 @@ The first row of each is what others are made shorter to. `ROWLESS..` is what ha
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 NUMBERS = (
     "x[$i]", "$n * $n", "$n + $n", "-$n", "math.sin($n)", "$a[$i]", "$a.sum()", "np.sum($a * $a)", "0.75",
@@ -19,13 +22,14 @@ NUMBERS = (
 ARRAYS = (
     "x", "np.sin($a)", "$a * $n", "$a + $a", "$a.copy()", "np.array([$n, $n, 1.5])", "np.ones(3) * 0.5",
     "$a[::-1]", "np.where($a > 0.1, $a, $n)", "np.cumsum($a)", "np.maximum($a, $n)", "np.asarray($a)",
+    "np.$b($a, $w)", "np.$b($w, $a)", "$a * $w", "$w - $a",
 )  # fmt: skip
 OTHERS = (
     "2", "0", "'a'", "None", "[$n, 2.0]", "($n, $n)", "(lambda *p: p[0] * $n)", "(1, 0)", "{'a': $n}",
     "[1, 0]", "operator.mul", "'d'", "slice(0, 2)", "[$v, $v]", "iter([$n, 1.5])", "float", "[$a, $a]",
     "b'abcdefgh'", "np.array([True, False, True])", "np.array([2, 0, 1])", "-1", "$a.reshape(3, 1)",
     "np.outer($a, $a) + np.eye(3)", "(lambda p, q: p)", "True", "[('a', $n)]", "math.sin", "np.array($n)",
-    "complex($n, 1.0)", "{$n, 2.0}",
+    "complex($n, 1.0)", "{$n, 2.0}", "$w",
 )  # fmt: skip
 """Operands of calls, besides numbers, arrays and names."""
 
@@ -61,6 +65,11 @@ AROUND = (
     "$y = (lambda p: p * $n)($n)",
     "class C:\n    w = $v\n\n    def m(self, p=$n):\n        return p * $n\n$y = C.w\n$y = C().m()",
     "for p, q in zip($V, $V):\n    $s",
+    "h = functools.lru_cache(4)(lambda p, *q: p * $n)\n$y = h($n) * h($n, $n)\n$y = h($v)",
+    "@functools.cache\ndef h(p):\n    $A\n    return [p, $n]\n$y = [h($n), h($n)]\n$y = h($n)[0]",
+    "def g():\n    for p in $V:\n        $s\n        yield $V\n$y = $r(g())\n$y = $r(g())",
+    "def g():\n    for p in range(3):\n        $A[p] = $n\n        yield $A\n$y = $r(g())",
+    "$y = $r($V for p in $V)",
     "try:\n    $c\nexcept Exception:\n    $y = $n",
 )
 
@@ -127,6 +136,20 @@ ROWLESS_MAKE = (
     "$y = np.sin($V)", "$y = $V.set($v)", "$y = $V.cell_contents", "$V.cell_contents = $v",
     "$y = str($V)",
 )  # fmt: skip
+
+UFUNCS = tuple(n for n, f in vars(np).items() if type(f) is np.ufunc and (f.nin, f.nout) == (2, 1))
+WHOLE = tuple(
+    f"np.{dtype}({values})" if values[0] != "[" else f"np.array({values}, '{dtype}')"
+    for dtype in ("uint8", "int8", "uint16", "int16", "int32", "uint64", "int64", "bool")
+    for values in ("[2, 3, 1]", "[127, 3, 90]", "3", "100")
+)
+READERS = (
+    "list", "sum", "tuple", "next", "sorted", "max", "np.array", "np.stack", "np.fromiter",
+    "collections.deque", "set", "dict", "enumerate", "itertools.accumulate", "functools.partial(map, abs)",
+    "functools.partial(functools.reduce, operator.add)", "(lambda p: sum(p, $a))",
+    "(lambda p: np.array([*p]))", "(lambda p: sum(q.sum() for q in p))",
+)  # fmt: skip
+"""Of an iterable."""
 
 HEADER = {
     r"\bnp\.": "import numpy as np",

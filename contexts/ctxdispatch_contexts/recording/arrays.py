@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -99,13 +99,19 @@ def spread(record: Record, value: Any, later: bool = False) -> Any:
     """What goes through an array item by item gets items that are written down. `later`: it takes them one by
     one, and what is differentiated may have been stored into the array by then."""
     if isinstance(value, np.flatiter) and record.is_active(value.base):
-        array = value.base
-        return (read(record, array, np.unravel_index(i, array.shape)) for i in range(array.size))
+        return (read(record, value.base, np.unravel_index(i, value.base.shape)) for i in _positions(value))
     if is_record(value) and record.any_active(value):
         return (read_field(record, value, name) for name in value.dtype.names)
     if _has_items(value) and (record.is_active(value) or (later and value.dtype.kind in "fc")):
         return map(Items(record, value).__getitem__, range(len(value)))
     return value
+
+
+def _positions(flat: Any) -> Iterator[int]:
+    """Those that are left; the iterator goes on with them."""
+    while (i := flat.index) < flat.base.size:
+        next(flat)
+        yield i
 
 
 def _has_items(value: Any) -> bool:

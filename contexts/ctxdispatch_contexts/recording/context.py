@@ -29,7 +29,6 @@ import numpy as np
 from ctxdispatch.dispatch import moving
 from ctxdispatch.dispatch.context import Args, Context, Kwargs
 from ctxdispatch.dispatch.overdub import resolve
-from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.facts import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
@@ -274,12 +273,10 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
-    if ruled and not known.zero and any(through := [*map(going_through.is_gone_through, args)]):
-        args = tuple([items.as_they_were(ctx, a) if gone else a for a, gone in zip(args, through)])
+    if not known.zero and any(map(going_through.is_gone_through, args)):
+        args, kwargs = going_through.operands(ctx, callee, known, ruled, args, kwargs)
     if ruled and tagged.Tagged.alive:
         args, kwargs = tagged.without(args), tagged.without(kwargs)
-    if not ruled and not known.zero and following.takes_items(callee, known.fact):
-        args = tuple([following.ItemsWatched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return _of_constants(ctx, callee, known, run, args, kwargs, ruled)
     store = stores.find(callee, args, kwargs)

@@ -5,6 +5,7 @@ import __future__
 
 import builtins
 import functools
+import gc
 import operator
 import types
 import weakref
@@ -54,7 +55,13 @@ def takes_items(callee: Any, row: Fact | None) -> bool:
     return type(callee) is types.BuiltinFunctionType and (row is None or bool(row.iterates))
 
 
-class ItemsWatched:
+def watched_items(ctx: Any, callee: Any, iterator: Any) -> Any:
+    """A generator in the place of one, for code that asks."""
+    items = _ItemsWatched(ctx, callee, iterator)
+    return (item for item in items) if type(iterator) is types.GeneratorType else items
+
+
+class _ItemsWatched:
     """The items of an iterator for C code: what that makes of one that is differentiated is out of sight, and
     so is what it makes of the iterator (pickles, copies)."""
 
@@ -103,9 +110,10 @@ def referring(make: Any, ctx: Any, referent: Any, function: Any = None, /) -> An
 
 
 def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
-    """functools.cache. What it kept is no part of this run, and what this run makes must not stay in it: the
-    run has results of its own. Our own are tables of functions and types, which a run of a run reads."""
-    if is_ours(function.__module__):
+    """functools.cache. It is read and filled where nothing that is differentiated can be reached from what
+    it is given and from the function. Else what it kept is no part of this run, and what this run makes must
+    not stay in it: the run has results of its own."""
+    if _is_apart(ctx.record, function, args, kwargs):
         return function(*args, **kwargs)
     hash(functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
     told = tuple([_told_apart(ctx.record, a) for a in (*args, *kwargs.values())])
@@ -116,6 +124,28 @@ def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 @natively  # a run around this one follows the function
+def _is_apart(record: Any, function: Any, args: Args, kwargs: Kwargs) -> bool:
+    """Our own are tables of functions and types, which a run of a run reads."""
+    given = [*args, *kwargs.values()]
+    if is_ours(function.__module__):
+        return True
+    if reaches_active(record, given):
+        return False
+    return not reaches_active(record, [function.__wrapped__]) or (not kwargs and _is_kept(function, args))
+
+
+def _is_kept(function: Any, args: Args) -> bool:
+    """There is a result of an earlier call, from before this run: the function does not run."""
+    typed = function.cache_parameters()["typed"]
+    key = (*args, *map(type, args)) if typed else args[0] if [*map(type, args)] in _ALONE else args
+    return any(type(kept) is dict and key in kept for kept in gc.get_referents(function))
+
+
+_ALONE = [[int], [str]]
+"""Of one such operand C code makes no tuple."""
+
+
+@natively
 def _told_apart(record: Any, value: Any) -> Any:
     """What is differentiated is not the same as what has the same value."""
     if type(value) in _NUMBERS or type(value).__eq__ is object.__eq__:

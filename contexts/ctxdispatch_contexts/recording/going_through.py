@@ -21,11 +21,12 @@ from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
 from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.by_code import gives_by_code
-from ctxdispatch_contexts.recording import leaves
+from ctxdispatch_contexts.recording import following, leaves
 from ctxdispatch_contexts.recording.callees import SETS, Callee, is_plain
 from ctxdispatch_contexts.recording.items import spread
 
 Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
 
 
 def through(ctx: Any, items: Any) -> Any:
@@ -70,6 +71,46 @@ _OF_DICTS = (dict, type({}.values()))
 def is_gone_through(value: Any) -> bool:
     """An iterator; rules are for sequences."""
     return is_iterator(value) or type(value) is np.flatiter
+
+
+def operands(
+    ctx: Any, callee: Any, known: Callee, ruled: bool, args: Args, kwargs: Kwargs
+) -> tuple[Args, Kwargs]:
+    """With lists for the iterators that a rule's callee goes through, and watched ones where C code may."""
+    of_arrays = known.fact is not None and "__array__" in known.fact.methods
+    if ruled and not of_arrays:
+        return _as_they_were(ctx, args, kwargs)
+    # What makes arrays of sequences takes an iterator for one object, but for some of NumPy's Python code.
+    watched = known.code is not None if ruled else following.takes_items(callee, known.fact)
+
+    if watched and ruled and "out" not in kwargs and any(type(a) is np.flatiter for a in args):
+        callee(*args, **kwargs)  # the iterator is left where this leaves it
+
+    def taken(value: Any) -> Any:
+        if type(value) is np.flatiter:
+            return resolve(ctx, operator.getitem)(value, slice(None)) if ruled else value
+        return following.watched_items(ctx, callee, value) if watched and is_iterator(value) else value
+
+    return tuple(map(taken, args)), kwargs
+
+
+def _as_they_were(ctx: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+    """Something is done with each item before the next is made: that may store into the array that was the
+    one before, or into another operand, which is read with the first item."""
+    copy = resolve(ctx, np.ndarray.copy)
+
+    def kept(value: Any) -> Any:
+        return copy(value) if issubclass(type(value), np.ndarray) else value
+
+    given = list(args)
+    for i, value in enumerate(args):
+        if is_gone_through(value):
+            taken = iter(spread(ctx, value))
+            first = [kept(item) for item in itertools.islice(taken, 1)]
+            given[:] = [a if is_gone_through(a) else kept(a) for a in given]
+            kwargs = {name: kept(a) for name, a in kwargs.items()}
+            given[i] = [*first, *map(kept, taken)]
+    return tuple(given), kwargs
 
 
 # -- rules ---------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch.reach import lookup, natively
+from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.dispatch.where import is_program, position_in
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.leaves import is_ours
@@ -73,6 +74,7 @@ def put(record: Any, owner: Any, value: Any, name: Any = None) -> None:
     """owner.name = value, owner[name] = value"""
     if type(value) in _NOTHING or record.closed:
         return
+    value = owner if is_iterator(value) else value  # it is gone when the run ends, its items are there
     key = (id(owner), name) if type(name) is str else id(owner)
     found = record.kept.get(key)
     if found is None:

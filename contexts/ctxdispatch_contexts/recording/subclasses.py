@@ -27,6 +27,8 @@ def of_subclasses(record: Any, callee: Any, operands: Sequence[Any], kwnames: tu
             "something else than of arrays; use `np.asarray` of them",
             user_position(),
         )
+    if isinstance(y, np.ndarray) and not isinstance(made, np.ndarray):
+        made = record.call(np.asarray, (made,), ())  # of a subclass NumPy makes no scalars
     return formed(made, y)
 
 

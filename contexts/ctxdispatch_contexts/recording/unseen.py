@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import filterfalse
 from typing import Any
 
@@ -159,8 +160,28 @@ def prepared(ctx: Any, callee: Any, args: Args) -> Args:
         if len(args) < 2 or isinstance(args[0], dict) or type(args[1]) in CALM:
             return args
         return (args[0], _index(ctx, args[1]), *args[2:])
-    listed = resolve(ctx, leaves.listed)
-    return tuple([listed(a) if is_iterator(a) else a for a in args])
+    return tuple([_taken(ctx, callee, a, i > 0) if is_iterator(a) else a for i, a in enumerate(args)])
+
+
+def _taken(ctx: Any, callee: Any, items: Any, beside: bool) -> Any:
+    """All items of an iterator; if by the first nothing is run, one by one `beside` a table, which may change
+    meanwhile, or be enough before the last."""
+    step = resolve(ctx, next)
+    found: list[Any] = []
+    with suppress(StopIteration):
+        while not (beside and found and not acting(found)):
+            found.append(step(items))
+        return _one_by_one(step, callee, found[0], items)
+    return found
+
+
+def _one_by_one(step: Run, callee: Any, item: Any, items: Any) -> Iterator[Any]:
+    with suppress(StopIteration):
+        while True:
+            yield item
+            item = step(items)
+            if classes := acting([item]):
+                raise _refusal(callee, classes)
 
 
 def _with_module(args: Args) -> Args:
