@@ -10,6 +10,7 @@ No derivative program says what these methods do: such a call is refused there, 
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 import types
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative
+from ctxdispatch_contexts.programs.reading import LIBRARIES
 
 UFUNC, FUNCTION = "__array_ufunc__", "__array_function__"
 """What NumPy calls in the place of its own code."""
@@ -65,6 +67,20 @@ def is_converted(cls: type) -> bool:
     if not is_of_python(cls):
         return False
     return any(special(cls, name) is not None for name in (*ARRAY_LIKE, FUNCTION, *_NUMBER_LIKE))
+
+
+@functools.lru_cache(1024)
+def has_methods_of_arrays(cls: type) -> bool:
+    """A class of the user's with methods that NumPy's code in Python calls before it makes an array."""
+    own = [base for base in cls.__mro__ if base.__flags__ & HEAPTYPE and not _is_of_library(base)]
+    return not _METHODS.isdisjoint(name for base in own for name in vars(base))
+
+
+def _is_of_library(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in LIBRARIES
+
+
+_METHODS = frozenset(n for n, f in vars(np.ndarray).items() if callable(f) and not n.startswith("_"))
 
 
 def takes_numbers(callee: Any) -> bool:
@@ -171,4 +187,4 @@ def _is_object(type_: T.Type) -> bool:
     if isinstance(type_, T.ListOf):
         return _is_object(type_.item)
     cls = None if isinstance(type_, T.Known) else T.cls_of(type_)
-    return cls is not None and is_converted(cls)
+    return cls is not None and (is_converted(cls) or has_methods_of_arrays(cls))

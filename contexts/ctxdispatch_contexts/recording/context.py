@@ -34,6 +34,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs.converting import has_methods_of_arrays
 from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.recording import (
     addresses,
@@ -221,6 +222,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         found = overrides.answered(ctx, callee, known.asks, args, kwargs)
         if found is not NotImplemented:
             return found
+    if known.code is not None and any(map(has_methods_of_arrays, map(type, (*args, *kwargs.values())))):
+        return resolve(ctx, known.code)(*args, **kwargs)
     if (code := conversions.as_code(callee, args)) is not None:
         return resolve(ctx, code)(*args, **kwargs)
     args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)

@@ -2,6 +2,7 @@
 
 np.sin(q)     type(q).__array_ufunc__(q, np.sin, "__call__", q)
 np.sum(q)     type(q).__array_function__(q, np.sum, (type(q),), (q,), {})
+              type(q).sum(q), which NumPy's Python code calls
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.reach import special
+from ctxdispatch_contexts.programs.converting import has_methods_of_arrays
+from ctxdispatch_contexts.sparsity.values import Tracked
 
 Args = list[Any]
 Kwargs = dict[str, Any]
@@ -42,6 +45,9 @@ def _of_function(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
             out = run.call(method, [v, f, classes, tuple(args), kwargs], {})
             if out is not NotImplemented:
                 return out
+    given = [v.sample if issubclass(type(v), Tracked) else v for v in (*args, *kwargs.values())]
+    if any(map(has_methods_of_arrays, map(type, given))):
+        return run.call(f._implementation, args, kwargs)
     return NotImplemented
 
 
