@@ -211,7 +211,8 @@ of(
     _DICTS,
     "__or__ __ror__",
 )
-of(fact(result="copies 0"), _DICTS, "keys values items copy __copy__ __iter__ __reversed__")
+of(fact(result="copies 0"), _DICTS, "keys values items __iter__ __reversed__")
+of(fact(looks="0", iterates="0", methods=f"{ITERATION} keys", result="copies 0"), _DICTS, "copy __copy__")
 of(
     fact(stores="0", calls="0", keeps="1", looks="1", inside=True, methods=KEYS, known=False),
     (_defaults,),

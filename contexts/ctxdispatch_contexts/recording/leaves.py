@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,19 @@ def listed(values: Any) -> list[Any]:
     return [*values]
 
 
+def items(container: Any) -> Iterable[Any]:
+    """What is in it, whatever its class makes of that."""
+    cls = type(container)
+    if cls in _CONTAINERS:
+        return container if cls is not dict else container.values()
+    base = next(base for base in cls.__mro__ if base in _CONTAINERS)
+    found: Iterable[Any] = dict.values(container) if base is dict else base.__iter__(container)
+    return found
+
+
+_CONTAINERS = frozenset({tuple, list, set, frozenset, deque, dict})
+
+
 def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
     """The numbers and arrays in `value`, and in containers in it (C code does not look into objects); what
     shows memory as numbers."""
@@ -38,9 +51,8 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
     elif issubclass(type(value), np.void):
         yield np.asarray(value)  # in the memory of its array
     elif issubclass(type(value), (tuple, list, set, frozenset, deque, dict)):
-        items = value.values() if issubclass(type(value), dict) else value
         if depth:
-            for item in items:
+            for item in items(value):
                 yield from leaves(item, depth - 1)
         else:
             yield from _further(value)
@@ -55,7 +67,7 @@ def _further(container: Any) -> Iterator[Any]:
     seen, waiting = {id(container)}, [container]
     while waiting:
         value = waiting.pop()
-        for item in [*value.values()] if issubclass(type(value), dict) else [*value]:
+        for item in [*items(value)]:
             if not issubclass(type(item), (tuple, list, set, frozenset, deque, dict)):
                 yield from leaves(item)
             elif id(item) not in seen:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ctxdispatch.dispatch.protocols.conversions import first_operand, truth
-from ctxdispatch.dispatch.protocols.standins import ITERATION, MAPPING, ORDERED_MAPPING, stand_in
+from ctxdispatch.dispatch.protocols.standins import MAPPING, ORDERED_MAPPING, mapping, stand_in
 from ctxdispatch.dispatch.reach import (
     ABSENT,
     HEAPTYPE,
@@ -161,19 +161,9 @@ def _in(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 # -- mappings --------------------------------------------------------------------------------------
 
 
-def _mapping(engine: Engine, ctx: Any, other: Any, names: tuple[str, ...]) -> Any:
-    """What a dict may be updated with in place of `other`; it looks into dicts, and asks others."""
-    if isinstance(other, dict) and lookup(kind(other), "__iter__") is dict.__iter__:
-        return other
-    for name in names[len(ITERATION) :]:
-        if lookup(kind(other), name) is None and hasattr(other, name):  # of its own, or by `__getattr__`
-            return other
-    return stand_in(engine, ctx, other, names)
-
-
 def _update(position: int, names: tuple[str, ...] = MAPPING) -> Total:
     def run(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-        others = [_mapping(engine, ctx, other, names) for other in args[position : position + 1]]
+        others = [mapping(engine, ctx, other, names) for other in args[position : position + 1]]
         return engine.native(ctx, f)(*args[:position], *others, *args[position + 1 :], **kwargs)
 
     return running(run)
@@ -189,6 +179,20 @@ for _cls in (dict, collections.OrderedDict, collections.defaultdict):
     for _f in _updating(_cls):
         _at = fact_of(_f).iterates.positions[0]  # type: ignore[union-attr]
         HANDLERS[_f] = _update(_at, ORDERED_MAPPING if _cls is collections.OrderedDict else MAPPING)
+
+
+@HANDLERS.runs(dict.copy)
+def _copied(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A new dict is updated with it."""
+    is_call = len(args) == 1 and not kwargs and isinstance(args[0], dict)
+    other = mapping(engine, ctx, args[0]) if is_call else None
+    if other is None or other is args[0]:
+        return engine.native(ctx, f)(*args, **kwargs)
+    made: dict[Any, Any] = {}
+    engine.native(ctx, dict.update)(made, other)
+    return made
+
+
 HANDLERS.of(primitives.dict_update, primitives.dict_merge)(_update(1))
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch.protocols.conversions import truth
-from ctxdispatch.dispatch.protocols.standins import ITERATION, MAPPING, stand_in
+from ctxdispatch.dispatch.protocols.standins import mapping, stand_in
 from ctxdispatch.dispatch.reach import (
     ABSENT,
     HEAPTYPE,
@@ -158,9 +158,9 @@ def _inplace(name: str, symbol: str) -> Handler:
 def _natively_inplace(engine: Engine, ctx: Any, f: Any, own: Any, left: Any, right: Any) -> Any:
     """A container of C code goes through its right operand; a class of C code, without numbers' `+`, only
     once that operand's `__radd__` has no answer."""
-    names = _EXTENDING.get(own) or _MERGING.get(own)
+    spread = _THROUGH.get(own)
     mine, others = kind(left), kind(right)
-    asked = own in _EXTENDING and (mine in _OF_C or not mine.__flags__ & HEAPTYPE)
+    asked = spread is stand_in and (mine in _OF_C or not mine.__flags__ & HEAPTYPE)
     if asked and lookup(others, "__radd__", ABSENT) is not ABSENT:
         if special(others, "__radd__") is None:
             return engine.native(ctx, f)(left, right)
@@ -168,11 +168,10 @@ def _natively_inplace(engine: Engine, ctx: Any, f: Any, own: Any, left: Any, rig
         if out is not NotImplemented:
             return out
         f, left = own, bare(left)
-    return engine.native(ctx, f)(left, right if names is None else stand_in(engine, ctx, right, names))
+    return engine.native(ctx, f)(left, right if spread is None else spread(engine, ctx, right))
 
 
-_EXTENDING = dict.fromkeys((list.__iadd__, collections.deque.__iadd__), ITERATION)
-_MERGING = {dict.__ior__: MAPPING}
+_THROUGH = {list.__iadd__: stand_in, collections.deque.__iadd__: stand_in, dict.__ior__: mapping}
 _OF_C = (list, collections.deque)
 """From 3.12 on a deque's class is made at run time, as those of Python code are."""
 

@@ -36,6 +36,16 @@ def stand_in(engine: Engine, ctx: Any, value: Any, names: tuple[str, ...] = ITER
     return _class(cls.__name__, tuple(own), inherited, refused)(engine, ctx, bare(value))
 
 
+def mapping(engine: Engine, ctx: Any, other: Any, names: tuple[str, ...] = MAPPING) -> Any:
+    """What a dict may be updated with in place of `other`; it looks into dicts, and asks others."""
+    if isinstance(other, dict) and lookup(kind(other), "__iter__") is dict.__iter__:
+        return other
+    for name in names[len(ITERATION) :]:
+        if lookup(kind(other), name) is None and hasattr(other, name):  # of its own, or by `__getattr__`
+            return other
+    return stand_in(engine, ctx, other, names)
+
+
 _BESIDE = {*ITERATION} - {"__iter__"}
 
 
