@@ -100,7 +100,8 @@ OF_LISTS = {
     "zip": lambda s: sum(a * b for a, b in zip(s, [1.0, 2.0])), "array": lambda s: np.array(s).sum(),
     "times": lambda s: (np.ones(2) * s).sum(), "numpy": np.sum, "+": lambda s: sum(s + type(s)([2.0])),
     "*": lambda s: sum(s * 2), "reversed": lambda s: unpacked(reversed(s)), "fsum": math.fsum,
-    "match": matched, "in": lambda s: 0.7 in s, "of pairs": lambda s: sum(dict([type(s)(["a", s[0]])]).values()),
+    "match": matched, "in": lambda s: 0.7 in s,
+    "of pairs": lambda s: sum(dict([type(s)(["a", s[0]])]).values()),
     "multiply": lambda s: np.multiply(s, [2.0, 3.0]).sum(), "stack": lambda s: np.stack(s).sum(),
     "stored": lambda s: np.copyto(np.ones(2), s), "dot": lambda s: np.dot(s, [1.0, 2.0]), "len": len,
 }  # fmt: skip
