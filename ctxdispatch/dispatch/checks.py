@@ -45,17 +45,17 @@ def check_kind(kind: Any, where: str) -> None:
     """ValueError where `kind` is none of the kinds of operation."""
     from ctxdispatch.dispatch.plan import KINDS
 
-    if not isinstance(kind, str) or kind not in KINDS:
-        hint = _closest(kind, KINDS) if isinstance(kind, str) else ""
+    if not issubclass(type(kind), str) or kind not in KINDS:
+        hint = _closest(kind, KINDS) if issubclass(type(kind), str) else ""
         raise ValueError(f"{where}: no kind {kind!r}{hint}; there are {', '.join(map(repr, KINDS))}")
 
 
 def check_intercepts(cls: Any) -> None:
     said = cls.intercepts
-    if isinstance(said, str):
+    if issubclass(type(said), str):
         raise TypeError(f'{cls.__name__}.intercepts is a tuple of kinds, ("{said}",), not "{said}"')
     for kind in said:
-        if isinstance(kind, str):
+        if issubclass(type(kind), str):
             check_kind(kind, f"{cls.__name__}.intercepts")
 
 
@@ -156,8 +156,8 @@ def no_context(ctx: Any, name: str) -> TypeError:
     call = f"{name}(ctx, f, *args)"
     if issubclass(type(ctx), type):
         return TypeError(f"{call} takes an instance: {ctx.__name__}(...), not the class {ctx.__name__}")
-    if isinstance(ctx, tuple | list):
+    if issubclass(type(ctx), tuple | list):
         return TypeError(f"{call} takes one context; of several: overdub(outer, overdub, inner, f, *args)")
-    if isinstance(ctx, str):
+    if issubclass(type(ctx), str):
         return TypeError(f"{call} takes a context, not its name: ctxdispatch.contexts.find({ctx!r})()")
     return TypeError(f"{call} takes a context first, not {ctx!r}")

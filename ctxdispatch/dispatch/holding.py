@@ -24,13 +24,13 @@ from ctxdispatch.ir.sites import CELL, CONTEXT
 
 
 def is_holder(value: Any) -> bool:
-    return isinstance(value, (*_HELD,)) or is_iterator(value)
+    return issubclass(type(value), (*_HELD,)) or is_iterator(value)
 
 
 def held_by(value: Any) -> list[Any]:
     """What a holder holds."""
-    known = next((held for cls, held in _HELD.items() if isinstance(value, cls)), referents)
-    return [item for item in known(value) if not isinstance(item, _OF_ENGINE)]
+    known = next((held for cls, held in _HELD.items() if issubclass(type(value), cls)), referents)
+    return [item for item in known(value) if not issubclass(type(item), _OF_ENGINE)]
 
 
 def referents(value: Any) -> list[Any]:
@@ -47,11 +47,11 @@ _INSIDES = (tuple, itertools._tee_dataobject)  # type: ignore[attr-defined]
 
 def metadata_of(value: Any) -> list[Any]:
     """What the engine gives to items that are taken from `value`."""
-    return [*value.args[1]] if isinstance(value, Giving) else []
+    return [*value.args[1]] if issubclass(type(value), Giving) else []
 
 
 def _in_partial(value: functools.partial[Any]) -> list[Any]:
-    return [] if isinstance(value, Giving) else [value.func, *value.args, *value.keywords.values()]
+    return [] if issubclass(type(value), Giving) else [value.func, *value.args, *value.keywords.values()]
 
 
 def _in_method(value: Any) -> list[Any]:

@@ -75,7 +75,7 @@ def _given_back(strip: Strip, value: Any) -> Any:
 
 def tell(call: Any, exception: Any, args: Any) -> None:
     """If it was `args` that `exception` was made of, it is remembered with which tags."""
-    if isinstance(exception, BaseException) and len(exception.args) == len(args):
+    if issubclass(type(exception), BaseException) and len(exception.args) == len(args):
         pairs = zip(exception.args, args)
         if any(type(a) is Tagged for a in args) and all(call.bare(a) is told for told, a in pairs):
             call.ctx._told.put(exception, (exception.args, args))
@@ -152,7 +152,7 @@ class Result:
         """Whether something was written into: what such a function returns, if None, says nothing."""
         into = [self.args[0]] if self._receives() else []
         for place in WRITES.get(self.callee, ()) if self.callee.__hash__ else ():
-            into += self.args[place : place + 1] if isinstance(place, int) else [self.kwargs.get(place)]
+            into += self.args[place : place + 1] if issubclass(type(place), int) else [self.kwargs.get(place)]
         into += self.watched.changed()
         for value in into:
             if value is not None:

@@ -197,7 +197,7 @@ def _construct(engine: Engine, ctx: Any, cls: type, /, *args: Any, **kwargs: Any
     else:
         make = new if own is None else own(ctx, new)
     made = make(cls, *args, **kwargs)
-    if isinstance(made, cls):
+    if issubclass(type(made), cls):
         init = special(type(made), "__init__")
         run = type(made).__init__.__get__(made) if init is None else engine.resolve(ctx, bind(init, made))
         _check_initialised(run(*args, **kwargs))

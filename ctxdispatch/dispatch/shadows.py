@@ -34,7 +34,7 @@ class Marks:
     def put(self, value: Any, metadata: Any, beside: Any = ()) -> None:
         """In place of what was there, but for what is `beside`."""
         reference = _reference(value, self._known)
-        if type(reference) is Strong and isinstance(value, BaseException):
+        if type(reference) is Strong and issubclass(type(value), BaseException):
             self._forget_handled()
             self._raised.add(id(value))
         self._known[id(value)] = (reference, [*beside, metadata])

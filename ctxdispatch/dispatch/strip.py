@@ -165,7 +165,7 @@ class Strip:
                 _refill(original, self._restored(copy))
 
     def _restored(self, copy: Any) -> Any:
-        if isinstance(copy, dict):
+        if issubclass(type(copy), dict):
             return {self.original(k): self.original(v) for k, v in copy.items()}
         return [self.original(item) for item in copy]
 
@@ -184,7 +184,9 @@ METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 def _contents(container: Any) -> list[Any]:
-    return [x for pair in container.items() for x in pair] if isinstance(container, dict) else [*container]
+    if issubclass(type(container), dict):
+        return [x for pair in container.items() for x in pair]
+    return [*container]
 
 
 def refilled(like: Any, items: Any) -> Any:
@@ -199,15 +201,15 @@ def refilled(like: Any, items: Any) -> Any:
 
 
 def _refill(container: Any, items: Any) -> None:
-    if isinstance(container, list):
+    if issubclass(type(container), list):
         list.__setitem__(container, slice(None), items)
-    elif isinstance(container, dict):
-        kind = collections.OrderedDict if isinstance(container, collections.OrderedDict) else dict
+    elif issubclass(type(container), dict):
+        kind = collections.OrderedDict if issubclass(type(container), collections.OrderedDict) else dict
         kind.clear(container)
         kind.update(container, items)
     else:
         container.clear()
-        (container.update if isinstance(container, set) else container.extend)(items)
+        (container.update if issubclass(type(container), set) else container.extend)(items)
 
 
 def is_iterator(value: Any) -> bool:

@@ -185,7 +185,7 @@ class Call:
         """`out` with the tag that `combine` makes of `metadata`, and of the one that it has."""
         if not metadata or out is NotImplemented:
             return out
-        if isinstance(out, BaseException):  # a proxy cannot be raised
+        if issubclass(type(out), BaseException):  # a proxy cannot be raised
             self.mark(out, metadata)
             return out
         made = self.combined([*self.held(out), *metadata], out)
@@ -315,7 +315,7 @@ def _fallback_under(engine: Engine, outer: Any, ctx: Tagging, f: Any, args: Args
 
 def _called_under(engine: Engine, outer: Any, f: Any, ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
     out = engine.resolve(outer, called(f, ctx))(*args, **kwargs)
-    tagged = own(outer, f) if isinstance(outer, Tagging) else None
+    tagged = own(outer, f) if issubclass(type(outer), Tagging) else None
     return out if tagged is None else Call(outer, _itself, _itself, f).give(out, [tagged._self_metadata])
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import functools
-from types import CodeType, FunctionType, MethodDescriptorType
+import inspect
+from types import CodeType, FunctionType, MethodDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.programs.lifting import form_of
 from ctxdispatch_contexts.programs.objects import unpacked
+from ctxdispatch_contexts.programs.opaque_values import CODE
 from ctxdispatch_contexts.programs.operands import is_function, is_iterator
 
 FOUND_AT_RUN_TIME: set[Any] = set()
@@ -63,6 +65,8 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
         return not _has_program(op)
     if _makes_objects(op) or _may_pick_objects(op):
         return True
+    if _changes_code(op):
+        return True
     if fn is builtins.type and len(op.args) > 1:
         return True  # the class holds what it was given, and runs `__set_name__` and `__init_subclass__`
     entry = entry_of(fn) if type(fn) is FunctionType else None
@@ -83,6 +87,29 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
         return refuses(entry.derivative(types).graph, (*within, entry))
     except (DerivativeError, UnsupportedSyntax):
         return True
+
+
+def _changes_code(op: Op) -> bool:
+    """It gives a class or module another function, a function other code: the program is made of those that
+    were there before."""
+    if op.fn not in (setattr, delattr) or len(op.args) < 2:
+        return False
+    owner, name = T.cls_of(operand_type(op.args[0])), op.args[1]
+    if owner is FunctionType:
+        return not isinstance(name, Const) or name.value in _OF_FUNCTIONS
+    if owner is None or not issubclass(owner, (type, ModuleType)):
+        return False
+    value = T.cls_of(operand_type(op.args[2])) if len(op.args) > 2 else None
+    if value is not None:
+        return issubclass(value, _CODE)
+    if not isinstance(op.args[0], Const) or not isinstance(name, Const):
+        return True
+    there = inspect.getattr_static(op.args[0].value, name.value, None)
+    return there is not None and issubclass(type(there), _CODE)
+
+
+_CODE = (*CODE,)
+_OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
 def _makes_objects(op: Op) -> bool:

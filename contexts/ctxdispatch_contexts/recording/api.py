@@ -68,7 +68,7 @@ def run(
 
 def _is_plain(value: Any) -> bool:
     """A container that can have no derivative, as a shape: it has None, as in a program."""
-    return isinstance(value, (tuple, list)) and not carries(type_of(value))
+    return issubclass(type(value), (tuple, list)) and not carries(type_of(value))
 
 
 class Recorded:

@@ -23,7 +23,7 @@ Run = Callable[..., Any]
 def read(record: Record, array: Any, index: Any) -> Any:
     """array[index], of an active array."""
     out = np.ndarray.__getitem__(array, index)  # a subclass' own code has been run by now
-    view = isinstance(out, np.ndarray) and owner(out) is owner(array)
+    view = issubclass(type(out), np.ndarray) and owner(out) is owner(array)
     if not view and array.dtype.kind in "fc":
         record.read(array, snapshot(index), out)
     return out
@@ -32,7 +32,7 @@ def read(record: Record, array: Any, index: Any) -> Any:
 def are_views(record: Record, out: Any) -> bool:
     """Arrays in memory that the run knows."""
     made = out if type(out) in (list, tuple) and out else [out]
-    if not all(isinstance(array, np.ndarray) and record.is_active(array) for array in made):
+    if not all(issubclass(type(array), np.ndarray) and record.is_active(array) for array in made):
         return False
     for array in made:
         check_view(array, owner(array))
@@ -42,9 +42,9 @@ def are_views(record: Record, out: Any) -> bool:
 def shown(record: Record, callee: Any, args: Any, kwargs: Any, run: Run) -> Any:
     """np.frombuffer(..), np.nditer(..): what they give lies in the memory of their operands."""
     out = run(*args, **kwargs)
-    made = [*out.operands] if isinstance(out, np.nditer) else [out]
+    made = [*out.operands] if issubclass(type(out), np.nditer) else [out]
     operands = leaves((args[:1], kwargs.get("op")))
-    given = [a for a in operands if isinstance(a, np.ndarray) and record.is_active(a)]
+    given = [a for a in operands if issubclass(type(a), np.ndarray) and record.is_active(a)]
     apart = [a for a in given if not any(np.may_share_memory(a, b) for b in made)]
     if apart or _is_buffered(out, args, kwargs):
         raise MissingRuleError(
@@ -54,7 +54,7 @@ def shown(record: Record, callee: Any, args: Any, kwargs: Any, run: Run) -> Any:
         )
     for array in filter(record.is_active, made):
         check_view(array, owner(array))
-    if isinstance(out, np.nditer):
+    if issubclass(type(out), np.nditer):
         record.escaped.expose(given)
         record.escaped.views.append(out)
     return out
@@ -63,12 +63,12 @@ def shown(record: Record, callee: Any, args: Any, kwargs: Any, run: Run) -> Any:
 def _is_buffered(out: Any, args: Any, kwargs: Any) -> bool:
     """NumPy's iterator gives parts of its own memory, not of its operands'."""
     flags = args[1] if len(args) > 1 else kwargs.get("flags")
-    return isinstance(out, np.nditer) and "buffered" in (flags or ())
+    return issubclass(type(out), np.nditer) and "buffered" in (flags or ())
 
 
 def is_record(value: Any) -> bool:
     """An item of a structured array, which lies in the array's memory."""
-    return isinstance(value, np.void) and value.dtype.names is not None
+    return issubclass(type(value), np.void) and value.dtype.names is not None
 
 
 def of_record(callee: Any) -> MissingRuleError:
@@ -81,7 +81,7 @@ def of_record(callee: Any) -> MissingRuleError:
 
 def field(item: Any, index: Any) -> Any:
     """That of a record, by name or number: an array in its memory."""
-    return np.asarray(item)[item.dtype.names[index] if isinstance(index, int) else index]
+    return np.asarray(item)[item.dtype.names[index] if issubclass(type(index), int) else index]
 
 
 def read_field(record: Record, item: Any, index: Any) -> Any:
@@ -98,7 +98,7 @@ def place(flat: Any, index: Any) -> Any:
 def spread(record: Record, value: Any, later: bool = False) -> Any:
     """What goes through an array item by item gets items that are written down. `later`: it takes them one by
     one, and what is differentiated may have been stored into the array by then."""
-    if isinstance(value, np.flatiter) and record.is_active(value.base):
+    if issubclass(type(value), np.flatiter) and record.is_active(value.base):
         return (read(record, value.base, np.unravel_index(i, value.base.shape)) for i in _positions(value))
     if is_record(value) and record.any_active(value):
         return (read_field(record, value, name) for name in value.dtype.names)
@@ -115,7 +115,7 @@ def _positions(flat: Any) -> Iterator[int]:
 
 
 def _has_items(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.ndim > 0
+    return issubclass(type(value), np.ndarray) and value.ndim > 0
 
 
 class Items:
@@ -159,12 +159,12 @@ def one_by_one(callee: Any, args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 def attribute(record: Record, obj: Any, name: Any, run: Run, *default: Any) -> Any:
     """An attribute of an active number or array."""
     out = run(obj, name, *default)
-    if name in ADDRESSES and isinstance(obj, np.ndarray):
+    if name in ADDRESSES and issubclass(type(obj), np.ndarray):
         record.escaped.expose(obj)
-    if isinstance(out, np.ndarray) and isinstance(obj, np.ndarray) and owner(out) is owner(obj):
+    if issubclass(type(out), np.ndarray) and issubclass(type(obj), np.ndarray) and owner(out) is owner(obj):
         return out
     same = out is obj or any(out is each for each in default)
-    if same or not (is_number(out) or isinstance(out, np.ndarray)) or _is_held(obj, name):
+    if same or not (is_number(out) or issubclass(type(out), np.ndarray)) or _is_held(obj, name):
         return out
     return record.call(getattr, (obj, name), ())
 
@@ -185,7 +185,7 @@ _CONVERSIONS = AS_ARRAY | COPIES
 
 def are_objects(callee: Any, known: Callee, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Arrays of objects go in, or come out."""
-    if any(isinstance(a, np.ndarray) and a.dtype == object for a in args):
+    if any(issubclass(type(a), np.ndarray) and a.dtype == object for a in args):
         return True
     if not known.known or callee not in _CONVERSIONS:
         return False
@@ -199,7 +199,7 @@ def of_objects(
     """To arrays of objects, and on them: they hold numbers as lists do."""
     if known.known and callee in _CONVERSIONS:
         dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-        if isinstance(args[0], np.ndarray):
+        if issubclass(type(args[0]), np.ndarray):
             return _converted(record, args[0], dtype)
         if is_of_objects(dtype):
             return _of_items(record, callee, args, kwargs, run)
@@ -225,13 +225,13 @@ def _with_objects(record: Record, value: Any) -> Any:
     if type(value) in (list, tuple):
         items = [_with_objects(record, item) for item in value]
         return value if all(a is b for a, b in zip(items, value)) else type(value)(items)
-    written = isinstance(value, np.ndarray) and value.dtype != object and record.is_active(value)
+    written = issubclass(type(value), np.ndarray) and value.dtype != object and record.is_active(value)
     return _converted(record, value, object) if written else value
 
 
 def without_objects(callee: Any, out: Any, dtype: Any = None) -> Any:
     """`out`, refused where NumPy has put numbers into an array of objects: nobody knows these."""
-    made = is_of_objects(out.dtype if isinstance(out, np.ndarray) else dtype)
+    made = is_of_objects(out.dtype if issubclass(type(out), np.ndarray) else dtype)
     if made and any(leaf is not out or is_number(out) for leaf in leaves(out)):
         raise out_of_sight(callee)
     return out
@@ -248,9 +248,9 @@ def out_of_sight(callee: Any) -> MissingRuleError:
 def as_objects(record: Record, value: Any) -> Any:
     """An array or list of numbers that are written down as an array of them, for a store into one of objects:
     NumPy would make new objects, which nobody knows."""
-    if not isinstance(value, (np.ndarray, list, tuple)) or not record.any_active(value):
+    if not issubclass(type(value), (np.ndarray, list, tuple)) or not record.any_active(value):
         return value
-    if isinstance(value, np.ndarray):
+    if issubclass(type(value), np.ndarray):
         return value if value.dtype == object else _converted(record, value, object)
     return np.array([as_objects(record, item) for item in value], object)
 

@@ -34,7 +34,7 @@ class Bars(Record):
         if type(cotangent) is Missing:
             if self.any_active((value,)):
                 supplied(cotangent)
-        elif isinstance(value, np.ndarray):
+        elif issubclass(type(value), np.ndarray):
             if value.dtype == object:
                 for item, part in zip(value.flat, np.asarray(cotangent, object).flat, strict=True):
                     self.add(item, part)
@@ -44,10 +44,10 @@ class Bars(Record):
             number = self.numbers.get(id(value))
             if number is not None:
                 number.derivative = cotangent if number.derivative is None else number.derivative + cotangent
-        elif isinstance(value, (tuple, list, deque)):
+        elif issubclass(type(value), (tuple, list, deque)):
             for item, part in zip(value, _parts(cotangent, len(value)), strict=True):
                 self.add(item, part)
-        elif isinstance(value, dict):
+        elif issubclass(type(value), dict):
             for key, part in entries_of(cotangent):
                 self.add(value.get(key), part)
         else:
@@ -57,7 +57,7 @@ class Bars(Record):
     def take(self, value: Any) -> Any:
         """The cotangent of `value`, which an entry made: what comes before it adds nothing more. None is
         zero."""
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             if not has_shadow(value):
                 return None
             arrived = self.memory.arrived(value)
@@ -70,17 +70,17 @@ class Bars(Record):
                 return None
             bar, number.derivative = number.derivative, None
             return bar
-        if isinstance(value, (tuple, list, deque)):
+        if issubclass(type(value), (tuple, list, deque)):
             parts = [self.take(item) for item in value]
             return None if all(p is None for p in parts) else parts if type(value) is list else tuple(parts)
-        if isinstance(value, dict):
+        if issubclass(type(value), dict):
             found = {key: self.take(item) for key, item in value.items()}
             return found if any(b is not None for b in found.values()) else None
         return None
 
     def bar(self, value: Any) -> Any:
         """The cotangent that has arrived at `value`, left where it is."""
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             return conjugate(self.memory.arrived(value)) if has_shadow(value) else None
         number = self.numbers.get(id(value))
         return None if number is None else number.derivative
@@ -92,7 +92,7 @@ def conjugate(cotangent: Any) -> Any:
 
 
 def _parts(cotangent: Any, n: int) -> Iterator[Any]:
-    if hasattr(cotangent, "__len__") and not isinstance(cotangent, dict):
+    if hasattr(cotangent, "__len__") and not issubclass(type(cotangent), dict):
         return iter(cotangent)
     entries = dict(entries_of(cotangent))
     return (entries.get(i) for i in range(n))
@@ -102,7 +102,7 @@ def lasting(index: Any) -> Any:
     """`index` as it is now: arrays and lists of positions may change before the sweep."""
     if type(index) in (tuple, list):
         return type(index)(map(lasting, index))
-    return np.array(index) if isinstance(index, np.ndarray) else index
+    return np.array(index) if issubclass(type(index), np.ndarray) else index
 
 
 def fitted(bar: Any, value: Any) -> Any:
@@ -116,4 +116,4 @@ def fitted(bar: Any, value: Any) -> Any:
     bar = bar.sum(axis=axes, keepdims=True).reshape(shape) if axes else bar.reshape(shape)
     if np.iscomplexobj(bar) and not np.iscomplexobj(value):
         bar = bar.real
-    return bar if isinstance(value, np.ndarray) else type(value)(bar[()])
+    return bar if issubclass(type(value), np.ndarray) else type(value)(bar[()])

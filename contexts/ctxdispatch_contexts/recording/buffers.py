@@ -78,7 +78,7 @@ _OF_ANY = frozenset(map(id, (*ITEMS, *ATTRIBUTES)))
 def concerned(record: Record, callee: Any, args: Args) -> bool:
     """What depends on what is differentiated is in it, or may be stored into it or where it is."""
     if callee is array.array:
-        return len(args) == 2 and not isinstance(args[1], (str, bytes, bytearray))
+        return len(args) == 2 and not issubclass(type(args[1]), (str, bytes, bytearray))
     if callee is operator.mul and any(map(windows.is_class, args)):
         return True
     if id(callee) in pointers.FOREIGN or (callee is array.array.extend and is_iterator(args[1])):
@@ -173,9 +173,9 @@ def viewed(record: Record, value: Any) -> Any:
 
 
 def _is_numpys(callee: Any, args: Args) -> bool:
-    if args and isinstance(args[0], np.ndarray) and id(callee) in _OF_ANY:
+    if args and issubclass(type(args[0]), np.ndarray) and id(callee) in _OF_ANY:
         return True
-    numpys = any(isinstance(a, (np.ndarray, np.generic)) for a in args)
+    numpys = any(issubclass(type(a), (np.ndarray, np.generic)) for a in args)
     if numpys and hashable(callee) and (callee in ARITHMETIC or callee in INPLACE):
         return True
     return type(callee) is np.ufunc or str(getattr(callee, "__module__", "")).startswith("numpy")
@@ -222,11 +222,11 @@ def _set(ctx: Any, callee: Any, args: Args) -> None:
     shown = windows.opened(record, buffer)
     if not _has_item(buffer, index):
         buffer[index] = value  # it raises
-    if isinstance(index, slice) and type(buffer) is array.array and len(value) != len(buffer[index]):
+    if issubclass(type(index), slice) and type(buffer) is array.array and len(value) != len(buffer[index]):
         raise _other_length("a slice of another length")
     if _is_part(index):
         given = windows.opened(record, value) if shows(type(value)) else value
-        if shown is None or not isinstance(given, np.ndarray) or given.dtype != shown.dtype:
+        if shown is None or not issubclass(type(given), np.ndarray) or given.dtype != shown.dtype:
             given = () if shown is None or not record.any_active(args) else ctx.array([*given])
         elif np.may_share_memory(shown, given):
             given = ctx.array(given) if record.is_active(given) else given.copy()
@@ -323,7 +323,7 @@ def _over(ctx: Any, callee: Any, args: Args) -> Any:
 def _shown(ctx: Any, callee: Any, args: Args) -> Any:
     """memoryview(a)"""
     of = args[0] if len(args) == 1 else None
-    return memoryview(of) if isinstance(of, np.ndarray) or shows(type(of)) else AS_IT_IS
+    return memoryview(of) if issubclass(type(of), np.ndarray) or shows(type(of)) else AS_IT_IS
 
 
 @HANDLERS.of(

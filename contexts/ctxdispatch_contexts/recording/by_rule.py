@@ -34,7 +34,7 @@ Run = Callable[..., Any]
 
 def computed(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, run: Run) -> Any:
     record = ctx.record
-    if callee is operator.getitem and isinstance(args[0], np.ndarray):
+    if callee is operator.getitem and issubclass(type(args[0]), np.ndarray):
         return arrays.read(record, *args) if args[0].dtype.names is None else records.read(ctx, *args)
     if callee is getattr:
         return arrays.attribute(record, *args[:2], run, *args[2:])
@@ -42,7 +42,7 @@ def computed(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, r
         return arrays.of_objects(record, callee, known, args, kwargs, run)
     if conversions.are_records(callee, args, kwargs):
         return resolve(ctx, conversions.filled)(run(*args, **kwargs), args[0])
-    if callee in records.COPIES and records.has_fields(args[0]) and isinstance(args[0], np.ndarray):
+    if callee in records.COPIES and records.has_fields(args[0]) and issubclass(type(args[0]), np.ndarray):
         return records.copy(ctx, callee, args, kwargs)
     if any(map(arrays.is_record, args)):
         raise arrays.of_record(callee)
@@ -53,7 +53,7 @@ def computed(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs, r
 
 def _refuse_masked(callee: Any, args: Args) -> None:
     """NumPy's functions leave masks to the methods of a MaskedArray, their rules do not know them."""
-    masked = any(isinstance(a, np.ma.MaskedArray) for a in args)
+    masked = any(issubclass(type(a), np.ma.MaskedArray) for a in args)
     if masked and getattr(callee, "__module__", None) == "numpy" and type(callee) is not np.ufunc:
         raise MissingRuleError(
             f"{described(callee)} has no derivative rule for masked arrays; use the method of the array "
@@ -69,12 +69,12 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
         if named.get("out") is Ellipsis:  # an array, of no dimension too
             kwargs = {k: v for k, v in named.items() if k != "out"}
             y = recorded(ctx, callee, known, tuple(given), kwargs)
-            return y if isinstance(y, np.ndarray) else ctx.record.call(np.asarray, (y,), ())
+            return y if issubclass(type(y), np.ndarray) else ctx.record.call(np.asarray, (y,), ())
         args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
     callee = INPLACE.get(callee, callee)
     n = known.arrays or _array_operands(callee, args)
-    if n and callee not in AS_ARRAY and any(isinstance(a, (list, tuple)) for a in args[:n]):
-        made = [_array(ctx, a) if isinstance(a, (list, tuple)) else a for a in args[:n]]
+    if n and callee not in AS_ARRAY and any(issubclass(type(a), (list, tuple)) for a in args[:n]):
+        made = [_array(ctx, a) if issubclass(type(a), (list, tuple)) else a for a in args[:n]]
         args = (*made, *args[n:])
     kwargs = {k: v for k, v in kwargs.items() if not k.startswith("overwrite_")}  # leave to overwrite
     if outputs.ignores_out(callee):
@@ -93,7 +93,7 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
 
 def _array_operands(callee: Any, args: Args) -> int:
     """Beside an array, or a number of NumPy's that is no integer, the operands of an operator are arrays."""
-    numpys = any(isinstance(a, (np.ndarray, np.inexact)) for a in args)
+    numpys = any(issubclass(type(a), (np.ndarray, np.inexact)) for a in args)
     return len(args) if numpys and table.elementwise(callee) is not None else 0
 
 

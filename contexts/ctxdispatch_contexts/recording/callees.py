@@ -117,7 +117,7 @@ def _look_at(callee: Any) -> Callee:
     has_hash = hashable(callee)
     element = table.elementwise(callee) if has_hash else None
     known = has_hash and (
-        callee in INPLACE or isinstance(callee, Primitive) or has_derivative(callee)
+        callee in INPLACE or issubclass(type(callee), Primitive) or has_derivative(callee)
         or table.lowering(callee) is not None
     )  # fmt: skip
     by_array = issubclass(type(callee), (np.ufunc, Primitive)) or callee is np.broadcast_arrays
@@ -251,21 +251,23 @@ def _is_dict(callee: Any) -> bool:
 
 def moves(known: Callee, callee: Any, args: tuple[Any, ...]) -> bool:
     """This call moves objects."""
-    if callee is setattr and args and not isinstance(args[0], np.ndarray):
+    if callee is setattr and args and not issubclass(type(args[0]), np.ndarray):
         return True  # of the user's numbers too
     if known.moves:
         if not known.by_first or not args:
             return True
-        return _concatenates(callee, args) if callee in _ON_SEQUENCES else not isinstance(args[0], _NUMERIC)
+        if callee in _ON_SEQUENCES:
+            return _concatenates(callee, args)
+        return not issubclass(type(args[0]), _NUMERIC)
     if not args:
         return False
-    return isinstance(args[0], (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
+    return issubclass(type(args[0]), (str, bytes)) if callee is operator.mod else _is_of_sets(callee, args[0])
 
 
 def goes_through(known: Callee, args: tuple[Any, ...]) -> bool:
     """A call that moves takes the items of its operands."""
     if known.extends:
-        return isinstance(args[0], (list, deque))
+        return issubclass(type(args[0]), (list, deque))
     return known.spreads or (known.replaces and len(args) == 3 and type(args[1]) is slice)
 
 
@@ -283,7 +285,7 @@ def _concatenates(callee: Any, args: tuple[Any, ...]) -> bool:
 
 
 def _is_of_sets(callee: Any, first: Any) -> bool:
-    return isinstance(first, SETS) and hashable(callee) and callee in _ON_SETS
+    return issubclass(type(first), SETS) and hashable(callee) and callee in _ON_SETS
 
 
 SETS = (set, frozenset, type({}.keys()), type({}.items()))
@@ -292,7 +294,7 @@ SETS = (set, frozenset, type({}.keys()), type({}.items()))
 def holds_bytes(container: Any) -> bool:
     """Of a class of C's whose items are no objects (`array.array`, `memoryview`, arrays of ctypes): one that
     is stored there is made into bytes, and another is read."""
-    if isinstance(container, _NUMERIC):
+    if issubclass(type(container), _NUMERIC):
         return False
     store = getattr(type(container), "__setitem__", None)
     if type(store) is not types.WrapperDescriptorType:
@@ -377,7 +379,7 @@ def is_plain(value: Any) -> bool:
 
 
 def is_number_or_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) or is_plain(value)
+    return issubclass(type(value), np.ndarray) or is_plain(value)
 
 
 def are_numbers(values: tuple[Any, ...]) -> bool:

@@ -41,14 +41,14 @@ class Active(NamedTuple):
 
 def read(given: Any) -> list[Constraint]:
     """The `constraints` that `minimize` is given."""
-    return [_read(each) for each in (given if isinstance(given, (list, tuple)) else [given])]
+    return [_read(each) for each in (given if issubclass(type(given), (list, tuple)) else [given])]
 
 
 def _read(each: Any) -> Constraint:
-    if isinstance(each, dict):
+    if issubclass(type(each), dict):
         args = each.get("args", ())
         high = 0.0 if each["type"].lower() == "eq" else np.inf
-        return Constraint(each["fun"], args if isinstance(args, tuple) else (args,), 0.0, high)
+        return Constraint(each["fun"], args if issubclass(type(args), tuple) else (args,), 0.0, high)
     if hasattr(each, "A"):
         return Constraint(_linear, (each.A,), each.lb, each.ub)
     return Constraint(each.fun, (), each.lb, each.ub)

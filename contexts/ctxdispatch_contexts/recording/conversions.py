@@ -76,12 +76,12 @@ def is_operator(callee: Any) -> bool:
 
 def reads_arrays(callee: Any, args: Args) -> bool:
     """An operator does where one of its operands is NumPy's."""
-    return not is_operator(callee) or any(isinstance(a, (np.ndarray, np.generic)) for a in args)
+    return not is_operator(callee) or any(issubclass(type(a), (np.ndarray, np.generic)) for a in args)
 
 
 def dtype_of(callee: Any, args: Args, kwargs: Kwargs) -> np.dtype[Any] | None:
     """Of the elements that the callee makes, or stores, where it is known beforehand."""
-    if args and isinstance(args[0], np.ndarray) and _stores_elements(callee):
+    if args and issubclass(type(args[0]), np.ndarray) and _stores_elements(callee):
         return args[0].dtype
     if callee is np.full_like and len(args) == 2 and "dtype" not in kwargs:
         return np.asarray(args[0]).dtype
@@ -147,7 +147,7 @@ def _number(*names: str) -> Convert:
             method = special(type(value), name)
             if method is not None:
                 made = resolve(ctx, bind(method, value))()
-                return made if isinstance(made, _KINDS[name]) else value
+                return made if issubclass(type(made), _KINDS[name]) else value
         return value
 
     return convert
@@ -185,7 +185,7 @@ def _pairs(items: Any, /) -> list[tuple[Any, ...]]:
 def are_records(callee: Any, args: Args, kwargs: Kwargs) -> bool:
     """np.array(rows, dtype), of fields."""
     dtype = dtype_of(callee, args, kwargs) if args and _is(callee, AS_ARRAY) else None
-    return dtype is not None and dtype.names is not None and isinstance(args[0], (list, tuple))
+    return dtype is not None and dtype.names is not None and issubclass(type(args[0]), (list, tuple))
 
 
 def filled(made: Any, rows: Any, /) -> Any:

@@ -216,7 +216,7 @@ class Item(Entry):
         if bar is None:
             return
         shadow = bars.memory.shadow(self.array)
-        if isinstance(self.y, np.ndarray):
+        if issubclass(type(self.y), np.ndarray):
             np.add.at(shadow, self.index, conjugate(bar))
         else:
             shadow[self.index] += conjugate(bar)

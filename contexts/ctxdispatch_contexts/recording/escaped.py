@@ -55,7 +55,7 @@ class Escaped:
 
     def expose(self, values: Any) -> None:
         for part in leaves(values):
-            if isinstance(part, np.ndarray):
+            if issubclass(type(part), np.ndarray):
                 of = memory.owner(part)
                 self._owners[id(of)] = weakref.ref(of)
 
@@ -92,7 +92,7 @@ def _are_held(owners: list[Any]) -> bool:
         return True
     wanted = set(map(id, owners))
     held = places.search(places.frames_of_run(frame)).everything()
-    return any(isinstance(v, np.ndarray) and id(memory.owner(v)) in wanted for v in held)
+    return any(issubclass(type(v), np.ndarray) and id(memory.owner(v)) in wanted for v in held)
 
 
 # -- reading -------------------------------------------------------------------------------------------------
@@ -127,13 +127,13 @@ _PLAIN = frozenset({float, int, bool, str, types.NoneType, np.ndarray, np.float6
 def _shows(record: Any, value: Any) -> bool:
     if any(map(record.is_active, reached(value))):
         return True
-    return not isinstance(value, SHOWN) and record.escaped.is_unsafe(record)
+    return not issubclass(type(value), SHOWN) and record.escaped.is_unsafe(record)
 
 
 def checked(record: Any, callee: Any, through: bool, run: Any, showing: list[Any], given: Any) -> Any:
     """run(), where `given` are its operands, and some of them may show what is differentiated. `through`: it
     goes through their items."""
-    arrays = [a for value in showing for a in reached(value) if isinstance(a, np.ndarray)]
+    arrays = [a for value in showing for a in reached(value) if issubclass(type(a), np.ndarray)]
     before = [(of, of.tobytes()) for a in arrays if record.memory.find(a) for of in (memory.owner(a),)]
     out = run()
     if memory.changed(before) or (before and getattr(callee, "__name__", "") in _STORES):
@@ -164,7 +164,7 @@ def _acts(callee: Any, out: Any) -> bool:
 @natively
 def _has_numbers(record: Any, out: Any, given: Any) -> bool:
     """Others than the operands, that depend on nothing as far as the run knows."""
-    if isinstance(out, (bytes, bytearray)):
+    if issubclass(type(out), (bytes, bytearray)):
         return True
     known = set(map(id, leaves(given)))
     new = [leaf for leaf in leaves(out) if id(leaf) not in known]
@@ -172,7 +172,7 @@ def _has_numbers(record: Any, out: Any, given: Any) -> bool:
 
 
 def _is_number(leaf: Any) -> bool:
-    return isinstance(leaf, NUMBERS) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fc")
+    return issubclass(type(leaf), NUMBERS) or (issubclass(type(leaf), np.ndarray) and leaf.dtype.kind in "fc")
 
 
 def _refusal(value: Any, what: str) -> MissingRuleError:

@@ -49,7 +49,7 @@ def _looked_into(callee: Any, known: Callee, args: Args, kwargs: dict[str, Any])
 
 
 def _items(value: Any) -> Any:
-    return value if isinstance(value, (list, tuple)) else (value,)
+    return value if issubclass(type(value), (list, tuple)) else (value,)
 
 
 def _refusal(callee: Any, cls: type) -> MissingRuleError:
@@ -63,9 +63,10 @@ def _refusal(callee: Any, cls: type) -> MissingRuleError:
 
 def _is_number(value: Any, source: Any) -> bool:
     """One that has a derivative; of another number, an integer too (the numerator of a Fraction)."""
-    if isinstance(value, int):
-        return isinstance(source, numbers.Number)
-    return isinstance(value, NUMBERS) or (isinstance(value, np.ndarray) and value.dtype.kind in "fc")
+    if issubclass(type(value), int):
+        return issubclass(type(source), numbers.Number)
+    cls = type(value)
+    return issubclass(cls, NUMBERS) or (issubclass(cls, np.ndarray) and value.dtype.kind in "fc")
 
 
 # -- copies --------------------------------------------------------------------------------------------------

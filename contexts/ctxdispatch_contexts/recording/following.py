@@ -37,7 +37,7 @@ def watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kw
 
 
 def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    out = resolve(ctx, f)(*args, **kwargs)
+    out = (f if _runs_under(f) else resolve(ctx, f))(*args, **kwargs)
     if not ctx.record.closed and ctx.record.any_active((out,)):
         error = MissingRuleError(
             f"{described(callee)} has no derivative rule, and calls {described(f)}, whose result depends on "
@@ -48,6 +48,12 @@ def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
         ctx.record.refuse(error)  # C code may lose it
         raise error
     return out
+
+
+def _runs_under(f: Any) -> bool:
+    """It is what a run gave C code in the place of a function."""
+    made = type(f) is functools.partial and type(f.func) is types.FunctionType
+    return made and is_ours(f.func.__module__)
 
 
 def takes_items(callee: Any, row: Fact | None) -> bool:
@@ -193,7 +199,7 @@ def _compiled(f: Any, source: Any, frame: types.FrameType | None) -> types.CodeT
     if type(source) is types.CodeType:
         return source
     flags = 0 if frame is None else frame.f_code.co_flags & _FEATURES
-    text = source.lstrip(" \t") if f is builtins.eval and isinstance(source, str) else source
+    text = source.lstrip(" \t") if f is builtins.eval and issubclass(type(source), str) else source
     made: types.CodeType = compile(text, "<string>", f.__name__, flags, dont_inherit=True)
     return made
 

@@ -60,9 +60,9 @@ def listed(ctx: Any, callee: Any, known: Callee, args: Args) -> Args:
 
 def _is_of_its_own(value: Any, beside: bool) -> bool:
     """Its class says what its items are, or no rule knows such containers, or what is `beside` it."""
-    if type(value) is deque or isinstance(value, (*SETS, *_OF_DICTS)) or gives_by_code(type(value)):
+    if type(value) is deque or issubclass(type(value), (*SETS, *_OF_DICTS)) or gives_by_code(type(value)):
         return True
-    return isinstance(value, np.ndarray) and (beside or type(value) is not np.ndarray)
+    return issubclass(type(value), np.ndarray) and (beside or type(value) is not np.ndarray)
 
 
 _OF_DICTS = (dict, type({}.values()))

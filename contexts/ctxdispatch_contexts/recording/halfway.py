@@ -22,7 +22,7 @@ _BEFORE_WRITING = (TypeError, ValueError, IndexError)
 
 def interrupted(record: Record, callee: Any, error: Exception) -> None:
     """A store of an array, or of what a ufunc makes of arrays, raised `error`."""
-    if not isinstance(error, (Refused, *_BEFORE_WRITING)):
+    if not issubclass(type(error), (Refused, *_BEFORE_WRITING)):
         _note(record, callee, error)
 
 

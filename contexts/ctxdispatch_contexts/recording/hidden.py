@@ -61,7 +61,7 @@ def _asks(callee: Any, known: Callee, args: Args) -> bool:
 def _keeps(callee: Any, known: Callee, args: Args, kwargs: Kwargs) -> bool:
     """What it returns has the objects themselves in it: views, new arrays of objects; a function of Python's
     is called with them."""
-    if (known.view and all(isinstance(a, np.ndarray) for a in args[:1])) or id(callee) in _MAKING:
+    if (known.view and all(issubclass(type(a), np.ndarray) for a in args[:1])) or id(callee) in _MAKING:
         dtype = conversions.dtype_of(callee, args, kwargs)
         return dtype is None or dtype.kind == "O"
     return type(callee) is np.ufunc and all({*t} <= {*"O->"} for t in callee.types)

@@ -30,13 +30,13 @@ class Inserted:
         """A mask is none of the block's business."""
 
     def _checked(self, bar: Any, value: Any) -> Any:
-        if isinstance(value, (tuple, list, dict)):
+        if issubclass(type(value), (tuple, list, dict)):
             if type(bar) is not type(value) or len(bar) != len(value):
                 raise self._refused(f"a {type(bar).__name__} for a {type(value).__name__}")
-            if isinstance(value, dict):
+            if issubclass(type(value), dict):
                 return {key: self._checked(bar.get(key), part) for key, part in value.items()}
             return [self._checked(b, part) for b, part in zip(bar, value, strict=True)]
-        if bar is None or not (is_number(value) or isinstance(value, np.ndarray)):
+        if bar is None or not (is_number(value) or issubclass(type(value), np.ndarray)):
             return None
         if np.shape(bar) != np.shape(value):
             raise self._refused(f"shape {np.shape(bar)} for shape {np.shape(value)}")
@@ -52,11 +52,11 @@ class Inserted:
 
 def _in_full(bar: Any, value: Any) -> Any:
     """A cotangent with its zeros."""
-    if isinstance(value, dict):
+    if issubclass(type(value), dict):
         return {key: _in_full((bar or {}).get(key), part) for key, part in value.items()}
-    if isinstance(value, (tuple, list)):
+    if issubclass(type(value), (tuple, list)):
         parts = [_in_full(b, part) for b, part in zip(bar or [None] * len(value), value, strict=True)]
-        return tuple(parts) if isinstance(value, tuple) else parts
-    if bar is None and isinstance(value, np.ndarray):
+        return tuple(parts) if issubclass(type(value), tuple) else parts
+    if bar is None and issubclass(type(value), np.ndarray):
         return np.zeros_like(value)
     return type(value)(0) if bar is None and is_number(value) else bar

@@ -61,6 +61,6 @@ def spread(ctx: Any, value: Any, later: bool = False) -> Any:
 def _has_own_items(value: Any) -> bool:
     """An array whose class says in Python code what its items are."""
     cls = type(value)
-    if cls is np.ndarray or not isinstance(value, np.ndarray) or not value.ndim:
+    if cls is np.ndarray or not issubclass(type(value), np.ndarray) or not value.ndim:
         return False
-    return special(cls, "__getitem__") is not None and not isinstance(value, (np.matrix, np.ma.MaskedArray))
+    return special(cls, "__getitem__") is not None and not issubclass(cls, (np.matrix, np.ma.MaskedArray))

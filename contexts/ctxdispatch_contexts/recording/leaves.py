@@ -88,7 +88,7 @@ def snapshot(value: Any) -> Any:
 
 def another(value: Any) -> Any:
     """A number equal to `value` that is no other object's."""
-    if isinstance(value, np.generic):
+    if issubclass(type(value), np.generic):
         return value.copy()
     made = value * 1.0  # also of nan and -0.0
     return made if type(made) is type(value) else type(value)(made)

@@ -170,13 +170,13 @@ _PARTS = 1000
 
 
 def _own(value: Any) -> Any:
-    return windows.holder(value) if isinstance(value, np.ndarray) else value
+    return windows.holder(value) if issubclass(type(value), np.ndarray) else value
 
 
 def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> None:
     value = _own(value)
     buffer = shows(type(value))
-    if buffer or isinstance(value, np.ndarray):
+    if buffer or issubclass(type(value), np.ndarray):
         elements = ... if buffer else elements
         if not buffer and value.dtype.kind not in "fc":
             return  # memory that is read as numbers of another kind, or objects: those by themselves
@@ -199,7 +199,7 @@ def _gone(key: int, reference: Any) -> None:
 
 def _names(owner: Any, name: Any, at: Place) -> Iterable[left_names.Name]:
     """Those that tell where it is: its own, and that of the owner, which is a container."""
-    if type(name) is str and not isinstance(owner, dict):
+    if type(name) is str and not issubclass(type(owner), dict):
         return [left_names.attribute(name, type(owner))]
     if at is None:
         return ()
@@ -216,7 +216,7 @@ def _name(of_attribute: bool, name: str, file: str) -> left_names.Name:
 
 def _digest(array: Any, elements: Any) -> int:
     """Of what these elements hold: of many, some, for what is taken for unchanged is only followed."""
-    array = array if isinstance(array, np.ndarray) else np.frombuffer(array, np.uint8)
+    array = array if issubclass(type(array), np.ndarray) else np.frombuffer(array, np.uint8)
     at = None if elements is ... else np.flatnonzero(elements)
     step = max((array if at is None else at).size // _SAMPLED, 1)
     return zlib.crc32(array.flat[slice(None, None, step) if at is None else at[::step]].tobytes())

@@ -41,15 +41,15 @@ def owner(array: Array) -> Array:
         base = array.base
         if base is None or type(base) is StandIn:
             return array
-        if not isinstance(base, np.ndarray):  # `as_strided` has one in between, a buffer another
+        if not issubclass(type(base), np.ndarray):  # `as_strided` has one in between, a buffer another
             base = _behind(array, base)
-        if not isinstance(base, np.ndarray):
+        if not issubclass(type(base), np.ndarray):
             return array
         array = base
 
 
 def _behind(array: Array, base: Any) -> Any:
-    if isinstance(base, memoryview):
+    if issubclass(type(base), memoryview):
         return base.obj
     if type(base) is np.nditer:
         with contextlib.suppress(ValueError):  # it is closed
@@ -104,7 +104,7 @@ def view_of(buffer: Any) -> Array:
 
 def has_shadow(array: Any) -> bool:
     """An array of a dtype that has derivatives, or one that is read as such (a record of numbers)."""
-    return isinstance(array, np.ndarray) and (array.dtype.kind in "fc" or array.dtype.names is not None)
+    return issubclass(type(array), np.ndarray) and (array.dtype.kind in "fc" or array.dtype.names is not None)
 
 
 class Joined(NamedTuple):
@@ -183,7 +183,7 @@ class Memory:
         """`owner`; also of what an iterator of NumPy's gave, which tells its operands until it is closed."""
         of = owner(array)
         if of is not array:
-            while isinstance(array.base, np.ndarray):
+            while issubclass(type(array.base), np.ndarray):
                 array = array.base
             if type(array.base) is np.nditer and of is not array:
                 self._items[id(array)] = array, of
@@ -271,8 +271,8 @@ class Memory:
         if self._shown and (shown := self._shown.get(id(of), _nothing)()) is not None:
             check_view(shown, of)
         base = None if id(of) in self.views else of.base
-        base = base.obj if isinstance(base, memoryview) else base
-        if isinstance(base, (buffers.array, bytearray, memoryview)):
+        base = base.obj if issubclass(type(base), memoryview) else base
+        if issubclass(type(base), (buffers.array, bytearray, memoryview)):
             raise MissingRuleError(
                 f"an array that lies in the memory of ({described(type(base))}) is given a value that "
                 "depends on what is differentiated, which would be lost there; use an array of floats of "
@@ -302,7 +302,7 @@ class Memory:
 
     def show(self, view: Any) -> None:
         """A view of a constant has been made, which may be stored into later."""
-        if isinstance(view, np.ndarray) and is_other(view, owner(view)):
+        if issubclass(type(view), np.ndarray) and is_other(view, owner(view)):
             self._shown[id(owner(view))] = weakref.ref(view)
 
     def copies(self) -> list[tuple[Array, bytes]]:

@@ -39,7 +39,7 @@ def as_stored(ctx: Any, array: Array, value: Any) -> Any:
     """`value` as it goes into `array`: lists as arrays that are written down, or of the objects in them."""
     if array.dtype == object:
         return as_objects(ctx.record, value)
-    listed = not isinstance(value, np.ndarray) and not is_number(value)
+    listed = not issubclass(type(value), np.ndarray) and not is_number(value)
     return ctx.array(value) if listed and ctx.record.any_active(value) else value
 
 

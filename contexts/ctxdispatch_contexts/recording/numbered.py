@@ -22,7 +22,7 @@ from ctxdispatch_contexts.recording.memory import Array
 def numbers(array: Array, value: Any) -> tuple[Array, Array]:
     """The elements of `array`, from 0 on, and those of `value` behind them."""
     tags = np.arange(array.size, array.size + np.size(value)).reshape(np.shape(value))
-    if not isinstance(value, np.ndarray) or not np.may_share_memory(array, value):
+    if not issubclass(type(value), np.ndarray) or not np.may_share_memory(array, value):
         return np.arange(array.size).reshape(array.shape), tags
     dtype = _dtype(array, value)
     low, high = (pick(ends) for pick, ends in zip((min, max), zip(bounds(array), bounds(value))))

@@ -25,7 +25,7 @@ from ctxdispatch_contexts.reverse.stopping import no_grad
 
 
 def in_place(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
-    array, *rest = [resolve(ctx, np.asarray)(a) if isinstance(a, (list, tuple)) else a for a in args]
+    array, *rest = [resolve(ctx, np.asarray)(a) if issubclass(type(a), (list, tuple)) else a for a in args]
     return _update(ctx, INPLACE[callee], array, (array, *rest), {}, functools.partial(callee, *args))
 
 
@@ -105,7 +105,7 @@ def _without_the_others(record: Record, callee: Any, operands: Any, where: Any) 
 
 
 def _reads_what_it_wrote(given: Any, out: Any) -> bool:
-    return any(isinstance(a, np.ndarray) and np.may_share_memory(a, out) for a in given[0])
+    return any(issubclass(type(a), np.ndarray) and np.may_share_memory(a, out) for a in given[0])
 
 
 def _part_by_part(ctx: Any, callee: Any, given: Any, out: Array, named: dict[str, Any]) -> Array:
@@ -164,7 +164,7 @@ def _update(
         record.update(array, found, every, kept)
     else:
         record.store(array, ..., 0.0, kept)
-    number = isinstance(out, np.generic) and record.is_active(array)  # that is how np.dot returns it
+    number = issubclass(type(out), np.generic) and record.is_active(array)  # that is how np.dot returns it
     return arrays.read(record, array, ()) if number else out
 
 
@@ -176,7 +176,7 @@ def _check_numbers(callee: Any, array: Array) -> None:
 
 def _apart(record: Record, operand: Any, array: Array) -> Any:
     """`operand`, copied where it lies in the memory that is written into."""
-    if isinstance(operand, np.ndarray) and np.may_share_memory(operand, array):
+    if issubclass(type(operand), np.ndarray) and np.may_share_memory(operand, array):
         return record.copied(operand)
     return operand
 
@@ -207,7 +207,8 @@ def at(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
 
 def _in_rounds(ctx: Any, ufunc: Any, array: Array, index: Any, values: list[Any]) -> None:
     """Round r computes where an element is named for the r-th time: in the order in which `at` does."""
-    if overlaps(array) or any(np.may_share_memory(array, v) for v in values if isinstance(v, np.ndarray)):
+    others = [v for v in values if issubclass(type(v), np.ndarray)]
+    if overlaps(array) or any(np.may_share_memory(array, v) for v in others):
         raise MutationError(
             f"np.{ufunc.__name__}.at on an array whose elements share memory, or with its own elements as "
             "values, has no derivative; give it a copy",

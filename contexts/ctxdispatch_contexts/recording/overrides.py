@@ -54,7 +54,7 @@ def _stand_in(callee: Any, method: str, value: Any) -> _StandIn:
 
 def _ufunc_asked(self: _StandIn, ufunc: Any, method: str, /, *inputs: Any, **kwargs: Any) -> Question:
     out = kwargs.get("out", ())
-    asked = [o for o in (*inputs, *(out if type(out) is tuple else (out,))) if isinstance(o, _StandIn)]
+    asked = [o for o in (*inputs, *(out if type(out) is tuple else (out,))) if issubclass(type(o), _StandIn)]
     return Question(UFUNC, _originals(asked), (ufunc, method), original(inputs), original(kwargs))
 
 
@@ -71,7 +71,7 @@ _ASKED = {UFUNC: _ufunc_asked, FUNCTION: _function_asked}
 
 
 def _is_stand_in(value: Any) -> bool:
-    return isinstance(value, _StandIn)
+    return issubclass(type(value), _StandIn)
 
 
 def _originals(stand_ins: Iterable[_StandIn]) -> tuple[Any, ...]:
@@ -131,7 +131,7 @@ def answered(ctx: Any, callee: Any, method: str, args: Args, kwargs: Kwargs) -> 
         question = callee(*given, **named)
     except _NotAsked:
         return NotImplemented
-    if not isinstance(question, Question):
+    if not issubclass(type(question), Question):
         return NotImplemented
     for each in _in_order(question.asked):
         ask = resolve(ctx, bind(special(type(each), method), each))

@@ -15,7 +15,7 @@ from ctxdispatch_contexts.recording import arrays, stores
 
 def handler(callee: Any, args: tuple[Any, ...]) -> Any:
     """(context, *args) -> the result, or None."""
-    if isinstance(args[0], np.flatiter):
+    if issubclass(type(args[0]), np.flatiter):
         return row_of(_OF_FLAT, callee)
     return row_of(_OF_RECORD, callee) if arrays.is_record(args[0]) else None
 

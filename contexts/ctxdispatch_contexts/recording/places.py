@@ -83,7 +83,7 @@ def search(frames: list[types.FrameType]) -> Search:
 
 
 def _is_leaf(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, *NUMBERS))
+    return issubclass(type(value), (np.ndarray, *NUMBERS))
 
 
 class Search:
@@ -122,7 +122,7 @@ class Search:
         """Variables or attributes: a number by itself counts where something stores to its name."""
         self._named.append({name: value for name, value in named.items() if _is_leaf(value)})
         self.waiting += [value for value in named.values() if not _is_leaf(value)]
-        self._containers += [(k, v) for k, v in named.items() if isinstance(v, (*_ITEMS, dict))]
+        self._containers += [(k, v) for k, v in named.items() if issubclass(type(v), (*_ITEMS, dict))]
 
     def add_written(self, values: Iterable[Any]) -> None:
         for value in values:
@@ -133,9 +133,9 @@ class Search:
         if _is_users(type(value)):
             self.named(fields(value))
             self.waiting.append(type(value))
-        if isinstance(value, _ITEMS):
+        if issubclass(type(value), _ITEMS):
             self.waiting += value
-        elif isinstance(value, dict):
+        elif issubclass(type(value), dict):
             self.waiting += [] if "__builtins__" in value else value.values()
         elif type(value) is types.MethodType or issubclass(type(value), functools.partial):
             parts = (value.__self__, value.__func__) if type(value) is types.MethodType else ()
@@ -181,7 +181,7 @@ def _function(member: Any) -> Any:
 
 
 def _is_data(member: Any) -> bool:
-    return isinstance(member, (*_ITEMS, dict)) or _is_leaf(member)
+    return issubclass(type(member), (*_ITEMS, dict)) or _is_leaf(member)
 
 
 # -- what code stores to -------------------------------------------------------------------------------------

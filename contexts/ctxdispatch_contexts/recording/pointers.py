@@ -127,9 +127,9 @@ def _get_attribute(ctx: Any, callee: Any, args: Args) -> Any:
 
 def _is_apart(buffer: Any) -> bool:
     """A structure in memory of its own: a field that is no float shares no bytes with one."""
-    while buffer._b_base_ is not None and not isinstance(buffer, ctypes.Union):
+    while buffer._b_base_ is not None and not issubclass(type(buffer), ctypes.Union):
         buffer = buffer._b_base_
-    return isinstance(buffer, ctypes.Structure) and not buffer._objects
+    return issubclass(type(buffer), ctypes.Structure) and not buffer._objects
 
 
 @HANDLERS.of(builtins.setattr)
@@ -172,7 +172,7 @@ def make(ctx: Any, cls: Any, args: Args, kwargs: dict[str, Any]) -> Any:
 def _from_buffer(ctx: Any, callee: Any, args: Args) -> Any:
     """cls.from_buffer(source, offset)"""
     source = args[1] if len(args) > 1 else None
-    return callee(*args) if isinstance(source, np.ndarray) or shows(type(source)) else AS_IT_IS
+    return callee(*args) if issubclass(type(source), np.ndarray) or shows(type(source)) else AS_IT_IS
 
 
 def _copied(ctx: Any, callee: Any, args: Args) -> Any:
@@ -180,7 +180,7 @@ def _copied(ctx: Any, callee: Any, args: Args) -> Any:
     made, record = callee(*args), ctx.record
     _, source, *rest = args
     shown = windows.opened(record, made)
-    if shown is None or not isinstance(source, np.ndarray):
+    if shown is None or not issubclass(type(source), np.ndarray):
         return AS_IT_IS
     place = address(source) + (rest[0] if rest else 0)
     given = windows.at(record, source, place, shown.dtype, shown.shape)

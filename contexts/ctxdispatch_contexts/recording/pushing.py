@@ -51,7 +51,7 @@ class Pushing(Record):
     def set(self, value: Any, tangent: Any) -> None:
         """`value`, a number or array, has this tangent from now on."""
         self.track(value)
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             self.memory.shadow(value)[...] = 0 if tangent is None else tangent
         else:
             self.numbers[id(value)].derivative = tangent
@@ -59,13 +59,13 @@ class Pushing(Record):
     def suspect(self, value: Any, stored: bool) -> None:
         self.track(value)
         if stored:
-            block = self.count is not None and not isinstance(value, np.ndarray)
+            block = self.count is not None and not issubclass(type(value), np.ndarray)
             self.set(value, np.full(self.count, np.nan) if block else np.nan)
 
     def follow_left(self, left: Any) -> None:
         """Its tangent is nan: what that arrives at depends on it."""
         value = left.value
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             self.track(value)
             self.memory.note(value).unknown = left.elements
         else:
@@ -74,7 +74,7 @@ class Pushing(Record):
     def left_read(self) -> Any:
         """The first of what earlier runs have left that this one has read."""
         for each in self.suspects.left.values():
-            array = isinstance(each.value, np.ndarray)
+            array = issubclass(type(each.value), np.ndarray)
             if (self.memory.note(each.value) if array else self.numbers[id(each.value)]).read:
                 return each
         return None
@@ -82,15 +82,15 @@ class Pushing(Record):
     def of(self, value: Any) -> Any:
         """The tangent of `value`, a copy; of a container, its parts' in one of its kind; None where it has
         none."""
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             return np.array(self.memory.shadow(value)) if self.memory.is_active(value) else None
         if is_number(value):
             number = self.numbers.get(id(value))
             return None if number is None else number.derivative
-        if isinstance(value, (tuple, list, deque)):
+        if issubclass(type(value), (tuple, list, deque)):
             parts = [self.of(item) for item in value]
             return None if all(p is None for p in parts) else rebuild(value, parts)
-        if isinstance(value, dict):
+        if issubclass(type(value), dict):
             found = {key: self.of(item) for key, item in value.items()}
             return found if any(t is not None for t in found.values()) else None
         return None
@@ -99,9 +99,9 @@ class Pushing(Record):
         """The parts of `made` that are new have those of `tangent`."""
         if made is None:
             return
-        if isinstance(made, np.ndarray) or is_number(made):
+        if issubclass(type(made), np.ndarray) or is_number(made):
             self.set(made, tangent)
-        elif isinstance(made, dict):
+        elif issubclass(type(made), dict):
             for key, part in made.items():
                 self.give(part, None if tangent is None else tangent.get(key))
         else:
@@ -129,7 +129,7 @@ class Pushing(Record):
         """The tangent of `value`, as it is stored where `at(index)` says: the axes of arrays that are apart
         in an index come before that of a block."""
         tangent = self.along(value, np.shape(array[index]))
-        apart = self.count is not None and isinstance(tangent, np.ndarray)
+        apart = self.count is not None and issubclass(type(tangent), np.ndarray)
         return np.moveaxis(tangent, 0, front(index)) if apart else tangent
 
     # -- what a run does -----------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ class Pushing(Record):
         return found
 
     def item(self, array: Array, index: Any, out: Any) -> None:
-        if isinstance(out, np.ndarray):
+        if issubclass(type(out), np.ndarray):
             part = self.memory.shadow(array)[self.at(index)]
             self.set(out, part if self.count is None else np.moveaxis(part, front(index), 0))
         else:

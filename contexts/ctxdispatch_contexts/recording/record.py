@@ -100,7 +100,7 @@ class Record:
 
     def is_active(self, value: Any) -> bool:
         """A number or array that depends on what is differentiated."""
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             return self.memory.is_active(value)
         if id(value) in self.numbers:
             return True
@@ -129,7 +129,7 @@ class Record:
         """From now on `value`, a number or array, depends on what is differentiated."""
         if shows(type(value)):
             value = windows.opened(self, value)
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             self.memory.activate(value)
         elif id(value) not in self.numbers:
             self.numbers[id(value)] = Number(value)
@@ -147,22 +147,22 @@ class Record:
         says what its derivative is."""
         if not self.context.ad_ruled(callee) or not any(y is operand for operand in operands):
             return y
-        if isinstance(y, np.ndarray):
+        if issubclass(type(y), np.ndarray):
             return self.apart(y)
         return another(y) if is_number(y) else y
 
     def made(self, y: Any) -> Any:
         """Of a result, what is new in it and has a derivative, from now on tracked; None where nothing is."""
-        if is_number(y) or (isinstance(y, np.ndarray) and y.dtype.kind in "fc"):
+        if is_number(y) or (issubclass(type(y), np.ndarray) and y.dtype.kind in "fc"):
             if self.is_active(y):
                 return None  # an operand, or a view of one
             self.track(y)
             return y
-        if isinstance(y, (tuple, list)):
+        if issubclass(type(y), (tuple, list)):
             parts = [self.made(item) for item in y]
             new = any(p is not None for p in parts)
-            return None if not new else tuple(parts) if isinstance(y, tuple) else parts
-        if isinstance(y, dict):
+            return None if not new else tuple(parts) if issubclass(type(y), tuple) else parts
+        if issubclass(type(y), dict):
             found = {key: self.made(item) for key, item in y.items()}
             return found if any(p is not None for p in found.values()) else None
         return None

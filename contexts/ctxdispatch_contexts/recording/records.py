@@ -25,29 +25,30 @@ COPIES = frozenset({*AS_ARRAY, *facts.COPIES, *facts.numpy_rows.named("copy __co
 
 
 def has_fields(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.void)) and value.dtype.names is not None
+    return issubclass(type(value), (np.ndarray, np.void)) and value.dtype.names is not None
 
 
 def names_fields(index: Any) -> bool:
     """It says which fields, not which records."""
-    return isinstance(index, str) or (isinstance(index, list) and bool(index) and isinstance(index[0], str))
+    first = index[0] if issubclass(type(index), list) and index else index
+    return issubclass(type(first), str)
 
 
 def parts(ctx: Any, array: Any, index: Any, value: Any) -> list[tuple[Any, Any, Any]]:
     """array[index] = value as stores (field, index, value). A tuple, record or array of records has a value
     for each field, a list becomes an array of records; all else goes into all fields."""
     dtype = array.dtype
-    if isinstance(value, list):
+    if issubclass(type(value), list):
         made = np.array(value, dtype)
         value = resolve(ctx, conversions.filled)(made, value) if ctx.record.any_active(value) else made
     if has_fields(value):
         value = tuple([_part(np.asarray(value), name) for name in value.dtype.names])
-    if isinstance(value, tuple) and len(value) != len(dtype.names):
+    if issubclass(type(value), tuple) and len(value) != len(dtype.names):
         array[index] = value  # NumPy's error
     found = []
     for i, name in enumerate(dtype.names):
         n = dtype[name].ndim
-        each = value[i] if isinstance(value, tuple) else _broadcast(value, n)
+        each = value[i] if issubclass(type(value), tuple) else _broadcast(value, n)
         found.append((array[name], _on_axes_before(index, n), each))
     return found
 
@@ -62,7 +63,7 @@ def _has_numbers(dtype: Any) -> bool:
 
 
 def _broadcast(value: Any, n: int) -> Any:
-    return value[(..., *(np.newaxis,) * n)] if isinstance(value, np.ndarray) and n else value
+    return value[(..., *(np.newaxis,) * n)] if issubclass(type(value), np.ndarray) and n else value
 
 
 def _on_axes_before(index: Any, n: int) -> Any:
@@ -84,7 +85,7 @@ def copied(made: Any, array: Any, index: Any, /) -> Any:
 def read(ctx: Any, array: Any, index: Any) -> Any:
     """array[index], of an array of records that depends on what is differentiated."""
     out = np.ndarray.__getitem__(array, index)  # a subclass' own code has been run by now
-    if not isinstance(out, np.ndarray) or ctx.record.is_active(out):
+    if not issubclass(type(out), np.ndarray) or ctx.record.is_active(out):
         return out  # it lies in the memory of the array
     return resolve(ctx, copied)(out, array, snapshot(index))
 
@@ -101,8 +102,8 @@ def copy(ctx: Any, callee: Any, args: Sequence[Any], kwargs: Any) -> Any:
 
 def check(record: Record, callee: Any, operands: Sequence[Any], y: Any) -> None:
     """Of an array of records that depends on what is differentiated only views are followed."""
-    every = y if isinstance(y, (list, tuple)) and y else (y,)
-    views = all(isinstance(each, np.ndarray) and record.is_active(each) for each in every)
+    every = y if issubclass(type(y), (list, tuple)) and y else (y,)
+    views = all(issubclass(type(each), np.ndarray) and record.is_active(each) for each in every)
     if not views and any(has_fields(leaf) and record.is_active(leaf) for leaf in leaves(operands)):
         raise refusal(callee)
 

@@ -55,7 +55,7 @@ class Known:
 
     def __init__(self, part: Part) -> None:
         self.part = part
-        self.cells = [i for i, name in enumerate(part.inputs) if isinstance(name, Value)]
+        self.cells = [i for i, name in enumerate(part.inputs) if issubclass(type(name), Value)]
         self.found: dict[Any, tuple[Region, Entry]] = {}
         self.stored: set[int] = set()
         self.patience = Patience()

@@ -70,20 +70,21 @@ def texts(record: Any, args: Sequence[Any], out: Any) -> None:
 
 def _is_own(value: Any) -> bool:
     """A text or hash that is no other's object: short ones are shared."""
-    return (isinstance(value, (str, bytes)) and len(value) > 1) or (type(value) is int and abs(value) > 256)
+    cls = type(value)
+    return (issubclass(cls, (str, bytes)) and len(value) > 1) or (cls is int and abs(value) > 256)
 
 
 def _depends(record: Any, value: Any) -> bool:
     if record.any_active((value,)):
         return True
     texts = record.suspects.texts
-    parts = value if isinstance(value, (tuple, list)) and texts else (value,)
+    parts = value if issubclass(type(value), (tuple, list)) and texts else (value,)
     return any(id(part) in texts for part in parts)
 
 
 def _has_numbers(value: Any) -> bool:
-    return isinstance(value, (str, bytes)) or any(
-        not isinstance(leaf, np.ndarray) or has_shadow(leaf) for leaf in leaves(value)
+    return issubclass(type(value), (str, bytes)) or any(
+        not issubclass(type(leaf), np.ndarray) or has_shadow(leaf) for leaf in leaves(value)
     )
 
 
@@ -121,14 +122,14 @@ def _equal(record: Any, constant: Any, truth: bool = True) -> None:
 def _suspect(record: Any, values: Iterable[Any], frame: types.FrameType, stored: bool = True) -> None:
     at = position(frame)
     for value in values:
-        value = owner(value) if isinstance(value, np.ndarray) else value
+        value = owner(value) if issubclass(type(value), np.ndarray) else value
         if id(value) not in record.suspects.found and not record.is_active(value) and _is_followed(value):
             record.suspects.found[id(value)] = Suspect(value, at, stored)
             record.suspect(value, stored)
 
 
 def _is_followed(value: Any) -> bool:
-    return not isinstance(value, np.ndarray) or (value.dtype.kind in "fc" and bool(value.size))
+    return not issubclass(type(value), np.ndarray) or (value.dtype.kind in "fc" and bool(value.size))
 
 
 @natively
@@ -136,11 +137,11 @@ def looked_up(record: Any, args: tuple[Any, ...]) -> None:
     """args[0][args[1]] is asked for, or whether it is there."""
     if len(args) < 2:
         return
-    turned = isinstance(args[1], dict) or not isinstance(args[0], (dict, list, tuple))
+    turned = issubclass(type(args[1]), dict) or not issubclass(type(args[0]), (dict, list, tuple))
     container, key = args[1::-1] if turned else args[:2]
-    if isinstance(container, (list, tuple)) and _depends(record, key) and key in container:
+    if issubclass(type(container), (list, tuple)) and _depends(record, key) and key in container:
         _equal(record, container)
-    if isinstance(container, dict) and _depends(record, key) and key in container:
+    if issubclass(type(container), dict) and _depends(record, key) and key in container:
         frame = user_frame()
         if frame is not None:
             _suspect(record, leaves(container[key]), frame)
@@ -150,9 +151,9 @@ def looked_up(record: Any, args: tuple[Any, ...]) -> None:
 def check_bars(tape: Any, bars: Any) -> None:
     """After the sweep: what has arrived at suspects, and at the arguments?"""
     for each in tape.suspects.left.values():
-        of_bytes = isinstance(each.value, np.ndarray) and each.value.dtype == np.uint8
+        of_bytes = issubclass(type(each.value), np.ndarray) and each.value.dtype == np.uint8
         bar = tape.memory.arrived(each.value) if of_bytes else tape.bar(each.value)
-        if _varies(bar[each.elements] if isinstance(bar, np.ndarray) else bar):
+        if _varies(bar[each.elements] if issubclass(type(bar), np.ndarray) else bar):
             raise left.error(each)
     arrived = [s for s in tape.suspects.found.values() if _varies(tape.bar(s.value))]
     found = next((s for s in arrived if s.stored), None)
@@ -163,11 +164,11 @@ def check_bars(tape: Any, bars: Any) -> None:
 
 
 def _varies(derivative: Any) -> bool:
-    if isinstance(derivative, SimpleNamespace):
+    if issubclass(type(derivative), SimpleNamespace):
         derivative = vars(derivative)
-    if isinstance(derivative, dict):
+    if issubclass(type(derivative), dict):
         derivative = [*derivative.values()]
-    if isinstance(derivative, (list, tuple, deque)):
+    if issubclass(type(derivative), (list, tuple, deque)):
         return any(map(_varies, derivative))
     return derivative is not None and bool(np.any(derivative))
 

@@ -60,7 +60,7 @@ def _tried(ctx: Any, given: dict[str, Any], found: Any) -> Any:
     function = next((given[name] for name in _FUNCTIONS if callable(given.get(name))), None)
     if function is None:
         return None
-    x = apart(found.x if hasattr(found, "x") else found[0] if isinstance(found, tuple) else found)
+    x = apart(found.x if hasattr(found, "x") else found[0] if issubclass(type(found), tuple) else found)
     if "xdata" in given:
         return resolve(ctx, function)(given["xdata"], *x)
     return resolve(ctx, function)(x, *tupled(given.get("args", ())))

@@ -68,7 +68,7 @@ def arguments(f: Any, args: Any, kwargs: Any) -> dict[str, Any]:
 
 
 def tupled(args: Any) -> tuple[Any, ...]:
-    return args if isinstance(args, tuple) else (args,)
+    return args if issubclass(type(args), tuple) else (args,)
 
 
 def refused(message: str) -> MissingRuleError:
@@ -103,7 +103,7 @@ def refuse_if(ctx: Any, given: dict[str, Any], f: Any, *names: str) -> None:
 
 def apart(value: Any) -> Any:
     """Equal to `value`, and no object that the run may know."""
-    if isinstance(value, np.ndarray):
+    if issubclass(type(value), np.ndarray):
         return np.array(value)
     return type(value)(np.array(value)[()]) if is_number(value) else value
 

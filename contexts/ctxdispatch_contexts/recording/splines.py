@@ -96,7 +96,7 @@ def interpolating(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     refuse_if(ctx, given, f, "x", "t", "bc_type")
     if given["axis"]:
         raise refused("make_interp_spline has derivatives along the first axis; move the axis there")
-    y = ctx.array(given["y"]) if not isinstance(given["y"], np.ndarray) else given["y"]
+    y = ctx.array(given["y"]) if not issubclass(type(given["y"]), np.ndarray) else given["y"]
     fixed = np.array(y)
     spline = f(**{**given, "y": fixed})
     n = len(fixed)

@@ -56,10 +56,10 @@ def find(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handler 
         _, named = outputs.out_by_name(callee, args, kwargs)
         out = named.get("out")
         given = out if type(out) is tuple else (out,)
-        return outs.into if any(isinstance(o, np.ndarray) for o in given) else None
+        return outs.into if any(issubclass(type(o), np.ndarray) for o in given) else None
     if callee is np.ufunc.at:
         return outs.at
-    if not args or not isinstance(args[0], np.ndarray):
+    if not args or not issubclass(type(args[0]), np.ndarray):
         return None
     if outputs.may_overwrite(callee, len(args), tuple(kwargs)):
         return outs.overwritten
@@ -72,8 +72,8 @@ def constant(ctx: Any, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     """A call that nothing active comes into: it may change arrays that are read once more."""
     record: Record = ctx.record
     shown = (windows.opened(record, a) if shows(type(a)) else a for a in leaves((*args, *kwargs.values())))
-    given = (a for a in shown if isinstance(a, np.ndarray))
-    if callee is setattr and isinstance(args[0], np.ndarray) and record.memory.find(args[0]):
+    given = (a for a in shown if issubclass(type(a), np.ndarray))
+    if callee is setattr and issubclass(type(args[0]), np.ndarray) and record.memory.find(args[0]):
         _refuse_layout(args[1])
     seen = [a for a in given if record.memory.find(a) and a.flags.num & WRITEABLE]
     if record.copies and find(callee, args, kwargs) is not None:
@@ -124,7 +124,7 @@ def _targets(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list
     if outputs.takes_out(callee):
         out = outputs.out_by_name(callee, args, kwargs)[1].get("out")
     out = args[0] if out is None else out
-    return [a for a in (out if type(out) is tuple else (out,)) if isinstance(a, np.ndarray)]
+    return [a for a in (out if type(out) is tuple else (out,)) if issubclass(type(a), np.ndarray)]
 
 
 # -- items ---------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
         for part in records.parts(ctx, array, index, value):
             _set_item(ctx, callee, part, {})
         return
-    if array.dtype != object or isinstance(np.broadcast_to(False, array.shape)[index], np.ndarray):
+    if array.dtype != object or issubclass(type(np.broadcast_to(False, array.shape)[index]), np.ndarray):
         value = as_stored(ctx, array, value)  # one object of an array is any
     if record.is_active(value):
         check_dtype(callee, array)
@@ -162,10 +162,10 @@ def _by_own_item(array: Any, index: Any) -> bool:
     """Of an array of a subclass NumPy gets the part that it stores into by the subclass' own `__getitem__`:
     where it is a part, and not elements that are apart, one element, or all (`...`)."""
     parts = index if type(index) is tuple else (index,)
-    if any(isinstance(p, (list, np.ndarray, bool, np.bool_)) for p in parts) or parts == (...,):
+    if any(issubclass(type(p), (list, np.ndarray, bool, np.bool_)) for p in parts) or parts == (...,):
         return False
     whole = [p for p in parts if p is not None and p is not ...]
-    return not (len(whole) == len(parts) == array.ndim and not any(isinstance(p, slice) for p in whole))
+    return not (len(whole) == len(parts) == array.ndim and not any(issubclass(type(p), slice) for p in whole))
 
 
 def _change_records(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
@@ -202,7 +202,8 @@ def _may_repeat(index: Any) -> bool:
     """An element may be named twice: the last one counts."""
     parts = index if type(index) is tuple else (index,)
     return any(
-        isinstance(p, (list, np.ndarray)) and np.asarray(p).dtype != bool and np.size(p) > 1 for p in parts
+        issubclass(type(p), (list, np.ndarray)) and np.asarray(p).dtype != bool and np.size(p) > 1
+        for p in parts
     )
 
 

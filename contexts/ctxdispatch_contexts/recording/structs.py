@@ -55,16 +55,17 @@ def _shown(record: Record, text: str, buffer: Any, offset: int) -> list[Any] | N
     """Of each item an array where it is; None for what is no float. None where it is not known."""
     if issubclass(type(buffer), OF_CTYPES):
         start, size = ctypes.addressof(buffer), ctypes.sizeof(buffer)
-    elif (memory := buffer if isinstance(buffer, np.ndarray) else windows.opened(record, buffer)) is not None:
-        start, size = address(memory), memory.nbytes
     else:
-        return None
+        memory = buffer if issubclass(type(buffer), np.ndarray) else windows.opened(record, buffer)
+        if memory is None:
+            return None
+        start, size = address(memory), memory.nbytes
     start += offset if offset >= 0 else size + offset
     return [None if d is None else windows.at(record, buffer, start + at, d) for at, d in _places(text)]
 
 
 def _is_followed(buffer: Any) -> bool:
-    return isinstance(buffer, np.ndarray) or shows(type(buffer))
+    return issubclass(type(buffer), np.ndarray) or shows(type(buffer))
 
 
 @HANDLERS.of(struct.unpack_from, struct.Struct.unpack_from)
@@ -80,8 +81,8 @@ def _unpacked(ctx: Any, callee: Any, args: Args) -> Any:
 
 
 def _format(text: Any) -> str:
-    text = text.format if isinstance(text, struct.Struct) else text
-    return text.decode() if isinstance(text, bytes) else text
+    text = text.format if issubclass(type(text), struct.Struct) else text
+    return text.decode() if issubclass(type(text), bytes) else text
 
 
 @HANDLERS.of(struct.pack_into, struct.Struct.pack_into)

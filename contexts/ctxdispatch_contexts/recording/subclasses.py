@@ -27,15 +27,15 @@ def of_subclasses(record: Any, callee: Any, operands: Sequence[Any], kwnames: tu
             "something else than of arrays; use `np.asarray` of them",
             user_position(),
         )
-    if isinstance(y, np.ndarray) and not isinstance(made, np.ndarray):
+    if issubclass(type(y), np.ndarray) and not issubclass(type(made), np.ndarray):
         made = record.call(np.asarray, (made,), ())  # of a subclass NumPy makes no scalars
     return formed(made, y)
 
 
 def plain(value: Any) -> Any:
     """`value`, lists and tuples too, with arrays in the place of those of subclasses that have no masks."""
-    if isinstance(value, np.ndarray):
-        seen = type(value) is np.ndarray or isinstance(value, np.ma.MaskedArray)
+    if issubclass(type(value), np.ndarray):
+        seen = type(value) is np.ndarray or issubclass(type(value), np.ma.MaskedArray)
         return value if seen else np.ndarray.view(value, np.ndarray)
     if type(value) is list or type(value) is tuple:
         items = [plain(item) for item in value]
@@ -45,19 +45,19 @@ def plain(value: Any) -> Any:
 
 def _same(y: Any, made: Any) -> bool:
     """The numbers are the same, whatever holds them."""
-    if isinstance(y, (tuple, list)):
+    if issubclass(type(y), (tuple, list)):
         return len(y) == len(made) and all(map(_same, y, made))
-    if isinstance(y, np.ndarray):
+    if issubclass(type(y), np.ndarray):
         return np.array_equal(np.ravel(plain(y)), np.ravel(made), equal_nan=y.dtype.kind in "fc")
     return True
 
 
 def formed(made: Any, y: Any) -> Any:
     """`made`, in the form of `y`."""
-    if isinstance(y, (tuple, list)):
+    if issubclass(type(y), (tuple, list)):
         parts = [formed(a, b) for a, b in zip(made, y, strict=True)]
-        return parts if isinstance(y, list) else tuple(parts)
-    if not isinstance(y, np.ndarray) or type(y) is type(made) or not isinstance(made, np.ndarray):
+        return parts if issubclass(type(y), list) else tuple(parts)
+    if not issubclass(type(y), np.ndarray) or type(y) is type(made) or not issubclass(type(made), np.ndarray):
         return made
     out = made.reshape(y.shape).view(type(y))
     if hasattr(y, "__dict__"):

@@ -36,14 +36,14 @@ def detached(record: Record, out: Any) -> Any:
     """`out`, which depends on nothing."""
     if is_number(out):
         return another(out) if record.is_active(out) else out
-    if isinstance(out, np.ndarray):
+    if issubclass(type(out), np.ndarray):
         if out.dtype == object:
             return _items_detached(record, out)
         return record.apart(out) if record.is_active(out) else out
-    if isinstance(out, (tuple, list)):
+    if issubclass(type(out), (tuple, list)):
         parts = [detached(record, part) for part in out]
         return out if all(a is b for a, b in zip(parts, out, strict=True)) else rebuild(out, parts)
-    if isinstance(out, dict):
+    if issubclass(type(out), dict):
         found = {key: detached(record, part) for key, part in out.items()}
         return out if all(part is out[key] for key, part in found.items()) else found
     return _object_detached(record, out)
@@ -78,7 +78,7 @@ def _stopped(ctx: Any, x: Any) -> Any:
     made = detached(record, x)
     out = stopped(made)
     if out is not made:
-        record.copies += [a for a in leaves(out) if isinstance(a, np.ndarray)]
+        record.copies += [a for a in leaves(out) if issubclass(type(a), np.ndarray)]
     return out
 
 
@@ -112,7 +112,7 @@ def _paused(run: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _constant(record: Record, value: Any) -> Any:
     """What is stored is looked at again on the way back, when the run does not pause."""
-    return stopped(np.array(value) if isinstance(value, np.ndarray) else detached(record, value))
+    return stopped(np.array(value) if issubclass(type(value), np.ndarray) else detached(record, value))
 
 
 def _called(ctx: Any, pause: no_grad, /, *args: Any, **kwargs: Any) -> Any:

@@ -92,7 +92,7 @@ def _held(value: Any) -> list[Any]:
 def _reads_array(ctx: Any, value: Any) -> bool:
     """One of the run's own would write down what it reads."""
     held = _held(value) if type(value) in _BY_INDEX else ()
-    return any(isinstance(a, np.ndarray) and a.ndim == 1 and ctx.record.is_active(a) for a in held)
+    return any(issubclass(type(a), np.ndarray) and a.ndim == 1 and ctx.record.is_active(a) for a in held)
 
 
 def _is_lost(ctx: Any, parts: list[Any], given: list[Any]) -> bool:
@@ -179,7 +179,7 @@ def _computes(ctx: Any, code: types.CodeType, namespace: dict[str, Any]) -> bool
         return False
     cells = tuple([types.CellType() for _ in code.co_freevars])
     made = code_for(ctx, types.FunctionType(code, namespace, closure=cells))
-    return made is not None and not (isinstance(made, Rewritten) and not _asks(made.code))
+    return made is not None and not (issubclass(type(made), Rewritten) and not _asks(made.code))
 
 
 def _parts(values: Iterable[Any]) -> Iterator[Any]:

@@ -60,7 +60,7 @@ class Tape(Bars):
 
     def note(self, operands: Any) -> None:
         for operand in leaves(operands):
-            if isinstance(operand, np.ndarray):
+            if issubclass(type(operand), np.ndarray):
                 self.memory.note(operand)
 
     def call(self, callee: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:

@@ -77,7 +77,7 @@ def solve_ivp(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     """The explicit methods are read through."""
     given = arguments(f, args, kwargs)
     method = given["method"]
-    if (method if isinstance(method, str) else getattr(method, "__name__", "")) not in _IMPLICIT:
+    if (method if issubclass(type(method), str) else getattr(method, "__name__", "")) not in _IMPLICIT:
         return beyond_rules(ctx, f)(*args, **kwargs)
     found = plainly(ctx, f, args, kwargs)
     function = one_column(given["fun"]) if given["vectorized"] else given["fun"]

@@ -45,7 +45,7 @@ class Leaf:
         """Zero where nothing arrived: whether it was read at all, a run does not know."""
         bar, value = tape.bar(self.value), self.value
         if bar is None:
-            return np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
+            return np.zeros_like(value) if issubclass(type(value), np.ndarray) else type(value)(0)
         return project(bar, value)
 
     def arrived(self, tape: Tape) -> bool:
@@ -61,7 +61,7 @@ class Leaf:
         return record.of(self.value)
 
     def arrays(self) -> Iterator[Any]:
-        if isinstance(self.value, np.ndarray):
+        if issubclass(type(self.value), np.ndarray):
             yield self.value
 
 
@@ -102,9 +102,9 @@ class Node:
 
     def bar(self, tape: Tape) -> Any:
         found = {key: None if part is None else part.bar(tape) for key, part in self.parts.items()}
-        if isinstance(self.like, (tuple, list, deque)):
+        if issubclass(type(self.like), (tuple, list, deque)):
             return rebuild(self.like, [*found.values()])
-        return found if isinstance(self.like, dict) else self._in_namespace(found)
+        return found if issubclass(type(self.like), dict) else self._in_namespace(found)
 
     def _in_namespace(self, found: dict[Any, Any]) -> Any:
         return in_namespace(layout(self.like), found)
@@ -133,9 +133,9 @@ class Node:
         found = {key: tangent for key, tangent in found.items() if tangent is not None}
         if not found:
             return None
-        if isinstance(self.like, (tuple, list, deque)):
+        if issubclass(type(self.like), (tuple, list, deque)):
             return rebuild(self.like, [found.get(i) for i in range(len(self.like))])
-        return found if isinstance(self.like, dict) else SimpleNamespace(**found)
+        return found if issubclass(type(self.like), dict) else SimpleNamespace(**found)
 
     def arrays(self) -> Iterator[Any]:
         for _, part in self._there():
@@ -143,7 +143,7 @@ class Node:
 
 
 def _given(whole: Any) -> Iterable[tuple[Any, Any]]:
-    return enumerate(whole) if isinstance(whole, (tuple, list, deque)) else entries_of(whole)
+    return enumerate(whole) if issubclass(type(whole), (tuple, list, deque)) else entries_of(whole)
 
 
 class Aside(Node):
@@ -184,7 +184,7 @@ class Arguments:
             self.record.track(made)
             self.record.memory.given.add(id(made))
             return made, Leaf(made)
-        if isinstance(value, np.ndarray):
+        if issubclass(type(value), np.ndarray):
             return self._array(value)
         if is_floats(value):
             view = self.record.view(value)
@@ -194,7 +194,7 @@ class Arguments:
             return value, None
         if self.record.sweeps and is_opaque(type(value)) and not stands_for_a_function(value):
             self.record.opaque[id(value)] = value
-        if isinstance(value, tuple):  # one that is given twice has parts of its own each time
+        if issubclass(type(value), tuple):  # one that is given twice has parts of its own each time
             return self._container(value)
         if id(value) in self._memo:
             return self._memo[id(value)][0], self._again(value)  # what arrives is where it was met first
@@ -222,7 +222,7 @@ class Arguments:
     def beside(self, value: Any) -> Any:
         """An argument that is held fixed: it lies apart from those that are not."""
         self.check(value)
-        if not isinstance(value, np.ndarray) or self.record.memory.find(value) is None:
+        if not issubclass(type(value), np.ndarray) or self.record.memory.find(value) is None:
             return value
         made = stand_in(value)
         self.record.memory.stands_in(made, active=False)
@@ -252,15 +252,15 @@ class Arguments:
         return tree
 
     def _container(self, value: Any) -> tuple[Any, Tree | None]:
-        if isinstance(value, tuple):
+        if issubclass(type(value), tuple):
             pairs = [self.own(item) for item in value]
             trees = {i: tree for i, (_, tree) in enumerate(pairs)}
             items = [made for made, _ in pairs]
             same = all(a is b for a, b in zip(items, value, strict=True))
             return value if same else rebuild(value, items), Node(value, trees)
-        if isinstance(value, (list, deque)):
+        if issubclass(type(value), (list, deque)):
             return value, self._parts(value, range(len(value)), value.__getitem__, value.__setitem__)
-        if isinstance(value, dict):
+        if issubclass(type(value), dict):
             return value, self._parts(value, [*value], value.get, value.__setitem__)
         return value, self._object(value)
 
@@ -321,13 +321,13 @@ class Arguments:
 def tree_of(value: Any, depth: int = 16) -> Tree | None:
     """The tree of a result, None where nothing has a cotangent."""
     value = bare(value)
-    if is_number(value) or isinstance(value, np.ndarray):
+    if is_number(value) or issubclass(type(value), np.ndarray):
         return Leaf(value)
     if not depth or issubclass(type(value), _LEAVES) or value is None:
         return None
-    if isinstance(value, (tuple, list, deque)):
+    if issubclass(type(value), (tuple, list, deque)):
         parts = dict(enumerate(value))
-    elif isinstance(value, dict):
+    elif issubclass(type(value), dict):
         parts = value
     else:
         parts = fields(value)

@@ -95,12 +95,12 @@ def watched(ctx: Any, callee: Any, run: Run, args: Args, kwargs: Kwargs) -> Run:
 @natively
 def _look(record: Any, looked_at: list[Any], apart: Iterable[Any]) -> Before:
     """`apart`: constants of which `stores.constant` sees whether they have changed."""
-    but = {id(memory.owner(a)) for a in apart if isinstance(a, np.ndarray) and not record.is_active(a)}
+    but = {id(memory.owner(a)) for a in apart if issubclass(type(a), np.ndarray) and not record.is_active(a)}
     held = {id(part): part for part in _reached(looked_at)}
     copies = [each for each in record.memory.copies() if id(each[0]) not in but]
     known = id(hidden.TOO_MANY) not in held
     active = known and any(map(record.is_active, held.values()))
-    arrays = [a for a in held.values() if active and isinstance(a, np.ndarray)]
+    arrays = [a for a in held.values() if active and issubclass(type(a), np.ndarray)]
     constant = [a for a in arrays if record.memory.find(a) is None and id(memory.owner(a)) not in but]
     return copies + memory.contents(constant), held, active
 
@@ -123,7 +123,7 @@ def _is_new(record: Any, part: Any) -> bool:
     """A number that was made meanwhile, out of one that may be differentiated."""
     if part is hidden.TOO_MANY:
         return False
-    if not isinstance(part, np.ndarray):
+    if not issubclass(type(part), np.ndarray):
         return not record.is_active(part)
     return part.dtype.kind in "fc" and record.memory.find(part) is None
 
@@ -157,7 +157,7 @@ def prepared(ctx: Any, callee: Any, args: Args) -> Args:
     if looking.makes_class(callee):
         return _with_module(args)
     if looking.takes_index(callee):
-        if len(args) < 2 or isinstance(args[0], dict) or type(args[1]) in CALM:
+        if len(args) < 2 or issubclass(type(args[0]), dict) or type(args[1]) in CALM:
             return args
         return (args[0], _index(ctx, args[1]), *args[2:])
     return tuple([_taken(ctx, callee, a, i > 0) if is_iterator(a) else a for i, a in enumerate(args)])

@@ -142,14 +142,14 @@ def _memories(record: Any, parts: Iterable[Any]) -> Iterator[Array]:
 def holder(array: Array) -> Any:
     """What has the memory of an array: its owner, or the object that this was made over."""
     of = memory.owner(array)
-    base = of.base.obj if isinstance(of.base, memoryview) else of.base
+    base = of.base.obj if issubclass(type(of.base), memoryview) else of.base
     return base if shows(type(base)) else of
 
 
 @natively
 def whole(record: Any, of: Any) -> Array:
     """All of the memory of a `holder`."""
-    if isinstance(of, np.ndarray):
+    if issubclass(type(of), np.ndarray):
         return of
     found: Array = record.view(of) if type(of) is buffers.array else np.frombuffer(of, np.uint8)
     return found
@@ -197,7 +197,7 @@ def is_active(record: Any, value: Any) -> bool:
 def read(record: Any, buffer: Any, shown: Any, index: Any, out: Any) -> Any:
     """out = shown[index], a number that `buffer` has given; `shown` is None where it is none."""
     active = record.is_active(buffer) if shown is None else record.memory.is_active(shown)
-    if not active or not isinstance(out, (int, float, complex, bytes, str)):
+    if not active or not issubclass(type(out), (int, float, complex, bytes, str)):
         return out
     if shown is None or shown.dtype.kind not in "fc":
         raise other_numbers(buffer)
@@ -217,7 +217,7 @@ def other_numbers(buffer: Any) -> MissingRuleError:
 def store(ctx: Any, buffer: Any, shown: Any, index: Any, value: Any, run: Callable[[Any], Any]) -> None:
     """run(value) puts `value` into shown[index]; `shown` is None where that is no number."""
     record = ctx.record
-    if shown is None or not isinstance(value, np.ndarray) or np.ndim(shown[index]) == 0:
+    if shown is None or not issubclass(type(value), np.ndarray) or np.ndim(shown[index]) == 0:
         value = number(ctx, value)
     active = record.any_active((value,))
     if shown is None or shown.dtype.kind not in "fc":
@@ -241,7 +241,7 @@ def number(ctx: Any, value: Any) -> Any:
     """What C code takes for a number, as one."""
     if is_number(value) or shows(type(value)) or lookup(type(value), "__float__") is None:
         return value
-    if isinstance(value, np.ndarray) and value.size != 1:
+    if issubclass(type(value), np.ndarray) and value.size != 1:
         return value
     return value if type(value) in (int, bool) else resolve(ctx, float)(value)
 

@@ -34,7 +34,7 @@ def read(call: Any, args: Any, kwargs: Any) -> Any:
     container = call.bare(args[0])
     if is_array(container):
         return _read_array(call, container, args, kwargs)
-    if is_flat(container) or isinstance(container, memoryview):
+    if is_flat(container) or issubclass(type(container), memoryview):
         return opaque(call, args, kwargs)
     metadata = call.held(args[0])
     keys = [key(call, k, metadata) for k in args[1:2]]
@@ -71,7 +71,7 @@ def attribute(call: Any, args: Any, kwargs: Any) -> Any:
     if type(value) is super:
         value = _beyond(call, value)
     out = call.native(value, call.bare(args[1]), *args[2:], **kwargs)
-    if isinstance(value, BaseException):
+    if issubclass(type(value), BaseException):
         for told, given in call.ctx._told.of(value):
             if out is told or out is given:
                 return given
@@ -111,7 +111,7 @@ def contains(call: Any, args: Any, kwargs: Any) -> Any:
     if len(args) != 2:
         return call.native(*args, **kwargs)
     container = call.bare(args[0])
-    if not isinstance(container, dict) or type(container).__contains__ is not dict.__contains__:
+    if not issubclass(type(container), dict) or type(container).__contains__ is not dict.__contains__:
         return opaque(call, args, kwargs)
     metadata = call.held(args[0])
     item = key(call, args[1], metadata)

@@ -35,7 +35,7 @@ def spread(call: Any, value: Any, live: bool = False) -> Any:
     giving = Giving(given, call, metadata)
     if live:
         return map(giving, call.iter(bare))
-    if isinstance(bare, dict) and _is_copied(type(bare)):
+    if issubclass(type(bare), dict) and _is_copied(type(bare)):
         return _SpreadMapping(_items(call, bare), giving)
     if type(bare) in (list, tuple):
         return type(bare)([giving(item) for item in bare])
@@ -88,7 +88,7 @@ def spreading(
         named = {name: _keyword(name)(call, v, scalars) for name, v in kwargs.items()}
         out = call.give(call.native(*before, *through, *after, **named), scalars)
         target = before[0] if before and out is None else out
-        if isinstance(target, set | frozenset | dict):
+        if issubclass(type(target), set | frozenset | dict):
             return keyed(call, out, before, through)
         return out
 
@@ -181,8 +181,8 @@ def keywords(call: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _items(call: Any, mapping: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(mapping, dict) and _is_copied(type(mapping)):
-        kind = collections.OrderedDict if isinstance(mapping, collections.OrderedDict) else dict
+    if issubclass(type(mapping), dict) and _is_copied(type(mapping)):
+        kind = collections.OrderedDict if issubclass(type(mapping), collections.OrderedDict) else dict
         return kind.items(mapping)
     get, keys = call.resolved(operator.getitem), call.resolved(mapping.keys)()
     return ((name, get(mapping, name)) for name in call.iter(keys))
@@ -198,10 +198,10 @@ def _is_copied(cls: type[dict[Any, Any]]) -> bool:
 def keyed(call: Any, out: Any, receivers: Iterable[Any] = (), given: Iterable[Any] = ()) -> Any:
     """Equal keys are one: so what is there depends on the tags of all keys, those too that were `given` and
     are not there because others are."""
-    more = [m for each in given if isinstance(each, _CONTAINERS) for m in call.held(*_within(each))]
+    more = [m for each in given if issubclass(type(each), _CONTAINERS) for m in call.held(*_within(each))]
     for each in (*receivers, out):
         each = call.bare(each)
-        if not isinstance(each, set | frozenset | dict):
+        if not issubclass(type(each), set | frozenset | dict):
             continue
         metadata = [*call.held(*_within(each)), *more]
         if not metadata:
@@ -216,7 +216,7 @@ def keyed(call: Any, out: Any, receivers: Iterable[Any] = (), given: Iterable[An
 def _within(container: Any) -> list[Any]:
     """Its items, or keys, whatever a class derived from the builtin one makes of `iter` and `len` (which
     `list` would ask)."""
-    cls: Any = next(cls for cls in _CONTAINERS if isinstance(container, cls))
+    cls: Any = next(cls for cls in _CONTAINERS if issubclass(type(container), cls))
     return [item for item in cls.__iter__(container)]  # noqa: C416
 
 
@@ -246,20 +246,21 @@ def to_dict(call: Any, args: Any, kwargs: Any) -> Any:
     before = [call.bare(a) if k == 0 else a for k, a in enumerate(args[:first])]
     after = [_pairs(call, a) for a in args[first:]]
     after = [[*a] if is_iterator(a) else a for a in after]
-    keys = [a if isinstance(a, dict) else [*map(_first, a)] for a in after if isinstance(a, dict | list)]
+    tables = [a for a in after if issubclass(type(a), dict | list)]
+    keys = [a if issubclass(type(a), dict) else [*map(_first, a)] for a in tables]
     return keyed(call, call.native(*before, *after, **kwargs), before, keys)
 
 
 def _first(pair: Any) -> Any:
-    return pair[0] if isinstance(pair, list | tuple) and pair else None
+    return pair[0] if issubclass(type(pair), list | tuple) and pair else None
 
 
 def _pairs(call: Any, value: Any) -> Any:
     bare = call.bare(value)
-    asked = hasattr(type(bare), "keys") and not (isinstance(bare, dict) and _is_copied(type(bare)))
+    asked = hasattr(type(bare), "keys") and not (issubclass(type(bare), dict) and _is_copied(type(bare)))
     if asked and call.held(value):
         return _SpreadMapping(_items(call, bare), Giving(given, call, call.held(value)))
-    if isinstance(bare, dict) or hasattr(type(bare), "keys") or not hasattr(type(bare), "__iter__"):
+    if issubclass(type(bare), dict) or hasattr(type(bare), "keys") or not hasattr(type(bare), "__iter__"):
         return spread(call, value)
     if type(value).__flags__ & HEAPTYPE and type(value) is not Tagged:
         return value
@@ -272,13 +273,13 @@ def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
     bare = [*map(call.bare, args)]
     if len(bare) != 2 or not _concatenates(call.f, *bare):
         return opaque(call, args, kwargs)
-    if isinstance(bare[1], int):
+    if issubclass(type(bare[1]), int):
         return _repeated(call, args, bare)
-    inplace = call.f in INPLACE and not isinstance(bare[0], tuple | frozenset)
+    inplace = call.f in INPLACE and not issubclass(type(bare[0]), tuple | frozenset)
     left = bare[0] if inplace else _alike(bare[0], spread(call, args[0]))
     right = spread(call, args[1])
-    right = right if inplace and isinstance(left, list) else _alike(bare[1], right)
-    sets = [b for b in (left, right) if isinstance(b, dict | set | frozenset)]
+    right = right if inplace and issubclass(type(left), list) else _alike(bare[1], right)
+    sets = [b for b in (left, right) if issubclass(type(b), dict | set | frozenset)]
     out = keyed(call, call.native(left, right), [left] if inplace else [], sets)
     return args[0] if inplace and call.bare(out) is bare[0] else out
 
@@ -286,13 +287,13 @@ def concatenate(call: Any, args: Any, kwargs: Any) -> Any:
 def _concatenates(f: Any, left: Any, right: Any) -> bool:
     """Whether it is the builtin containers' own operator that runs, and what that goes through is all there
     is. `list += x` goes through any x; a number, of its own class, says how often."""
-    if not isinstance(left, _CONTAINERS) or not _is_inherited(type(left), _base_of(left), _OWN[f]):
+    if not issubclass(type(left), _CONTAINERS) or not _is_inherited(type(left), _base_of(left), _OWN[f]):
         return False
     if type(right) in (int, bool):
         return f in _REPEATING
-    if isinstance(right, _CONTAINERS) and _is_inherited(type(right), _base_of(right), _OWN[f]):
+    if issubclass(type(right), _CONTAINERS) and _is_inherited(type(right), _base_of(right), _OWN[f]):
         return True
-    return f is operator.iadd and isinstance(left, list) and not hasattr(type(right), "__radd__")
+    return f is operator.iadd and issubclass(type(left), list) and not hasattr(type(right), "__radd__")
 
 
 def _is_inherited(cls: type, base: type, names: tuple[str, ...]) -> bool:
@@ -322,11 +323,12 @@ def _alike(bare: Any, items: Any) -> Any:
     """`items`, which are those of `bare`, as such a container."""
     if items is bare or type(items) is type(bare):
         return items
-    return refilled(bare, items) if isinstance(bare, dict | collections.deque) else _base_of(bare)(items)
+    again = issubclass(type(bare), dict | collections.deque)
+    return refilled(bare, items) if again else _base_of(bare)(items)
 
 
 def _base_of(bare: Any) -> Any:
-    return next(cls for cls in _CONTAINERS if isinstance(bare, cls))
+    return next(cls for cls in _CONTAINERS if issubclass(type(bare), cls))
 
 
 def _repeated(call: Any, args: Any, bare: list[Any]) -> Any:

@@ -38,12 +38,12 @@ def set_item(call: Any, args: Any, kwargs: Any) -> Any:
         from ctxdispatch.dispatch import arrays
 
         return arrays.write(call, container, index, value)
-    if not isinstance(container, _HOLDS) and not type(container).__flags__ & HEAPTYPE:
+    if not issubclass(type(container), _HOLDS) and not type(container).__flags__ & HEAPTYPE:
         out = opaque(call, args, kwargs)
         _written(call, container, args[1:])
         return out
-    if not isinstance(container, dict):
-        value = spread(call, value) if isinstance(call.bare(index), slice) else value
+    if not issubclass(type(container), dict):
+        value = spread(call, value) if issubclass(type(call.bare(index)), slice) else value
         index, tagged = key(call, index, []), index
         out = call.native(container, index, value)
         _by_key(call, container, [tagged])
@@ -63,7 +63,7 @@ def _written(call: Any, container: Any, values: Any) -> None:
     if not strip.metadata:
         return
     held = [container.base] if is_flat(container) else [container]
-    for each in behind(container) if isinstance(container, memoryview) else held:
+    for each in behind(container) if issubclass(type(container), memoryview) else held:
         if is_array(each):
             made = call.combined([*strip.metadata, *call.ctx._shadows.metadata(each)])
             if made is not None:

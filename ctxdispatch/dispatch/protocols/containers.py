@@ -47,7 +47,7 @@ def _getitem(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> 
     cls = type(container)
     if special(cls, "__getitem__") is not None:
         return invoke(engine, ctx, container, "__getitem__", key)
-    if isinstance(container, dict) and cls is not dict:
+    if issubclass(type(container), dict) and cls is not dict:
         return _get_or_make(engine, ctx, f, container, key)
     if issubclass(type(container), type):
         return _of_class(engine, ctx, f, container, key)
@@ -121,7 +121,7 @@ def _is_written_natively(args: Sequence[Any]) -> bool:
 @OPERATIONS.runs(operator.setitem)
 def _setitem(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A slice of a list gets the items of what it is assigned."""
-    if len(args) == 3 and isinstance(args[1], slice) and _has_slices(kind(args[0])):
+    if len(args) == 3 and issubclass(type(args[1]), slice) and _has_slices(kind(args[0])):
         args = (*args[:2], stand_in(engine, ctx, args[2]))
     return _STORE(engine, ctx, f)(*args, **kwargs)
 
@@ -184,7 +184,7 @@ for _cls in (dict, collections.OrderedDict, collections.defaultdict):
 @HANDLERS.runs(dict.copy)
 def _copied(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A new dict is updated with it."""
-    is_call = len(args) == 1 and not kwargs and isinstance(args[0], dict)
+    is_call = len(args) == 1 and not kwargs and issubclass(type(args[0]), dict)
     other = mapping(engine, ctx, args[0]) if is_call else None
     if other is None or other is args[0]:
         return engine.native(ctx, f)(*args, **kwargs)

@@ -39,7 +39,7 @@ def _iter(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any
         return engine.native(ctx, f)(asked, args[1])
     cls = kind(args[0]) if len(args) == 1 else object
     if special(cls, "__iter__") is None:
-        by_index = lookup(cls, "__iter__") is None and not isinstance(args[0], dict)
+        by_index = lookup(cls, "__iter__") is None and not issubclass(type(args[0]), dict)
         return engine.native(ctx, f)(*[stand_in(engine, ctx, a) if by_index else a for a in args])
     out = invoke(engine, ctx, args[0], "__iter__")
     if lookup(kind(out), "__next__") is None:
@@ -134,7 +134,7 @@ class Iterables(NamedTuple):
         return tuple([self._through(engine, ctx, a) if has(i) else a for i, a in enumerate(args)])
 
     def _through(self, engine: Engine, ctx: Any, iterable: Any) -> Any:
-        return iterable if isinstance(iterable, self.natively) else stand_in(engine, ctx, iterable)
+        return iterable if issubclass(type(iterable), self.natively) else stand_in(engine, ctx, iterable)
 
 
 _SETS = (set, frozenset)
@@ -206,7 +206,7 @@ def goes_through(iterable: Any) -> bool:
 @HANDLERS.runs(builtins.bytes, builtins.bytearray)
 def _bytes(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs:
-        looked_into = isinstance(args[0], str) or _is_buffer(args[0])
+        looked_into = issubclass(type(args[0]), str) or _is_buffer(args[0])
         others = () if looked_into else ("__index__", *ITERATION)
         args = (stand_in(engine, ctx, args[0], ("__bytes__", *others)),)
     return engine.native(ctx, f)(*args, **kwargs)

@@ -38,7 +38,7 @@ def stand_in(engine: Engine, ctx: Any, value: Any, names: tuple[str, ...] = ITER
 
 def mapping(engine: Engine, ctx: Any, other: Any, names: tuple[str, ...] = MAPPING) -> Any:
     """What a dict may be updated with in place of `other`; it looks into dicts, and asks others."""
-    if isinstance(other, dict) and lookup(kind(other), "__iter__") is dict.__iter__:
+    if issubclass(type(other), dict) and lookup(kind(other), "__iter__") is dict.__iter__:
         return other
     for name in names[len(ITERATION) :]:
         if lookup(kind(other), name) is None and hasattr(other, name):  # of its own, or by `__getattr__`

@@ -1,0 +1,134 @@
+"""Methods, functions of modules and defaults that a program itself replaces, and puts back before it ends."""
+
+import types
+
+import numpy as np
+import pytest
+
+from ctxdispatch import jvp, value_and_grad
+from ctxdispatch_contexts.programs.errors import Refused
+from tests.recording import RECORDED
+
+X = np.array([1.5, 2.0, 0.7])
+
+
+def tripled(*args):
+    return args[-1] * 3.0
+
+
+class Model:
+    def value(self, v):
+        return v * v
+
+    @staticmethod
+    def fixed(v):
+        return v * v
+
+    @classmethod
+    def of_class(cls, v):
+        return v * v
+
+    @property
+    def power(self):
+        return 2.0
+
+    def __mul__(self, v):
+        return v * v
+
+    def __call__(self, v):
+        return v * v
+
+
+class Cubing:
+    def __call__(self, v):
+        return v * v * v
+
+
+Model.part, Model.scale = Model(), 2.0
+
+
+class Derived(Model):
+    pass
+
+
+MODULE = types.ModuleType("module_of_models")
+MODULE.value = lambda v: v * v
+MODULE.model, MODULE.scale = Model(), 2.0
+MODULE.inner = types.SimpleNamespace(value=lambda v: v * v)
+
+
+def scaled(v, by=2.0, *, plus=0.0):
+    return v * by + plus
+
+
+KINDS = {
+    "method": (Model, "value", tripled, lambda v: Model().value(v)),
+    "inherited": (Model, "value", tripled, lambda v: Derived().value(v)),
+    "hidden": (Derived, "value", tripled, lambda v: Derived().value(v)),
+    "static": (Model, "fixed", staticmethod(tripled), lambda v: Model.fixed(v)),
+    "of class": (Model, "of_class", classmethod(tripled), lambda v: Model.of_class(v)),
+    "property": (Model, "power", property(lambda self: 3.0), lambda v: v * Model().power),
+    "operator": (Model, "__mul__", tripled, lambda v: Model() * v),
+    "call": (Model, "__call__", tripled, lambda v: Model()(v)),
+    "function": (MODULE, "value", tripled, lambda v: MODULE.value(v)),
+    "object": (MODULE, "model", tripled, lambda v: MODULE.model(v)),
+    "number": (MODULE, "scale", 3.0, lambda v: v * MODULE.scale),
+    "another": (MODULE, "model", Cubing(), lambda v: MODULE.model(v)),
+    "class's number": (Model, "scale", 3.0, lambda v: v * Model.scale),
+    "inherited number": (Model, "scale", 3.0, lambda v: v * Derived().scale),
+    "class's object": (Model, "part", Cubing(), lambda v: Model.part(v)),
+    "namespace": (MODULE.inner, "value", tripled, lambda v: MODULE.inner.value(v)),
+    "defaults": (scaled, "__defaults__", (5.0,), lambda v: scaled(v)),
+    "by name": (scaled, "__kwdefaults__", {"plus": 2.0}, lambda v: scaled(v)),
+    "code": (scaled, "__code__", (lambda v, by=2.0, *, plus=0.0: v * by**3).__code__, lambda v: scaled(v)),
+}
+
+
+def swap(owner, name, value):
+    old = vars(owner)[name] if isinstance(owner, type) and name in vars(owner) else getattr(owner, name)
+    setattr(owner, name, value)
+    return old
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("way", ["here", "helper", "each"])
+@pytest.mark.parametrize("kind", [*KINDS])
+def test_values_and_derivatives(kind, way, recorded):
+    owner, name, other, call = KINDS[kind]
+    before = vars(owner).get(name) if isinstance(owner, type) else getattr(owner, name)
+
+    def program(x):
+        y = call(x[0])
+        if way == "here":
+            setattr(owner, name, other)
+        elif way == "helper":
+            swap(owner, name, other)
+        else:
+            for each in (owner,):
+                setattr(each, name, other)
+        y = y + call(x[1])
+        if before is None:
+            delattr(owner, name)
+        else:
+            setattr(owner, name, before)
+        return y + call(x[2])
+
+    def checked(x):
+        with RECORDED:
+            return program(x)
+
+    f = checked if recorded else program
+    want = f(X)
+    try:
+        y, gradient = value_and_grad(f)(X)
+    except Refused:
+        return
+    finally:
+        if before is None and name in vars(owner):
+            delattr(owner, name)
+        elif before is not None:
+            setattr(owner, name, before)
+    assert y == want
+    differences = np.array([(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(3)])
+    np.testing.assert_allclose(gradient, differences, rtol=1e-7)
+    np.testing.assert_allclose(jvp(f, (X,), (np.ones(3),))[1], sum(differences), rtol=1e-7)
