@@ -35,7 +35,7 @@ from ctxdispatch_contexts.programs.errors import (
     user_position,
 )
 from ctxdispatch_contexts.programs.kinds import FLOATS
-from ctxdispatch_contexts.recording import arrays, pointers, structs, windows
+from ctxdispatch_contexts.recording import arrays, conversions, pointers, structs, windows
 from ctxdispatch_contexts.recording.leaves import listed
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.recording.windows import AS_IT_IS, read, store
@@ -256,6 +256,7 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
         return array.array(typecode, given)
     record: Record = ctx.record
     taken = [*given] if type(given) is array.array else resolve(ctx, listed)(given)
+    taken = conversions.of_dtype(ctx, np.dtype(typecode), taken)
     made = array.array(typecode, taken)
     if type(given) is array.array:
         return _filled(record, made, record.view(given)) if record.is_active(given) else made
@@ -265,7 +266,7 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
 @HANDLERS.of(array.array.extend)
 def _extended(ctx: Any, callee: Any, args: Args) -> None:
     buffer, given = args
-    taken = [*ctx._splat(given)]
+    taken = conversions.of_dtype(ctx, np.asarray(buffer).dtype, [*ctx._splat(given)])
     if ctx.record.any_active((buffer, taken)):
         raise _other_length(described(callee))
     buffer.extend(taken)

@@ -15,6 +15,7 @@ differentiates what has no SSA form: handlers, generators, `with`, changes of wh
 
 from __future__ import annotations
 
+import array
 import builtins
 import functools
 import operator
@@ -208,6 +209,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     if any(map(suspended.go_on, map(type, args))):
         suspended.check(ctx, args)
     args = conversions.with_pairs(ctx, args) if callee is dict else args
+    if args and type(args[0]) in (array.array, memoryview):
+        args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     args = going_through.listed(ctx, callee, known, args)
     args = unseen.prepared(ctx, callee, args) if known.prepared else args
     if moves(known, callee, args):
@@ -216,7 +219,8 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         return _computed(ctx, callee, known, run, args, kwargs)
     if callee is float or callee is complex:  # what a method returns is made one by C code
         args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
-    if run is not callee and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):
+    beyond = run is not callee and type(run) is not SLOT
+    if beyond and not (all(map(is_plain, args)) and not has_within(args, conversions.is_object)):
         return run(*args, **kwargs)  # there may be Python code behind it; where not, it comes again
     if known.asks and overrides.asks(known.asks, args, kwargs):
         found = overrides.answered(ctx, callee, known.asks, args, kwargs)

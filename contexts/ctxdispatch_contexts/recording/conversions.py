@@ -9,7 +9,9 @@ These methods are run under the context, and the C code gets what they return.
 
 from __future__ import annotations
 
+import array
 import cmath
+import contextlib
 import functools
 import math
 import operator
@@ -44,6 +46,12 @@ def converted(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) 
 
 def _by(ctx: Any, convert: Convert, value: Any) -> Any:
     return replaced(value, is_object, lambda item: convert(ctx, item))
+
+
+def of_dtype(ctx: Any, dtype: np.dtype[Any], value: Any) -> Any:
+    """The value, for what makes such elements of it."""
+    convert = _BY_KIND.get(dtype.kind)
+    return _by(ctx, convert[0], value) if convert else value
 
 
 def is_object(value: Any) -> bool:
@@ -81,8 +89,8 @@ def reads_arrays(callee: Any, args: Args) -> bool:
 
 def dtype_of(callee: Any, args: Args, kwargs: Kwargs) -> np.dtype[Any] | None:
     """Of the elements that the callee makes, or stores, where it is known beforehand."""
-    if args and issubclass(type(args[0]), np.ndarray) and _stores_elements(callee):
-        return args[0].dtype
+    if args and _stores_elements(callee) and (dtype := _dtype_in(args[0])) is not None:
+        return dtype
     if callee is np.full_like and len(args) == 2 and "dtype" not in kwargs:
         return np.asarray(args[0]).dtype
     at = DTYPE_AT.get(id(callee))
@@ -90,6 +98,13 @@ def dtype_of(callee: Any, args: Args, kwargs: Kwargs) -> np.dtype[Any] | None:
     if at is None or given is None:
         return None
     return np.dtype(given)
+
+
+def _dtype_in(memory: Any) -> np.dtype[Any] | None:
+    if issubclass(type(memory), (np.ndarray, array.array, memoryview)):
+        with contextlib.suppress(ValueError, TypeError):  # released, or of characters
+            return np.asarray(memory).dtype
+    return None
 
 
 def _stores_elements(callee: Any) -> bool:

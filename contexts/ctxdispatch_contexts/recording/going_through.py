@@ -21,7 +21,7 @@ from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
 from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.by_code import gives_by_code
-from ctxdispatch_contexts.recording import following, leaves
+from ctxdispatch_contexts.recording import conversions, following, leaves
 from ctxdispatch_contexts.recording.callees import SETS, Callee, is_plain
 from ctxdispatch_contexts.recording.items import spread
 
@@ -144,6 +144,7 @@ def _from_iterator(ctx: Any, items: Any, dtype: Any, count: int = -1, **kwargs: 
     if ctx.record.closed:
         return np.fromiter(items, dtype, count, **kwargs)
     taken = [*itertools.islice(through(ctx, items), count if count >= 0 else None)]
+    taken = conversions.of_dtype(ctx, np.dtype(dtype), taken)
     made = np.fromiter(taken, dtype, count, **kwargs)
     return resolve(ctx, np.array)(taken, made.dtype) if ctx.record.any_active(taken) else made
 
