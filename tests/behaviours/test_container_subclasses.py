@@ -1,6 +1,7 @@
 """Classes derived from lists, tuples and dicts, given to C code: which of their methods that calls, and which
 it does not, is its own affair."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -131,11 +132,12 @@ def test_as_plainly(cls, name, recorded):
             grad(f)(X)
         return
     assert overdub(Context(), f, X) == want
-    try:
-        y, gradient = value_and_grad(f)(X)
-    except Refused:
-        return
-    assert y == want
     differences = np.array([(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(3)])
-    np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(jvp(f, (X,), (np.ones(3),))[1], sum(differences), rtol=1e-6, atol=1e-8)
+    with contextlib.suppress(Refused):
+        y, gradient = value_and_grad(f)(X)
+        assert y == want
+        np.testing.assert_allclose(gradient, differences, rtol=1e-6, atol=1e-8)
+    with contextlib.suppress(Refused):
+        y, along = jvp(f, (X,), (np.ones(3),))
+        assert y == want
+        np.testing.assert_allclose(along, sum(differences), rtol=1e-6, atol=1e-8)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.context import Args, Kwargs
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.dispatch.reach import special
 from ctxdispatch.facts import AS_ARRAY, INPLACE
 from ctxdispatch.passes import outputs
 from ctxdispatch_contexts.derivatives import table
@@ -26,7 +27,7 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, described, gi
 from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.recording import arrays, buffers, conversions, records, unknown
 from ctxdispatch_contexts.recording.callees import SLOT, Callee
-from ctxdispatch_contexts.recording.leaves import NUMBERS, snapshot
+from ctxdispatch_contexts.recording.leaves import NUMBERS, listed, snapshot
 from ctxdispatch_contexts.recording.subclasses import of_subclasses, plain
 
 Run = Callable[..., Any]
@@ -72,6 +73,8 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
             return y if issubclass(type(y), np.ndarray) else ctx.record.call(np.asarray, (y,), ())
         args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
     callee = INPLACE.get(callee, callee)
+    if any(map(_says_what_its_items_are, map(type, args))):
+        args = tuple([resolve(ctx, listed)(a) if _says_what_its_items_are(type(a)) else a for a in args])
     n = known.arrays or _array_operands(callee, args)
     if n and callee not in AS_ARRAY and any(issubclass(type(a), (list, tuple)) for a in args[:n]):
         made = [_array(ctx, a) if issubclass(type(a), (list, tuple)) else a for a in args[:n]]
@@ -89,6 +92,13 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
         y = ctx.record.call(callee, operands, tuple(kwargs))
     records.check(ctx.record, callee, operands, y)
     return arrays.without_objects(callee, y)
+
+
+def _says_what_its_items_are(cls: type) -> bool:
+    return cls not in _LISTS and issubclass(cls, _LISTS) and special(cls, "__iter__") is not None
+
+
+_LISTS = (list, tuple)
 
 
 def _array_operands(callee: Any, args: Args) -> int:
