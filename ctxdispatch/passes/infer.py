@@ -42,6 +42,7 @@ from ctxdispatch.passes.types import (
     join,
     operand_type,
     widen,
+    without_lists,
 )
 
 CallType = Callable[[Anything, Sequence[Type], tuple[str, ...]], "Type | None"]
@@ -91,7 +92,7 @@ def infer(
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
         run = Run(graph, [without_held(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
     if run.lists.foreign and any(map(_has_list, argtypes)):
-        run = Run(graph, [_without_lists(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
+        run = Run(graph, [without_lists(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
     unbound, unset = run.maybe_unbound(), run.unset()
@@ -100,12 +101,6 @@ def infer(
 
 def _has_list(type_: Type) -> bool:
     return isinstance(type_, ListOf) or (isinstance(type_, TupleOf) and any(map(_has_list, type_.items)))
-
-
-def _without_lists(type_: Type) -> Type:
-    if isinstance(type_, TupleOf):
-        return TupleOf(tuple(map(_without_lists, type_.items)))
-    return Exact(list) if isinstance(type_, ListOf) else type_
 
 
 class Run:

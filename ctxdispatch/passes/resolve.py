@@ -36,6 +36,7 @@ from ctxdispatch.passes.types import (
     const_type,
     is_literal,
     type_of,
+    without_lists,
 )
 
 Path = tuple[dict[str, Anything], tuple[str, ...]]
@@ -78,8 +79,7 @@ def stored_type(value: Anything, *, constant: bool = False) -> Type:
     """The type of what a name, attribute or cell holds. Sentinels (`object()`) are there to be compared."""
     if is_code(value) or type(value) in (object, type(np._NoValue)) or (constant and is_literal(value)):
         return Known(value)
-    type_ = type_of(value)
-    return Exact(list) if cls_of(type_) is list else type_  # checking each item would cost too much
+    return without_lists(type_of(value))  # checking each item would cost too much
 
 
 def is_code(value: Anything) -> bool:

@@ -337,6 +337,13 @@ CODE = (
 """What is taken by identity: a program rarely changes it, and nothing can be inferred from its class."""
 
 
+def without_lists(type_: Type) -> Type:
+    """Of lists, those within tuples too, the class alone: what is in them changes."""
+    if isinstance(type_, TupleOf):
+        return TupleOf(tuple(map(without_lists, type_.items)))
+    return Exact(list) if isinstance(type_, ListOf) else type_
+
+
 def type_of(value: Anything, depth: int = 8) -> Type:
     """The type that a program is specialised to when it is called with `value`. Containers are looked into
     `depth` levels deep: a list may contain itself."""

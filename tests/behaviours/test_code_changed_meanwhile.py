@@ -43,8 +43,10 @@ class Cubing:
     def __call__(self, v):
         return v * v * v
 
+    value = __call__
 
-Model.part, Model.scale = Model(), 2.0
+
+Model.part, Model.scale, Model.parts, Model.table = Model(), 2.0, [Model()], {"a": Model()}
 
 
 class Derived(Model):
@@ -53,7 +55,7 @@ class Derived(Model):
 
 MODULE = types.ModuleType("module_of_models")
 MODULE.value = lambda v: v * v
-MODULE.model, MODULE.scale = Model(), 2.0
+MODULE.model, MODULE.scale, MODULE.parts = Model(), 2.0, [Model()]
 MODULE.inner = types.SimpleNamespace(value=lambda v: v * v)
 
 
@@ -76,6 +78,9 @@ KINDS = {
     "another": (MODULE, "model", Cubing(), lambda v: MODULE.model(v)),
     "class's number": (Model, "scale", 3.0, lambda v: v * Model.scale),
     "inherited number": (Model, "scale", 3.0, lambda v: v * Derived().scale),
+    "class's list": (Model, "parts", [Cubing()], lambda v: Model.parts[0](v)),
+    "class's dict": (Model, "table", {"a": Cubing()}, lambda v: Model.table["a"](v)),
+    "module's list": (MODULE, "parts", [Cubing()], lambda v: sum(p(v) for p in MODULE.parts)),
     "class's object": (Model, "part", Cubing(), lambda v: Model.part(v)),
     "namespace": (MODULE.inner, "value", tripled, lambda v: MODULE.inner.value(v)),
     "defaults": (scaled, "__defaults__", (5.0,), lambda v: scaled(v)),
@@ -132,3 +137,75 @@ def test_values_and_derivatives(kind, way, recorded):
     differences = np.array([(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(3)])
     np.testing.assert_allclose(gradient, differences, rtol=1e-7)
     np.testing.assert_allclose(jvp(f, (X,), (np.ones(3),))[1], sum(differences), rtol=1e-7)
+
+
+class Holder:
+    pass
+
+
+def holder():
+    made = Holder()
+    made.part, made.parts, made.within = Model(), [Model()], (1.0, [Model()], {"a": [Model()]})
+    made.inner = types.SimpleNamespace(part=Model(), table={"a": Model()})
+    return made
+
+
+PARTS, TABLE, WITHIN, HOLDER = [Model()], {"a": Model()}, (1.0, [Model()], {"a": [Model()]}), holder()
+Model.holder = holder()
+PLACES = {
+    "list": (lambda: PARTS[0], lambda v: PARTS.__setitem__(0, v)),
+    "sliced": (lambda: PARTS[0], lambda v: PARTS.__setitem__(slice(0, 1), [v])),
+    "emptied": (lambda: PARTS[0], lambda v: (PARTS.clear(), PARTS.append(v))),
+    "dict": (lambda: TABLE["a"], lambda v: TABLE.__setitem__("a", v)),
+    "updated": (lambda: TABLE["a"], lambda v: TABLE.update(a=v)),
+    "merged": (lambda: TABLE["a"], lambda v: TABLE.__ior__({"a": v})),
+    "popped": (lambda: TABLE["a"], lambda v: (TABLE.pop("a"), TABLE.setdefault("a", v))),
+    "in a tuple": (lambda: WITHIN[1][0], lambda v: WITHIN[1].__setitem__(0, v)),
+    "dict in a tuple": (lambda: WITHIN[2]["a"][0], lambda v: WITHIN[2]["a"].__setitem__(0, v)),
+    "object": (lambda: HOLDER.part, lambda v: setattr(HOLDER, "part", v)),
+    "its dict": (lambda: HOLDER.part, lambda v: HOLDER.__dict__.__setitem__("part", v)),
+    "vars": (lambda: HOLDER.part, lambda v: vars(HOLDER).update(part=v)),
+    "its list": (lambda: HOLDER.parts[0], lambda v: HOLDER.parts.__setitem__(0, v)),
+    "its tuple": (lambda: HOLDER.within[1][0], lambda v: HOLDER.within[1].__setitem__(0, v)),
+    "its object": (lambda: HOLDER.inner.part, lambda v: setattr(HOLDER.inner, "part", v)),
+    "its table": (lambda: HOLDER.inner.table["a"], lambda v: HOLDER.inner.table.__setitem__("a", v)),
+    "class": (lambda: Model.holder.parts[0], lambda v: Model.holder.parts.__setitem__(0, v)),
+    "module": (lambda: MODULE.parts[0], lambda v: MODULE.parts.__setitem__(0, v)),
+}
+
+
+@pytest.mark.parametrize("looped", [False, True])
+@pytest.mark.parametrize("call", [lambda p, v: p(v), lambda p, v: p.value(v)], ids=["call", "method"])
+@pytest.mark.parametrize("place", [*PLACES])
+def test_what_containers_and_objects_hold(place, call, looped):
+    get, put = PLACES[place]
+    first = get()
+
+    def program(x):
+        y = call(get(), x[0])
+        put(Cubing())
+        y = y + call(get(), x[1])
+        put(first)
+        return y + call(get(), x[2])
+
+    def with_a_loop(x):
+        y = 0.0
+        for v in x:
+            y = y + call(get(), v)
+            put(Cubing() if v < 1.9 else first)
+        put(first)
+        return y
+
+    f = with_a_loop if looped else program
+    want = f(X)
+    differences = np.array([(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(3)])
+    for _ in range(2):
+        try:
+            y, gradient = value_and_grad(f)(X)
+        except Refused:
+            put(first)
+            return
+        assert y == want
+        assert get() is first
+        np.testing.assert_allclose(gradient, differences, rtol=1e-7)
+        np.testing.assert_allclose(jvp(f, (X,), (np.ones(3),))[1], sum(differences), rtol=1e-7)
