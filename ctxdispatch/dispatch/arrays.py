@@ -30,7 +30,7 @@ def read(call: Any, array: Any, given: Any, index: Any) -> Any:
     metadata = [*call.held(given), *strip.metadata]
     shadow = call.ctx._shadows.of(array)
     if shadow is not None:
-        if not issubclass(type(out), np.ndarray):
+        if not isinstance(out, np.ndarray):
             out = moved(call, out, shadow[bare])
         elif not np.may_share_memory(out, array):
             call.ctx._shadows.write(out, ..., shadow[bare])
@@ -44,7 +44,7 @@ def moved(call: Any, out: Any, box: Any) -> Any:
 
 
 def _of(box: Any) -> Any:
-    box = box[()] if issubclass(type(box), np.ndarray) else box
+    box = box[()] if isinstance(box, np.ndarray) else box
     return () if box is None else box.metadata
 
 
@@ -55,7 +55,7 @@ def write(call: Any, array: Any, index: Any, value: Any) -> None:
     shadows = call.ctx._shadows
     boxes = shadow_of(call, value, np.shape(bare_value)) if what.metadata else None
     if array.dtype.names is not None:
-        array, bare_index = array[bare_index] if issubclass(type(bare_index), str | list) else array, ...
+        array, bare_index = array[bare_index] if isinstance(bare_index, str | list) else array, ...
     shadows.write(array, bare_index, _fitting(boxes, array, bare_index))
     if at.metadata:
         made = call.combined([*at.metadata, *shadows.metadata(array)], array)
@@ -73,10 +73,10 @@ def _fitting(boxes: Any, array: Any, index: Any) -> Any:
 def shadow_of(call: Any, value: Any, shape: Any) -> Any:
     """The shadow of any operand that NumPy takes for an array of `shape`."""
     held, bare = call.held(value), call.bare(value)
-    if issubclass(type(bare), np.ndarray):
+    if isinstance(bare, np.ndarray):
         found = call.ctx._shadows.of(bare)
         shadow = np.full(bare.shape, None, dtype=object) if found is None else found.copy()
-    elif issubclass(type(bare), list | tuple) and shape and len(bare) == shape[0]:
+    elif isinstance(bare, list | tuple) and shape and len(bare) == shape[0]:
         shadow = np.full(shape, None, dtype=object)
         for k, item in enumerate(bare):
             shadow[k] = cells(shadow_of(call, item, shape[1:]))
@@ -104,7 +104,7 @@ def elementwise(result: Any, out: Any) -> tuple[bool, Any]:
     if f.__hash__ is None:
         return False, out
     if not result.strip.shadowed:
-        parts = f is np.where or any(issubclass(type(a), list | tuple) for a in result.args)
+        parts = f is np.where or any(isinstance(a, list | tuple) for a in result.args)
         return _moved(result, out) if parts and f in SHUFFLES else (False, out)
     if f in OPERATORS or (type(f) is np.ufunc and f.signature is None):
         return True, _broadcast(result, out)
@@ -115,14 +115,14 @@ def elementwise(result: Any, out: Any) -> tuple[bool, Any]:
 
 def _broadcast(result: Any, out: Any) -> Any:
     call = result.call
-    outs = out if issubclass(type(out), tuple) else (out,)
+    outs = out if isinstance(out, tuple) else (out,)
     operands = [*result.args[: getattr(result.callee, "nin", 2)], *_masks(result.kwargs)]
     bare = [Strip(call).value(a) for a in operands]
     shadows = [shadow_of(call, a, np.shape(b)) for a, b in zip(operands, bare)]
     join = np.frompyfunc(lambda *each: _joined(call, each), len(shadows), 1)
     boxes = np.asarray(join(*shadows), dtype=object)
     made = [_put(call, each, boxes) for each in outs]
-    return tuple(made) if issubclass(type(out), tuple) else made[0]
+    return tuple(made) if isinstance(out, tuple) else made[0]
 
 
 def _masks(kwargs: Any) -> list[Any]:
@@ -136,7 +136,7 @@ def _joined(call: Any, boxes: Any) -> Any:
 
 
 def _put(call: Any, out: Any, boxes: Any) -> Any:
-    if issubclass(type(out), np.ndarray):
+    if isinstance(out, np.ndarray):
         call.ctx._shadows.write(out, ..., boxes)
         return out
     return call.give(out, [*_of(boxes)])
@@ -148,9 +148,9 @@ OPERATORS = frozenset({*ELEMENTWISE, *(f for f, plain in INPLACE.items() if plai
 def _moved(result: Any, out: Any) -> tuple[bool, Any]:
     """The same function of the shadows."""
     call = result.call
-    if not issubclass(type(out), np.ndarray):
+    if not isinstance(out, np.ndarray):
         return False, out
-    if any(issubclass(type(a), np.ndarray) and np.may_share_memory(out, a) for a in result.given[:1]):
+    if any(isinstance(a, np.ndarray) and np.may_share_memory(out, a) for a in result.given[:1]):
         return True, call.give(out, call.held(*result.args))
     if result.callee is np.where:
         boxes = _where(call, *result.args)
@@ -183,7 +183,7 @@ def _of_shadows(result: Any) -> Any:
 
 def _as_shadow(call: Any, value: Any, position: int, f: Any) -> Any:
     bare = Strip(call).value(value)
-    if issubclass(type(bare), list | tuple) and any(np.ndim(each) for each in bare):
+    if isinstance(bare, list | tuple) and any(np.ndim(each) for each in bare):
         return [_as_shadow(call, each, 0, f) for each in call.bare(value)]
     if position and f is not np.append:
         return bare
