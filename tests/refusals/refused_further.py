@@ -273,7 +273,7 @@ def of_two(self, v):
 
 def changes_a_class(x):  # here
     before = POWER.of(x)
-    Power.of = of_three
+    type.__setattr__(Power, "of", of_three)
     return before + 10.0 * POWER.of(x)
 
 
