@@ -92,9 +92,14 @@ def _on_one_element(function: Anything, args: Args, kwargs: tuple[tuple[str, Typ
 
 
 def _one(type_: Type) -> Anything:
-    if isinstance(type_, ArrayOf):
-        return np.ones((1,) * len(type_.dims), type_.dtype)
-    return type_.value if isinstance(type_, Known) else SCALARS[type_.cls]  # type: ignore[attr-defined]
+    """Of what is no whole number a half: some functions raise at 1, where they have a pole."""
+    if isinstance(type_, Known):
+        return type_.value
+    array = isinstance(type_, ArrayOf)
+    found = np.ones((1,) * len(type_.dims), type_.dtype) if array else SCALARS[type_.cls]  # type: ignore[attr-defined]
+    if np.result_type(found).kind in "fc":
+        found *= 0.5  # an array of no dimensions stays one
+    return found
 
 
 def quiet(function: Anything, args: list[Anything], kwargs: dict[str, Anything]) -> Type:

@@ -167,7 +167,8 @@ def _of_module(module: pytypes.ModuleType, name: str, path: Path | None) -> Foun
     if path is not None:
         return _at_path(value, (path[0], (*path[1], name)), constant=constant)
     type_ = stored_type(value, constant=constant)
-    return Found(type_, AttrIs(module, name, value)) if isinstance(type_, Known) else UNKNOWN
+    known = isinstance(type_, Known)
+    return Found(type_, AttrIs(module, name, value) if known else AttrType(module, name, type_))
 
 
 def _of_class(cls: type, name: str, path: Path | None) -> Found:

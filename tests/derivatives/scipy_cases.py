@@ -18,6 +18,7 @@ from derivative_cases import (
     broadcastable,
     case,
     each,
+    elements,
     flag,
     number,
     regular,
@@ -26,7 +27,7 @@ from derivative_cases import (
 from hypothesis import strategies as st
 from scipy.stats import _stats_pythran
 
-from ctxdispatch_contexts.derivatives import scipy_linalg
+from ctxdispatch_contexts.derivatives import scipy_distributions, scipy_linalg
 from ctxdispatch_contexts.derivatives import special_functions as own
 
 # -- elementwise ---------------------------------------------------------------------------------------------
@@ -46,11 +47,20 @@ SPECIAL = {
     "betainc": [(0.5, 4), (0.5, 4), (0.1, 0.9)], "betaincc": [(0.5, 4), (0.5, 4), (0.1, 0.9)],
     "chdtr": [(0.5, 9), (0.2, 9)], "chdtrc": [(0.5, 9), (0.2, 9)],
     "stdtr": [(0.7, 9), (-3, 3)], "stdtrit": [(0.7, 9), (0.1, 0.9)],
+    "betaincinv": [(0.5, 4), (0.5, 4), (0.1, 0.9)], "betainccinv": [(0.5, 4), (0.5, 4), (0.1, 0.9)],
+    "chdtri": [(0.7, 9), (0.1, 0.9)], "fdtr": [(1, 9), (1, 9), (0.2, 3)], "fdtrc": [(1, 9), (1, 9), (0.2, 3)],
+    "fdtri": [(1, 9), (1, 9), (0.1, 0.9)], "ndtri_exp": [(-3, -0.1)], "cosm1": [(-3, 3)],
+    "powm1": [(0.2, 3), (-2, 2)], "boxcox": [(0.2, 3), (-2, 2)], "boxcox1p": [(-0.7, 3), (-2, 2)],
+    "inv_boxcox": [(0.1, 2), (0.2, 2)], "inv_boxcox1p": [(0.1, 2), (0.2, 2)], "k0e": [(0.3, 3)],
+    "k1e": [(0.3, 3)], "_ufuncs._log1mexp": [(-3, -0.2)], "_ufuncs._cosine_cdf": [(-3, 3)],
+    "_ufuncs._cosine_invcdf": [(0.1, 0.9)],
+    **{f"_ufuncs._cauchy_{name}": [(0.1, 0.9), (-1, 1), (0.5, 2)] for name in ("ppf", "isf")},
     "_ufuncs._beta_pdf": [(0.1, 0.9), (0.5, 4), (0.5, 4)],
     "_ufuncs._beta_ppf": [(0.1, 0.9), (0.5, 4), (0.5, 4)],
 }  # fmt: skip
 COMPLEX = set("gamma rgamma loggamma erf erfc erfcx erfi dawsn xlogy xlog1py ndtr log_ndtr".split())
-BESSEL = {"jv": -3, "yv": 0.3, "yn": 0.3, "iv": -3, "ive": 0.2, "kv": 0.3}
+BESSEL = {"jv": -3, "yv": 0.3, "yn": 0.3, "iv": -3, "ive": 0.2, "kv": 0.3,
+          "kve": 0.3}
 PARAMETERS = {"polygamma": (0, 4, 0.3, 9), "zeta": (2, 5, 0.3, 4), "gammainc": (1, 4, 0.2, 5),
               "gammaincc": (1, 4, 0.2, 5), "pdtr": (0, 4, 0.3, 5), "pdtrc": (0, 4, 0.3, 5)}  # fmt: skip
 
@@ -101,6 +111,29 @@ for _name, _limits in PARAMETERS.items():
 @case(special.betainc)
 def _(draw):
     return (whole(draw, 1, 3), whole(draw, 1, 3), array(draw, (2, 3), 0.1, 0.9)), {}
+
+
+@each(scipy_distributions.quiet_log, scipy_distributions.quiet_square)
+def _(draw):
+    return (array(draw, shape_of(draw, 1), 0.2, 3),), {}
+
+
+@case(scipy_distributions.quiet_beta)
+def _(draw):
+    shapes = [shape or (1,) for shape in broadcastable(draw, 3)]
+    return tuple(array(draw, s, *d) for s, d in zip(shapes, SPECIAL["_ufuncs._beta_pdf"])), {}
+
+
+@case(scipy_distributions.placed)
+def _(draw):
+    at = elements(shape_of(draw, 1), -1, 1, draw(st.integers(0, 9))) > 0
+    return (array(draw, (np.count_nonzero(at),)), at), {}
+
+
+@case(scipy_distributions.density)
+def _(draw):
+    root = array(draw, (2, 2), 0.5, 1.5)
+    return (array(draw, (3, 2)), array(draw, (2,)), root @ root.T + 2 * np.eye(2)), {}
 
 
 @case(special.zeta, label="by name")

@@ -168,7 +168,7 @@ def nonlinear(callee, args, kwargs):
 
 def violated(callee, args, kwargs, at, rng):
     try:
-        return max(deviations(callee, args, kwargs, at, rng), default=0.0) > 1e-6
+        return np.nanmax([0.0, *deviations(callee, args, kwargs, at, rng)]) > 1e-6
     except (ValueError, np.linalg.LinAlgError):  # outside of the domain, or results of another structure
         return True
 

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, hvp, jacfwd, jvp, vjp
+from ctxdispatch import grad, hvp, jacfwd, jacrev, jvp, vjp
 from tests.recording import RECORDED
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -117,3 +117,17 @@ def test_orders_and_paths(zero, poles, path, names):
     for name in names:
         found = SECONDS[name](f, grad(f), at, v)
         np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+def left_early(x):
+    rest = np.zeros(3)
+    if not np.any(x > -100.0):
+        return rest
+    return np.where(x > -100.0, x**3, rest)
+
+
+def test_a_selection_of_nothing_that_arrives_is_zero():
+    """Where the gradient is swept, what has returned early has no cotangent of its own."""
+    x = np.array([0.3, 0.6, 0.8])
+    slopes = jacrev(grad(lambda x: np.sum(left_early(x))))(x)
+    np.testing.assert_allclose(slopes, np.diag(6.0 * x))

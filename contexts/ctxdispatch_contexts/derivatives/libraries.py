@@ -22,6 +22,7 @@ from ctxdispatch_contexts.derivatives.rows import Row
 RULES = {
     "scipy.special": "special_functions", "scipy.linalg": "scipy_linalg",
     "scipy.signal": "scipy_signal", "scipy.stats._stats_pythran": "scipy_normal",
+    "scipy.stats._continuous_distns": "scipy_distributions",
     "statistics": "python_statistics",
 }  # fmt: skip
 """The modules of rules, by library."""

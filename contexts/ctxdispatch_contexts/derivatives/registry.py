@@ -141,6 +141,25 @@ def lower(*callees: Any) -> Callable[[Function], Function]:
     return register
 
 
+READ_AS: dict[Any, Callable[[type | None], Callable[..., Any] | None]] = {}
+
+
+def read_as(*functions: Any, of_class: bool = False) -> Callable[[Function], Function]:
+    """Register the function below as what programs read in the place of Python code; what is recorded runs
+    `functions` themselves. `of_class`: the function below says which one that is for methods of objects of
+    exactly this class, or None."""
+
+    def register(found: Function) -> Function:
+        READ_AS.update(dict.fromkeys(functions, found if of_class else lambda cls: found))
+        return found
+
+    return register
+
+
+LASTING: set[type] = set()
+"""Classes of which a library makes one object, or a few, when it is imported."""
+
+
 def of(owner: Any, *names: str) -> tuple[Any, ...]:
     """Those attributes of `owner` that exist in this Python and this NumPy."""
     return tuple(getattr(owner, name) for name in names if hasattr(owner, name))

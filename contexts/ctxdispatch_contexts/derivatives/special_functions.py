@@ -57,12 +57,39 @@ def difference(f, i, y, *args):
     return (total / step).astype(np.result_type(y))
 
 
+def f_density(m, n, x):
+    """Of Fisher's F distribution with m and n degrees of freedom (DLMF 8.17.7, with x = n t / (m - m t))."""
+    r = m / n
+    front = special.xlogy(0.5 * m, r) + special.xlogy(0.5 * m - 1.0, x)
+    return np.exp(front - 0.5 * (m + n) * np.log1p(r * x) - special.betaln(0.5 * m, 0.5 * n))
+
+
+def power_slope(u, b):
+    """d/db (exp(b u) - 1) / b = u^2 (t e^t - e^t + 1) / t^2, t = b u; where that would cancel, its series."""
+    t = b * u
+    small = np.abs(t) < 0.5
+    s, far = np.where(small, t, 0.0), np.where(small, 1.0, t)
+    series = sum([(k + 1) / math.factorial(k + 2) * s**k for k in range(14)])
+    return u * u * np.where(small, series, (np.exp(far) * (far - 1.0) + 1.0) / (far * far))
+
+
+def root_slope(a, b):
+    """d/db log((1 + a b)^(1/b)) = a^2 (t / (1 + t) - log(1 + t)) / t^2, t = a b; where that would cancel, its
+    series."""
+    t = a * b
+    small = np.abs(t) < 0.05
+    s, far = np.where(small, t, 0.0), np.where(small, 1.0, t)
+    series = -sum([(k + 1) / (k + 2) * (-s) ** k for k in range(12)])
+    return a * a * np.where(small, series, (far / (1.0 + far) - np.log1p(far)) / (far * far))
+
+
 NAMESPACE = {
     **{name: f for name, f in vars(special).items() if callable(f) and not name.startswith("_")},
     **NUMPY,
     "digamma": special.digamma, "polygamma": special.polygamma,
     "__name__": "derivatives of scipy.special",
     "real": np.real, "refused": refused, "erfcx_slope": erfcx_slope, "weak": weak,
+    "pi": math.pi, "f_density": f_density, "power_slope": power_slope, "root_slope": root_slope,
     "difference": difference, "_beta_ppf": getattr(special._ufuncs, "_beta_ppf", None),
 }  # fmt: skip
 

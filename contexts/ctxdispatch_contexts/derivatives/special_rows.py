@@ -82,6 +82,35 @@ ROWS = {
         "v p", "difference(stdtrit, 0, y, v, p)",
         "sqrt(v) * exp(0.5 * (v + 1.0) * log1p(y * y / v) + betaln(0.5 * v, weak(0.5, v)))",
     ),
+    "betaincinv": row(
+        "a b p",
+        "difference(betaincinv, 0, y, a, b, p)", "difference(betaincinv, 1, y, a, b, p)",
+        "exp(betaln(a, b) - xlogy(a - 1.0, y) - xlog1py(b - 1.0, -y))",
+    ),
+    "betainccinv": row(
+        "a b p",
+        "difference(betainccinv, 0, y, a, b, p)", "difference(betainccinv, 1, y, a, b, p)",
+        "-exp(betaln(a, b) - xlogy(a - 1.0, y) - xlog1py(b - 1.0, -y))",
+    ),
+    "chdtri": row(
+        "v p", "difference(chdtri, 0, y, v, p)",
+        "-2.0 * exp(gammaln(0.5 * v) + 0.5 * y - xlogy(0.5 * v - 1.0, 0.5 * y))",
+    ),
+    "fdtr": row(
+        "m n x", "difference(fdtr, 0, y, m, n, x)", "difference(fdtr, 1, y, m, n, x)", "f_density(m, n, x)",
+    ),
+    "fdtrc": row(
+        "m n x",
+        "difference(fdtrc, 0, y, m, n, x)", "difference(fdtrc, 1, y, m, n, x)", "-f_density(m, n, x)",
+    ),
+    "fdtri": row(
+        "m n p", "difference(fdtri, 0, y, m, n, p)", "difference(fdtri, 1, y, m, n, p)",
+        "1.0 / f_density(m, n, y)",
+    ),
+    "_ufuncs._cauchy_ppf": row("p a b", "pi * b * (1.0 + ((y - a) / b) ** 2)", "1", "(y - a) / b"),
+    "_ufuncs._cauchy_isf": row("p a b", "-pi * b * (1.0 + ((y - a) / b) ** 2)", "1", "(y - a) / b"),
+    "_ufuncs._cosine_cdf": row("x", "0.15915494309189535 * where(abs(x) < pi, 1.0 + cos(x), 0.0)"),
+    "_ufuncs._cosine_invcdf": row("p", "6.283185307179586 / (1.0 + cos(y))"),
     "pdtr": row("k m", "0", "-exp(xlogy(floor(weak(k, m)), m) - m - gammaln(floor(weak(k, m)) + 1.0))"),
     "pdtrc": row("k m", "0", "exp(xlogy(floor(weak(k, m)), m) - m - gammaln(floor(weak(k, m)) + 1.0))"),
     "poch": row("z m", "y * (psi(z + m) - psi(z))", "y * psi(z + m)"),
@@ -107,7 +136,17 @@ ROWS = {
     "erfcinv": row("x", "-0.886226925452758 * exp(y * y)"),
     "ndtr": row("x", "0.3989422804014327 * exp(-0.5 * x * x)"),
     "log_ndtr": row("x", "0.7978845608028654 / erfcx(-0.7071067811865476 * x)"),
+    "ndtri_exp": row("a", "1.2533141373155003 * erfcx(-0.7071067811865476 * y)"),
     "ndtri": row("p", "2.5066282746310002 * exp(0.5 * y * y)"),
+
+    # -- powers, logarithms of small differences -------------------------------------------------------------
+    "cosm1": row("x", "-sin(x)"),
+    "powm1": row("a b", "b * a ** (b - 1.0)", "xlogy(a ** b, a)"),
+    "boxcox": row("x b", "x ** (b - 1.0)", "power_slope(log(x), b)"),
+    "boxcox1p": row("x b", "exp((b - 1.0) * log1p(x))", "power_slope(log1p(x), b)"),
+    "inv_boxcox": row("a b", "y ** (1.0 - b)", "y * root_slope(a, b)"),
+    "inv_boxcox1p": row("a b", "(y + 1.0) ** (1.0 - b)", "(y + 1.0) * root_slope(a, b)"),
+    "_ufuncs._log1mexp": row("x", "-1.0 / expm1(-x)"),
 
     # -- logistic functions, logarithms and entropies --------------------------------------------------------
     "expit": row("x", "y * expit(-x)"),
@@ -135,6 +174,9 @@ ROWS = {
     "ive": bessel("ive", "0.5 * (ive(v - 1.0, z) + ive(v + 1.0, z)) - sign(z) * y"),
     "k0": row("x", "-k1(x)"),
     "k1": row("x", "-0.5 * (k0(x) + kv(2.0, x))"),
+    "k0e": row("x", "y - k1e(x)"),
+    "k1e": row("x", "y - 0.5 * (k0e(x) + kve(2.0, x))"),
+    "kve": bessel("kve", "y - 0.5 * (kve(v - 1.0, z) + kve(v + 1.0, z))"),
     "kv": bessel("kv", "-0.5 * (kv(v - 1.0, z) + kv(v + 1.0, z))"),
 }  # fmt: skip
 

@@ -320,6 +320,13 @@ def lowering(callee: Any, keywords: tuple[str, ...] = ()) -> Callable[..., Any] 
     return spelled(callee) if _is_differentiable(getattr(callee, "__self__", callee)) else None
 
 
+def read_for(function: Any, cls: type | None = None) -> Any:
+    """The function that programs read in place of `function`, a method of objects of `cls`: mostly itself."""
+    _lowerings()
+    found = registry.READ_AS.get(function)
+    return function if found is None else found(cls) or function
+
+
 def _is_differentiable(ufunc: np.ufunc) -> bool:
     row = elementwise(ufunc)
     if row is not None and not row.is_zero:

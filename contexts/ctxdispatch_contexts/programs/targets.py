@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass, field
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.dispatch.strip import gives_items
@@ -15,10 +15,11 @@ from ctxdispatch.ir.rewrite import Use, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.wrappers import called, is_wrapper
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import AttrIs
+from ctxdispatch.passes.guards import ABSENT, AttrIs, ClassHolds, PathIs
 from ctxdispatch.passes.resolve import call_guard, class_attribute
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.derivatives.table import lowering
+from ctxdispatch_contexts.derivatives.registry import LASTING
+from ctxdispatch_contexts.derivatives.table import lowering, read_for
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
@@ -57,9 +58,10 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         return None
     if type(fn) is FunctionType:
         entry = entry_of(fn)
-        return None if (entry is None and makes_derivatives(fn)) or fn in STAY else Target(fn, entry=entry)
+        stays = fn in STAY or (entry is None and makes_derivatives(fn))
+        return None if stays else Target(read_for(fn), entry=entry)
     if type(fn) is MethodType and type(fn.__func__) is FunctionType:
-        return Target(fn.__func__, [Const(fn.__self__)])
+        return Target(read_for(fn.__func__, type(fn.__self__)), [Const(fn.__self__)])
     call = called(type(fn))
     if call is not None and not issubclass(type(fn), (type, Opaque)):
         prepared.assume(call_guard(type(fn)))
@@ -138,18 +140,34 @@ def method_of(reading: Op, prepared: Prepared) -> Target | None:
     function = found.__func__ if issubclass(type(found), staticmethod) else found
     if type(function) is not FunctionType or "__getattribute__" in _own_names(cls):
         return None
-    if _is_hidden(obj, name.value):
+    lasting = _lasting(obj, prepared) if type(cls) is type and cls in LASTING else None
+    if _is_hidden(obj, name.value) or (lasting is not None and name.value in vars(lasting.value)):
         return None
     prepared.assume(AttrIs(cls, name.value, function))
+    if lasting is not None:
+        prepared.assume_all([lasting, ClassHolds(lasting.value, name.value, ABSENT)])
     if reading.fn is getattr and cls.__dictoffset__:
         reading.callee, reading.syntax = Const(read_method), False
-    return Target(function, [] if issubclass(type(found), staticmethod) else [obj])
+    return Target(read_for(function, cls), [] if issubclass(type(found), staticmethod) else [obj])
 
 
 def _is_hidden(obj: Operand, name: str) -> bool:
     """An object that is known has an attribute of this name, and the class's method is not what is called."""
     type_ = operand_type(obj)
     return isinstance(type_, T.Known) and name in getattr(type_.value, "__dict__", ())
+
+
+def _lasting(obj: Operand, prepared: Prepared) -> PathIs | AttrIs | None:
+    """That the variable of a module that holds the object goes on holding it."""
+    reading = prepared.maker.get(obj)  # type: ignore[arg-type]
+    if reading is None or len(reading.args) != 2 or not all(isinstance(a, Const) for a in reading.args):
+        return None
+    owner, name = reading.args
+    if reading.fn is primitives.load_global:
+        return PathIs(owner.value, (name.value,), primitives.load_global(owner.value, name.value))
+    if reading.fn is getattr and issubclass(type(owner.value), ModuleType):
+        return AttrIs(owner.value, name.value, getattr(owner.value, name.value))
+    return None
 
 
 def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:

@@ -82,13 +82,18 @@ def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
     if op.fn is operator.add or op.fn is cotangents.accumulate:
         replaced[op.result] = args[1] if is_zero(args[0]) else args[0]
         return True
-    if hashable(op.fn) and _is_zero(op.fn, list(map(is_zero, args))):
+    if hashable(op.fn) and _is_zero(op.fn, list(map(is_zero, args)), list(map(_is_number_zero, args))):
         replaced[op.result] = ZERO
         return True
     return False
 
 
-def _is_zero(fn: Any, zeros: list[bool]) -> bool:
+def _is_number_zero(operand: Operand) -> bool:
+    """The zero of `np.where(inside, g, 0.0)`."""
+    return isinstance(operand, Const) and type(operand.value) is float and operand.value == 0.0
+
+
+def _is_zero(fn: Any, zeros: list[bool], numbers: list[bool]) -> bool:
     """Of a function of which some arguments are zero."""
     if fn in LINEAR:
         return zeros[0]
@@ -99,8 +104,9 @@ def _is_zero(fn: Any, zeros: list[bool]) -> bool:
     rule = linearity(fn)
     if rule is None:
         return False
-    found = [zeros[i] for i in rule.positions if i < len(zeros)]
-    return all(found) if rule.joint else any(found)
+    at = [i for i in rule.positions if i < len(zeros)]
+    found = [zeros[i] for i in at]
+    return any(found) and (not rule.joint or all(zeros[i] or numbers[i] for i in at))
 
 
 def _settle_zeros(adjoint: Adjoint) -> None:
