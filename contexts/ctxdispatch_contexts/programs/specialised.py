@@ -20,6 +20,7 @@ from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.apart import record_with
 from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking
 from ctxdispatch_contexts.programs.mode import Program
+from ctxdispatch_contexts.programs.tiers import Reason
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
@@ -30,13 +31,15 @@ compiling = threading.RLock()
 
 class Specialised:
     """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
-    does not. `run` records, for those calls that the program finds it is not for."""
+    does not. `run` records, for those calls that the program finds it is not for. `reason`: why it is no more
+    than an attempt."""
 
     def __init__(
-        self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None
-    ) -> None:
+        self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None,
+        reason: Reason | None,
+    ) -> None:  # fmt: skip
         self.types, self.guards = program.types, program.guards
-        self._plain = program.graph
+        self._plain, self.reason = program.graph, reason
         self._foreign, self._run, self.attempt = program.foreign, run, program.attempt
         self._entry = entry
         self._body: Callable[..., Any] | None = None
@@ -150,9 +153,10 @@ class Recorder:
     there is one, which reads what earlier runs may have left under these names."""
 
     def __init__(
-        self, types: tuple[T.Type, ...], body: Callable[..., Any], reads: left_names.Names = frozenset()
-    ) -> None:
-        self.types, self.body, self.reads = types, body, reads
+        self, types: tuple[T.Type, ...], body: Callable[..., Any], reason: Reason,
+        reads: left_names.Names = frozenset(),
+    ) -> None:  # fmt: skip
+        self.types, self.body, self.reason, self.reads = types, body, reason, reads
         self.function = body
 
     def holds(self) -> bool:

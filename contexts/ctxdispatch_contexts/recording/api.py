@@ -15,6 +15,7 @@ from ctxdispatch.dispatch.overdub import overdub
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.passes.types import type_of
 from ctxdispatch_contexts.forward.releasing import apart
+from ctxdispatch_contexts.programs import tiers
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.recording import left
@@ -38,6 +39,7 @@ def run(
 ) -> tuple[Any, Trees, list[Any]]:  # fmt: skip
     """(f(*args), the trees of the arguments `wrt`, the arguments as the program got them). `leading`: so many
     come before the caller's own."""
+    tiers.recorded()
     owned = Arguments(record)
     given, trees = list(args), {}
     try:

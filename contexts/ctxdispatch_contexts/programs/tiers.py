@@ -1,0 +1,177 @@
+"""Which tier runs, and why it is not the best one.
+
+Reasons are kept where programs are made, which is rare. What a call runs is watched only while somebody asks
+(`explain`): all entries are stubs then, so that every call of one comes by `Entry.miss`. Otherwise nothing is
+asked and nothing is counted.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch_contexts.programs.errors import Refused
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from ctxdispatch_contexts.programs.entry import Entry
+    from ctxdispatch_contexts.programs.specialised import Recorder, Specialised
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why there is no program: `what`, what to write instead, and `position`, file:line in function."""
+
+    what: str
+    remedy: str = ""
+    position: str | None = None
+
+    def __str__(self) -> str:
+        place = "" if self.position is None else f"{self.position}: "
+        return f"{place}{self.what}; {self.remedy}" if self.remedy else f"{place}{self.what}"
+
+
+CHECKED = Reason("rules are checked where they are used", "leave out debug=True, or debug_rules()")
+OF_KIND = Reason(
+    "an argument is, or holds, a subclass of np.ndarray, a deque, an array.array or something tagged",
+    "give arrays (np.asarray) and lists",
+)
+LEFT = Reason(
+    "it reads what an earlier recorded run has left in an object", "compute it in each run, or pass it"
+)
+
+
+def reason_of(error: Exception) -> Reason:
+    """What one of ours says: where, what, and after a semicolon the remedy."""
+    if isinstance(error, UnsupportedSyntax):
+        place = f"{error.filename}:{error.line} in {error.function}"
+        return Reason(f"{error.construct} has no program", error.remedy, place)
+    assert isinstance(error, Refused)
+    what, _, remedy = error.message.partition("; ")
+    return Reason(what, remedy, error.position)
+
+
+class RecordedWarning(UserWarning):
+    """A derivative is taken by recording the run; given with CTXDISPATCH_WARN=recorded, once per line."""
+
+
+_WARNED: dict[Any, Any] = {}
+
+
+def warn(reason: Reason) -> None:
+    """At the line of the user's, if the environment asks for it."""
+    if os.environ.get("CTXDISPATCH_WARN") != "recorded" or reason.position is None:
+        return
+    filename, _, rest = reason.position.rpartition(" in ")[0].rpartition(":")
+    line = int(rest) if rest.isdigit() else 1
+    text = f"recorded: {reason.what}; {reason.remedy}".rstrip("; ")
+    warnings.warn_explicit(text, RecordedWarning, filename, line, registry=_WARNED)
+
+
+@dataclass
+class Ran:
+    """One call of an entry. `recorded`: that a run was recorded for it."""
+
+    entry: Entry
+    made: Specialised | Recorder
+    depth: int
+    seconds: float = 0.0
+    recorded: bool = False
+
+
+@dataclass
+class Watch:
+    """The calls of entries in one context of execution, in the order in which they begin. `inner`: those that
+    run; `making`: the seconds that programs took to make."""
+
+    ran: list[Ran] = field(default_factory=list)
+    inner: list[Ran] = field(default_factory=list)
+    codes: dict[Entry, CodeType] = field(default_factory=dict)
+    making: float = 0.0
+    is_making: bool = False
+
+    def stub(self, entries: Iterable[Entry]) -> None:
+        """Have calls of their functions come by `miss`."""
+        for entry in entries:
+            if entry.function.__code__ is not entry.stub:
+                self.codes[entry] = entry.function.__code__
+                entry.function.__code__ = entry.stub
+
+    def put_back(self) -> None:
+        """The programs where they were; not those that are no longer their entries'."""
+        for entry, code in self.codes.items():
+            programs = [each for same in [*entry.specialised.values()] for each in same]
+            if entry.function.__code__ is entry.stub and any(p.function.__code__ is code for p in programs):
+                entry.function.__code__ = code
+
+    @contextmanager
+    def call(self, entry: Entry, made: Specialised | Recorder) -> Iterator[None]:
+        """Around a call of the entry."""
+        ran = Ran(entry, made, len(self.inner))
+        self.ran.append(ran)
+        self.inner.append(ran)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            ran.seconds += time.perf_counter() - start
+            self.inner.pop()
+
+
+    @contextmanager
+    def makes(self) -> Iterator[None]:
+        """A program is made: that is no part of what calls cost."""
+        if self.is_making:
+            yield
+            return
+        self.is_making, start = True, time.perf_counter()
+        try:
+            yield
+        finally:
+            self.is_making, spent = False, time.perf_counter() - start
+            self.making += spent
+            for ran in self.inner:
+                ran.seconds -= spent
+
+
+WATCHED: ContextVar[Watch | None] = ContextVar("watched", default=None)
+
+
+def watched(
+    entry: Entry, made: Specialised | Recorder, run: Callable[..., Any], args: tuple[Any, ...]
+) -> Any:
+    """run(*args), seen by whoever asks."""
+    watch = WATCHED.get()
+    if watch is None:
+        return run(*args)
+    with watch.call(entry, made):
+        return run(*args)
+
+
+def making() -> AbstractContextManager[None]:
+    """Around the making of a program."""
+    watch = WATCHED.get()
+    return nullcontext() if watch is None else watch.makes()
+
+
+def install(entry: Entry, code: CodeType) -> None:
+    """Have calls of the entry's function begin with this program."""
+    watch = WATCHED.get()
+    entry.function.__code__ = code
+    if watch is not None:
+        watch.stub([entry])
+
+
+def recorded() -> None:
+    """A run is recorded, for the innermost entry."""
+    watch = WATCHED.get()
+    if watch is not None and watch.inner:
+        watch.inner[-1].recorded = True
