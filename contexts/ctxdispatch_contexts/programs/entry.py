@@ -239,7 +239,7 @@ class Entry:
         known = WITHOUT_PROGRAM.get(kind)
         if run is not None and kind is not None and known is not None:
             return Recorder(types, run, known)
-        program, reason = self._program_or_reason(types, run is None)
+        program, reason = self.program_or_reason(types, run is None)
         if program is not None and (reads := left_names.left_in(program.graph, self.outside())):
             return Recorder(types, run or self._asking(program, reads), tiers.LEFT, reads)
         if program is None:
@@ -248,7 +248,7 @@ class Entry:
             return Recorder(types, run, reason)
         return Specialised(self, program, self._otherwise(stale), run, reason)
 
-    def _program_or_reason(
+    def program_or_reason(
         self, types: tuple[T.Type, ...], must_be: bool
     ) -> tuple[Program | None, tiers.Reason | None]:
         """No program where the run is to be recorded: there is none, or one that refuses somewhere. Of an

@@ -69,15 +69,6 @@ def _placed(reason: Reason, op: Op) -> Reason:
     return replace(reason, position=str(at))
 
 
-def refusal_in(graph: Graph) -> DerivativeError | None:
-    """What the program itself says where it refuses: the first such place; None where there is none."""
-    found = ((op, getattr(op.fn, "refusal", op.fn)) for _, op in graph.ops())
-    op, refusal = next(((op, f) for op, f in found if isinstance(f, Refusal)), (None, None))
-    if op is None or refusal is None:
-        return None
-    return refusal.made_of([T.cls_of(operand_type(a)) for a in op.args])
-
-
 def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
     fn = op.fn
     if fn is RECORD and not within:
