@@ -146,7 +146,7 @@ class Entry:
         with compiling:
             found = self._find(types)
             if isinstance(found, Recorder) or (found is not None and found.attempt):
-                raise recorded_only(self.function.__qualname__)
+                raise recorded_only(self.function.__qualname__, found.reason)
             if found is not None:
                 program = Program(found._plain, found.types, found.guards)
             else:

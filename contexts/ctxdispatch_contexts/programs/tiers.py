@@ -55,6 +55,8 @@ def reason_of(error: Exception) -> Reason:
         place = f"{error.filename}:{error.line} in {error.function}"
         return Reason(f"{error.construct} has no program", error.remedy, place)
     assert isinstance(error, Refused)
+    if error.reason is not None:
+        return error.reason  # type: ignore[no-any-return]
     what, _, remedy = error.message.partition("; ")
     return Reason(what, remedy, error.position)
 
