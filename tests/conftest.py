@@ -6,13 +6,17 @@
 version, as what they test knows no version. Those of the rewriter all run.
 
 Of a test above the rewriter that has more than a dozen cases every fourth runs, chosen by a hash of its name;
-where cases take seconds each, fewer: `pytest.mark.every(n)`. What takes a minute by itself is marked `night`.
+where cases take seconds each, fewer: `pytest.mark.every(n)`. What takes a minute by itself is marked `night`,
+or `night(id, ..)` where these cases do.
 `TESTS_SAMPLE=all` runs all of them, and so does naming a test on the command line.
 """
 
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the threads of several workers' BLAS spin, each in the way
+
 import gc
 import inspect
-import os
 import sys
 import zlib
 from collections import Counter
@@ -53,7 +57,12 @@ def is_sampled(item, cases):
     many = above and cases[item.nodeid.partition("[")[0]] > 12
     every = mark.args[0] if mark else 4 if many else 1
     number = zlib.crc32(item.nodeid.encode()) + sys.version_info.minor
-    return not item.get_closest_marker("night") and number % (every if of_versions else every * SAMPLE) == 0
+    return not is_for_the_night(item) and number % (every if of_versions else every * SAMPLE) == 0
+
+
+def is_for_the_night(item):
+    mark = item.get_closest_marker("night")
+    return mark is not None and (not mark.args or item.callspec.id in mark.args)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -12,6 +12,7 @@ from typing import Any
 from ctxdispatch.bytecode.machine import NULL, Handler, Machine
 from ctxdispatch.bytecode.pool import Held
 from ctxdispatch.ir import matching, primitives
+from ctxdispatch.ir.frames import SPECIAL_METHODS
 from ctxdispatch.ir.values import UNDEF, Const, Operand
 
 NONE = Const(None)
@@ -120,6 +121,20 @@ def call_function_ex(m: Machine, arg: int) -> None:
     lower, upper = m.pop(2)
     callee = lower if upper is NULL else upper
     m.stack.append(m.op(Const(primitives.call_ex), [callee, *arguments], False).results[0])
+
+
+# -- with ------------------------------------------------------------------------------------------
+
+
+def special(m: Machine, manager: Operand, name: str) -> Operand:
+    return m.syntax(primitives.special_method, manager, Const(name))
+
+
+def before_with(m: Machine, arg: int) -> None:
+    """What leaves stays below what entering gives."""
+    manager = m.stack.pop()
+    enter, leave = (special(m, manager, name) for name in SPECIAL_METHODS[:2])
+    m.stack += [leave, m.op(enter, [], False).results[0]]
 
 
 # -- super -----------------------------------------------------------------------------------------
@@ -271,4 +286,5 @@ SHARED: dict[str, Handler] = {
     "MATCH_MAPPING": match_mapping,
     "MATCH_KEYS": match_keys,
     "MATCH_CLASS": match_class,
+    "BEFORE_WITH": before_with,
 }

@@ -43,6 +43,10 @@ def pop_jump_if_false(m: Machine, target: int) -> None:
         stackops.pop_jump_if_false(m, target)
 
 
+def load_special(m: Machine, arg: int) -> None:
+    m.stack += [callops.special(m, m.stack.pop(), frames.SPECIAL_METHODS[arg]), NULL]
+
+
 def call_function_ex(m: Machine, arg: int) -> None:
     """With NULL for no keywords."""
     lower, upper = m.pop(2)
@@ -75,6 +79,7 @@ LIFT: dict[str, Handler] = {
     "SET_FUNCTION_ATTRIBUTE": callops.set_function_attribute,
     "LOAD_ATTR": callops.load_attr_or_method,
     "LOAD_SUPER_ATTR": callops.load_super_attr,
+    "LOAD_SPECIAL": load_special,
     "COMPARE_OP": stackops.compare_op(5, to_bool=16),
     "BINARY_SLICE": stackops.binary_slice,
     "STORE_SLICE": stackops.store_slice,
@@ -110,15 +115,15 @@ def pop_iter(m: Machine, arg: int) -> None:
         frameops.write(m, Instruction("POP_ITER"), [value], 0)
 
 
-def load_special(m: Machine, arg: int) -> None:
+def load_special_here(m: Machine, arg: int) -> None:
     """A callable and NULL, or a method and `self`: one value, and a marker for its other place."""
     frameops.write(m, Instruction("LOAD_SPECIAL", frames.SPECIAL_METHODS[arg]), m.pop(1), 1)
     m.stack.append(NULL)
 
 
 def with_except_start(m: Machine, arg: int) -> None:
-    """It looks at what `load_special` left and, above, at where the exception was raised, the one before, and
-    itself."""
+    """It looks at what `load_special_here` left and, above, at where the exception was raised, the one
+    before, and itself."""
     leave, _, *raised = m.stack[-5:]
     frameops.write(m, Instruction("WITH_EXCEPT_START"), [leave, *raised], 1)
 
@@ -152,7 +157,7 @@ FRAME: dict[str, Handler] = {
     "END_ASYNC_FOR": end_async_for,
     **frameops.EXACT_JUMPS,
     "LOAD_ATTR": frameops.load_attr_or_method,
-    "LOAD_SPECIAL": load_special,
+    "LOAD_SPECIAL": load_special_here,
     "WITH_EXCEPT_START": with_except_start,
     "BUILD_TEMPLATE": frameops.raw("BUILD_TEMPLATE", 2, 1),
     "BUILD_INTERPOLATION": build_interpolation,

@@ -123,6 +123,8 @@ class Fact(NamedTuple):
     """Where the array to write into stands, if it is given by position (`out=` by keyword)."""
     effect: bool = False
     """It does what is not seen in the operands: prints, draws a random number, reads the clock or a frame."""
+    scoped: bool = False
+    """Its effect is on a context variable (`contextvars`): where the context is left, it is gone."""
     raises: bool = True
     """False: it raises nothing, whatever it is given."""
     twin: Any = None

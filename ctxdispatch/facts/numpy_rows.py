@@ -237,6 +237,8 @@ rows(array_fact(effect=True, asks="reduce_ex array_function"), named(_SAVES, met
 rows(array_fact(stores="1 max_line_width", asks="repr str"), named("array2string array_repr array_str"))
 rows(array_fact(asks="repr str"), named("__repr__ __str__"))
 rows(fact(looks="0.. **", methods="repr", result="holds 0.. **", effect=True), named("printoptions"))
+rows(fact(keeps="call", gives=np.errstate), [np.errstate])
+rows(fact(stores="0", effect=True, scoped=True), [np.errstate.__enter__, np.errstate.__exit__])
 
 # -- all others ----------------------------------------------------------------------------------------------
 

@@ -123,7 +123,7 @@ class _Folder:
     def _unbind(self, op: Op) -> None:
         """A method call becomes the call of the class's function; a property its getter's."""
         maker = self.maker.get(op.callee) if isinstance(op.callee, Value) else None
-        if maker is not None and maker.fn is getattr and isinstance(op.callee.type, Bound):
+        if maker is not None and maker.fn in _BINDS and isinstance(op.callee.type, Bound):
             op.args.insert(0, maker.args[0])
             op.callee, op.syntax = Const(op.callee.type.function), False
         if op.fn is getattr and len(op.args) == 2 and isinstance(op.args[1], Const):
@@ -179,6 +179,8 @@ def _forward_bool(folder: _Folder, op: Op) -> list[Operand] | None:
     """bool(b) is b."""
     return [op.args[0]] if len(op.args) == 1 and cls_of(operand_type(op.args[0])) is bool else None
 
+
+_BINDS = (getattr, prim.special_method)
 
 _FORWARD: dict[Anything, Callable[[_Folder, Op], list[Operand] | None]] = {
     operator.getitem: _forward_item,

@@ -62,6 +62,10 @@ def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.note(op, found)
 
 
+def _special_method(run: Run, op: Op, args: Sequence[Type]) -> None:
+    run.note(op, resolve.special_method(args[0], python_types.known(args[1])))
+
+
 def _changes(run: Run, owner: Type, name: str) -> bool:
     """A variable of a module that is not trusted."""
     module = owner.value if isinstance(owner, Known) else None
@@ -160,6 +164,7 @@ def _check_bound(run: Run, op: Op, args: Sequence[Type]) -> None:
 SPECIAL: Mapping[Anything, Callable[[Run, Op, Sequence[Type]], None]] = {
     prim.load_global: _load_global,
     getattr: _getattr,
+    prim.special_method: _special_method,
     prim.cell_get: _cell_get,
     prim.cell_set: _cell_set,
     prim.make_cell: _make_cell,

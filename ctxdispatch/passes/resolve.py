@@ -200,9 +200,18 @@ def _of_instance(owner: Type, name: str) -> Found:
     cls = cls_of(owner)
     if cls is None or not finds_class_attribute(cls, name):
         return UNKNOWN
+    found = special_method(owner, name)
+    return Found(_DATA.get((cls, name), Any)) if found is UNKNOWN else found
+
+
+def special_method(owner: Type, name: str) -> Found:
+    """The class's method, whatever the object itself has under this name."""
+    cls = cls_of(owner)
+    if cls is None:
+        return UNKNOWN
     found = class_attribute(cls, name)
     if type(found) not in (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType):
-        return Found(_DATA.get((cls, name), Any))
+        return UNKNOWN
     return Found(Bound(owner, found), None if builtin(cls) else AttrIs(cls, name, found))
 
 

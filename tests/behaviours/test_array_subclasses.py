@@ -79,6 +79,7 @@ def test_derivatives_are_those_of_what_is_computed(name):
     np.testing.assert_allclose(jacfwd(f)(AT), want, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.night("quadratic")
 @pytest.mark.parametrize("name", ["quadratic", "own operators, used"])
 def test_second_derivatives(name):
     f = PROGRAMS[name]

@@ -11,6 +11,7 @@ FUNCTIONS = dict(functions())
 PAIRS = [(cls, call) for cls in CLASSES for call in CALLS]
 
 
+@pytest.mark.night("numpy")
 @pytest.mark.parametrize("module", ["builtins", "math", "cmath", "operator", "numpy"])
 def test_c_functions(module):
     """Of NumPy's functions each is called in every fourth way, others in all."""

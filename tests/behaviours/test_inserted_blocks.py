@@ -55,6 +55,7 @@ def in_a_loop(x):
     return y * y * x
 
 
+@pytest.mark.night
 def test_a_block_in_a_loop_and_of_second_order():
     assert grad(in_a_loop)(3.0) == 33.0 * 81.0
     assert hessian(in_a_loop)(3.0) == grad(grad(in_a_loop))(3.0) == 4 * 33.0 * 27.0

@@ -237,6 +237,7 @@ def test_derivatives_are_those_of_differences(f):
     both_modes(f, X.copy())
 
 
+@pytest.mark.night("slice_of_keys")
 @pytest.mark.parametrize("f", [slice_of_keys, zipped_pairs_of_one_key, view_of_what_grows, *DEFAULTS[:1]])
 def test_second_derivatives_too(f):
     second_order(f, X.copy())

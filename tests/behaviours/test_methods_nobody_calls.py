@@ -106,7 +106,7 @@ def anew(f):
 NUMBERS = itertools.count()
 
 
-@pytest.mark.every(12)
+@pytest.mark.every(40)
 @pytest.mark.parametrize("cls, use", CASES)
 def test_what_changes_out_of_sight(cls, use):
     def of_constants(x):

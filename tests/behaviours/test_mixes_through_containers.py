@@ -146,7 +146,7 @@ def forward(f):
 pytestmark = pytest.mark.usefixtures("with_a_rule")
 
 
-@pytest.mark.every(12)
+@pytest.mark.every(40)
 @pytest.mark.parametrize("mix", MIXES)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_every_mix(f, mix):

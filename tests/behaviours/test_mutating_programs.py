@@ -7,7 +7,7 @@ import mutating_programs
 import pytest
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("block", range(5))
 def test_random_programs_that_change_things(block):
     outcomes = {seed: mutating_programs.examine(seed) for seed in range(6 * block, 6 * block + 6)}
@@ -20,7 +20,7 @@ def test_random_programs_that_change_things(block):
 BLOCKS = [pytest.param(range(5 * n, 5 * n + 5), marks=pytest.mark.night) for n in range(4)]
 
 
-@pytest.mark.parametrize("seeds", [(0, 4), *BLOCKS], ids=str)
+@pytest.mark.parametrize("seeds", [(4,), *BLOCKS], ids=str)
 def test_random_programs_that_store_to_arrays(seeds):
     outcomes = {seed: mutating_programs.examine(seed, "stores") for seed in seeds}
     wrong = {seed: outcome for seed, outcome in outcomes.items() if outcome.startswith("WRONG")}

@@ -664,6 +664,7 @@ def of_functools(x):
     return power(2) + power(2) * kind(x) + add(x) * ordered[-1] + product
 
 
+@pytest.mark.night
 def test_functools_and_operator():
     both_modes(of_functools, 1.3)
 

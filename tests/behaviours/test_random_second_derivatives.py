@@ -163,6 +163,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.night
 @settings(max_examples=3, phases=[Phase.explicit, Phase.generate])  # a seed does not shrink
 @given(seed=st.integers(0, 10**6))
 @example(seed=113)

@@ -398,7 +398,7 @@ def test_whatever_is_refused(refuse, mode):
 WAYS = [by_a_handler, by_finally, by_a_new_try, by_a_generator_that_goes]
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("mode, catch", [
     (mode, catch) for mode in MODES for catch in (WAYS[:1] if mode == "grad of grad" else WAYS)  # it is slow
 ])  # fmt: skip

@@ -29,7 +29,7 @@ PARTS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(8)
 @WAYS
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
 def test_073_parts_of_a_tree(way, parts):

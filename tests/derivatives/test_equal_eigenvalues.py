@@ -134,7 +134,7 @@ def test_second_derivatives_of_the_largest():
 SHAPES = [(3, 3), (5, 3)]
 
 
-@pytest.mark.every(12)
+@pytest.mark.every(30)
 @each_mode
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("diagonal", [[2.0, 2.0, 5.0], [4.0, 1e-3, 1e-3]], ids=str)

@@ -68,6 +68,7 @@ def test_vectors_that_are_chosen_freely_have_no_tangents():
     assert np.isnan(du).tolist() == [[False, False, True]] * 3 and not np.isnan(dvh).any()
 
 
+@pytest.mark.night
 def test_vectors_that_are_chosen_freely_have_no_jacobian():
     tall, wide = RNG.normal(size=(3, 2)), RNG.normal(size=(2, 3))
     u = jacfwd(lambda a: np.linalg.svd(a)[0])(tall)

@@ -321,7 +321,7 @@ def of_system(p):
     return np.sum(optimize.root(system, [1.0, 1.0], args=(p,), tol=1e-13).x ** 2)
 
 
-@pytest.mark.every(3)
+@pytest.mark.night("of_minimum_with_gradient")
 @pytest.mark.parametrize("f", [of_minimum, of_minimum_with_gradient, of_scalar_minimum, of_system])
 def test_second_derivatives_of_minima_and_systems(f):
     expected = differences(grad(f), (0.7,), 0, 1e-3)
@@ -332,6 +332,7 @@ def test_second_derivatives_of_minima_and_systems(f):
 # -- splines -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.night("not-a-knot")
 @pytest.mark.parametrize("end", ["not-a-knot", "natural"])
 def test_cubic_splines(end):
     def f(x, y, at):

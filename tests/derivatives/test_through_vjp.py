@@ -172,4 +172,5 @@ def assert_same_text(value, expected):
 
 def test_every_callee_of_the_table_is_tested_here():
     tested = {case.callee for case in WITH_DERIVATIVE} | {callee for callee, _ in ZEROS} | set(CONVERSIONS)
+    tested |= {np.errstate.__enter__, np.errstate.__exit__}  # one with the other: tests/reverse/test_with.py
     assert [(kind, callee) for kind, callee in table.names() if callee not in tested] == []

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import pickle
 import select
 
 import numpy as np
@@ -93,6 +94,15 @@ def takes_items_by_index(x):
 )
 def a_map_given_to_c_code(x):
     return select.select(map(np.sin, x), (), (), 0.0)[0][0] * x[0]  # here
+
+
+@refused(
+    "_pickle.dumps has no derivative rule for the items of an iterator, which depend on what is "
+    "differentiated; make a list of them, and an array of that (`np.array([*items])`)",
+    *BOTH,
+)
+def an_iterator_that_is_pickled(x):
+    return len(pickle.dumps(iter(x))) * x[0]  # here
 
 
 def an_array_of_a_list(x):
@@ -405,7 +415,7 @@ def results_that_a_class_makes_others_of(x):
 
 
 def divided_by_what_is_false(x):
-    with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"):
+    with contextlib.suppress(ZeroDivisionError), np.errstate(all="ignore"), np.printoptions():
         return np.float64(2.0) * x / (x > 1.0)  # here
     return x
 

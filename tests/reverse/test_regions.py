@@ -4,6 +4,7 @@ as plain code, whatever they do; and that they are such entries."""
 import copy
 import subprocess
 import sys
+import threading
 import warnings
 from pathlib import Path
 
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parent.parent.parent
 _kept = {}
 _log = []
 _scale = 1.0
+_recorded = threading.RLock()
 _array = np.array([0.5, -1.0, 2.0])
 
 
@@ -35,14 +37,14 @@ def loop_in_try(x):
 
 def loop_in_with(x):
     s = x
-    with np.errstate(all="ignore"):
+    with _recorded:
         while s < 20:
             s = s * 1.5 + 0.1
     return s
 
 
 def breaks_and_else(x):
-    with np.errstate(all="ignore"):
+    with _recorded:
         s = x
         for i in range(10):
             if i == 3:
@@ -62,7 +64,7 @@ def breaks_and_else(x):
 
 def nested_loops(x):
     s = x
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             for j in range(i):
                 s = s + x * j
@@ -118,7 +120,7 @@ def captured(x):
     y = x * 3
 
     def inner():
-        with np.errstate(all="ignore"):
+        with _recorded:
             s = 0.0
             for i in range(3):
                 s = s + y * i
@@ -132,7 +134,7 @@ def captured_and_set(x):
 
     def put():
         nonlocal y
-        with np.errstate(all="ignore"):
+        with _recorded:
             for i in range(3):
                 y = y * x + i
 
@@ -147,7 +149,7 @@ def held_by_function(x):
         return v * scale
 
     s = x
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(3):
             s = f(s)
     return s
@@ -186,7 +188,7 @@ def default_of_run(x):
         return v * w
 
     s = 1.0
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(2):
             s = f(s)
     return s
@@ -194,7 +196,7 @@ def default_of_run(x):
 
 def list_of_results(x):
     out = []
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(4):
             out = out + [x * i]
     out.append(x)
@@ -203,7 +205,7 @@ def list_of_results(x):
 
 def appended(x):
     out = []
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(4):
             out.append(x * i)
     return sum(out) * len(out)
@@ -211,7 +213,7 @@ def appended(x):
 
 def same_list(x):
     xs, ys = [x, 2 * x], []
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(2):
             ys = xs
     ys.append(x * x)
@@ -220,7 +222,7 @@ def same_list(x):
 
 def swapped(x):
     a, b = x, 2 * x
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(5):
             a, b = b, a + 0.5 * b
     return a - b
@@ -228,7 +230,7 @@ def swapped(x):
 
 def same_number(x):
     a = b = 0.0
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(2):
             a = b = x
     return a * b
@@ -236,7 +238,7 @@ def same_number(x):
 
 def constant_in_one_arm(x):
     y = 1.0
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             y = 0.0 if i < 5 else x
     z = 0.0
@@ -244,14 +246,14 @@ def constant_in_one_arm(x):
 
 
 def loop_variable_later(x):
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(4):
             x = x + i * x
     return x * i
 
 
 def maybe_unbound(x):
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(0):
             y = x
     try:
@@ -261,14 +263,14 @@ def maybe_unbound(x):
 
 
 def comprehension(x):
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             x = sum([x * k for k in range(i + 2)])
     return x
 
 
 def printed(x):
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             _log.append(i)
             x = x * 1.5
@@ -278,7 +280,7 @@ def printed(x):
 def kept_before(x):
     _kept["last"] = 5.0
     s = x
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(3):
             s = s + _kept["last"] * x
             _kept["last"] = _kept["last"] + 1.0
@@ -288,7 +290,7 @@ def kept_before(x):
 def from_iterator(x):
     it = iter([1.0, 2.0, 3.0, 4.0])
     s = 0.0
-    with np.errstate(all="ignore"):
+    with _recorded:
         for a in it:
             s = s + a * x
             if a > 1.5:
@@ -298,7 +300,7 @@ def from_iterator(x):
 
 def zipped(x):
     s = x
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i, (a, b) in enumerate(zip([1.0, 2.0], (x, 3.0))):
             s = s + a * b * i
     return s
@@ -307,7 +309,7 @@ def zipped(x):
 def kept_in_dict(x):
     p = {"a": x, "b": 2.0}
     s = 0.0
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(3):
             s = s + p["a"] * p["b"]
     return s
@@ -315,7 +317,7 @@ def kept_in_dict(x):
 
 def inner_derivative(x):
     s = x
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(2):
             s = s + grad(lambda t: t**3)(s)
     return s
@@ -332,7 +334,7 @@ NUMBERS = [
 
 def products(x):
     w = np.arange(9.0).reshape(3, 3) / 9
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(4):
             x = np.tanh(w @ x)
     return x.sum()
@@ -340,7 +342,7 @@ def products(x):
 
 def filled(x):
     y = np.zeros(6)
-    with np.errstate(all="ignore"):
+    with _recorded:
         y[0] = x[0]
         for i in range(1, 6):
             y[i] = y[i - 1] * 0.5 + np.sin(x[i % 3])
@@ -349,7 +351,7 @@ def filled(x):
 
 def stored_into_argument(x):
     x = x * 1.0
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(1, 3):
             x[i] = x[i] * x[i - 1]
     return x.sum()
@@ -358,7 +360,7 @@ def stored_into_argument(x):
 def by_two_names(x):
     y = x * 2
     tail = y[1:]
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(2):
             y[i] = y[i] * 3
             tail[i] = tail[i] + y[0]
@@ -367,7 +369,7 @@ def by_two_names(x):
 
 def rows_of_one(x):
     rows = np.outer(x, x)
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             row = rows[i]
             row *= i + 1
@@ -377,7 +379,7 @@ def rows_of_one(x):
 def in_place(x):
     y = x * 1.0
     z = y
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             y += x * i
     return (y * z).sum()
@@ -394,14 +396,14 @@ def stored_then_raised(x):
 
 
 def view_as_result(x):
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             part = x[i:]
     return part.sum() * x[0]
 
 
 def reshaped_result(x):
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(2):
             y = (x * 2).reshape(3, 1)
             z = y.T
@@ -411,7 +413,7 @@ def reshaped_result(x):
 
 def changed_afterwards(x):
     y = x * 2
-    with np.errstate(all="ignore"):
+    with _recorded:
         s = 0.0
         for i in range(3):
             s = s + y[i] ** 2
@@ -421,7 +423,7 @@ def changed_afterwards(x):
 
 def result_changed_afterwards(x):
     y = x
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(2):
             y = y * y
     y[0] = y[1] * 2
@@ -430,7 +432,7 @@ def result_changed_afterwards(x):
 
 def constant_array_back(x):
     best = _array
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             best = best if i < 5 else x
     return (best * x).sum()
@@ -438,7 +440,7 @@ def constant_array_back(x):
 
 def global_array(x):
     s = 0.0
-    with np.errstate(all="ignore"):
+    with _recorded:
         for i in range(3):
             s = s + _array[i] * x[i]
     return s
@@ -448,7 +450,7 @@ def rooted(x):
     """Infinite partials where nothing arrives."""
     z = x - x[0]
     y = z
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(1):
             y = np.sqrt(np.abs(z))
     return np.where(z != 0, y, x).sum()
@@ -456,7 +458,7 @@ def rooted(x):
 
 def overwritten_root(x):
     z = x - x[0]
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(2):
             y = np.sqrt(z * z)
     y[0] = x[1]
@@ -465,7 +467,7 @@ def overwritten_root(x):
 
 def complex_numbers(x):
     z = x + 1j * x[0]
-    with np.errstate(all="ignore"):
+    with _recorded:
         for _ in range(3):
             z = z * z * 0.3 + x
     return np.abs(z).sum()
@@ -608,7 +610,7 @@ def test_what_is_no_region(f, done):
 def test_draws_are_drawn_once(done):
     def f(x, rng):
         s = x
-        with np.errstate(all="ignore"):
+        with _recorded:
             for _ in range(3):
                 s = s * rng.normal()
         return s
@@ -624,7 +626,7 @@ def test_kept_values_that_are_equal_are_refused():
     xs, ys = [1.0, 2.0], [10.0, 20.0]
 
     def f(x):
-        with np.errstate(all="ignore"):
+        with _recorded:
             y = x * 0.0
             for a, b in zip(xs, ys):
                 if a == x:
@@ -638,7 +640,7 @@ def test_kept_values_that_are_equal_are_refused():
 
 def test_errors_are_the_programs_own():
     def f(x):
-        with np.errstate(all="ignore"):
+        with _recorded:
             for i in range(3):
                 x = x + [1, 2][i]
         return x

@@ -81,7 +81,7 @@ def unique(
 
 @vjp(np.bincount, arrays=0, linear=(1,))
 def bincount(g, y, x, weights=None, minlength=0):
-    return (None,) if weights is None else (None, g[x])
+    return (None,) if weights is None else (None, g[np.asarray(x, np.intp)])  # flags are counted too
 
 
 @vjp(np.trim_zeros, picks=True)

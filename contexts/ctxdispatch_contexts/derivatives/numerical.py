@@ -121,7 +121,7 @@ def slope(f, step, axis, edge_order):
         chord = (moved[..., 1:] - moved[..., :-1]) / step
         inner, before, after = 0.5 * (chord[..., 1:] + chord[..., :-1]), 0.5, 0.5
     else:
-        d = np.diff(np.asarray(step))
+        d = np.diff(np.asarray(step) * 1.0)  # of unsigned coordinates too
         chord = (moved[..., 1:] - moved[..., :-1]) / d
         inner = (d[:-1] * chord[..., 1:] + d[1:] * chord[..., :-1]) / (d[1:] + d[:-1])
         before, after = d[:1] / (d[:1] + d[1:2]), d[-1:] / (d[-1:] + d[-2:-1])

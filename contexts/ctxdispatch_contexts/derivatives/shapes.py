@@ -169,7 +169,7 @@ def rot90(g, y, m, k=1, axes=(0, 1)):
 
 @vjp(np.roll, linear=(0,))
 def roll(g, y, a, shift, axis=None):
-    return (np.roll(g, np.negative(shift).tolist(), axis),)
+    return (np.roll(g, np.subtract(0, shift).tolist(), axis),)
 
 
 # -- repetition ----------------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ _NAMES: dict[Any, str] = {
         bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp
     """,
     np.linalg: "matrix_rank",
+    np.errstate: "__enter__ __exit__",
     np.ndarray: """
         all any argmax argmin argpartition argsort nonzero round searchsorted __len__
         __bool__ __contains__ device dtype flags itemsize nbytes ndim shape size strides

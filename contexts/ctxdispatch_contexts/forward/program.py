@@ -67,7 +67,7 @@ class ForwardMode(Mode):
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
 
     def attempting(self) -> Mode | None:
-        return replace(self, region=Attempt()) if not (self.stub or self.inner) else None
+        return replace(self, region=self.region or Attempt()) if not (self.stub or self.inner) else None
 
     def needs(self, i: int) -> bool:
         return i in self.wrt

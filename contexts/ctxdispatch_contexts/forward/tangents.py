@@ -103,8 +103,10 @@ class Shapes:
 
 @says(known=False, raises=False)
 def of_inexact(tangent: Any, value: Any) -> Any:
-    """Arrays of whole numbers have none, whatever they were put together of."""
-    return None if isinstance(value, np.ndarray) and value.dtype.kind in "biu" else tangent
+    """Arrays of whole numbers have none, whatever they were put together of; that of a number is one."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biu":
+        return None
+    return tangent[()] if isinstance(value, np.generic) and type(tangent) is np.ndarray else tangent
 
 
 def numeric(type_: T.Type | None) -> bool:

@@ -10,6 +10,8 @@ import builtins
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift_generator_expression
 from ctxdispatch.facts import ORDERING
@@ -24,7 +26,9 @@ from ctxdispatch.passes.held import unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import objects, targets
+from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
+from ctxdispatch_contexts.programs.changes import changed_objects
 from ctxdispatch_contexts.programs.closures import code_entry
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
@@ -209,15 +213,34 @@ def inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value,
     """Inline a generator expression whose consumer takes all of it at once, as a list."""
     making = made[op.callee]  # type: ignore[index]
     namespace, code, *_, closure = parts_of(making)
-    if not _consumer_is_eager(op, prepared.graph):
+    consumer = _eager_consumer(op, prepared.graph)
+    if consumer is None:
         return None
     cells = items_of(closure, prepared.maker)
     if cells is None:
         return None
     callee = lift_generator_expression(code, namespace)
+    prepared.sums_items |= consumer is builtins.sum
     return _splice(prepared, block, op, callee, list(op.args), cells, (*prepared.chain.get(op, ()), code))
 
 
-def _consumer_is_eager(op: Op, graph: Graph) -> bool:
+def refuse_items_changed(graph: Graph) -> None:
+    """`sum` adds each item before the next is made: where they are arrays, and the program stores into some,
+    a list of all may hold one that has changed since."""
+    objects = Objects(graph)
+    ops = [op for _, op in graph.ops()]
+    appends = [op for op in ops if op.fn is primitives.list_append]
+    items = NOTHING.union(*[objects.of(op.args[1]) for op in appends if _may_be_array(op.args[1])])
+    if any(items & changed_objects(objects, op) for op in ops if op.fn is not primitives.list_append):
+        raise UnsupportedSyntax("items that change", graph.filename, graph.line, graph.name)
+
+
+def _may_be_array(operand: Operand) -> bool:
+    cls = T.cls_of(operand_type(operand))
+    return cls is None or issubclass(cls, np.ndarray)
+
+
+def _eager_consumer(op: Op, graph: Graph) -> Any:
     users = [other for _, other in graph.ops() if op.result in other.args]
-    return len(users) == 1 and (users[0].fn in EAGER or users[0].fn is primitives.list_extend)
+    eager = len(users) == 1 and (users[0].fn in EAGER or users[0].fn is primitives.list_extend)
+    return users[0].fn if eager else None

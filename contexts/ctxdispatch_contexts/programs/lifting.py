@@ -83,7 +83,7 @@ def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, 
         return lift_code(code, namespace, closure)
     except UnsupportedSyntax as error:
         noted = _HANDLERS.get()
-        handled = error.construct in ("try/except", "try/finally") and not is_installed(code)
+        handled = error.construct in ("try/except", "try/finally", "with") and not is_installed(code)
         if noted is not None and handled:
             noted.met = True
         raise

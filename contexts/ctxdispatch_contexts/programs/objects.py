@@ -9,13 +9,15 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from abc import ABCMeta
 from collections.abc import Callable
+from inspect import isabstract
 from types import FunctionType, MemberDescriptorType, NoneType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.facts import ARITHMETIC, COMPARISONS, SETS_ATTRIBUTE
+from ctxdispatch.facts import ARITHMETIC, COMPARISONS, SETS_ATTRIBUTE, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
@@ -44,13 +46,18 @@ SINGLE = {
 def is_made_by_init(cls: type) -> bool:
     """A call of the class gives a new object of it."""
     new, init = class_attribute(cls, "__new__"), class_attribute(cls, "__init__")
-    return type(cls) is type and new is object.__new__ and type(init) is FunctionType
+    return is_plain(cls) and new is object.__new__ and type(init) is FunctionType
+
+
+def is_plain(cls: Any) -> bool:
+    """A class that has its metaclass no say in how objects are made."""
+    return type(cls) in (type, ABCMeta) and not isabstract(cls)
 
 
 def construct(prepared: Any, block: Block, op: Op) -> bool:
     """Rewrite the call of a class. True where something was changed."""
     cls = op.fn
-    if not issubclass(type(cls), type) or type(cls) is not type or cls.__module__ == "builtins":
+    if not is_plain(cls) or cls.__module__ == "builtins":
         return False
     new, init = class_attribute(cls, "__new__"), class_attribute(cls, "__init__")
     new = new.__func__ if issubclass(type(new), staticmethod) else new
@@ -65,11 +72,18 @@ def construct(prepared: Any, block: Block, op: Op) -> bool:
     return False
 
 
-def is_neighbour(cls: Any, graph: Graph) -> bool:
-    """A class of the program's own package: its objects may be given what varies later."""
-    space = graph.namespace or {}
+def is_neighbour(op: Op, graph: Graph) -> bool:
+    """A class of the program's own package: its objects may be given what varies later. What `with` enters
+    is all seen, or nothing of it."""
+    cls, space = op.fn, graph.namespace or {}
+    if not issubclass(type(cls), type):
+        return False
     own = str(space.get("__name__", "")).partition(".")[0]
-    return issubclass(type(cls), type) and cls.__module__.partition(".")[0] == own
+    return cls.__module__.partition(".")[0] == own or (fact_of(cls) is None and _is_entered(op.result, graph))
+
+
+def _is_entered(value: Value, graph: Graph) -> bool:
+    return any(op.fn is primitives.special_method and op.args[0] is value for _, op in graph.ops())
 
 
 def new_object(graph: Graph, block: Block, op: Op, cls: type) -> FunctionType:

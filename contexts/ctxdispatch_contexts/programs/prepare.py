@@ -49,6 +49,7 @@ from ctxdispatch_contexts.programs.inlining import (
     inline_entry,
     inline_generator,
     inline_made,
+    refuse_items_changed,
     wants_generator_as_list,
 )
 from ctxdispatch_contexts.programs.lifting import lifted
@@ -105,6 +106,8 @@ class Prepared:
     """The context whose rules come before everything."""
     whole: bool = True
     """Nothing has been inlined since the last round: what values are is seen, not hidden behind jumps."""
+    sums_items: bool = False
+    """Of a generator expression, made beforehand."""
     patient: bool = True
     postponed: bool = False
 
@@ -166,6 +169,8 @@ def prepare(
     prune(graph)
     snapshot("dce, prune", graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
+    if prepared.sums_items:
+        refuse_items_changed(graph)
     return prepared
 
 
@@ -265,7 +270,7 @@ def _rewrite(
         return inline_made(prepared, block, op, made[op.callee])
     if open_arguments(prepared.graph, block, op) or _call_derivative(prepared, block, op):
         return block
-    if (_worth(op.args) or is_neighbour(op.fn, prepared.graph)) and construct(prepared, block, op):
+    if (_worth(op.args) or is_neighbour(op, prepared.graph)) and construct(prepared, block, op):
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block

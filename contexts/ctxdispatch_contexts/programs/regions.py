@@ -98,8 +98,11 @@ class Attempt:
 
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
         """Raise UnsupportedSyntax where the prepared graph does what can be seen from outside."""
+        scopes = {*_quiet_scopes(graph)}
         for _, op in graph.ops():
             if _is_of_outside(op) or _moves_iterator(objects, op):
+                raise _unfit(graph, op)
+            if is_scoped(op) and not objects.of(op.args[0]) <= scopes:
                 raise _unfit(graph, op)
             for site in filter(is_outside, changed_objects(objects, op)):
                 if site not in graph.params or not isinstance(site.type, T.ArrayOf):
@@ -160,11 +163,27 @@ def _is_of_outside(op: Op) -> bool:
         return True
     fact = fact_of(op.fn)
     if fact is not None:
-        return fact.effect
+        return fact.effect and not fact.scoped
     known = isinstance(op.fn, PureFunction) or (
         hashable(op.fn) and bool(elementwise(op.fn) or vjp_rule(op.fn))
     )
     return not known
+
+
+def is_scoped(op: Op) -> bool:
+    fact = fact_of(op.fn)
+    return fact is not None and fact.scoped
+
+
+def _quiet_scopes(graph: Graph) -> Iterator[Op]:
+    """What makes managers that have NumPy raise, call or write nothing for an operation: it would
+    do so for those that programs leave out, too."""
+    for _, op in graph.ops():
+        if op.fn is np.errstate and {a.value if isinstance(a, Const) else a for a in op.args} <= _QUIET:
+            yield op
+
+
+_QUIET = {"ignore", "warn", None}
 
 
 def _moves_iterator(objects: Objects, op: Op) -> bool:

@@ -29,7 +29,7 @@ from ctxdispatch.passes.inline import BindError, bind
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import lowerings
-from ctxdispatch_contexts.derivatives.table import vjp_rule
+from ctxdispatch_contexts.derivatives.table import linearity, vjp_rule
 from ctxdispatch_contexts.programs.no_derivative import placed, stand_at
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class, means_array
 
@@ -225,14 +225,18 @@ def rule_positions(
     return found + [(at.get(k, len(names)), a) for k, a in zip(kwnames, args[n:], strict=True)]
 
 
+_FEW_BITS = frozenset(map(np.dtype, ("i1", "i2", "i4", "u1", "u2", "u4")))
+_WHOLE = np.dtype(np.int64)
 _NO_ARRAYS = (int, float, complex, bool, list, tuple)
 
 
 def as_array(build: Builder, op: Op, i: int, arg: Operand) -> Operand:
-    """An argument as the rule takes it."""
+    """An argument as the rule takes it. Whole numbers of few bits would be all that it computes in."""
     type_ = operand_type(arg)
     if not means_array(op, i):
         return arg
+    if isinstance(type_, T.ArrayOf) and type_.dtype in _FEW_BITS and linearity(op.fn) is None:
+        return build.call(np.ndarray.astype, arg, Const(_WHOLE), type=T.ArrayOf(_WHOLE, type_.dims))
     classes = type_.classes if isinstance(type_, T.OneOf) else {leaf_class(type_), T.cls_of(type_)}
     if classes.isdisjoint(_NO_ARRAYS):
         return arg

@@ -35,11 +35,26 @@ def partial_of(
         return Const(float(partial(*[0.0] * len(row.params), 0.0)))
     args: list[Operand] = []
     for name, arg in zip((*row.params, "y"), (*op.args, op.result), strict=True):
-        args.append(recall(arg) if name in row.needs[i] else Const(None))
+        args.append(_in_floats(build, row, recall(arg), op.result) if name in row.needs[i] else Const(None))
     factor = call_rule(build, partial, args)
     if isinstance(factor, Value) and factor.type in (None, T.Any) and namespace(op) is MATH:
         factor.type = T.Exact(float)
     return factor
+
+
+def _in_floats(build: Builder, row: Elementwise, arg: Operand, result: Operand) -> Operand:
+    """Whole numbers of NumPy's as what the function itself computes in: formulas would go beyond their range
+    (-a of uint8, a * a of int8), or know less digits (log of int8 is a float16)."""
+    type_, out = operand_type(arg), operand_type(result)
+    dtype = out.dtype if isinstance(out, T.ArrayOf) else np.dtype(leaf_class(out) or float)
+    if row.name == "mul" or dtype.kind not in "fc":
+        return arg
+    dtype = np.finfo(dtype).dtype
+    if isinstance(type_, T.ArrayOf) and type_.dtype.kind in "biu":
+        return typed(build, np.ndarray.astype, arg, Const(dtype))
+    if issubclass(leaf_class(type_) or float, (np.integer, np.bool_)):
+        return typed(build, dtype.type, arg)
+    return arg
 
 
 def product(build: Builder, g: Operand, factor: Operand) -> Operand:

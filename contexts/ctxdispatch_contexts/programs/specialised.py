@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable
+from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.apart import record_with
 from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking
 from ctxdispatch_contexts.programs.mode import Program
+from ctxdispatch_contexts.programs.regions import is_scoped
 from ctxdispatch_contexts.programs.tiers import Reason
 
 if TYPE_CHECKING:
@@ -80,7 +82,8 @@ class Specialised:
             filename=plain.filename, line=plain.line,
         )  # fmt: skip
         result = Value()
-        graph.entry.ops = [Op(Const(attempting(program, self._run)), [*graph.params], [result])]
+        attempted = attempting(_apart(program, plain), self._run)
+        graph.entry.ops = [Op(Const(attempted), [*graph.params], [result])]
         graph.entry.terminator = Return(result)
         return graph
 
@@ -123,6 +126,13 @@ class Patience:
     def failed(self) -> None:
         self._wait = min(2 * self._wait + 1, self.MOST)
         self._left = self._wait
+
+
+def _apart(program: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
+    """In a context of its own, where it sets variables of that: they are as before also where it raises."""
+    if not any(is_scoped(op) for _, op in graph.ops()):
+        return program
+    return lambda *args: copy_context().run(program, *args)
 
 
 def attempting(program: Callable[..., Any], run: Any) -> Callable[..., Any]:

@@ -191,7 +191,7 @@ def hidden(obj: Any, name: str) -> DerivativeError:
     )
 
 
-STAY = (primitives.store_global, primitives.delete_global, no_derivative, hidden)
+STAY = (primitives.store_global, primitives.delete_global, primitives.special_method, no_derivative, hidden)
 """They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
 last two look at frames.)"""
 

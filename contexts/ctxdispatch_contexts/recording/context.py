@@ -275,11 +275,11 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if ruled and not known.zero and any(through := [*map(going_through.is_gone_through, args)]):
-        args = tuple([[*items.spread(ctx, a)] if gone else a for a, gone in zip(args, through)])
+        args = tuple([items.as_they_were(ctx, a) if gone else a for a, gone in zip(args, through)])
     if ruled and tagged.Tagged.alive:
         args, kwargs = tagged.without(args), tagged.without(kwargs)
     if not ruled and not known.zero and following.takes_items(callee, known.fact):
-        args = tuple([following.items_watched(ctx, callee, a) if is_iterator(a) else a for a in args])
+        args = tuple([following.ItemsWatched(ctx, callee, a) if is_iterator(a) else a for a in args])
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):
         return _of_constants(ctx, callee, known, run, args, kwargs, ruled)
     store = stores.find(callee, args, kwargs)

@@ -8,10 +8,10 @@ import functools
 import operator
 import types
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.facts import Fact
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
@@ -36,10 +36,8 @@ def watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kw
 
 
 def _inside(ctx: Any, callee: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    import numpy as np
-
     out = resolve(ctx, f)(*args, **kwargs)
-    if callee is not np.frompyfunc and not ctx.record.closed and ctx.record.any_active((out,)):
+    if not ctx.record.closed and ctx.record.any_active((out,)):
         error = MissingRuleError(
             f"{described(callee)} has no derivative rule, and calls {described(f)}, whose result depends on "
             "what is differentiated; give it one with `custom_rule`, or have the function return "
@@ -56,20 +54,40 @@ def takes_items(callee: Any, row: Fact | None) -> bool:
     return type(callee) is types.BuiltinFunctionType and (row is None or bool(row.iterates))
 
 
-def items_watched(ctx: Any, callee: Any, iterator: Any) -> Iterator[Any]:
-    """The items of an iterator for C code: what that makes of one that is differentiated is out of sight."""
-    for item in iterator:
-        if not ctx.record.closed and ctx.record.any_active((item,)):
+class ItemsWatched:
+    """The items of an iterator for C code: what that makes of one that is differentiated is out of sight, and
+    so is what it makes of the iterator (pickles, copies)."""
+
+    def __init__(self, ctx: Any, callee: Any, iterator: Any) -> None:
+        self._ctx, self._callee, self._iterator = ctx, callee, iterator
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        item = next(self._iterator)
+        self._check(self._ctx.record.any_active((item,)))
+        return item
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self._iterator)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._check(reaches_active(self._ctx.record, [self._iterator]))
+        return self._iterator.__reduce_ex__(protocol)
+
+    def _check(self, active: bool) -> None:
+        if active and not self._ctx.record.closed:
             raise MissingRuleError(
-                f"{described(callee)} has no derivative rule for the items of an iterator, which depend on "
-                "what is differentiated; make a list of them, and an array of that (`np.array([*items])`)",
+                f"{described(self._callee)} has no derivative rule for the items of an iterator, which "
+                "depend on what is differentiated; make a list of them, and an array of that "
+                "(`np.array([*items])`)",
                 user_position(),
             )
-        yield item
 
 
 class Later:
-    """A function that C code calls when an object goes: under the context while the run goes on."""
+    """A function that C code calls later: under the context while the run goes on."""
 
     def __init__(self, ctx: Any, function: Any) -> None:
         self.ctx, self.function = weakref.ref(ctx), function
@@ -89,10 +107,25 @@ def cached(ctx: Any, function: Any, args: Args, kwargs: Kwargs) -> Any:
     run has results of its own. Our own are tables of functions and types, which a run of a run reads."""
     if is_ours(function.__module__):
         return function(*args, **kwargs)
-    key = (id(function), functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
+    hash(functools._make_key(args, kwargs, typed=True))  # type: ignore[attr-defined]
+    told = tuple([_told_apart(ctx.record, a) for a in (*args, *kwargs.values())])
+    key = (id(function), functools._make_key(told, dict.fromkeys(kwargs), typed=True))  # type: ignore[attr-defined]
     if key not in ctx.cached:
-        ctx.cached[key] = (resolve(ctx, function.__wrapped__)(*args, **kwargs), function)
+        ctx.cached[key] = (resolve(ctx, function.__wrapped__)(*args, **kwargs), function, args, kwargs)
     return ctx.cached[key][0]
+
+
+@natively  # a run around this one follows the function
+def _told_apart(record: Any, value: Any) -> Any:
+    """What is differentiated is not the same as what has the same value."""
+    if type(value) in _NUMBERS or type(value).__eq__ is object.__eq__:
+        active = record.any_active((value,))
+    else:
+        active = reaches_active(record, [value])
+    return (_told_apart, id(value)) if active else value
+
+
+_NUMBERS = frozenset({float, int, bool, str, bytes, type(None)})
 
 
 def evaluated(f: Any, ctx: Any, source: Any, /, *namespaces: Any, **kwargs: Any) -> Any:

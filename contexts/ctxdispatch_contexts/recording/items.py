@@ -58,6 +58,13 @@ def spread(ctx: Any, value: Any, later: bool = False) -> Any:
     return buffers.items(ctx, value) if is_read else value
 
 
+def as_they_were(ctx: Any, value: Any) -> list[Any]:
+    """The items of an iterator, for what is done with each before the next is made: that may store into the
+    array that was the one before."""
+    copy = resolve(ctx, np.ndarray.copy)
+    return [copy(item) if issubclass(type(item), np.ndarray) else item for item in spread(ctx, value)]
+
+
 def _has_own_items(value: Any) -> bool:
     """An array whose class says in Python code what its items are."""
     cls = type(value)

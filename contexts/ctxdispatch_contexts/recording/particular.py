@@ -11,7 +11,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.ir import primitives
-from ctxdispatch_contexts.recording import memory, overrides, subclasses, suspended
+from ctxdispatch_contexts.recording import following, memory, overrides, subclasses, suspended
 from ctxdispatch_contexts.reverse import keeping, seeds
 
 RULES: dict[Any, Any] = {
@@ -38,6 +38,13 @@ def _vectorized(ctx: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
         return beyond_rules(ctx, _UFUNC_OF)(self, *args, **kwargs)
     finally:
         self._ufunc = kept
+
+
+@_rule(np.frompyfunc)
+def _ufunc_of(ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """It calls `f` from C, whatever it is: a function, an object of a class, what a decorator made."""
+    called = f if ctx.record.closed or not callable(f) else following.Later(ctx, f)
+    return np.frompyfunc(called, *args, **kwargs)
 
 
 @_rule(np.from_dlpack)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
+from contextvars import copy_context
 from types import FunctionType
 from typing import Any
 
@@ -157,7 +158,7 @@ def _run(ctx: Any, known: Known, given: list[Any], active: tuple[int, ...]) -> b
     if not entry.specialised:
         entry.prepare(*args)
     try:
-        found = entry.function(*args)
+        found = copy_context().run(entry.function, *args)
     except Exception:  # the program itself is to raise it, at its line
         known.patience.failed()
         return False

@@ -112,7 +112,7 @@ class ReverseMode(Mode):
         return self.region is not None or not (self.within or self.seeded)
 
     def attempting(self) -> Mode | None:
-        return replace(self, region=Attempt()) if self.may_record else None
+        return replace(self, region=self.region or Attempt()) if self.may_record else None
 
     def needs(self, i: int) -> bool:
         return not self.split and self.wrt is not None and i in self.wrt

@@ -1,0 +1,130 @@
+"""functools.cache in a run: what is differentiated is not the same argument as another of the same value."""
+
+import dataclasses
+import fractions
+import functools
+
+import numpy as np
+import pytest
+
+from ctxdispatch import check_grads, grad, hessian, jacfwd
+from tests.recording import RECORDED
+
+X = np.array([1.0, 1.0, 2.0, 1.0])
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    value: float
+    name: str = ""
+
+
+class Pair(tuple):
+    pass
+
+
+def of_numbers(cache):
+    square = cache(lambda v: v * v)
+    return lambda x: sum([square(v) for v in x])
+
+
+def beside_constants(cache):
+    square = cache(lambda v: v * v)
+    return lambda x: square(x[0]) + square(1.0) + square(float(x[1])) + square(1) + square(True)
+
+
+def of_several(cache):
+    product = cache(lambda v, w, *, power=1.0: v * w**2 * power**3)
+    return lambda x: product(x[0], x[1]) + product(x[1], x[0]) + product(x[0], x[3], power=x[1])
+
+
+def of_tuples(cache):
+    first = cache(lambda pair: pair[0] * pair[0] * pair[1])
+    return lambda x: first((x[0], 2.0)) + first((x[1], 2.0)) + first(Pair((x[3], 2.0)))
+
+
+def of_objects(cache):
+    square = cache(lambda point: point.value**2)
+    return lambda x: square(Point(x[0])) + square(Point(x[1])) + square(Point(1.0))
+
+
+def of_methods(cache):
+    class Model:
+        def __init__(self, w):
+            self.w = w
+
+        def __eq__(self, other):
+            return self.w == other.w
+
+        def __hash__(self):
+            return 1
+
+        @cache
+        def loss(self, v):
+            return self.w * v**2
+
+    return lambda x: Model(x[0]).loss(1.0) + Model(x[1]).loss(1.0) + Model(x[2]).loss(x[3])
+
+
+def of_the_same_object(cache):
+    @cache
+    def power(v, n):
+        return v if n <= 1 else power(v, n // 2) * power(v, n - n // 2)
+
+    return lambda x: power(x[0], 21) + power(x[2], 5)
+
+
+KINDS = [of_numbers, beside_constants, of_several, of_tuples, of_objects, of_methods, of_the_same_object]
+TWO, TYPED = functools.lru_cache(maxsize=2), functools.lru_cache(typed=True)
+CACHES = [functools.cache, TWO, TYPED, functools.lru_cache]
+
+
+@pytest.mark.parametrize("cache", CACHES, ids=["cache", "two", "typed", "plain"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("recorded", [False, True])
+def test_derivatives(kind, cache, recorded):
+    f = kind(cache)
+
+    def program(x):
+        with RECORDED:
+            return f(x)
+
+    checked = program if recorded else f
+    want = np.array([(kind(lambda g: g)(X + d) - kind(lambda g: g)(X - d)) / 2e-5 for d in 1e-5 * np.eye(4)])
+    np.testing.assert_allclose(grad(checked)(X), want, rtol=1e-6)
+    np.testing.assert_allclose(jacfwd(checked)(X), want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [of_numbers, of_tuples])
+def test_second_derivatives(kind):
+    np.testing.assert_allclose(hessian(kind(functools.cache))(X), hessian(kind(lambda g: g))(X), atol=1e-12)
+
+
+def test_it_is_a_cache_for_the_same_objects():
+    runs = []
+
+    @functools.cache
+    def fibonacci(v, n):
+        runs.append(n)
+        return v if n < 2 else fibonacci(v, n - 1) + fibonacci(v, n - 2)
+
+    assert grad(lambda v: fibonacci(v, 20))(1.0) == 10946.0
+    assert len(runs) == 21
+
+
+def test_what_has_no_hash_is_no_argument():
+    f = functools.cache(lambda v: np.sum(v))
+    with pytest.raises(TypeError, match="unhashable"):
+        grad(f)(X)
+
+
+def test_whole_numbers_are_found_again():
+    calls = []
+
+    @functools.cache
+    def factor(n):
+        calls.append(n)
+        return fractions.Fraction(n, 2)
+
+    check_grads(lambda x: float(factor(3)) * np.sum(x**2) * float(factor(3)), (X,))
+    assert calls == [3]
