@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch_contexts.programs.entry import Entry, live
+from ctxdispatch_contexts.programs.errors import OWN_FILES
+from ctxdispatch_contexts.programs.regions import no_region
 from ctxdispatch_contexts.programs.specialised import Recorder, compiling
 from ctxdispatch_contexts.programs.tiers import WATCHED, Ran, Reason, RecordedWarning, Watch
 
@@ -25,6 +27,7 @@ COMPILED, ATTEMPT, KERNEL = "compiled whole", "compiled as an attempt", "kernel"
 RECORDED, WITH_REGIONS = "recorded", "recorded with compiled regions"
 
 _RAISED = Reason("the compiled attempt raised, or has raised before and is left out for a while")
+_UNLESS_RAISED = "what is done where nothing is raised has one"
 _SHARED = Reason(
     "the compiled program is not for arguments like these (arrays that share memory, numbers that an earlier "
     "run has left)",
@@ -36,7 +39,8 @@ _SHARED = Reason(
 class Region:
     """`name` and `place` (file:line) of the function; `mode` (reverse, forward, jacobian, broadcast); `tier`;
     `calls` and `seconds`, those of regions inside included, those of making programs not; `depth`: inside how
-    many regions; `line` (file:line in function), `reason` and `remedy` where the tier is not the best."""
+    many regions, whose time has that of parts recorded with them; `line` (file:line in function), `reason`
+    and `remedy` where the tier is not the best."""
 
     name: str
     place: str
@@ -119,17 +123,32 @@ def _regions(ran: list[Ran]) -> Iterator[Region]:
     """Calls of the same program inside the same number of regions are one."""
     same: dict[Any, list[Ran]] = {}
     parts = {id(each) for each in _with_parts(ran)}
-    for each in ran:
+    for each in filter(_is_region, ran):
         key = each.entry, each.made, each.depth, each.recorded, id(each) in parts
         same.setdefault(key, []).append(each)
     for (entry, _, depth, _, has_parts), calls in same.items():
         tier, why = _tier(calls[0], has_parts)
-        source = entry.bare()
+        asked = getattr(calls[0].made, "body", None) is no_region  # its run is part of that around it
+        seconds = 0.0 if asked else sum(call.seconds for call in calls)
         yield Region(
-            source.name, f"{source.filename}:{source.line}", _mode(entry), tier, len(calls),
-            sum(call.seconds for call in calls), depth,
+            *_named(entry), _mode(entry), tier, len(calls), seconds, depth,
             *(() if why is None else (why.position, why.what, why.remedy)),
         )  # fmt: skip
+
+
+def _is_region(call: Ran) -> bool:
+    """No operation of a run that is recorded, nor a rule of ours."""
+    return not (call.depth and call.entry.bare().filename.startswith(("<generated", *OWN_FILES)))
+
+
+def _named(entry: Entry) -> tuple[str, str]:
+    """Name and place; of a part, what it is and where it begins."""
+    bare, part = entry.bare(), getattr(entry.source, "part", None)
+    if part is None:
+        return bare.name, f"{bare.filename}:{bare.line}"
+    line = min((op.pos.line for _, op in part.graph.ops() if op.pos and op.pos.line), default=bare.line)
+    kind = "rest" if part.outputs is None else "loop"
+    return f"{bare.name}, {kind} from line {line}", f"{bare.filename}:{line}"
 
 
 def _with_parts(ran: list[Ran]) -> Iterator[Ran]:
@@ -149,7 +168,9 @@ def _tier(call: Ran, has_parts: bool) -> tuple[str, Reason | None]:
         return recorded, made.reason
     if call.recorded:
         return recorded, _joined(_RAISED, made.reason) if made.attempt else _SHARED
-    return (ATTEMPT if made.attempt else KERNEL if mode == "broadcast" else COMPILED), made.reason
+    if made.attempt and made.reason is not None:
+        return ATTEMPT, replace(made.reason, what=f"{made.reason.what}; {_UNLESS_RAISED}")
+    return (KERNEL if mode == "broadcast" else COMPILED), made.reason
 
 
 def _joined(first: Reason, why: Reason | None) -> Reason:
@@ -166,7 +187,8 @@ def _mode(entry: Entry) -> str:
 def _lines(region: Region) -> Iterator[str]:
     indent = "  " * region.depth
     times = "" if region.calls == 1 else f", {region.calls} calls"
-    yield f"{indent}{region.name} ({region.mode}): {region.tier}, {_time(region.seconds)}{times}"
+    seconds = f", {_time(region.seconds)}" if region.seconds else ""
+    yield f"{indent}{region.name} ({region.mode}): {region.tier}{seconds}{times}"
     for text in region._texts():
         yield f"{indent}    {text}"
 

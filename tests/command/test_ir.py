@@ -33,7 +33,7 @@ class Model:
 
 
 def entered(x):
-    with np.errstate(all="ignore"):
+    with open(__file__):
         return x * x
 
 
@@ -143,7 +143,7 @@ def test_what_has_no_derivative_says_why_and_only_those_who_asked_fail(ir):
     assert quiet.returncode == 0
     why = sections(quiet.stdout)["adjoint"]
     assert why.startswith("not available: DerivativeError: ")
-    assert "in entered: with has no program" in why
+    assert "in entered: what can be seen from outside" in why
     assert ir("maths:entered", "4.5", "--show", "adjoint").returncode == 1
 
 

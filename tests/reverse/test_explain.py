@@ -37,6 +37,11 @@ def handled(x):
         return x.sum()
 
 
+def quiet(x):
+    with np.errstate(all="ignore"):
+        return np.tanh(x).sum()
+
+
 def raises(x):
     try:
         return x[5] * 1.0
@@ -44,16 +49,42 @@ def raises(x):
         return x[0] * x[1]
 
 
+LOCK = threading.Lock()
+OUTSIDE = "what can be seen from outside (by _thread.lock.__enter__) has no program"
+NO_WITH = "with has no program", "enter the context manager in the caller"
+REMEDY = "do it before or after, and use what is made here, by functions that are known"
+
+
 def entered(x):
-    with np.errstate(all="ignore"):  # here
+    with LOCK:  # here
         total = 0.0
         for i in range(10):
             total = total + x[0] * i
     return total
 
 
+def generated(x):
+    yield x[0]
+
+
 def outer(x):
-    return plain(x) + entered(x)
+    return plain(x) + sum(generated(x))
+
+
+def imported(x):
+    with warnings.catch_warnings():
+        return plain(x)
+
+
+def tried(x):
+    total = 0.0
+    for i in range(5):
+        seen.append(i)
+        total = total + x[0] * i
+    return total + sum(generated(x))
+
+
+seen: list[int] = []
 
 
 def line_of(f, i):
@@ -80,20 +111,25 @@ def test_tiers_lines_and_reasons(mode):
     assert region.name == "plain" and 0.0 < region.seconds < 1.0
     first = TAKEN[mode](entered).regions[0]
     assert first.tier.startswith("recorded") and first.line == line_of(entered, 1)
-    assert first.reason == "with has no program" and first.remedy == "enter the context manager in the caller"
+    as_attempt = mode not in ("jacobian", "hessian")
+    assert (first.reason, first.remedy) == ((OUTSIDE, REMEDY) if as_attempt else NO_WITH)
 
 
 @pytest.mark.parametrize("mode", ["grad", "jvp"])
 def test_a_loop_of_a_recorded_run_is_a_region(mode):
     around, loop = TAKEN[mode](entered).regions
     assert around.tier == "recorded with compiled regions"
+    line = entered.__code__.co_firstlineno + 3
     assert (loop.tier, loop.depth) == ("compiled whole", 1)
+    assert (loop.name, loop.place) == (f"entered, loop from line {line}", f"{__file__}:{line}")
 
 
 @pytest.mark.parametrize("mode", ["grad", "jvp", "vjp"])
 def test_attempts_are_told_from_those_that_raise(mode):
     (region,) = TAKEN[mode](handled).regions
     assert region.tier == "compiled as an attempt" and region.line == line_of(handled, 1)
+    region = TAKEN[mode](quiet).regions[0]
+    assert region.tier == "compiled as an attempt" and region.remedy == NO_WITH[1]
     region = TAKEN[mode](raises).regions[0]
     assert region.tier == "recorded" and "attempt raised" in region.reason
 
@@ -101,7 +137,19 @@ def test_attempts_are_told_from_those_that_raise(mode):
 def test_of_a_callee_without_a_program_the_call_and_its_own_line_are_named():
     region = explain(grad(outer))(X).regions[0]
     assert region.name == "outer" and region.line == line_of(outer, 1)
-    assert line_of(entered, 1) in region.reason and "enter the context manager" in region.remedy
+    assert line_of(generated, 0) in region.reason and "build a list" in region.remedy
+
+
+def test_what_a_library_does_is_told_of_the_function_that_calls_it():
+    region = explain(grad(imported))(X).regions[0]
+    assert region.line == line_of(imported, 0) and "warnings.py:" in region.reason
+
+
+def test_of_a_part_that_is_none_the_reason_is_told_and_operations_are_no_regions():
+    around, *parts = explain(grad(tried))(X).regions
+    assert around.tier == "recorded" and len(parts) == 2
+    assert {part.tier for part in parts} == {"recorded"} and {part.seconds for part in parts} == {0.0}
+    assert parts[1].line == line_of(tried, 3) and "list.append" in parts[1].reason
 
 
 def test_kernels_and_what_is_called_more_than_once():
@@ -164,7 +212,7 @@ def test_text_and_notebook():
     report = explain(grad(entered))(X)
     text = str(report)
     assert "entered" in text and "(reverse): recorded with compiled regions" in text
-    assert f"{line_of(entered, 1)}: with has no program" in text and "enter the context manager" in text
+    assert f"{line_of(entered, 1)}: {OUTSIDE}\n    instead: {REMEDY}" in text
     page = report._repr_html_()
     assert page.startswith("<table>") and page.count("<tr>") == 1 + len(report.regions)
     assert "&lt;lambda&gt;" in explain(grad(lambda x: x * x))(2.0)._repr_html_()
@@ -181,7 +229,7 @@ def test_making_programs_is_no_part_of_what_calls_cost():
 
 
 def written_for_the_warning(x):
-    with np.errstate(all="ignore"):
+    with LOCK:
         return x * x
 
 
@@ -195,7 +243,7 @@ def test_it_warns_once_per_line(monkeypatch):
     (one,) = caught
     assert one.category is RecordedWarning and one.filename == __file__
     assert one.lineno == written_for_the_warning.__code__.co_firstlineno + 1
-    assert "recorded: with has no program; enter" in str(one.message)
+    assert str(one.message) == f"recorded: {OUTSIDE}; {REMEDY}"
 
 
 def test_nothing_is_said_unasked(recwarn, monkeypatch):

@@ -251,8 +251,7 @@ class Entry:
     def program_or_reason(
         self, types: tuple[T.Type, ...], must_be: bool
     ) -> tuple[Program | None, tiers.Reason | None]:
-        """No program where the run is to be recorded: there is none, or one that refuses somewhere. Of an
-        attempt, why it is no more than that."""
+        """Why there is none, or one that refuses somewhere, and the run is recorded; why it is an attempt."""
         if must_be:
             return self.program(types), None
         with handlers() as noted:
@@ -260,7 +259,8 @@ class Entry:
         mode = self.mode.attempting() if program is None and noted.met else None
         if mode is not None:
             with handlers(out=True):  # what is done where nothing is raised
-                program, _ = self._tried(types, mode)
+                program, further = self._tried(types, mode)
+            reason = further or reason
         return program, reason
 
     def _tried(self, types: tuple[T.Type, ...], mode: Mode) -> tuple[Program | None, tiers.Reason | None]:
@@ -274,11 +274,11 @@ class Entry:
             whole = self._guarded if program.attempt else self._for_any_length
             return whole(program, types), None
         except NO_PROGRAM as error:
-            return None, tiers.reason_of(error)
+            return None, tiers.reason_of(error, self.source.bare())
         except DerivativeError as error:
             if mode.region is None:
                 raise
-            return None, tiers.reason_of(error)
+            return None, tiers.reason_of(error, self.source.bare())
 
     def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
         """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""

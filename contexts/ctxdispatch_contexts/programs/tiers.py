@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.programs.errors import Refused, of_library
 
 if TYPE_CHECKING:
     from types import CodeType
 
+    from ctxdispatch.ir.graph import Graph
     from ctxdispatch_contexts.programs.entry import Entry
     from ctxdispatch_contexts.programs.specialised import Recorder, Specialised
 
@@ -49,11 +50,15 @@ LEFT = Reason(
 )
 
 
-def reason_of(error: Exception) -> Reason:
-    """What one of ours says: where, what, and after a semicolon the remedy."""
+def reason_of(error: Exception, asked: Graph | None = None) -> Reason:
+    """What one of ours says: where, what, and after a semicolon the remedy. Of what a library does for the
+    function `asked`, it says that."""
     if isinstance(error, UnsupportedSyntax):
-        place = f"{error.filename}:{error.line} in {error.function}"
-        return Reason(f"{error.construct} has no program", error.remedy, place)
+        place = f"{error.filename}:{error.line}"
+        if asked is not None and of_library(place) and not of_library(asked.filename):
+            what = f"{error.construct} (in {place}) has no program"
+            return Reason(what, error.remedy, f"{asked.filename}:{asked.line} in {asked.name}")
+        return Reason(f"{error.construct} has no program", error.remedy, f"{place} in {error.function}")
     assert isinstance(error, Refused)
     if error.reason is not None:
         return error.reason  # type: ignore[no-any-return]
@@ -126,7 +131,6 @@ class Watch:
         finally:
             ran.seconds += time.perf_counter() - start
             self.inner.pop()
-
 
     @contextmanager
     def makes(self) -> Iterator[None]:
