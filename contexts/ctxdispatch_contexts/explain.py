@@ -15,8 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxdispatch.dispatch.reach import natively
-from ctxdispatch_contexts.programs.entry import Entry, live
+from ctxdispatch.dispatch.tracebacks import for_users
+from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.errors import OWN_FILES
+from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.regions import no_region
 from ctxdispatch_contexts.programs.specialised import Recorder, compiling
 from ctxdispatch_contexts.programs.tiers import WATCHED, Ran, Reason, RecordedWarning, Watch
@@ -97,6 +99,7 @@ def explain(g: Callable[..., Any]) -> Callable[..., Explanation]:
     [('reverse', 'compiled whole', '')]
     """
 
+    @for_users
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         watch = Watch()
         token = WATCHED.set(watch)

@@ -21,7 +21,7 @@ from ctxdispatch import (
     vjp,
 )
 from ctxdispatch_contexts.explain import RecordedWarning
-from ctxdispatch_contexts.programs.entry import forget_all
+from ctxdispatch_contexts.programs.live import forget_all
 
 X = np.array([1.0, 2.0])
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch_contexts.forward.contents import contents, unchanged
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.entries import forward_function
@@ -26,7 +27,11 @@ def jvp(
 
     Raises DerivativeError (a TypeError) where a tangent does not fit, or `f` cannot be differentiated.
     """
-    y, dy = _pushed(f, primals, tangents)
+    try:
+        y, dy = _pushed(f, primals, tangents)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
     if not has_aux:
         return y, dy
     if not isinstance(y, tuple) or len(y) != 2:

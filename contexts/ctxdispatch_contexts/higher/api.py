@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.names import name_like
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -64,7 +65,11 @@ def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward:
         return entry_function(f, mode, context, f.__code__.co_argcount, ())
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return function_for(len(args), tuple(kwargs))(*args, **kwargs)
+        try:
+            return function_for(len(args), tuple(kwargs))(*args, **kwargs)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
 
     def function_for(n: int, kwnames: tuple[str, ...] = ()) -> Callable[..., Any]:
         return entry_function(f, _mode(n, argnums, has_aux, forward=forward), context, n, kwnames)
@@ -88,7 +93,11 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         shapes = _shapes(args, kwargs)
-        found = _chosen(choice, shapes, args, kwargs)(*args, **kwargs)
+        try:
+            found = _chosen(choice, shapes, args, kwargs)(*args, **kwargs)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
         _seen(choice, shapes, args, kwargs, found)
         return found
 
@@ -187,7 +196,11 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         raise DerivativeError(
             "hvp needs a tangent that is not None; give one for an argument of floats", user_position()
         )
-    return tangent_along(_gradient(f, moving), primals, tangents)
+    try:
+        return tangent_along(_gradient(f, moving), primals, tangents)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
 
 
 def _gradient(f: Any, moving: tuple[int, ...]) -> Callable[..., Any]:

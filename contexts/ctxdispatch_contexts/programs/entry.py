@@ -10,7 +10,6 @@ change of the rules puts the stub back.
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
@@ -20,6 +19,7 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import substitute
@@ -27,7 +27,7 @@ from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
-from ctxdispatch_contexts.programs import debugging, left_names, tiers
+from ctxdispatch_contexts.programs import left_names, tiers
 from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
 from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default, as_gradient
@@ -44,6 +44,7 @@ from ctxdispatch_contexts.programs.errors import (
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
+from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
@@ -62,8 +63,6 @@ MAX_STATES = 4
 
 MAX_FUNCTIONS = 4
 """So many functions given as arguments are known to programs of their own."""
-
-live: weakref.WeakSet[Entry]
 
 NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
 """Where one of them is raised, the run may still be recorded."""
@@ -105,10 +104,14 @@ class Entry:
         if self._again is not None and self.changed():
             assert isinstance(self.source, (Source, DerivedSource))
             return self._again(self.source.function, self.mode, self.context, *args)
-        types = self.types_of(args)
-        found = self._find(types)
-        made = found or self._compile(types, args)
-        return tiers.watched(self, made, made.function if found is None else made.body, args)
+        try:
+            types = self.types_of(args)
+            found = self._find(types)
+            made = found or self._compile(types, args)
+            return tiers.watched(self, made, made.function if found is None else made.body, args)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
 
     def prepare(self, *args: Any) -> None:
         """Make the program for these arguments, if there is none."""
@@ -190,8 +193,10 @@ class Entry:
         """What another context runs in place of `function`: the program, not the finding of it."""
         try:
             return self._under(ctx, args, kwargs)
-        except Refused as error:
-            error.apart_from(ctx)
+        except BaseException as error:
+            if isinstance(error, Refused):
+                error.apart_from(ctx)
+            show_users_frames(error)
             raise
 
     def _under(self, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -353,6 +358,9 @@ class Entry:
             substitute(graph, {graph.params[i]: Const(self.source.default(i)) for i in left_out})
         return graph
 
+    def programs(self) -> list[Specialised]:
+        return [each for same in [*self.specialised.values()] for each in same]
+
     def forget(self) -> None:
         self.specialised.clear()
         self.function.__code__ = self.stub
@@ -363,7 +371,6 @@ def _lasts(value: Any) -> bool:
     return is_leaf(value) or (type(value) is FunctionType and not made_at_run_time(value))
 
 
-live = weakref.WeakSet()
 compiled: dict[str, int] = {}
 """How many programs were compiled, by the name of what was differentiated."""
 
@@ -371,30 +378,3 @@ compiled: dict[str, int] = {}
 def _count(entry: Entry) -> None:
     name = entry.function.__qualname__
     compiled[name] = compiled.get(name, 0) + 1
-
-
-def _left(names: left_names.Names) -> None:
-    """Programs that read them are asked for anew."""
-    for entry in tuple(live):
-        programs = [each for same in [*entry.specialised.values()] for each in same]
-        outside = entry.outside() if programs else ()
-        if any(left_names.meet(each.reads, names) or each.finds_left(outside) for each in programs):
-            entry.forget()
-
-
-left_names.TOLD.append(_left)
-
-
-def _rules_changed(context: type, callee: Any) -> None:
-    if hasattr(context, "ad_entries"):
-        forget_all()
-
-
-def forget_all() -> None:
-    """All programs are made again when they are called next."""
-    for entry in tuple(live):
-        entry.forget()
-
-
-debugging.TURNED.append(forget_all)
-context_rules.subscribe(_rules_changed)

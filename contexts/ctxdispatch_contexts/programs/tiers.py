@@ -115,8 +115,8 @@ class Watch:
     def put_back(self) -> None:
         """The programs where they were; not those that are no longer their entries'."""
         for entry, code in self.codes.items():
-            programs = [each for same in [*entry.specialised.values()] for each in same]
-            if entry.function.__code__ is entry.stub and any(p.function.__code__ is code for p in programs):
+            is_own = any(made.function.__code__ is code for made in entry.programs())
+            if is_own and entry.function.__code__ is entry.stub:
                 entry.function.__code__ = code
 
     @contextmanager

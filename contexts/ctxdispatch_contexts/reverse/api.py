@@ -10,6 +10,7 @@ from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.names import name_like
 from ctxdispatch_contexts.programs.derived import maker, mark_gradient
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
@@ -106,7 +107,11 @@ def _by_call(f: Any, mode: ReverseMode) -> Callable[..., Any]:
         return ad.entry_function(f, checked, ADContext, n, kwnames)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        return called(args, kwargs)()
+        try:
+            return called(args, kwargs)()
+        except BaseException as error:
+            show_users_frames(error)
+            raise
 
     gradient.__overdub__ = lambda ctx, *args, **kwargs: recurse(ctx, called(args, kwargs))  # type: ignore[attr-defined]
     gradient.__entry_function__ = function_for  # type: ignore[attr-defined]
@@ -139,7 +144,11 @@ def vjp(f: Callable[..., Any], *args: Any, has_aux: bool = False, **kwargs: Any)
     The result may be changed in place. The arguments may not while the pullback is still to be called: it
     reads them (copying each would cost what most callers never need).
     """
-    y, pullback = overdub(ADContext(), f, *args, **kwargs)
+    try:
+        y, pullback = overdub(ADContext(), f, *args, **kwargs)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
     if not has_aux:
         return y, pullback
     return value_of_pair(y), functools.partial(_pull_value, pullback), y[1]
