@@ -21,20 +21,23 @@ from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.regions import no_region
 from ctxdispatch_contexts.programs.specialised import Recorder, compiling
-from ctxdispatch_contexts.programs.tiers import WATCHED, Ran, Reason, RecordedWarning, Watch
+from ctxdispatch_contexts.programs.tiers import (
+    RAISED,
+    SHARED,
+    WATCHED,
+    Ran,
+    Reason,
+    RecordedWarning,
+    Watch,
+    joined,
+)
 
 __all__ = ["Explanation", "RecordedWarning", "Region", "explain"]
 
 COMPILED, ATTEMPT, KERNEL = "compiled whole", "compiled as an attempt", "kernel"
 RECORDED, WITH_REGIONS = "recorded", "recorded with compiled regions"
 
-_RAISED = Reason("the compiled attempt raised, or has raised before and is left out for a while")
 _UNLESS_RAISED = "what is done where nothing is raised has one"
-_SHARED = Reason(
-    "the compiled program is not for arguments like these (arrays that share memory, numbers that an earlier "
-    "run has left)",
-    "pass copies",
-)
 
 
 @dataclass(frozen=True)
@@ -170,14 +173,10 @@ def _tier(call: Ran, has_parts: bool) -> tuple[str, Reason | None]:
     if isinstance(made, Recorder):
         return recorded, made.reason
     if call.recorded:
-        return recorded, _joined(_RAISED, made.reason) if made.attempt else _SHARED
+        return recorded, joined(RAISED, made.reason) if made.attempt else SHARED
     if made.attempt and made.reason is not None:
         return ATTEMPT, replace(made.reason, what=f"{made.reason.what}; {_UNLESS_RAISED}")
     return (KERNEL if mode == "broadcast" else COMPILED), made.reason
-
-
-def _joined(first: Reason, why: Reason | None) -> Reason:
-    return first if why is None else Reason(f"{first.what}; {why.what}", why.remedy, why.position)
 
 
 def _mode(entry: Entry) -> str:

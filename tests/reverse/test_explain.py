@@ -9,12 +9,15 @@ import pytest
 
 from ctxdispatch import (
     ADContext,
+    DerivativeError,
     broadcast,
     explain,
     grad,
     hessian,
     hvp,
+    jacfwd,
     jacobian,
+    jacrev,
     jvp,
     overdub,
     value_and_grad,
@@ -250,3 +253,89 @@ def test_nothing_is_said_unasked(recwarn, monkeypatch):
     monkeypatch.delenv("CTXDISPATCH_WARN", raising=False)
     grad(lambda x: entered(np.array([x, x])))(2.0)
     assert not recwarn.list
+
+
+# -- tier ----------------------------------------------------------------------------------------------------
+
+
+PYTHON = {"tier": "python"}
+WITH_TIER = {
+    "grad": lambda f: grad(f, **PYTHON)(X),
+    "value_and_grad": lambda f: value_and_grad(f, **PYTHON)(X),
+    "jvp": lambda f: jvp(f, (X,), (X,), **PYTHON),
+    "hvp": lambda f: hvp(f, (X,), (X,), **PYTHON),
+    "jacobian": lambda f: jacobian(f, **PYTHON)(X),
+    "jacfwd": lambda f: jacfwd(f, **PYTHON)(X),
+    "jacrev": lambda f: jacrev(f, **PYTHON)(X),
+    "hessian": lambda f: hessian(f, **PYTHON)(X),
+}
+
+
+class Model:
+    def energy(self, x):
+        return plain(x) + entered(x)
+
+
+@pytest.mark.every(1)
+@pytest.mark.parametrize("mode", WITH_TIER)
+def test_with_a_tier_what_would_be_recorded_is_refused_at_its_line(mode):
+    run = WITH_TIER[mode]
+    run(plain)
+    run(lambda x: plain(x))
+    for _ in range(2):
+        with pytest.raises(DerivativeError, match="would be recorded.*tier='python'.*; ") as caught:
+            run(entered)
+        assert caught.value.position == line_of(entered, 1)
+    with pytest.raises(DerivativeError, match="would be recorded"):
+        run(Model().energy)
+    TAKEN.get(mode, TAKEN["grad"])(entered)  # without it, as before
+
+
+@pytest.mark.parametrize("mode", ["grad", "jvp", "hvp"])
+def test_with_a_tier_an_attempt_is_refused_where_it_raises_and_only_there(mode):
+    def tried(x):
+        try:
+            return x[int(x[0])] * x[1] if x[0] < 2.0 else x[7]
+        except IndexError:
+            return x[0] * x[1]
+
+    run = {
+        "grad": lambda x: grad(tried, **PYTHON)(x), "jvp": lambda x: jvp(tried, (x,), (x,), **PYTHON),
+        "hvp": lambda x: hvp(tried, (x,), (x,), **PYTHON),
+    }[mode]  # fmt: skip
+    plainly = {
+        "grad": grad(tried), "jvp": lambda x: jvp(tried, (x,), (x,)), "hvp": lambda x: hvp(tried, (x,), (x,))
+    }[mode]  # fmt: skip
+    for x in (X, X + 2.0, X, X):
+        if x[0] > 2.0:
+            with pytest.raises(DerivativeError, match="attempt raised") as caught:
+                run(x)
+            assert caught.value.position == line_of(tried, 1).replace("tried", tried.__qualname__)
+        else:
+            np.testing.assert_array_equal(np.hstack(run(x)), np.hstack(plainly(x)))
+
+
+def test_with_a_tier_arguments_that_share_memory_are_refused():
+    def stored(x, y):
+        x[0] = 3.0 * y[1]
+        return (x * y).sum()
+
+    gradient = grad(stored, **PYTHON)
+    assert gradient(X.copy(), X.copy()).tolist() == [0.0, 2.0]
+    shared = X.copy()
+    with pytest.raises(DerivativeError, match="share memory.*; pass copies"):
+        gradient(shared, shared)
+    assert shared.tolist() == X.tolist()
+
+
+def test_a_derivative_within_is_refused_and_one_with_no_tier_is_not():
+    with pytest.raises(DerivativeError, match="would be recorded"):
+        grad(lambda x: grad(entered, **PYTHON)(x).sum())(X)
+    assert grad(lambda x: grad(plain, **PYTHON)(x).sum())(X).tolist() == [2.0, 2.0]
+    assert grad(lambda x: (grad(plain, 0, False, False, "python")(x) ** 2).sum(), **PYTHON)(X).tolist() == [
+        8.0, 16.0,
+    ]  # fmt: skip
+    with pytest.raises(DerivativeError, match="leave out debug=True"):
+        grad(plain, debug=True, **PYTHON)(X)
+    with pytest.raises(DerivativeError, match="subclass of np.ndarray"):
+        grad(plain, **PYTHON)(X.view(type("Own", (np.ndarray,), {})))

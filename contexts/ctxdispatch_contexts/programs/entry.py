@@ -221,6 +221,7 @@ class Entry:
             with _making, tiers.making():
                 made = self._made(types, stale, run)
             if isinstance(made, Recorder):
+                run and tiers.check_recorder(self.mode, made.reason)
                 self.specialised[types] = [made]
                 self.mode.region or tiers.warn(made.reason)
                 return made
@@ -251,6 +252,7 @@ class Entry:
             assert run is not None and reason is not None
             WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
             return Recorder(types, run, reason)
+        run = tiers.run_of(self.mode, run, reason)
         return Specialised(self, program, self._otherwise(stale), run, reason)
 
     def program_or_reason(

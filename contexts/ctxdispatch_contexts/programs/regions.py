@@ -21,7 +21,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
-from ctxdispatch.ir.values import Const, Value, hashable
+from ctxdispatch.ir.values import Const, Position, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, DefaultsAre, Guard, PathIs, PathType
 from ctxdispatch.passes.parts import Part
@@ -151,10 +151,10 @@ def no_region(*inputs: Any) -> None:
 
 def _unfit(graph: Graph, op: Op | None = None) -> UnsupportedSyntax:
     """The run is recorded: `explain` has it."""
-    pos = op.pos if op is not None else None
-    filename, line = (pos.filename, pos.line) if pos else (graph.filename, graph.line)
+    pos = (op.pos if op is not None else None) or Position(graph.filename, graph.name, graph.line)
     by = "" if op is None or op.fn is None else f" (by {described(op.fn)})"
-    return UnsupportedSyntax(f"what can be seen from outside{by}", filename, line, graph.name, _INSIDE)
+    what = f"what can be seen from outside{by}"
+    return UnsupportedSyntax(what, pos.filename, pos.line, pos.function, _INSIDE)
 
 
 _INSIDE = "do it before or after, and use what is made here, by functions that are known"

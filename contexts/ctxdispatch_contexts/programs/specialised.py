@@ -83,7 +83,8 @@ class Specialised:
             filename=plain.filename, line=plain.line,
         )  # fmt: skip
         result = Value()
-        attempted = attempting(_apart(program, plain), self._run)
+        patience = Patience() if entry.mode.tier is None else Patience(0)
+        attempted = attempting(_apart(program, plain), self._run, patience)
         graph.entry.ops = [Op(Const(attempted), [*graph.params], [result])]
         graph.entry.terminator = Return(result)
         return graph
@@ -109,12 +110,12 @@ class Specialised:
 
 
 class Patience:
-    """When what failed is tried again: after as many times, and twice as many the next time."""
+    """When what failed is tried again: after as many times, and twice as many the next time, but not more
+    than `most`."""
 
-    MOST = 64
-
-    def __init__(self) -> None:
+    def __init__(self, most: int = 64) -> None:
         self._wait = self._left = 0
+        self._most = most
 
     def tries(self) -> bool:
         """Whether it is to be tried this time."""
@@ -125,7 +126,7 @@ class Patience:
         self._wait = 0
 
     def failed(self) -> None:
-        self._wait = min(2 * self._wait + 1, self.MOST)
+        self._wait = min(2 * self._wait + 1, self._most)
         self._left = self._wait
 
 
@@ -136,9 +137,8 @@ def _apart(program: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
     return lambda *args: copy_context().run(program, *args)
 
 
-def attempting(program: Callable[..., Any], run: Any) -> Callable[..., Any]:
+def attempting(program: Callable[..., Any], run: Any, patience: Patience) -> Callable[..., Any]:
     """`program`, and where that raises, `run`."""
-    patience = Patience()
 
     def attempted(*args: Any) -> Any:
         if patience.tries():

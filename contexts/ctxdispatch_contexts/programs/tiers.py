@@ -17,13 +17,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch_contexts.programs.errors import Refused, of_library
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refused, of_library, user_position
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from ctxdispatch.ir.graph import Graph
     from ctxdispatch_contexts.programs.entry import Entry
+    from ctxdispatch_contexts.programs.mode import Mode
     from ctxdispatch_contexts.programs.specialised import Recorder, Specialised
 
 
@@ -48,6 +49,59 @@ OF_KIND = Reason(
 LEFT = Reason(
     "it reads what an earlier recorded run has left in an object", "compute it in each run, or pass it"
 )
+
+
+RAISED = Reason(
+    "the compiled attempt raised, or has raised before and is left out for a while, or NumPy is to raise "
+    "(np.seterr)"
+)
+SHARED = Reason(
+    "the compiled program is not for arguments like these (arrays that share memory, numbers that an earlier "
+    "run has left)",
+    "pass copies",
+)
+
+
+def joined(first: Reason, why: Reason | None) -> Reason:
+    return first if why is None else Reason(f"{first.what}; {why.what}", why.remedy, why.position)
+
+
+# -- `tier` --------------------------------------------------------------------------------------------------
+
+
+def check_tier(tier: Any) -> None:
+    if tier not in (None, "python"):
+        raise DerivativeError(
+            f"tier={tier!r} is none; write tier='python', or leave it out", user_position()
+        )
+
+
+def check_recorder(mode: Mode, reason: Reason) -> None:
+    """DerivativeError where nothing may be recorded."""
+    if mode.tier is not None:
+        raise _refusal(mode, reason)
+
+
+def run_of(mode: Mode, run: Callable[..., Any] | None, reason: Reason | None) -> Callable[..., Any] | None:
+    """What records where a program does not do: `run`, unless nothing may be recorded. `reason`: why the
+    program is an attempt."""
+    if mode.tier is None or run is None:
+        return run
+
+    def refuse(*args: Any) -> Any:
+        raise _refusal(mode, SHARED if reason is None else joined(RAISED, reason))
+
+    return refuse
+
+
+def _refusal(mode: Mode, reason: Reason) -> DerivativeError:
+    return DerivativeError(
+        f"this would be recorded, which tier={mode.tier!r} does not allow: {reason.what}; {reason.remedy}",
+        reason.position,
+    )
+
+
+# -- why -----------------------------------------------------------------------------------------------------
 
 
 def reason_of(error: Exception, asked: Graph | None = None) -> Reason:
