@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ctxdispatch.dispatch.reach import natively
-from ctxdispatch.dispatch.tracebacks import for_users
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.programs.live import live
@@ -102,7 +102,6 @@ def explain(g: Callable[..., Any]) -> Callable[..., Explanation]:
     [('reverse', 'compiled whole', '')]
     """
 
-    @for_users
     def explained(*args: Any, **kwargs: Any) -> Explanation:
         watch = Watch()
         token = WATCHED.set(watch)
@@ -110,6 +109,9 @@ def explain(g: Callable[..., Any]) -> Callable[..., Explanation]:
             with compiling:
                 watch.stub(tuple(live))
             g(*args, **kwargs)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
         finally:
             WATCHED.reset(token)
             with compiling:

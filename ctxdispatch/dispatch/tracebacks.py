@@ -6,19 +6,20 @@ go. Generated programs stand in the user's file, at the user's lines, and stay.
     except BaseException as error:
         show_users_frames(error)
         raise                           with no value: so the frame that does this is no entry again
+
+It is written out where it is needed. A decorator would be the engine's, and nobody looks into the engine: a
+run around the run would not see what is differentiated.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from types import CodeType, TracebackType
-from typing import Any, TypeVar
 
 from ctxdispatch.ir.leaves import is_ours
 
 Place = tuple[str, str, int]
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 _full: list[bool] = []
@@ -33,19 +34,6 @@ def show_users_frames(error: BaseException) -> None:
     """It leaves here for the user. With CTXDISPATCH_TRACEBACK=full, as it is."""
     if not _full and os.environ.get("CTXDISPATCH_TRACEBACK") != "full":
         clean(error)
-
-
-def for_users(function: F) -> F:
-    """Decorator of what is called from user's code, and takes longer than the call."""
-
-    def called(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except BaseException as error:
-            show_users_frames(error)
-            raise
-
-    return called  # type: ignore[return-value]
 
 
 def clean(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ctxdispatch.dispatch.hidden import INLINED
-from ctxdispatch.dispatch.tracebacks import for_users, show_users_frames
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.graph import Graph, Op, Return
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Value
@@ -69,7 +69,7 @@ class Specialised:
     def _lasting(self) -> Graph:
         graph = clone(self._plain)
         if self._run is not None:
-            record_with(graph, for_users(self._run))
+            record_with(graph, self._run)
         if self._foreign and self.guards:
             add_last_check(graph, Lasting(self.guards))
         return graph

@@ -13,7 +13,7 @@ from typing import Any
 
 from ctxdispatch.dispatch.overdub import overdub
 from ctxdispatch.dispatch.strip import is_iterator
-from ctxdispatch.dispatch.tracebacks import for_users
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.passes.types import type_of
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.programs import tiers
@@ -133,9 +133,12 @@ def split(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     found.tape.entries += [Kept(a, ...) for a in (tree.arrays() if tree is not None else ())]
     first, count = mode.pulled or (0, n)
 
-    @for_users
     def pullback(ybar: Any) -> Any:
-        bars = found.sweep(found.y, check_cotangent(ybar, signature))
+        try:
+            bars = found.sweep(found.y, check_cotangent(ybar, signature))
+        except BaseException as error:
+            show_users_frames(error)
+            raise
         return tuple([bars.get(i) for i in range(first, first + count)])
 
     return found.y, pullback
