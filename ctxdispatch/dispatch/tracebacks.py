@@ -14,13 +14,12 @@ run around the run would not see what is differentiated.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from types import CodeType, TracebackType
 
 from ctxdispatch.ir.leaves import is_ours
 
 Place = tuple[str, str, int]
-
 
 _full: list[bool] = []
 
@@ -37,7 +36,7 @@ def show_users_frames(error: BaseException) -> None:
 
 
 def clean(
-    error: BaseException, start: CodeType | None = None, hidden: Container[Place] = frozenset()
+    error: BaseException, start: CodeType | None = None, hidden: frozenset[Place] = frozenset()
 ) -> None:
     """Take the engine's entries out of the tracebacks of `error` and of all that it leads to, in place."""
     for each in chain(error):
@@ -59,10 +58,12 @@ def chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def rebuilt(
-    tb: TracebackType | None, start: CodeType | None, hidden: Container[Place]
+    tb: TracebackType | None, start: CodeType | None, hidden: frozenset[Place]
 ) -> TracebackType | None:
     """`tb` from the program's outermost frame on, without the engine's entries and those of `hidden`."""
     entries = list(_entries(tb))
+    if start is None and not hidden and not any(map(_is_ours, entries)):
+        return tb  # maybe of an error that is handled meanwhile, around the call
     begins = [i + 1 for i, entry in enumerate(entries) if entry.tb_frame.f_code is start]
     made = None
     for entry in reversed(entries[begins[0] if begins else 0 :]):

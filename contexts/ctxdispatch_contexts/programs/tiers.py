@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -137,27 +137,23 @@ def warn(reason: Reason) -> None:
     warnings.warn_explicit(text, RecordedWarning, filename, line, registry=_WARNED)
 
 
-@dataclass
 class Ran:
     """One call of an entry. `recorded`: that a run was recorded for it."""
 
-    entry: Entry
-    made: Specialised | Recorder
-    depth: int
-    seconds: float = 0.0
-    recorded: bool = False
+    def __init__(self, entry: Entry, made: Specialised | Recorder, depth: int) -> None:
+        self.entry, self.made, self.depth = entry, made, depth
+        self.seconds, self.recorded = 0.0, False
 
 
-@dataclass
 class Watch:
     """The calls of entries in one context of execution, in the order in which they begin. `inner`: those that
     run; `making`: the seconds that programs took to make."""
 
-    ran: list[Ran] = field(default_factory=list)
-    inner: list[Ran] = field(default_factory=list)
-    codes: dict[Entry, CodeType] = field(default_factory=dict)
-    making: float = 0.0
-    is_making: bool = False
+    def __init__(self) -> None:
+        self.ran: list[Ran] = []
+        self.inner: list[Ran] = []
+        self.codes: dict[Entry, CodeType] = {}
+        self.making, self.is_making = 0.0, False
 
     def stub(self, entries: Iterable[Entry]) -> None:
         """Have calls of their functions come by `miss`."""
