@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ctxdispatch.dispatch import Context, fallback, metadata, overdub, recurse, tag, untag
     from ctxdispatch.dispatch.show import ir
     from ctxdispatch_contexts.broadcast import BroadcastContext, KernelError, broadcast
+    from ctxdispatch_contexts.explain import explain
     from ctxdispatch_contexts.forward import Dual, DualContext, jvp, linearize
     from ctxdispatch_contexts.higher import hessian, hvp, jacfwd, jacobian, jacrev
     from ctxdispatch_contexts.programs.errors import DerivativeError, MissingRuleError, MutationError, Refused
@@ -49,7 +50,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "overdub", "recurse", "fallback", "Context", "tag", "untag", "metadata",
-    "ir", "code_adjoint",
+    "ir", "code_adjoint", "explain",
     "grad", "value_and_grad", "vjp", "checkpoint", "stop_gradient", "no_grad",
     "insert_grad_of", "custom_rule", "check_grads", "debug_rules",
     "jvp", "linearize", "jacobian", "jacfwd", "jacrev", "hessian", "hvp",
@@ -65,6 +66,7 @@ _NAMES = {
     "ctxdispatch.dispatch.show": "ir",
     "ctxdispatch.bytecode.errors": "UnsupportedSyntax",
     "ctxdispatch_contexts.broadcast": "broadcast BroadcastContext KernelError",
+    "ctxdispatch_contexts.explain": "explain",
     "ctxdispatch_contexts.forward": "jvp linearize DualContext Dual",
     "ctxdispatch_contexts.higher": "jacobian jacfwd jacrev hessian hvp",
     "ctxdispatch_contexts.programs.errors": "Refused DerivativeError MissingRuleError MutationError",

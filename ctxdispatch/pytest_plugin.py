@@ -124,8 +124,8 @@ def _is_async(test: Any) -> bool:
 def _under(contexts: list[Context], f: Callable[..., Any]) -> Callable[..., Any]:
     """`f` under these contexts, the first the innermost. It looks like `f` to those who read its attributes
     (`unittest.expectedFailure`) or signature."""
-    from ctxdispatch.command.tracebacks import clean
     from ctxdispatch.dispatch import overdub
+    from ctxdispatch.dispatch.tracebacks import clean
 
     @functools.wraps(f)
     def run(*args: Any, **kwargs: Any) -> Any:

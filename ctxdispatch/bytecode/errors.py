@@ -17,8 +17,10 @@ GENERAL_REMEDY = "move it into a function of its own that is not transformed"
 class UnsupportedSyntax(NotImplementedError):
     """Python that the IR has no form for (yet)."""
 
-    def __init__(self, construct: str, filename: str, line: int | None, function: str) -> None:
-        remedy = REMEDIES.get(construct, GENERAL_REMEDY)
+    def __init__(
+        self, construct: str, filename: str, line: int | None, function: str, remedy: str = ""
+    ) -> None:
+        remedy = remedy or REMEDIES.get(construct, GENERAL_REMEDY)
         super().__init__(f"{construct} cannot be transformed: {filename}:{line} in {function}; {remedy}")
         self.construct = construct
         self.filename = filename

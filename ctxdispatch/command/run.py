@@ -23,6 +23,7 @@ from ctxdispatch.command.programs import find_program
 from ctxdispatch.command.selection import Choice, help_of, select
 from ctxdispatch.command.tracebacks import hide_engine
 from ctxdispatch.dispatch.context import Context
+from ctxdispatch.dispatch.tracebacks import show_all
 
 DESCRIPTION = """\
 Run a Python program under contexts, as `python` runs it: `__main__`, sys.argv, sys.path, stdin, exit status
@@ -54,6 +55,8 @@ def main(argv: Sequence[str]) -> int:
     with program.importing():
         contexts = [choice.make() for choice in chosen.choices]
     file = _opened(options.report)
+    if options.full_traceback:
+        show_all()
     function = _installed(program.install, options.full_traceback)
     _report_at_exit([*zip(contexts, chosen.choices)], file)
     _run(contexts, function, options.full_traceback)

@@ -29,6 +29,7 @@ from ctxdispatch.dispatch.protocols import iteration
 from ctxdispatch.dispatch.reach import Engine, Target
 from ctxdispatch.dispatch.refusals import left
 from ctxdispatch.dispatch.tags import kind
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.facts import OF_FRAME as LOOKS_AT_FRAME
 from ctxdispatch.facts import canonical, says
 from ctxdispatch.ir import sites
@@ -63,9 +64,11 @@ def overdub(ctx: Context, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -
     except RecursionError as error:
         if ctx.has_rules(f) and not hasattr(error, "__notes__"):
             error.add_note("a rule for f that calls overdub(ctx, f, ..) calls itself: use recurse")
+        show_users_frames(error)
         raise
     except BaseException as error:
         left(ctx, error)
+        show_users_frames(error)
         raise
     left(ctx)
     return out

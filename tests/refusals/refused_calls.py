@@ -1,5 +1,7 @@
 """Calls that are refused where they stand: arguments, tangents, cotangents."""
 
+import threading
+
 import numpy as np
 
 from ctxdispatch import (
@@ -71,6 +73,29 @@ def jvp_of_a_number():
 @refused("a Jacobian is that of a function, not of a float; write jacobian(f)(x)")
 def jacobian_of_a_number():
     jacobian(3.0)  # here
+
+
+@refused("tier='native' is none; write tier='python', or leave it out")
+def another_tier():
+    grad(product, tier="native")  # here
+
+
+def locked(x):
+    with LOCK:  # here
+        return x * x
+
+
+LOCK = threading.Lock()
+
+
+@refused(
+    "this would be recorded, which tier='python' does not allow: what can be seen from outside (by "
+    "_thread.lock.__enter__) has no program; do it before or after, and use what is made here, by functions "
+    "that are known",
+    where=locked,
+)
+def what_is_recorded_with_a_tier():
+    grad(locked, tier="python")(2.0)
 
 
 @refused(

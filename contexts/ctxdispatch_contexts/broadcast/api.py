@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch import recurse
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.wrappers import held, is_bound, is_wrapper
 from ctxdispatch_contexts.broadcast.context import BroadcastContext
 from ctxdispatch_contexts.broadcast.errors import KernelError
@@ -55,8 +56,12 @@ def broadcast(
     if any(map(has_objects, arrays)):
         return over_items(f, *arrays)
     operands = [operand(a, f, i) if isinstance(a, (list, tuple)) else a for i, a in enumerate(arrays)]
-    function = _entry(f, len(operands), (partials, fastmath, backend, threads), out is not None)
-    return function(*operands) if out is None else function(*operands, out)
+    try:
+        function = _entry(f, len(operands), (partials, fastmath, backend, threads), out is not None)
+        return function(*operands) if out is None else function(*operands, out)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
 
 
 def _entry(f: Callable[..., Any], n: int, options: tuple[Any, ...], out: bool) -> Callable[..., Any]:

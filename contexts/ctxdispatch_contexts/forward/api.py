@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch_contexts.forward.contents import contents, unchanged
 from ctxdispatch_contexts.forward.context import DualContext
 from ctxdispatch_contexts.forward.entries import forward_function
@@ -14,19 +15,26 @@ from ctxdispatch_contexts.forward.program import ForwardMode
 from ctxdispatch_contexts.forward.trees import check_tangent
 from ctxdispatch_contexts.programs.derived import maker
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.tiers import check_tier
 
 
 def jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
-) -> tuple[Any, ...]:
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False,
+    tier: str | None = None,
+) -> tuple[Any, ...]:  # fmt: skip
     """(f(*primals), the derivative of f at the primals along the tangents).
 
     Each tangent has the shape, dtype and structure of its primal, None for what has no derivative; the
     result's tangent those of the result. With `has_aux`, `f` returns (y, aux) and the result is (y, dy, aux).
+    With `tier="python"`, what would be recorded is refused instead, at its line.
 
     Raises DerivativeError (a TypeError) where a tangent does not fit, or `f` cannot be differentiated.
     """
-    y, dy = _pushed(f, primals, tangents)
+    try:
+        y, dy = _pushed(f, primals, tangents, tier)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
     if not has_aux:
         return y, dy
     if not isinstance(y, tuple) or len(y) != 2:
@@ -38,17 +46,22 @@ def jvp(
     return y[0], dy[0], y[1]
 
 
-def tangent_along(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def tangent_along(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], tier: str | None = None
+) -> Any:
     """The second of what `jvp` returns, without the first."""
-    return _pushed(f, primals, tangents, alone=True)
+    return _pushed(f, primals, tangents, tier, alone=True)
 
 
-def _pushed(f: Any, primals: Sequence[Any], tangents: Sequence[Any], alone: bool = False) -> Any:
+def _pushed(
+    f: Any, primals: Sequence[Any], tangents: Sequence[Any], tier: str | None, alone: bool = False
+) -> Any:
     _check_arguments(f, primals, tangents)
+    check_tier(tier)
     wrt = tuple([i for i, (x, d) in enumerate(zip(primals, tangents, strict=True)) if d is not None])
     moved = [check_tangent(primals[i], tangents[i], i) for i in wrt]
     varying = tuple([i for i, d in zip(wrt, moved, strict=True) if d is not None])
-    function = forward_function(DualContext, f, len(primals), (), varying, False, alone=alone)
+    function = forward_function(DualContext, f, len(primals), (), varying, False, alone=alone, tier=tier)
     return function(*primals, *(d for d in moved if d is not None))
 
 

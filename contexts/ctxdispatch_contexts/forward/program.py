@@ -51,7 +51,7 @@ class ForwardMode(Mode):
     along which there are several. `inner`: the caller is a program, which changes nothing. `alone`: the
     result's tangent is returned, and nothing computed for the result's sake. `frozen`: the numbers that
     variables hold are constants. `asking`: the caller asks `Program.apart` at each call, and records the run
-    where it says no. `region`: it is a part of a program that is recorded."""
+    where it says no. `tier`: nothing may be recorded. `region`: it is a part of one that is."""
 
     wrt: tuple[int, ...]
     block: bool = False
@@ -61,6 +61,7 @@ class ForwardMode(Mode):
     alone: bool = False
     frozen: bool = False
     asking: bool = False
+    tier: str | None = None
     region: Attempt | None = None
 
     def after(self, k: int, n: int) -> ForwardMode:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.names import name_like
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -20,54 +21,68 @@ from ctxdispatch_contexts.programs.derived import maker, spelled_out
 from ctxdispatch_contexts.programs.entry_table import entry_function, is_direct
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.owned import for_code
+from ctxdispatch_contexts.programs.tiers import check_tier
 from ctxdispatch_contexts.reverse import ADContext, checked_indices, grad
 
 Argnums = int | Sequence[int]
 
 
-def _mode(n: int, argnums: Argnums = 0, has_aux: bool = False, *, forward: bool | None) -> JacobianMode:
+def _mode(
+    n: int, argnums: Argnums = 0, has_aux: bool = False, tier: str | None = None, *, forward: bool | None
+) -> JacobianMode:
     single = isinstance(argnums, int)
     wrt = checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), n, "the function")
-    return JacobianMode(wrt, single, has_aux, forward)
+    return JacobianMode(wrt, single, has_aux, forward, tier=tier)
 
 
 @maker(DualContext, functools.partial(_mode, forward=True))
-def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacfwd(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, tier: str | None = None
+) -> Callable[..., Any]:
     """A function that returns the Jacobian of `f`, by forward mode: best where `f` has fewer inputs than
     outputs.
 
     The result has the shape of f's result and then that of the argument, the dtype of the result; for a
     sequence of `argnums` it is a tuple with one Jacobian each, for a result in containers a container of its
     form. All tangents are computed at once: f's arrays become as many times as long as there are inputs. With
-    `has_aux`, `f` returns (value, aux), and the result is (Jacobian, aux).
+    `has_aux`, `f` returns (value, aux), and the result is (Jacobian, aux). `tier` as in `grad`.
 
     Raises DerivativeError where `f` cannot be differentiated, at the user's line.
     """
-    return _jacobian(f, argnums, has_aux, DualContext, forward=True)
+    return _jacobian(f, argnums, has_aux, tier, DualContext, forward=True)
 
 
 @maker(ADContext, functools.partial(_mode, forward=False))
-def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, tier: str | None = None
+) -> Callable[..., Any]:
     """Like `jacfwd`, by reverse mode: best where `f` has fewer outputs than inputs. For a number it is the
     gradient, for an array all cotangents are pulled back at once."""
-    return _jacobian(f, argnums, has_aux, ADContext, forward=False)
+    return _jacobian(f, argnums, has_aux, tier, ADContext, forward=False)
 
 
-def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward: bool) -> Callable[..., Any]:
+def _jacobian(
+    f: Any, argnums: Argnums, has_aux: bool, tier: str | None, context: Any, *, forward: bool
+) -> Callable[..., Any]:
+    check_tier(tier)
     if not callable(f):
         raise DerivativeError(
             f"a Jacobian is that of a function, not of a {type(f).__name__}; write jacobian(f)(x)",
             user_position(),
         )
     if is_direct(f, context):
-        mode = _mode(f.__code__.co_argcount, argnums, has_aux, forward=forward)
+        mode = _mode(f.__code__.co_argcount, argnums, has_aux, tier, forward=forward)
         return entry_function(f, mode, context, f.__code__.co_argcount, ())
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return function_for(len(args), tuple(kwargs))(*args, **kwargs)
+        try:
+            return function_for(len(args), tuple(kwargs))(*args, **kwargs)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
 
     def function_for(n: int, kwnames: tuple[str, ...] = ()) -> Callable[..., Any]:
-        return entry_function(f, _mode(n, argnums, has_aux, forward=forward), context, n, kwnames)
+        return entry_function(f, _mode(n, argnums, has_aux, tier, forward=forward), context, n, kwnames)
 
     jacobian.__entry_function__ = function_for  # type: ignore[attr-defined]
     name_like(jacobian, f)
@@ -75,7 +90,9 @@ def _jacobian(f: Any, argnums: Argnums, has_aux: bool, context: Any, *, forward:
 
 
 @maker(DualContext, functools.partial(_mode, forward=None))
-def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacobian(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, tier: str | None = None
+) -> Callable[..., Any]:
     """The Jacobian of `f` by the mode that is cheaper: forward where the result has at least as many elements
     as the arguments `argnums`, else reverse. `f` runs once at every call.
 
@@ -84,17 +101,21 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False)
 
     See `jacfwd` for what the result is.
     """
-    choice = _Choice(f, argnums, has_aux)
+    choice = _Choice(f, argnums, has_aux, tier)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         shapes = _shapes(args, kwargs)
-        found = _chosen(choice, shapes, args, kwargs)(*args, **kwargs)
+        try:
+            found = _chosen(choice, shapes, args, kwargs)(*args, **kwargs)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
         _seen(choice, shapes, args, kwargs, found)
         return found
 
     def function_for(n: int, kwnames: tuple[str, ...] = ()) -> Callable[..., Any]:
         """Within a program, where shapes are not known."""
-        return entry_function(f, _mode(n, argnums, has_aux, forward=None), DualContext, n, kwnames)
+        return entry_function(f, _mode(n, argnums, has_aux, tier, forward=None), DualContext, n, kwnames)
 
     function.__entry_function__ = function_for  # type: ignore[attr-defined]
     name_like(function, f)
@@ -108,9 +129,10 @@ FEW = 32
 class _Choice:
     """The cheaper of `jacfwd` and `jacrev`, by the shapes of the arguments."""
 
-    def __init__(self, f: Callable[..., Any], argnums: Argnums, has_aux: bool) -> None:
-        self.f, self.argnums, self.has_aux = f, argnums, has_aux
-        self.by_forward, self.by_reverse = jacfwd(f, argnums, has_aux), jacrev(f, argnums, has_aux)
+    def __init__(self, f: Callable[..., Any], argnums: Argnums, has_aux: bool, tier: str | None) -> None:
+        self.f, self.argnums, self.has_aux, self.tier = f, argnums, has_aux, tier
+        how = argnums, has_aux, tier
+        self.by_forward, self.by_reverse = jacfwd(f, *how), jacrev(f, *how)
         self.made: dict[Any, Callable[..., Any]] = {}
 
     def inputs(self, args: tuple[Any, ...]) -> int:
@@ -120,7 +142,7 @@ class _Choice:
     def first(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
         """For shapes that are new."""
         few = self.has_aux or self.inputs(args) <= FEW
-        mode = _mode(len(args), self.argnums, self.has_aux, forward=None if few else False)
+        mode = _mode(len(args), self.argnums, self.has_aux, self.tier, forward=None if few else False)
         mode = replace(mode, row_by_row=not few)
         function = entry_function(self.f, mode, DualContext if few else ADContext, len(args), tuple(kwargs))
         return function if few else self.or_forward(function)
@@ -163,13 +185,17 @@ def _seen(choice: _Choice, shapes: Any, args: tuple[Any, ...], kwargs: dict[str,
 ZERO_BY_RULE.update((_shapes, _chosen, _seen))
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def hessian(
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, tier: str | None = None
+) -> Callable[..., Any]:
     """The matrix of second derivatives of `f`, forward over reverse: of f's shape and then twice that of the
     argument; for a sequence of `argnums` a tuple of tuples."""
-    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux)
+    return jacfwd(jacrev(f, argnums, has_aux, tier), argnums, has_aux, tier)
 
 
-def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def hvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], tier: str | None = None
+) -> Any:
     """The product of f's Hessian at the primals with the tangents, without the Hessian: the derivative of the
     gradient along them (Pearlmutter 1994). `f` has a number for result. A primal whose tangent is None
     is data: it does not vary, and has no row or column in the Hessian.
@@ -187,7 +213,11 @@ def hvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
         raise DerivativeError(
             "hvp needs a tangent that is not None; give one for an argument of floats", user_position()
         )
-    return tangent_along(_gradient(f, moving), primals, tangents)
+    try:
+        return tangent_along(_gradient(f, moving), primals, tangents, tier)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
 
 
 def _gradient(f: Any, moving: tuple[int, ...]) -> Callable[..., Any]:

@@ -57,7 +57,8 @@ Source = Callable[[], Graph]
 class JacobianMode(Mode):
     """With respect to the arguments `wrt`; `single`: one Jacobian, not a tuple of them. `forward` None: what
     is cheaper, as far as the types say. `row_by_row`: in reverse mode one pullback for each element of the
-    result, complex ones too, where the block of all may be larger than memory."""
+    result, complex ones too, where the block of all may be larger than memory. `tier`: nothing may be
+    recorded."""
 
     wrt: tuple[int, ...]
     single: bool = False
@@ -65,6 +66,7 @@ class JacobianMode(Mode):
     forward: bool | None = True
     leading: int = 0
     row_by_row: bool = False
+    tier: str | None = None
 
     def after(self, k: int, n: int) -> JacobianMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)

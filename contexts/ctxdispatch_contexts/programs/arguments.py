@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.passes import types as T
@@ -13,6 +14,13 @@ from ctxdispatch_contexts.programs.kinds import MEMORY, out_of_sight, remedy, re
 
 class Default:
     """Stands for an argument that the caller left out."""
+
+
+def as_gradient(function: FunctionType, f: FunctionType) -> None:
+    """Make `function` look like `f`. What is left out of a call is seen as `Default`."""
+    function.__qualname__, function.__doc__ = f.__qualname__, f.__doc__
+    function.__defaults__ = (Default,) * len(f.__defaults__ or ()) or None
+    function.__wrapped__ = f  # type: ignore[attr-defined]
 
 
 def left_out(name: str, i: int) -> DerivativeError:

@@ -10,7 +10,6 @@ change of the rules puts the stub back.
 from __future__ import annotations
 
 import inspect
-import weakref
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
@@ -20,6 +19,7 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import substitute
@@ -27,10 +27,10 @@ from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
-from ctxdispatch_contexts.programs import debugging, left_names
+from ctxdispatch_contexts.programs import left_names, tiers
 from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
 from ctxdispatch_contexts.programs.apart import records
-from ctxdispatch_contexts.programs.arguments import Default
+from ctxdispatch_contexts.programs.arguments import Default, as_gradient
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.errors import (
     DerivativeError,
@@ -44,6 +44,7 @@ from ctxdispatch_contexts.programs.errors import (
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
+from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.making import Making
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
@@ -62,8 +63,6 @@ MAX_STATES = 4
 
 MAX_FUNCTIONS = 4
 """So many functions given as arguments are known to programs of their own."""
-
-_live: weakref.WeakSet[Entry]
 
 NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
 """Where one of them is raised, the run may still be recorded."""
@@ -84,11 +83,11 @@ class Entry:
         self._asked: set[tuple[T.Type, ...]] = set()
         self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
         self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
-        self._stub: CodeType = self.function.__code__
+        self.stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]
         if function is not None:
             as_gradient(self.function, function)
-        _live.add(self)
+        live.add(self)
 
     def _stub_graph(self) -> Graph:
         """(*arguments): return miss(*arguments)"""
@@ -105,9 +104,14 @@ class Entry:
         if self._again is not None and self.changed():
             assert isinstance(self.source, (Source, DerivedSource))
             return self._again(self.source.function, self.mode, self.context, *args)
-        types = self.types_of(args)
-        found = self._find(types)
-        return self._compile(types, args).function(*args) if found is None else found.body(*args)
+        try:
+            types = self.types_of(args)
+            found = self._find(types)
+            made = found or self._compile(types, args)
+            return tiers.watched(self, made, made.function if found is None else made.body, args)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
 
     def prepare(self, *args: Any) -> None:
         """Make the program for these arguments, if there is none."""
@@ -145,7 +149,7 @@ class Entry:
         with compiling:
             found = self._find(types)
             if isinstance(found, Recorder) or (found is not None and found.attempt):
-                raise recorded_only(self.function.__qualname__)
+                raise recorded_only(self.function.__qualname__, found.reason)
             if found is not None:
                 program = Program(found._plain, found.types, found.guards)
             else:
@@ -189,8 +193,10 @@ class Entry:
         """What another context runs in place of `function`: the program, not the finding of it."""
         try:
             return self._under(ctx, args, kwargs)
-        except Refused as error:
-            error.apart_from(ctx)
+        except BaseException as error:
+            if isinstance(error, Refused):
+                error.apart_from(ctx)
+            show_users_frames(error)
             raise
 
     def _under(self, ctx: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -200,7 +206,7 @@ class Entry:
             args = bound.args
         types = self.types_of(args)
         found = self._find(types) or self._compile(types, args)
-        return recurse(ctx, found.followed, *args)
+        return tiers.watched(self, found, recurse, (ctx, found.followed, *args))
 
     @natively  # a run around the run that makes a program follows the program
     def _compile(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> Specialised:
@@ -212,15 +218,17 @@ class Entry:
             run = self.mode.recorded(self._call, self.context)  # which may load rules
             version = context_rules.version()
             stale = any(not each.holds() for same in self.specialised.values() for each in same)
-            with _making:
+            with _making, tiers.making():
                 made = self._made(types, stale, run)
             if isinstance(made, Recorder):
+                run and tiers.check_recorder(self.mode, made.reason)
                 self.specialised[types] = [made]
+                self.mode.region or tiers.warn(made.reason)
                 return made
             _count(self)
             if version == context_rules.version():
                 self.specialised[types] = [made, *self.specialised.get(types, ())][:MAX_STATES]
-                self.function.__code__ = made.function.__code__
+                tiers.install(self, made.function.__code__)
             return made
 
     def _made(
@@ -228,54 +236,60 @@ class Entry:
     ) -> Specialised | Recorder:
         """The program; where there is none, `run`, what records the run."""
         if run is not None and self.mode.checks:
-            return Recorder(types, run)
+            return Recorder(types, run, tiers.CHECKED)
         if any(map(only_recorded, types)):
             self.mode.check(self.source.signature().names, unsized(types))
             if run is not None:
-                return Recorder(types, run)
+                return Recorder(types, run, tiers.OF_KIND)
         kind = None if run is None else kind_of(self.source, self.mode, types)
-        if run is not None and kind is not None and kind in WITHOUT_PROGRAM:
-            return Recorder(types, run)
-        program = self._program_or_none(types, run is None)
+        known = WITHOUT_PROGRAM.get(kind)
+        if run is not None and kind is not None and known is not None:
+            return Recorder(types, run, known)
+        program, reason = self.program_or_reason(types, run is None)
         if program is not None and (reads := left_names.left_in(program.graph, self.outside())):
-            return Recorder(types, run or self._asking(program, reads), reads)
+            return Recorder(types, run or self._asking(program, reads), tiers.LEFT, reads)
         if program is None:
-            assert run is not None
-            WITHOUT_PROGRAM.get_or_make(kind, lambda: True)
-            return Recorder(types, run)
-        return Specialised(self, program, self._otherwise(stale), run)
+            assert run is not None and reason is not None
+            WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
+            return Recorder(types, run, reason)
+        run = tiers.run_of(self.mode, run, reason)
+        return Specialised(self, program, self._otherwise(stale), run, reason)
 
-    def _program_or_none(self, types: tuple[T.Type, ...], must_be: bool) -> Program | None:
-        """None where the run is to be recorded: there is no program, or one that refuses somewhere."""
+    def program_or_reason(
+        self, types: tuple[T.Type, ...], must_be: bool
+    ) -> tuple[Program | None, tiers.Reason | None]:
+        """Why there is none, or one that refuses somewhere, and the run is recorded; why it is an attempt."""
         if must_be:
-            return self.program(types)
+            return self.program(types), None
         with handlers() as noted:
-            program = self._tried(types, self.mode)
+            program, reason = self._tried(types, self.mode)
         mode = self.mode.attempting() if program is None and noted.met else None
         if mode is not None:
             with handlers(out=True):  # what is done where nothing is raised
-                program = self._tried(types, mode)
-        return program
+                program, further = self._tried(types, mode)
+            reason = further or reason
+        return program, reason
 
-    def _tried(self, types: tuple[T.Type, ...], mode: Mode) -> Program | None:
+    def _tried(self, types: tuple[T.Type, ...], mode: Mode) -> tuple[Program | None, tiers.Reason | None]:
         from ctxdispatch_contexts.programs.refusing import refuses
 
         try:
             program = self._for_one_length(types, mode)
-            if refuses(program.graph):
-                return None
+            reason = refuses(program.graph)
+            if reason is not None:
+                return None, reason
             whole = self._guarded if program.attempt else self._for_any_length
-            return whole(program, types)
-        except NO_PROGRAM:
-            return None
-        except DerivativeError:
+            return whole(program, types), None
+        except NO_PROGRAM as error:
+            return None, tiers.reason_of(error, self.source.bare())
+        except DerivativeError as error:
             if mode.region is None:
                 raise
-            return None
+            return None, tiers.reason_of(error, self.source.bare())
 
     def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
         """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""
-        body = Specialised(self, program, self.miss, None).body
+        body = Specialised(self, program, self.miss, None, None).body
 
         def asking(*args: Any) -> Any:
             variables = [self.namespace.get(each.name) for each in reads]
@@ -346,9 +360,12 @@ class Entry:
             substitute(graph, {graph.params[i]: Const(self.source.default(i)) for i in left_out})
         return graph
 
+    def programs(self) -> list[Specialised]:
+        return [each for same in [*self.specialised.values()] for each in same]
+
     def forget(self) -> None:
         self.specialised.clear()
-        self.function.__code__ = self._stub
+        self.function.__code__ = self.stub
 
 
 def _lasts(value: Any) -> bool:
@@ -356,14 +373,6 @@ def _lasts(value: Any) -> bool:
     return is_leaf(value) or (type(value) is FunctionType and not made_at_run_time(value))
 
 
-def as_gradient(function: FunctionType, f: FunctionType) -> None:
-    """Make `function` look like `f`. What is left out of a call is seen as `Default`."""
-    function.__qualname__, function.__doc__ = f.__qualname__, f.__doc__
-    function.__defaults__ = (Default,) * len(f.__defaults__ or ()) or None
-    function.__wrapped__ = f  # type: ignore[attr-defined]
-
-
-_live = weakref.WeakSet()
 compiled: dict[str, int] = {}
 """How many programs were compiled, by the name of what was differentiated."""
 
@@ -371,30 +380,3 @@ compiled: dict[str, int] = {}
 def _count(entry: Entry) -> None:
     name = entry.function.__qualname__
     compiled[name] = compiled.get(name, 0) + 1
-
-
-def _left(names: left_names.Names) -> None:
-    """Programs that read them are asked for anew."""
-    for entry in tuple(_live):
-        programs = [each for same in [*entry.specialised.values()] for each in same]
-        outside = entry.outside() if programs else ()
-        if any(left_names.meet(each.reads, names) or each.finds_left(outside) for each in programs):
-            entry.forget()
-
-
-left_names.TOLD.append(_left)
-
-
-def _rules_changed(context: type, callee: Any) -> None:
-    if hasattr(context, "ad_entries"):
-        forget_all()
-
-
-def forget_all() -> None:
-    """All programs are made again when they are called next."""
-    for entry in tuple(_live):
-        entry.forget()
-
-
-debugging.TURNED.append(forget_all)
-context_rules.subscribe(_rules_changed)

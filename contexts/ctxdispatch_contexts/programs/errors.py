@@ -21,7 +21,10 @@ from ctxdispatch_contexts.programs.written import operands
 
 class Refused(TypeError):
     """Something cannot be done with a user's program. `message` says what, and after a semicolon what to
-    write instead; `position` where: the line of the user's that runs, unless another is given."""
+    write instead; `position` where: the line of the user's that runs, unless another is given. `reason`: why
+    there is no program that would not be refused, where that is known."""
+
+    reason: Any = None
 
     def __init__(self, message: str, position: Position | str | None = None) -> None:
         super().__init__(message)
@@ -232,13 +235,15 @@ def unresolved(call: RunTime, operands: Sequence[Any]) -> MissingRuleError:
     )
 
 
-def recorded_only(name: str) -> MissingRuleError:
-    return MissingRuleError(
+def recorded_only(name: str, reason: Any = None) -> MissingRuleError:
+    error = MissingRuleError(
         f"a derivative of {name} is taken by recording its run (it changes things in place, or calls what "
         "only run time knows), and is to be differentiated once more by a program, at run time; call it from "
         "the function that is differentiated itself",
         user_position(),
     )
+    error.reason = reason
+    return error
 
 
 class Refusing(Opaque):

@@ -63,13 +63,14 @@ class Mode:
     """`split`: the program returns (y, pullback), the pullback's result one entry per parameter. `stub`: the
     graph is one call, met at run time. `leading`: so many parameters come before the caller's own. `shared`:
     closures of one code have one program from the first on. `region`: the program may be run in
-    vain, as that of a part of one that is recorded."""
+    vain, as that of a part of one that is recorded. `tier`: nothing may be recorded where it is given."""
 
     split: bool = False
     stub: bool = False
     leading: int = 0
     shared: bool = False
     debug: bool = False
+    tier: str | None = None
     region: Attempt | None = None
 
     def attempting(self) -> Mode | None:

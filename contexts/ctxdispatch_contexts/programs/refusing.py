@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
-from types import CodeType, FunctionType, MethodDescriptorType, ModuleType
+from dataclasses import replace
+from types import CodeType, FunctionType, MethodDescriptorType, ModuleType, NoneType
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,22 @@ from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.apart import RECORD
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
-from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, Refusal, Refusing, RunTime
+from ctxdispatch_contexts.programs.errors import (
+    OWN_FILES,
+    DerivativeError,
+    Ending,
+    Refusal,
+    Refusing,
+    RunTime,
+    described,
+    of_library,
+)
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.programs.lifting import form_of
 from ctxdispatch_contexts.programs.objects import unpacked
-from ctxdispatch_contexts.programs.opaque_values import CODE
 from ctxdispatch_contexts.programs.operands import is_function, is_iterator
+from ctxdispatch_contexts.programs.tiers import Reason, reason_of
 
 FOUND_AT_RUN_TIME: set[Any] = set()
 """Functions that find at run time what is called. What is called may change objects that it is given, and
@@ -41,57 +51,78 @@ SOLVED: set[Any] = set()
 """Functions whose derivative is what holds of their result, which a recorded run writes down."""
 
 
-def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> bool:
-    """Somewhere in it, or in the programs that it calls, stands a refusal."""
-    return any(_refuses(op, within) for _, op in graph.ops())
+def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> Reason | None:
+    """What the first refusal is that stands in it, or in the programs that it calls; None where none does."""
+    for _, op in graph.ops():
+        reason = _refuses(op, within)
+        if reason is not None:
+            return _placed(reason, op)
+    return None
 
 
-def refusal_in(graph: Graph) -> DerivativeError | None:
-    """What the program itself says where it refuses: the first such place; None where there is none."""
-    found = ((op, getattr(op.fn, "refusal", op.fn)) for _, op in graph.ops())
-    op, refusal = next(((op, f) for op, f in found if isinstance(f, Refusal)), (None, None))
-    if op is None or refusal is None:
-        return None
-    return refusal.made_of([T.cls_of(operand_type(a)) for a in op.args])
+def _placed(reason: Reason, op: Op) -> Reason:
+    """At the user's line: that of `op`, where what it calls says none, or one of a library's or of ours."""
+    at, known = op.pos, reason.position
+    if at is None or not at.line or at.filename.startswith(OWN_FILES):
+        return reason
+    if known is not None and not (known.startswith(OWN_FILES) or of_library(known)):
+        return reason
+    return replace(reason, position=str(at))
 
 
-def _refuses(op: Op, within: tuple[Any, ...]) -> bool:
+def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
     fn = op.fn
     if fn is RECORD and not within:
-        return False
-    if isinstance(fn, (Ending, Refusing)) or finds_at_run_time(fn) or is_left_to_engine(fn):
-        return True
+        return None
+    if isinstance(fn, Refusal):
+        return reason_of(fn.made_of([T.cls_of(operand_type(a)) for a in op.args]))
+    if isinstance(fn, (Ending, Refusing)):
+        return Reason("only its run tells whether this can be differentiated", _SIMPLER)
+    if finds_at_run_time(fn) or is_left_to_engine(fn):
+        return Reason("only its run tells what is called here", _KNOWN)
     if fn is primitives.make_function:
-        return not _has_program(op)
+        return _without_program(op)
     if _makes_objects(op) or _may_pick_objects(op):
-        return True
+        return Reason(f"{described(fn)} may be given, or make, arrays of objects", "use float arrays")
     if _changes_code(op):
-        return True
+        return Reason("a class, module or function is given other code here", "give it that beforehand")
     if fn is builtins.type and len(op.args) > 1:
-        return True  # the class holds what it was given, and runs `__set_name__` and `__init_subclass__`
+        # the class holds what it was given, and runs `__set_name__` and `__init_subclass__`
+        return Reason("a class is made here", "make it outside the function")
     entry = entry_of(fn) if type(fn) is FunctionType else None
-    if entry is None or entry in within:
-        return False
+    return None if entry is None or entry in within else _refuses_call(op, entry, within)
+
+
+_SIMPLER = "write it with operations on arrays made here, each by one name"
+_KNOWN = "call functions by name, and pass objects whose class is known"
+
+
+def _refuses_call(op: Op, entry: Any, within: tuple[Any, ...]) -> Reason | None:
+    """Of a derivative that another entry makes."""
     callee = getattr(entry.source, "callee", None)
-    if callee in SOLVED or _is_numpys_own_code(callee):
-        return True
+    if callee in SOLVED:
+        return Reason(f"{described(callee)} is known by what holds of its result", "nothing: this is the way")
+    if _is_numpys_own_code(callee):
+        return Reason(f"{described(callee)} has no rule and is NumPy's own code", "give it a `custom_rule`")
     if table.vjp_rule(callee) and any(map(is_function, op.args)):
-        return True
+        return Reason(f"{described(callee)} is given a function", "write the loop, or pass arrays")
     types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
         writes = {"out", "where"}.intersection(getattr(entry.source, "kwnames", ()))
         none = _has_none(callee) or _is_class(callee) or _takes_out_of_sight(callee, op)
         none = none or _is_without_form(callee)
-        return bool(writes) or callee in INPLACE or none
+        if writes or callee in INPLACE or none:
+            return Reason(f"what is given to {described(callee)} is not known before it runs", _KNOWN)
+        return None
     try:
         return refuses(entry.derivative(types).graph, (*within, entry))
-    except (DerivativeError, UnsupportedSyntax):
-        return True
+    except (DerivativeError, UnsupportedSyntax) as error:
+        return reason_of(error)
 
 
 def _changes_code(op: Op) -> bool:
-    """It gives a class or module another function, a function other code: the program is made of those that
-    were there before."""
+    """It gives a class or module another function or object, a function other code: the program is made of
+    those that were there before."""
     if op.fn not in (setattr, delattr) or len(op.args) < 2:
         return False
     owner, name = T.cls_of(operand_type(op.args[0])), op.args[1]
@@ -101,14 +132,13 @@ def _changes_code(op: Op) -> bool:
         return False
     value = T.cls_of(operand_type(op.args[2])) if len(op.args) > 2 else None
     if value is not None:
-        return issubclass(value, _CODE)
+        return not issubclass(value, _DATA)
     if not isinstance(op.args[0], Const) or not isinstance(name, Const):
         return True
-    there = inspect.getattr_static(op.args[0].value, name.value, None)
-    return there is not None and issubclass(type(there), _CODE)
+    return not issubclass(type(inspect.getattr_static(op.args[0].value, name.value, None)), _DATA)
 
 
-_CODE = (*CODE,)
+_DATA = (int, float, complex, str, bytes, NoneType, np.generic, np.ndarray)
 _OF_FUNCTIONS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
@@ -151,7 +181,7 @@ def _is_class(callee: Any) -> bool:
 def _is_without_form(callee: Any) -> bool:
     """A function, or class, whose Python code has no SSA form: whatever it is given."""
     callee = _with_code(callee)
-    return type(callee) is FunctionType and not _has_form(callee.__code__, callee.__globals__)
+    return type(callee) is FunctionType and _without_form(callee.__code__, callee.__globals__) is not None
 
 
 _MIRRORED = frozenset({
@@ -187,18 +217,18 @@ def _is_numpys_own_code(callee: Any) -> bool:
     return not (has_derivative(callee) or table.lowering(callee))
 
 
-def _has_program(op: Op) -> bool:
-    """The function that is made has an SSA form."""
+def _without_program(op: Op) -> Reason | None:
+    """Where the function that is made has no SSA form."""
     namespace, code = op.args[:2]
     if not (isinstance(code, Const) and type(code.value) is CodeType and isinstance(namespace, Const)):
-        return True
-    return _has_form(code.value, namespace.value)
+        return None
+    return _without_form(code.value, namespace.value)
 
 
-def _has_form(code: CodeType, namespace: dict[str, Any]) -> bool:
-    """The code has an SSA form."""
+def _without_form(code: CodeType, namespace: dict[str, Any]) -> Reason | None:
+    """Where the code has no SSA form."""
     try:
         form_of(code, namespace)
-    except UnsupportedSyntax:
-        return False
-    return True
+    except UnsupportedSyntax as error:
+        return reason_of(error)
+    return None

@@ -21,7 +21,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
-from ctxdispatch.ir.values import Const, Value, hashable
+from ctxdispatch.ir.values import Const, Position, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, DefaultsAre, Guard, PathIs, PathType
 from ctxdispatch.passes.parts import Part
@@ -30,6 +30,7 @@ from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.changes import changed_objects
+from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 
@@ -149,10 +150,15 @@ def no_region(*inputs: Any) -> None:
 
 
 def _unfit(graph: Graph, op: Op | None = None) -> UnsupportedSyntax:
-    """No user meets it: the run is recorded."""
-    pos = op.pos if op is not None else None
-    filename, line = (pos.filename, pos.line) if pos else (graph.filename, graph.line)
-    return UnsupportedSyntax("what can be seen from outside", filename, line, graph.name)
+    """The run is recorded: `explain` has it."""
+    pos = (op.pos if op is not None else None) or Position(graph.filename, graph.name, graph.line)
+    by = "" if op is None or op.fn is None else f" (by {described(op.fn)})"
+    what = f"what can be seen from outside{by}"
+    return UnsupportedSyntax(what, pos.filename, pos.line, pos.function, _INSIDE)
+
+
+_INSIDE = "do it before or after, and use what is made here, by functions that are known"
+"""What is run in vain, and then recorded, would have been done twice."""
 
 
 def _is_of_outside(op: Op) -> bool:

@@ -23,10 +23,10 @@ from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Graph, Signature
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.buffers import emit
-from ctxdispatch_contexts.programs.arguments import Default, left_out
+from ctxdispatch_contexts.programs.arguments import Default, as_gradient, left_out
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_out_of_sight, is_empty
 from ctxdispatch_contexts.programs.closures import closure_entry, contents
-from ctxdispatch_contexts.programs.entry import Entry, as_gradient
+from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import ById
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.nesting import takes_derivatives

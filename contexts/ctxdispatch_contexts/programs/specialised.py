@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ctxdispatch.dispatch.hidden import INLINED
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.graph import Graph, Op, Return
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Value
@@ -22,6 +23,7 @@ from ctxdispatch_contexts.programs.apart import record_with
 from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.regions import is_scoped
+from ctxdispatch_contexts.programs.tiers import Reason
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
@@ -32,13 +34,15 @@ compiling = threading.RLock()
 
 class Specialised:
     """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
-    does not. `run` records, for those calls that the program finds it is not for."""
+    does not. `run` records, for those calls that the program finds it is not for. `reason`: why it is no more
+    than an attempt."""
 
     def __init__(
-        self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None
-    ) -> None:
+        self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None,
+        reason: Reason | None,
+    ) -> None:  # fmt: skip
         self.types, self.guards = program.types, program.guards
-        self._plain = program.graph
+        self._plain, self.reason = program.graph, reason
         self._foreign, self._run, self.attempt = program.foreign, run, program.attempt
         self._entry = entry
         self._body: Callable[..., Any] | None = None
@@ -79,7 +83,8 @@ class Specialised:
             filename=plain.filename, line=plain.line,
         )  # fmt: skip
         result = Value()
-        attempted = attempting(_apart(program, plain), self._run)
+        patience = Patience() if entry.mode.tier is None else Patience(0)
+        attempted = attempting(_apart(program, plain), self._run, patience)
         graph.entry.ops = [Op(Const(attempted), [*graph.params], [result])]
         graph.entry.terminator = Return(result)
         return graph
@@ -105,12 +110,12 @@ class Specialised:
 
 
 class Patience:
-    """When what failed is tried again: after as many times, and twice as many the next time."""
+    """When what failed is tried again: after as many times, and twice as many the next time, but not more
+    than `most`."""
 
-    MOST = 64
-
-    def __init__(self) -> None:
+    def __init__(self, most: int = 64) -> None:
         self._wait = self._left = 0
+        self._most = most
 
     def tries(self) -> bool:
         """Whether it is to be tried this time."""
@@ -121,7 +126,7 @@ class Patience:
         self._wait = 0
 
     def failed(self) -> None:
-        self._wait = min(2 * self._wait + 1, self.MOST)
+        self._wait = min(2 * self._wait + 1, self._most)
         self._left = self._wait
 
 
@@ -132,9 +137,8 @@ def _apart(program: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
     return lambda *args: copy_context().run(program, *args)
 
 
-def attempting(program: Callable[..., Any], run: Any) -> Callable[..., Any]:
+def attempting(program: Callable[..., Any], run: Any, patience: Patience) -> Callable[..., Any]:
     """`program`, and where that raises, `run`."""
-    patience = Patience()
 
     def attempted(*args: Any) -> Any:
         if patience.tries():
@@ -145,7 +149,11 @@ def attempting(program: Callable[..., Any], run: Any) -> Callable[..., Any]:
             else:
                 patience.succeeded()
                 return found
-        return run(*args)
+        try:
+            return run(*args)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
 
     return attempted
 
@@ -160,9 +168,10 @@ class Recorder:
     there is one, which reads what earlier runs may have left under these names."""
 
     def __init__(
-        self, types: tuple[T.Type, ...], body: Callable[..., Any], reads: left_names.Names = frozenset()
-    ) -> None:
-        self.types, self.body, self.reads = types, body, reads
+        self, types: tuple[T.Type, ...], body: Callable[..., Any], reason: Reason,
+        reads: left_names.Names = frozenset(),
+    ) -> None:  # fmt: skip
+        self.types, self.body, self.reason, self.reads = types, body, reason, reads
         self.function = body
 
     def holds(self) -> bool:

@@ -109,7 +109,7 @@ class Staged:
             program = self._derivative()
         except NO_PROGRAM:
             return None
-        return None if refuses(program.graph) else program
+        return program if refuses(program.graph) is None else None
 
     def _derivative(self) -> Program:
         """Variables are constants of it where nothing can change them while it runs."""

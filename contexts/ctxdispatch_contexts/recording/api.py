@@ -13,8 +13,10 @@ from typing import Any
 
 from ctxdispatch.dispatch.overdub import overdub
 from ctxdispatch.dispatch.strip import is_iterator
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.passes.types import type_of
 from ctxdispatch_contexts.forward.releasing import apart
+from ctxdispatch_contexts.programs import tiers
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.recording import left
@@ -38,6 +40,7 @@ def run(
 ) -> tuple[Any, Trees, list[Any]]:  # fmt: skip
     """(f(*args), the trees of the arguments `wrt`, the arguments as the program got them). `leading`: so many
     come before the caller's own."""
+    tiers.recorded()
     owned = Arguments(record)
     given, trees = list(args), {}
     try:
@@ -131,7 +134,11 @@ def split(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     first, count = mode.pulled or (0, n)
 
     def pullback(ybar: Any) -> Any:
-        bars = found.sweep(found.y, check_cotangent(ybar, signature))
+        try:
+            bars = found.sweep(found.y, check_cotangent(ybar, signature))
+        except BaseException as error:
+            show_users_frames(error)
+            raise
         return tuple([bars.get(i) for i in range(first, first + count)])
 
     return found.y, pullback

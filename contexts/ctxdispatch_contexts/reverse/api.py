@@ -10,9 +10,11 @@ from typing import Any
 
 from ctxdispatch.dispatch import overdub, recurse
 from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.names import name_like
 from ctxdispatch_contexts.programs.derived import maker, mark_gradient
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.tiers import check_tier
 from ctxdispatch_contexts.reverse import context as ad
 from ctxdispatch_contexts.reverse.context import ADContext
 from ctxdispatch_contexts.reverse.program import ReverseMode
@@ -22,17 +24,21 @@ Argnums = int | Sequence[int]
 
 
 def _mode(
-    n: int, argnums: Argnums = 0, has_aux: bool = False, debug: bool = False, *, value: bool = False
-) -> ReverseMode:
+    n: int, argnums: Argnums = 0, has_aux: bool = False, debug: bool = False, tier: str | None = None, *,
+    value: bool = False,
+) -> ReverseMode:  # fmt: skip
     single = isinstance(argnums, int)
     wrt = ad.checked_indices((argnums,) if isinstance(argnums, int) else tuple(argnums), n, "the function")
-    return ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug)
+    return ReverseMode(
+        wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug, tier=tier
+    )  # fmt: skip
 
 
 @maker(ADContext, _mode)
 def grad(
-    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, debug: bool = False
-) -> Callable[..., Any]:
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, debug: bool = False,
+    tier: str | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """A function that returns the gradient of `f`, a function with a real scalar result.
 
     `argnums` says with respect to which positional arguments: an int for one gradient, a sequence for a tuple
@@ -42,31 +48,38 @@ def grad(
     aux).
 
     With `debug`, each rule that it uses is checked by finite differences, where it is used (`debug_rules`).
+    With `tier="python"`, what would be recorded (`explain` has it) is refused instead, at its line.
 
     For complex arguments of a real `f` the gradient is df/dx - i df/dy.
 
     Raises DerivativeError (a TypeError) where `f` cannot be differentiated, at the user's line.
     """
-    return _gradient(f, argnums, has_aux, value=False, debug=debug)
+    return _gradient(f, argnums, has_aux, value=False, debug=debug, tier=tier)
 
 
 @maker(ADContext, functools.partial(_mode, value=True))
 def value_and_grad(
-    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, debug: bool = False
-) -> Callable[..., Any]:
+    f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, debug: bool = False,
+    tier: str | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """Like `grad`, but the function returns (value, gradient); with `has_aux` ((value, aux), gradient)."""
-    return _gradient(f, argnums, has_aux, value=True, debug=debug)
+    return _gradient(f, argnums, has_aux, value=True, debug=debug, tier=tier)
 
 
-def _gradient(f: Any, argnums: Argnums, has_aux: bool, *, value: bool, debug: bool) -> Callable[..., Any]:
+def _gradient(
+    f: Any, argnums: Argnums, has_aux: bool, *, value: bool, debug: bool, tier: str | None
+) -> Callable[..., Any]:
     if not callable(f):
         raise DerivativeError(
             f"grad takes a function, not a {type(f).__name__}; write grad(f)(x)", user_position()
         )
     _check_argnums(argnums)
+    check_tier(tier)
     single = isinstance(argnums, int)
     wrt = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    mode = ReverseMode(wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug)
+    mode = ReverseMode(
+        wrt=wrt, split=False, value=value, has_aux=has_aux, single=single, debug=debug, tier=tier
+    )  # fmt: skip
     if ad.is_direct(f, ADContext):
         checked = _checked(mode, f.__code__.co_argcount, f.__qualname__)
         made = ad.entry_function(f, checked, ADContext, 0, ())
@@ -106,7 +119,11 @@ def _by_call(f: Any, mode: ReverseMode) -> Callable[..., Any]:
         return ad.entry_function(f, checked, ADContext, n, kwnames)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        return called(args, kwargs)()
+        try:
+            return called(args, kwargs)()
+        except BaseException as error:
+            show_users_frames(error)
+            raise
 
     gradient.__overdub__ = lambda ctx, *args, **kwargs: recurse(ctx, called(args, kwargs))  # type: ignore[attr-defined]
     gradient.__entry_function__ = function_for  # type: ignore[attr-defined]
@@ -139,7 +156,11 @@ def vjp(f: Callable[..., Any], *args: Any, has_aux: bool = False, **kwargs: Any)
     The result may be changed in place. The arguments may not while the pullback is still to be called: it
     reads them (copying each would cost what most callers never need).
     """
-    y, pullback = overdub(ADContext(), f, *args, **kwargs)
+    try:
+        y, pullback = overdub(ADContext(), f, *args, **kwargs)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
     if not has_aux:
         return y, pullback
     return value_of_pair(y), functools.partial(_pull_value, pullback), y[1]

@@ -87,6 +87,7 @@ class ReverseMode(Mode):
     pulled: tuple[int, int] | None = None  # the pullback gives cotangents of so many parameters from the i-th
     fuse: bool = True  # elementwise operations on large arrays become kernels
     debug: bool = False  # rules are checked where they are used
+    tier: str | None = None  # nothing may be recorded
     large: bool = False  # there are large arrays among the arguments
     region: Attempt | None = None  # a part of a program that is recorded
 

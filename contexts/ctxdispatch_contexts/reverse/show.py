@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir.source import to_python
 from ctxdispatch.passes.held import held_type
 from ctxdispatch_contexts.programs.entry import Entry
@@ -14,7 +13,7 @@ from ctxdispatch_contexts.programs.entry_keys import holes
 from ctxdispatch_contexts.programs.entry_table import direct_source, is_direct
 from ctxdispatch_contexts.programs.errors import DerivativeError, described
 from ctxdispatch_contexts.programs.guarding import guardable
-from ctxdispatch_contexts.programs.refusing import refusal_in
+from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.sources import CallSource
 from ctxdispatch_contexts.reverse.api import Argnums
 from ctxdispatch_contexts.reverse.context import ADContext, checked_indices
@@ -31,9 +30,9 @@ class AdjointCode(str):
 def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., AdjointCode]:
     """`code_adjoint(f)(*args)` is the program that `grad(f, argnums)(*args)` runs, as Python text.
 
-    The user's lines stand as comments over what they became. Guards are left out. Raises what `grad` raises,
-    and DerivativeError for what `grad` records as it runs: because of syntax (`try`, `with`, generators), or
-    because of something that a program does not follow, and then at its line.
+    The user's lines stand as comments over what they became. Guards are left out. Of a function with `try`,
+    it is what runs where nothing is raised. Raises what `grad` raises, and DerivativeError for what `grad`
+    records as it runs, at the line that has no program (`explain` has it, too).
     """
 
     def show(*args: Any) -> AdjointCode:
@@ -50,14 +49,10 @@ def code_adjoint(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., A
     return show
 
 
-def _program(entry: Entry, args: tuple[Any, ...]) -> Any:
-    try:
-        program = entry.program(tuple(guardable(held_type(a)) for a in args))
-    except UnsupportedSyntax as error:
-        place = f"{error.filename}:{error.line} in {error.function}"
-        why = f"there is no program to show, because of {error.construct}: a gradient is recorded as it runs"
-        raise DerivativeError(why, place) from error
-    refusal = refusal_in(program.graph)
-    if refusal is not None:  # `grad` refuses it, too, or records the run in its stead
-        raise refusal
+def _program(entry: Entry, args: tuple[Any, ...]) -> Program:
+    types = tuple(guardable(held_type(a)) for a in args)
+    program, reason = entry.program_or_reason(types, must_be=False)
+    if program is None:  # `grad` refuses it, too, or records the run in its stead
+        assert reason is not None
+        raise DerivativeError(f"{reason.what}; {reason.remedy}", reason.position)
     return program

@@ -1,0 +1,39 @@
+"""All the entries there are, for what changes under many of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from weakref import WeakSet
+
+from ctxdispatch.dispatch import rules
+from ctxdispatch_contexts.programs import debugging, left_names
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.entry import Entry
+
+live: WeakSet[Entry] = WeakSet()
+
+
+def forget_all() -> None:
+    """All programs are made again when they are called next."""
+    for entry in tuple(live):
+        entry.forget()
+
+
+def _left(names: left_names.Names) -> None:
+    """Programs that read them are asked for anew."""
+    for entry in tuple(live):
+        programs = entry.programs()
+        outside = entry.outside() if programs else ()
+        if any(left_names.meet(each.reads, names) or each.finds_left(outside) for each in programs):
+            entry.forget()
+
+
+def _rules_changed(context: type, callee: object) -> None:
+    if hasattr(context, "ad_entries"):
+        forget_all()
+
+
+left_names.TOLD.append(_left)
+debugging.TURNED.append(forget_all)
+rules.subscribe(_rules_changed)
