@@ -1,5 +1,6 @@
 """Methods, functions of modules and defaults that a program itself replaces, and puts back before it ends."""
 
+import functools
 import types
 
 import numpy as np
@@ -137,6 +138,43 @@ def test_values_and_derivatives(kind, way, recorded):
     differences = np.array([(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(3)])
     np.testing.assert_allclose(gradient, differences, rtol=1e-7)
     np.testing.assert_allclose(jvp(f, (X,), (np.ones(3),))[1], sum(differences), rtol=1e-7)
+
+
+OUT_OF_SIGHT = {
+    "type": (lambda f: type.__setattr__(Model, "value", f), lambda v: Model().value(v)),
+    "map": (lambda f: [*map(functools.partial(setattr, Model, "value"), [f])], lambda v: Model().value(v)),
+    "partial": (lambda f: functools.partial(setattr, Model, "value")(f), lambda v: Model().value(v)),
+    "exec": (lambda f: exec("Model.value = f", {"Model": Model, "f": f}), lambda v: Model().value(v)),
+    "module": (lambda f: types.ModuleType.__setattr__(MODULE, "value", f), lambda v: MODULE.value(v)),
+    "vars": (lambda f: vars(MODULE).__setitem__("value", f), lambda v: MODULE.value(v)),
+    "update": (lambda f: MODULE.__dict__.update(value=f), lambda v: MODULE.value(v)),
+    "globals": (lambda f: globals().update(replaced=f), lambda v: replaced(v)),
+}
+
+
+def replaced(v):
+    return v * v
+
+
+@pytest.mark.parametrize("way", [*OUT_OF_SIGHT])
+def test_by_helpers_that_are_not_followed(way):
+    put, call = OUT_OF_SIGHT[way]
+    first = Model.value if way in ("type", "map", "partial", "exec") else lambda v: v * v
+    put(first)
+
+    def program(x):
+        y = call(x[0])
+        put(tripled)
+        y = y + call(x[1])
+        put(first)
+        return y + call(x[2])
+
+    want = program(X)
+    for run in (lambda: value_and_grad(program)(X), lambda: jvp(program, (X,), (X,))):
+        try:
+            assert run()[0] == want
+        except Refused:
+            put(first)
 
 
 class Holder:

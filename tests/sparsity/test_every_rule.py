@@ -23,6 +23,7 @@ REFUSED = {
     *(f"numpy.fft.{name}" for name in "fft ifft rfft ihfft fft2 ifft2 rfft2 fftn ifftn rfftn".split()),
     "numpy.roots",
     "builtins.map",  # an iterator is no output
+    "ctxdispatch_contexts.derivatives.scipy_distributions.density",  # SciPy's own code, with handlers
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import is_closure
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
+from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.sources import NAMESPACE
 from ctxdispatch_contexts.programs.type_tests import Tests, check_type
 
@@ -82,10 +83,13 @@ def _described(guard: G.Guard | None) -> str:
     return "a variable of the function around it"
 
 
-def add_last_check(graph: Graph, check: Callable[[], None]) -> None:
-    """Call it wherever the graph returns, in place: for the function as a whole."""
+def add_checks(graph: Graph, check: Callable[[], None]) -> None:
+    """Call it, in place, wherever code out of sight has run, which may put back later what it changed, and
+    wherever the graph returns: for the function as a whole."""
     whole = Position(graph.filename, graph.name, graph.line)
     for block in graph.blocks:
+        for op in [op for op in block.ops if runs_python(op)]:
+            block.ops.insert(block.ops.index(op) + 1, Op(Const(check), [], [Value()], (), op.pos))
         if isinstance(block.terminator, Return):
             block.ops.append(Op(Const(check), [], [Value()], (), whole))
 

@@ -20,7 +20,7 @@ from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.apart import record_with
-from ctxdispatch_contexts.programs.guarding import Lasting, add_guards, add_last_check, asking
+from ctxdispatch_contexts.programs.guarding import Lasting, add_checks, add_guards, asking
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.regions import is_scoped
 from ctxdispatch_contexts.programs.tiers import Reason
@@ -71,7 +71,7 @@ class Specialised:
         if self._run is not None:
             record_with(graph, self._run)
         if self._foreign and self.guards:
-            add_last_check(graph, Lasting(self.guards))
+            add_checks(graph, Lasting(self.guards))
         return graph
 
     def _attempted(self) -> Graph:
