@@ -192,3 +192,23 @@ def test_what_was_there_before_the_run_is_a_constant(cache, key):
     read.cache_clear()
     value, gradient = value_and_grad(program)(2.0 * X)
     np.testing.assert_allclose((value, *gradient), (12.0, 6.0, 6.0, 0.0, 0.0))
+
+
+def test_attributes_of_the_function_are_no_results():
+    board = [1.0]
+
+    @functools.lru_cache
+    def read(key):
+        return board[0] * 2.0
+
+    read.kind = 1
+
+    def program(x):
+        with RECORDED:
+            board[0] = x[0]
+            return read("kind") * x[0] + read("__doc__") * x[1]
+
+    value, gradient = value_and_grad(program)(2.0 * X)
+    assert value == 16.0
+    np.testing.assert_allclose(gradient, [12.0, 4.0, 0.0, 0.0])
+    assert read.cache_info().currsize == 0

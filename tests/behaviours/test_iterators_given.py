@@ -97,6 +97,22 @@ def test_the_first_operand_is_read_with_the_first_item(reader, through):
         assert f(X.copy()) == jvp(f, (X.copy(),), (X,))[0]
 
 
+def test_functions_beside_an_iterator_run_once():
+    calls = []
+
+    def halved(v):
+        calls.append(1)
+        return 0.5 * v
+
+    def program(x):
+        calls.clear()
+        there = np.array([True, False, True])
+        return np.piecewise(x[::1].flat, [there], [halved, 0.0]).sum() * len(calls)
+
+    with contextlib.suppress(DerivativeError):
+        assert value_and_grad(program)(X)[0] == program(X)
+
+
 TABLES = {
     "dict.update": (lambda v: {"a": v}, lambda c, g: c.update(g), True),
     "|=": (lambda v: {"a": v}, lambda c, g: c.__ior__(g), True),

@@ -221,9 +221,11 @@ class Entry:
             with _making, tiers.making():
                 made = self._made(types, stale, run)
             if isinstance(made, Recorder):
-                run and tiers.check_recorder(self.mode, made.reason)
+                if run:
+                    tiers.check_recorder(self.mode, made.reason)
                 self.specialised[types] = [made]
-                self.mode.region or tiers.warn(made.reason)
+                if not self.mode.region:
+                    tiers.warn(made.reason)
                 return made
             _count(self)
             if version == context_rules.version():

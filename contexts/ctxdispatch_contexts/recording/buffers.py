@@ -266,7 +266,9 @@ def _made(ctx: Any, callee: Any, args: Args) -> Any:
 @HANDLERS.of(array.array.extend)
 def _extended(ctx: Any, callee: Any, args: Args) -> None:
     buffer, given = args
-    taken = conversions.of_dtype(ctx, np.asarray(buffer).dtype, [*ctx._splat(given)])
+    taken = [*ctx._splat(given)]
+    if buffer.typecode in FLOATS:
+        taken = conversions.of_dtype(ctx, np.dtype(buffer.typecode), taken)
     if ctx.record.any_active((buffer, taken)):
         raise _other_length(described(callee))
     buffer.extend(taken)

@@ -24,6 +24,7 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch.facts import AS_ARRAY, DTYPE_AT, fact_of
 from ctxdispatch_contexts.programs.converting import is_converted
+from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import listed
 from ctxdispatch_contexts.recording.overrides import has_within, replaced
@@ -100,10 +101,15 @@ def dtype_of(callee: Any, args: Args, kwargs: Kwargs) -> np.dtype[Any] | None:
     return np.dtype(given)
 
 
-def _dtype_in(memory: Any) -> np.dtype[Any] | None:
-    if issubclass(type(memory), (np.ndarray, array.array, memoryview)):
-        with contextlib.suppress(ValueError, TypeError):  # released, or of characters
-            return np.asarray(memory).dtype
+def _dtype_in(memory: Any) -> Any:
+    """Of the numbers in it, where they are floats."""
+    if issubclass(type(memory), np.ndarray):
+        return memory.dtype
+    if type(memory) is array.array:
+        return np.dtype(memory.typecode) if memory.typecode in FLOATS else None
+    if type(memory) is memoryview:
+        with contextlib.suppress(ValueError):  # it was released
+            return np.dtype(memory.format) if memory.format in FLOATS else None
     return None
 
 

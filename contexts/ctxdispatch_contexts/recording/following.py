@@ -144,7 +144,8 @@ def _is_kept(function: Any, args: Args) -> bool:
     """There is a result of an earlier call, from before this run: the function does not run."""
     typed = function.cache_parameters()["typed"]
     key = (*args, *map(type, args)) if typed else args[0] if [*map(type, args)] in _ALONE else args
-    return any(type(kept) is dict and key in kept for kept in gc.get_referents(function))
+    tables = [d for d in gc.get_referents(function) if type(d) is dict and d is not vars(function)]
+    return any(key in kept for kept in tables)
 
 
 _ALONE = [[int], [str]]

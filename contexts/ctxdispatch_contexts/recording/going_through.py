@@ -21,6 +21,7 @@ from ctxdispatch.dispatch.overdub import ENGINE, beyond_rules, resolve
 from ctxdispatch.dispatch.protocols.standins import stand_in
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch_contexts.programs.by_code import gives_by_code
+from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.recording import conversions, following, leaves
 from ctxdispatch_contexts.recording.callees import SETS, Callee, is_plain
 from ctxdispatch_contexts.recording.items import spread
@@ -83,8 +84,9 @@ def operands(
     # What makes arrays of sequences takes an iterator for one object, but for some of NumPy's Python code.
     watched = known.code is not None if ruled else following.takes_items(callee, known.fact)
 
-    if watched and ruled and "out" not in kwargs and any(type(a) is np.flatiter for a in args):
-        callee(*args, **kwargs)  # the iterator is left where this leaves it
+    flats = [a for a in args if type(a) is np.flatiter]
+    if watched and ruled and flats:
+        _leave(callee, args, kwargs, flats)
 
     def taken(value: Any) -> Any:
         if type(value) is np.flatiter:
@@ -92,6 +94,21 @@ def operands(
         return following.watched_items(ctx, callee, value) if watched and is_iterator(value) else value
 
     return tuple(map(taken, args)), kwargs
+
+
+def _leave(callee: Any, args: Args, kwargs: Kwargs, flats: list[Any]) -> None:
+    """The iterators of arrays where NumPy's Python code leaves them, which a call tells that runs nothing."""
+    given = [*args, *kwargs.values()]
+    parts = [part for a in given for part in (a if type(a) in (list, tuple) else (a,))]
+    if any(is_iterator(part) or (callable(part) and not issubclass(type(part), type)) for part in parts):
+        if any(flat.index < flat.base.size for flat in flats):
+            raise MissingRuleError(
+                f"{described(callee)} may go through an iterator of an array (`flat`), and runs what is "
+                "given beside it; give it an array (`a.ravel()`)",
+                user_position(),
+            )
+    elif "out" not in kwargs:
+        callee(*args, **kwargs)
 
 
 def _as_they_were(ctx: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:

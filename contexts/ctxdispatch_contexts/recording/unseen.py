@@ -13,7 +13,6 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import filterfalse
 from typing import Any
 
@@ -166,22 +165,30 @@ def prepared(ctx: Any, callee: Any, args: Args) -> Args:
 def _taken(ctx: Any, callee: Any, items: Any, beside: bool) -> Any:
     """All items of an iterator; if by the first nothing is run, one by one `beside` a table, which may change
     meanwhile, or be enough before the last."""
-    step = resolve(ctx, next)
+    steps = _steps(resolve(ctx, next), items)
     found: list[Any] = []
-    with suppress(StopIteration):
-        while not (beside and found and not acting(found)):
-            found.append(step(items))
-        return _one_by_one(step, callee, found[0], items)
+    for item in steps:
+        found.append(item)
+        if beside and not acting(found):
+            return _one_by_one(steps, callee, item)
     return found
 
 
-def _one_by_one(step: Run, callee: Any, item: Any, items: Any) -> Iterator[Any]:
-    with suppress(StopIteration):
-        while True:
-            yield item
+def _steps(step: Run, items: Any) -> Iterator[Any]:
+    while True:
+        try:
             item = step(items)
-            if classes := acting([item]):
-                raise _refusal(callee, classes)
+        except StopIteration:
+            return
+        yield item
+
+
+def _one_by_one(steps: Iterator[Any], callee: Any, first: Any) -> Iterator[Any]:
+    yield first
+    for item in steps:
+        if classes := acting([item]):
+            raise _refusal(callee, classes)
+        yield item
 
 
 def _with_module(args: Args) -> Args:
