@@ -161,7 +161,8 @@ def carried(ctx: Any, f: Any, x: Any, args: Any) -> Any:
             "the derivative with `stop_gradient`"
         )
     _check_root(np.asarray(value) / slope, x)
-    return resolve(ctx, scaled)(x, value, apart(value), slope)
+    found = resolve(ctx, scaled)(x, value, apart(value), slope)
+    return resolve(ctx, float)(found) if type(x) is float else found
 
 
 def _check_root(step: Any, x: Any) -> None:
