@@ -1,5 +1,5 @@
-"""What SciPy's solvers and integrals return is of the type that they return plainly: numbers of Python's raise
-where NumPy's are infinite."""
+"""What SciPy's solvers and integrals return is of the type that they return plainly: numbers of Python's
+raise where NumPy's are infinite."""
 
 import numpy as np
 import pytest

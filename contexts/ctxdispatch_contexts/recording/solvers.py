@@ -364,7 +364,7 @@ def quad(ctx: Any, f: Any, args: Any, kwargs: Any) -> Any:
     for sign, at, constant in zip((-1.0, 1.0), limits, fixed, strict=True):
         if depends(ctx, (at,)):
             y = resolve(ctx, integral)(y, at, constant, sign * function(constant, *rest))
-    return (y, *found[1:])
+    return (resolve(ctx, float)(y), *found[1:])
 
 
 def _check_integral(given: dict[str, Any], y: Any, total: Any) -> None:
