@@ -68,7 +68,8 @@ def rebuilt(
     made = None
     for entry in reversed(entries[begins[0] if begins else 0 :]):
         if not (_is_ours(entry) or place_of(entry.tb_frame.f_code) in hidden):
-            made = TracebackType(made, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+            line = -1 if entry.tb_lineno is None else entry.tb_lineno  # -1: as its instruction says, none
+        made = TracebackType(made, entry.tb_frame, entry.tb_lasti, line)
     return made
 
 

@@ -348,6 +348,7 @@ def identified(functions):
     return [f.__name__ for f in functions]
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("keeping", KEPT, ids=identified(KEPT))
 @pytest.mark.parametrize("leaving", LEAVING)
 def test_the_first_run_is_right(leaving, keeping):
@@ -359,7 +360,7 @@ def test_the_first_run_is_right(leaving, keeping):
     np.testing.assert_allclose(f(X), 3.0 * np.sin(X).sum())
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(16)
 @pytest.mark.parametrize("keeping", KEPT, ids=identified(KEPT))
 @pytest.mark.parametrize("leaving, reading", [(a, b) for a in LEAVING for b in READING])
 def test_a_later_run_is_refused(leaving, reading, keeping):
