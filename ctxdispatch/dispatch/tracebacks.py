@@ -69,7 +69,7 @@ def rebuilt(
     for entry in reversed(entries[begins[0] if begins else 0 :]):
         if not (_is_ours(entry) or place_of(entry.tb_frame.f_code) in hidden):
             line = -1 if entry.tb_lineno is None else entry.tb_lineno  # -1: as its instruction says, none
-        made = TracebackType(made, entry.tb_frame, entry.tb_lasti, line)
+            made = TracebackType(made, entry.tb_frame, entry.tb_lasti, line)
     return made
 
 
