@@ -70,7 +70,18 @@ def _array_may_raise(function: Anything, args: Sequence[Type]) -> bool:
         return not _harmless_index(args[1])
     if function in (len, iter):
         return not (isinstance(args[0], ArrayOf) and args[0].dims)
+    if type(function) is np.ufunc or getattr(function, "__module__", None) in ("math", "cmath"):
+        return _takes_no_such(function, args)
     return function in _MAY_FAIL_ON_ARRAYS and not _sized(args)
+
+
+def _takes_no_such(function: Anything, args: Sequence[Type]) -> bool:
+    """A ufunc given more operands than it computes with, or another than numbers; a function of numbers given
+    an array."""
+    known = [a for a in args if a is not Any]
+    if type(function) is np.ufunc:
+        return len(args) != function.nin or not all(map(numpy_types.numeric, known))
+    return any(isinstance(a, ArrayOf) for a in known)
 
 
 def _sized(args: Sequence[Type]) -> bool:

@@ -71,7 +71,10 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
             kwargs = {k: v for k, v in named.items() if k != "out"}
             y = recorded(ctx, callee, known, tuple(given), kwargs)
             return y if issubclass(type(y), np.ndarray) else ctx.record.call(np.asarray, (y,), ())
-        args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}  # it is None
+        out = named.get("out")
+        if any(each is not None for each in (out if type(out) is tuple else (out,))):
+            callee(*args, **kwargs)  # raises: it is no array
+        args, kwargs = tuple(given), {k: v for k, v in named.items() if k != "out"}
     callee = INPLACE.get(callee, callee)
     if any(map(_says_what_its_items_are, map(type, args))):
         args = tuple([resolve(ctx, listed)(a) if _says_what_its_items_are(type(a)) else a for a in args])

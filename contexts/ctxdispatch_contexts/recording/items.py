@@ -22,12 +22,11 @@ def all_spread(ctx: Any, callee: Any, args: Args) -> Args:
         return tuple([_backwards(ctx, a) for a in args])
     later = callee is builtins.iter or hasattr(callee, "__next__")
     fact = fact_of(callee)
-    through = fact.iterates if fact is not None and callee is _FROM_KEYS else ALL
+    through = fact.iterates if fact is not None and fact.iterates else ALL
     return tuple([spread(ctx, a, later) if through.has(i) else a for i, a in enumerate(args)])
 
 
 ALL = operands("0..")
-_FROM_KEYS = dict.__dict__["fromkeys"]
 
 
 def _backwards(ctx: Any, value: Any) -> Any:
