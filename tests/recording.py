@@ -3,3 +3,13 @@
 import threading
 
 RECORDED = threading.RLock()
+
+
+def recorded(f):
+    """`f` where runs of it are recorded."""
+
+    def within(*args):
+        with RECORDED:
+            return f(*args)
+
+    return within

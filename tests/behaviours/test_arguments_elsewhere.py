@@ -10,7 +10,7 @@ import pytest
 
 from ctxdispatch import grad, hessian, jacfwd, jacrev, jvp, vjp
 from ctxdispatch_contexts.reverse import MutationError
-from tests.recording import RECORDED
+from tests.recording import recorded
 
 GIVEN = np.array([1.0, 2.0, 3.0])
 ROW = np.arange(1.0, 9.0)
@@ -29,16 +29,6 @@ class Model:
     def remember(self, w):
         self.last = w
         return (w * self.last).sum()
-
-
-def recorded(f):
-    """`f` where runs of it are recorded."""
-
-    def within(*args):
-        with RECORDED:
-            return f(*args)
-
-    return within
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import pytest
 
 from ctxdispatch import check_grads, grad, hessian, jacfwd, value_and_grad
 from tests.recording import RECORDED
+from tests.recording import recorded as on_tape
 
 X = np.array([1.0, 1.0, 2.0, 1.0])
 
@@ -85,11 +86,7 @@ CACHES = [functools.cache, TWO, TYPED, functools.lru_cache]
 def test_derivatives(kind, cache, recorded):
     f = kind(cache)
 
-    def program(x):
-        with RECORDED:
-            return f(x)
-
-    checked = program if recorded else f
+    checked = on_tape(f) if recorded else f
     want = np.array([(kind(lambda g: g)(X + d) - kind(lambda g: g)(X - d)) / 2e-5 for d in 1e-5 * np.eye(4)])
     np.testing.assert_allclose(grad(checked)(X), want, rtol=1e-6)
     np.testing.assert_allclose(jacfwd(checked)(X), want, rtol=1e-6)
@@ -161,14 +158,10 @@ def of_the_generator(cache):
 def test_where_nothing_is_differentiated_it_is_read_and_filled(kind, cache, recorded):
     (plain, want), (kept, f) = kind(cache), kind(cache)
 
-    def program(x):
-        with RECORDED:
-            return f(x)
-
     for step in range(3):
         if kind is of_an_object:
             plain().scale, kept().scale = step + 2.0, step + 2.0
-        value, gradient = value_and_grad(program if recorded else f)(X)
+        value, gradient = value_and_grad(on_tape(f) if recorded else f)(X)
         np.testing.assert_allclose(value, want(X))
         np.testing.assert_allclose(gradient @ X, value)
     assert kept.cache_info().misses == plain.cache_info().misses

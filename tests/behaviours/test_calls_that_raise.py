@@ -7,7 +7,7 @@ import pytest
 
 from ctxdispatch import jvp, value_and_grad
 from ctxdispatch_contexts.programs.errors import Refused
-from tests.recording import RECORDED
+from tests.recording import recorded as on_tape
 
 X = np.array([0.7, 0.3, 1.1])
 CALLS = {
@@ -36,11 +36,7 @@ def test_it_is_seen(name, recorded):
             scale = 1.0
         return scale * x[0]
 
-    def checked(x):
-        with RECORDED:
-            return program(x)
-
-    f = checked if recorded else program
+    f = on_tape(program) if recorded else program
     assert f(X) == 0.7
     for run in (lambda: value_and_grad(f)(X), lambda: jvp(f, (X,), (X,))):
         try:

@@ -8,7 +8,7 @@ import pytest
 
 from ctxdispatch import jvp, value_and_grad
 from ctxdispatch_contexts.programs.errors import Refused
-from tests.recording import RECORDED
+from tests.recording import recorded as on_tape
 
 X = np.array([1.5, 2.0, 0.7])
 
@@ -119,11 +119,7 @@ def test_values_and_derivatives(kind, way, recorded):
             setattr(owner, name, before)
         return y + call(x[2])
 
-    def checked(x):
-        with RECORDED:
-            return program(x)
-
-    f = checked if recorded else program
+    f = on_tape(program) if recorded else program
     want = f(X)
     try:
         y, gradient = value_and_grad(f)(X)

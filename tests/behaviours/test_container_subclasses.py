@@ -9,7 +9,7 @@ import pytest
 
 from ctxdispatch import Context, grad, jvp, overdub, value_and_grad
 from ctxdispatch_contexts.programs.errors import Refused
-from tests.recording import RECORDED
+from tests.recording import recorded as on_tape
 
 X = np.array([0.5, 0.7, 1.1])
 
@@ -120,11 +120,7 @@ def test_as_plainly(cls, name, recorded):
         out = (OF_DICTS if issubclass(cls, dict) else OF_LISTS)[name](given)
         return x[2] * (1.0 if out is None else out)
 
-    def checked(x):
-        with RECORDED:
-            return program(x)
-
-    f = checked if recorded else program
+    f = on_tape(program) if recorded else program
     try:
         want = f(X)
     except (TypeError, ValueError) as error:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import DerivativeError, grad, jvp, value_and_grad
-from tests.recording import RECORDED
+from tests.recording import RECORDED, recorded
 
 X = np.array([0.5, 1.0, -2.0])
 
@@ -48,11 +48,7 @@ def test_what_is_left_of_it(function, iterator):
         left = [_read(item) if not isinstance(item, tuple) else item[0] for item in given]
         return read * x[0] + len(left) + sum(left)
 
-    def recorded(x):
-        with RECORDED:
-            return program(x)
-
-    for f in (program, recorded):
+    for f in (program, recorded(program)):
         try:
             want = f(X.copy())
         except (TypeError, ValueError):
@@ -87,12 +83,8 @@ def test_the_first_operand_is_read_with_the_first_item(reader, through):
 
         return np.sum(reader(through(stored()), x) ** 2)
 
-    def recorded(x):
-        with RECORDED:
-            return program(x)
-
     want = np.array([(program(X + e) - program(X - e)) / 2e-5 for e in 1e-5 * np.eye(3)])
-    for f in (program, recorded):
+    for f in (program, recorded(program)):
         np.testing.assert_allclose(grad(f)(X.copy()), want, rtol=1e-6, atol=1e-5)
         assert f(X.copy()) == jvp(f, (X.copy(),), (X,))[0]
 

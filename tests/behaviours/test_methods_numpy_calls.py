@@ -7,7 +7,7 @@ import pytest
 from ctxdispatch import grad, jvp, value_and_grad
 from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.sparsity import jacobian_sparsity
-from tests.recording import RECORDED
+from tests.recording import recorded as on_tape
 
 X = np.array([0.5, 1.0, -2.0])
 NAMES = """sum mean max min prod std var clip reshape round cumsum cumprod ptp any argmax sort take repeat
@@ -79,11 +79,7 @@ def test_it_is_called(name, kind, recorded):
     def program(x):
         return np.sum(function(cls.make(cls, x), *GIVEN.get(name, ()))) + x[1]
 
-    def checked(x):
-        with RECORDED:
-            return program(x)
-
-    f = checked if recorded else program
+    f = on_tape(program) if recorded else program
     try:
         want = f(X)
     except (TypeError, AttributeError, ValueError) as error:

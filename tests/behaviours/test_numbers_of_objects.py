@@ -15,7 +15,7 @@ import pytest
 
 from ctxdispatch import jvp, value_and_grad
 from ctxdispatch_contexts.programs.errors import Refused
-from tests.recording import RECORDED
+from tests.recording import recorded as on_tape
 
 X = np.array([0.55, 0.7])
 
@@ -93,11 +93,7 @@ def test_derivatives(name, recorded):
     def program(x):
         return READERS[name](Quantity(x[0])) * 1.0 + x[1]
 
-    def checked(x):
-        with RECORDED:
-            return program(x)
-
-    f = checked if recorded else program
+    f = on_tape(program) if recorded else program
     want = f(X)
     try:
         y, gradient = value_and_grad(f)(X)

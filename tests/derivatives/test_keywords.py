@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import code_adjoint, grad, jacfwd, jacobian_sparsity, jacrev, jvp
-from tests.recording import RECORDED
+from tests.recording import recorded
 
 X = np.array([0.3, 0.7, 1.1])
 W = np.array([0.5, -0.3, 0.9])
@@ -33,14 +33,6 @@ PROGRAMS = {
     "lists": lambda x: np.add([x[0], 1, 2.0], x * [1, 2, 3]) * x,
 }
 PROGRAMS_BY_NAME = pytest.mark.parametrize("name", PROGRAMS)
-
-
-def recorded(f):
-    def run(x):
-        with RECORDED:
-            return f(x)
-
-    return run
 
 
 def weighted(f):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, jvp
-from tests.recording import RECORDED
+from tests.recording import recorded
 
 X = np.array([0.3, 0.7, 1.2])
 DTYPES = ["?", "i1", "u1", "i2", "u4", "i8", "u8"]
@@ -21,14 +21,6 @@ UFUNCS = [
 
 def whole(dtype):
     return np.array(VALUES.get(dtype, [3, 20, 100])).astype(dtype)
-
-
-def recorded(f):
-    def program(x):
-        with RECORDED:
-            return f(x)
-
-    return program
 
 
 def agree(of, number, float_number):

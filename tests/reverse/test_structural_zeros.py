@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import code_adjoint, grad, hessian, jacfwd, jacrev
-from tests.recording import RECORDED
+from tests.recording import RECORDED, recorded
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -147,14 +147,6 @@ def square_in_an_array(x):
 
 def square_where(x):
     return np.sum(np.where(x < 1.0, np.sqrt(x) ** 2, x))
-
-
-def recorded(f):
-    def run(x):
-        with RECORDED:
-            return f(x)
-
-    return run
 
 
 VALUES = [square_of_root, square_of_roots, square_that_is_read, square_in_an_array, square_where]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, hvp, jacfwd, jacrev, jvp, vjp
-from tests.recording import RECORDED
+from tests.recording import recorded
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -76,14 +76,6 @@ def spelled(text, pole):
         end = at + 1 + depth.index(0)
         text = text[:at] + "(" + pole.replace("{}", text[at + 1 : end + 1]) + ")" + text[end + 1 :]
     return text
-
-
-def recorded(f):
-    def run(*args):
-        with RECORDED:
-            return f(*args)
-
-    return run
 
 
 SECONDS = {  # the derivative of the gradient g of f along v
