@@ -65,6 +65,7 @@ def test_what_is_left_of_it(function, iterator):
         np.testing.assert_allclose(along, sum(differences), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize(
     "reader",
     [
@@ -124,6 +125,7 @@ TABLES = {
 """What is made of a number, gone through and changed; whether items are pairs."""
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("raises", [False, True])
 @pytest.mark.parametrize("kind", [*TABLES])
 def test_what_is_filled_one_by_one(kind, raises):

@@ -348,7 +348,7 @@ def identified(functions):
     return [f.__name__ for f in functions]
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(12)
 @pytest.mark.parametrize("keeping", KEPT, ids=identified(KEPT))
 @pytest.mark.parametrize("leaving", LEAVING)
 def test_the_first_run_is_right(leaving, keeping):
@@ -360,7 +360,7 @@ def test_the_first_run_is_right(leaving, keeping):
     np.testing.assert_allclose(f(X), 3.0 * np.sin(X).sum())
 
 
-@pytest.mark.every(16)
+@pytest.mark.every(48)
 @pytest.mark.parametrize("keeping", KEPT, ids=identified(KEPT))
 @pytest.mark.parametrize("leaving, reading", [(a, b) for a in LEAVING for b in READING])
 def test_a_later_run_is_refused(leaving, reading, keeping):
@@ -419,6 +419,7 @@ class Model:
 READERS = [name for name in vars(Model) if name.startswith("by_")]
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("mode", [grad, jacfwd, hessian, lambda f: lambda p: vjp(f, p)[1](1.0)])
 def test_another_function_reads_it(mode, reader):
@@ -624,6 +625,7 @@ NAMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("mode", [grad, jacfwd])
 @pytest.mark.parametrize("kept", NAMES, ids=identified(NAMES))
@@ -703,6 +705,7 @@ class State:
         return self.stored_anew(p)
 
 
+@pytest.mark.every(12)
 @pytest.mark.parametrize("name", [name for name in vars(State) if not name.startswith("__")])
 @pytest.mark.parametrize("mode", [grad, jacfwd, hessian])
 def test_runs_that_do_not_depend_on_it(mode, name):

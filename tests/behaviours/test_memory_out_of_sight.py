@@ -77,6 +77,7 @@ def made(show, store, place):
     return names["f"]
 
 
+@pytest.mark.every(12)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("show, store, place", CROSS, ids=map(str, CROSS))
 def test_what_is_shown_is_followed_or_refused(show, store, place):

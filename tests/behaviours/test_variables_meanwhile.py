@@ -136,7 +136,7 @@ def chooser(way):
     return f
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("way", CALLS)
 @ALL_MODES
 def test_a_captured_function_that_is_replaced(way, mode):
@@ -192,6 +192,7 @@ def assign_by_new_code():
 OTHERWISE = [set_the_class, set_the_class_by_map, set_the_code, assign_by_new_code]
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("change", OTHERWISE)
 @ALL_MODES
 def test_what_changes_otherwise(change, mode, monkeypatch):
@@ -317,7 +318,7 @@ HOW = [
 ]  # fmt: skip
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(10)
 @pytest.mark.parametrize("how", HOW)
 @MODES
 def test_a_captured_function_that_is_differentiated_and_replaced(how, mode):
@@ -515,6 +516,7 @@ def in_the_globals(x):
 STORES = [in_a_class, in_a_class_of_a_list, in_a_class_by_type, in_the_globals]
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("f", STORES)
 @MODES
 def test_what_is_put_away_and_read_by_name(f, mode):

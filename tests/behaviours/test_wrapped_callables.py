@@ -57,6 +57,7 @@ def outcome(mode, f):
         return refusal
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("name, around, mode, way", [*OF_ONE, *DRAWN])
 def test_wrapper_and_wrapped_both_count(name, around, mode, way):
     f = CALLABLES[name]

@@ -107,7 +107,7 @@ ENDS = {
 }
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("context", ["mine:Count", "mine:Everything", ("mine:Everything", "mine:Count")])
 def test_status_and_traceback_are_those_of_the_plain_run(folder, script, name, context):
@@ -254,6 +254,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ERRORS)
 def test_what_is_asked_wrongly_is_one_line_and_status_2(folder, name):
     words, message = ERRORS[name]

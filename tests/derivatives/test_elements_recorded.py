@@ -48,6 +48,7 @@ def narrowed(args, which):
     )
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("case", ROWS, ids=[case.name for case in ROWS])
 @SETTINGS
 @given(data=st.data())

@@ -148,6 +148,7 @@ def test_integrals():
     check(lambda p: integrate.quad(lambda x: np.sum(np.exp(-p * x)), 0.0, 1.0)[0], np.array([1.0, 2.0]))
 
 
+@pytest.mark.night
 def test_second_derivatives_of_integrals_and_roots():
     def area(p):
         return integrate.quad(lambda x: np.exp(-p * x) * np.sin(x), 0.0, p)[0]
@@ -321,7 +322,7 @@ def of_system(p):
     return np.sum(optimize.root(system, [1.0, 1.0], args=(p,), tol=1e-13).x ** 2)
 
 
-@pytest.mark.night("of_minimum_with_gradient")
+@pytest.mark.night
 @pytest.mark.parametrize("f", [of_minimum, of_minimum_with_gradient, of_scalar_minimum, of_system])
 def test_second_derivatives_of_minima_and_systems(f):
     expected = differences(grad(f), (0.7,), 0, 1e-3)
@@ -332,7 +333,7 @@ def test_second_derivatives_of_minima_and_systems(f):
 # -- splines -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.night("not-a-knot")
+@pytest.mark.night
 @pytest.mark.parametrize("end", ["not-a-knot", "natural"])
 def test_cubic_splines(end):
     def f(x, y, at):

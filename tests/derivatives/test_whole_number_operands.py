@@ -50,7 +50,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(16)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("f, dtype, scalar, side", CASES)
 def test_of_elementwise_functions(f, dtype, scalar, side):
@@ -91,14 +91,14 @@ def _odd(n):
     return (n.astype("i8") | 1).astype(float)
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(16)
 @pytest.mark.parametrize("dtype", DTYPES[1:])
 @pytest.mark.parametrize("of", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_of_other_functions(of, dtype):
     agree(of, whole(dtype), whole(dtype).astype(float))
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(16)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", "jv yv iv kv polygamma beta betaln gammaincc xlogy".split())
 def test_of_scipy(name, dtype):
