@@ -33,11 +33,12 @@ class Op:
     be computed in another way, within rounding, and the sign of a zero is nobody's (LLVM's fast-math flags
     reassoc and nsz). `bare`: the instruction has its first argument where others have NULL (decorators);
     `moves`: where the source copies and swaps operands for it (both in frame form). `exempt`: a pass has put
-    it there, and the context whose pass that is does not dispatch it.
+    it there, and the context whose pass that is does not dispatch it. `caught`: something may catch what it
+    raises, and go on.
     """
 
     __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
-                 "exempt")  # fmt: skip
+                 "exempt", "caught")  # fmt: skip
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class Op:
         self.bare = False
         self.moves: Position | None = None
         self.exempt = False
+        self.caught = False
 
     @property
     def result(self) -> Value:

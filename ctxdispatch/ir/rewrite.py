@@ -150,7 +150,7 @@ def _copy_op(op: Op, copy: Copy) -> Op:
     args = [values.get(a, a) if isinstance(a, Value) else a for a in op.args]
     results = [values[r] for r in op.results]
     made = Op(_copied_callee(op.callee, values), args, results, op.kwnames, op.pos, op.syntax, op.reassoc)  # type: ignore[arg-type]
-    made.bare, made.moves, made.exempt = op.bare, op.moves, op.exempt
+    made.bare, made.moves, made.exempt, made.caught = op.bare, op.moves, op.exempt, op.caught
     return made
 
 

@@ -24,7 +24,7 @@ from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
 from ctxdispatch.passes.pure import PureFunction
-from ctxdispatch.passes.raising import may_raise
+from ctxdispatch.passes.raising import fails, may_raise
 from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
@@ -302,7 +302,14 @@ def removable(op: Op) -> bool:
     if isinstance(op.fn, PureFunction) or (known is not None and known.needless):
         return True
     call = call_of(op)
-    return call is not None and _is_pure(op, *call) and not _may_raise(op, *call)
+    if call is None or not _is_pure(op, *call) or _may_raise(op, *call):
+        return False
+    return not (op.caught and not _conforms(op) and fails(*call, op.kwnames))
+
+
+def _conforms(op: Op) -> bool:
+    """Of one value."""
+    return op.fn in numpy_types.OPERATORS and len({*op.args}) == 1
 
 
 def makes_mutable(op: Op) -> bool:

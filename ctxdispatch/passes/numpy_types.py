@@ -185,7 +185,7 @@ def _sample(type_: Type, lengths: tuple[int, Iterator[int]], data: bool) -> Anyt
         return tuple(_sample(item, lengths, data) for item in type_.items)
     if isinstance(type_, ListOf):
         return [_sample(type_.item, lengths, data) for _ in range(next(unsure))]
-    if isinstance(type_, Known) and _harmless(type_.value):
+    if isinstance(type_, Known) and harmless(type_.value):
         return type_.value
     cls = cls_of(type_)
     if cls not in SCALARS or not (data or np.dtype(cls).kind in "fc"):
@@ -193,7 +193,7 @@ def _sample(type_: Type, lengths: tuple[int, Iterator[int]], data: bool) -> Anyt
     return SCALARS[cls]
 
 
-def _harmless(value: Anything) -> bool:
+def harmless(value: Anything) -> bool:
     return type(value) in LITERALS or isinstance(value, (np.dtype, slice, np.generic)) or value in SCALARS
 
 

@@ -2,21 +2,26 @@
 not count: see `effects`.)
 
 A function's row says on which classes of numbers it raises nothing. On arrays none do, except those of
-`_MAY_FAIL_ON_ARRAYS`.
+`_MAY_FAIL_ON_ARRAYS`, or of lengths or axes that the operands do not have. Where something may catch that, it
+is found by trying (`fails`): NumPy's function runs on samples of the operands' types, of lengths that differ,
+empty ones among them, and of values of which some have no inverse, no root, no place in an order.
 """
 
 from __future__ import annotations
 
 import operator
+import random
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any as Anything
 
 import numpy as np
 
 from ctxdispatch.facts import DIVISIONS, IDENTITY, TRUTH, fact_of
 from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes import numpy_types, transfer
-from ctxdispatch.passes.types import Any, ArrayOf, Exact, IterOf, Known, TupleOf, Type, cls_of
+from ctxdispatch.passes.types import Any, ArrayOf, Dim, Exact, IterOf, Known, ListOf, TupleOf, Type, cls_of
 
 _TOTAL_ANY = {
     *(*IDENTITY, *TRUTH, bool, type, id, callable, slice),
@@ -94,3 +99,66 @@ def _harmless_index(index: Type) -> bool:
     return all(
         isinstance(i, Known) and (i.value is None or i.value is ... or type(i.value) is slice) for i in items
     )
+
+
+# -- by samples ----------------------------------------------------------------------------------------------
+
+
+def fails(function: Anything, args: Sequence[Type], kwnames: tuple[str, ...]) -> bool:
+    """A call of NumPy on arrays, pure, that `may_raise` lets go may raise; the last of `args` have the names
+    `kwnames`."""
+    if function not in numpy_types.RULES or not any(isinstance(a, ArrayOf) for a in args):
+        return False
+    known = [a.value for a in args if isinstance(a, Known)]
+    return not all(map(is_leaf, known)) or _fails_on_samples(function, tuple(args), kwnames)
+
+
+@lru_cache(maxsize=4096)
+def _fails_on_samples(function: Anything, args: tuple[Type, ...], kwnames: tuple[str, ...]) -> bool:
+    first = len(args) - len(kwnames)
+    for number in range(SAMPLES):
+        rng = random.Random(number)
+        try:
+            given = [_sample(a, number, rng) for a in args]
+            numpy_types.quiet(function, given[:first], dict(zip(kwnames, given[first:])))
+        except Exception:
+            return True
+    return False
+
+
+SAMPLES = 16
+
+LENGTHS = (0, 2, 3)
+"""Of dimensions that are not surely 1."""
+
+
+def _sample(type_: Type, number: int, rng: random.Random) -> Anything:
+    if isinstance(type_, ArrayOf):
+        return _filled(type_.dtype, tuple(_length(d, number, rng) for d in type_.dims), number)
+    if isinstance(type_, TupleOf):
+        return tuple(_sample(item, number, rng) for item in type_.items)
+    if isinstance(type_, ListOf):
+        return [_sample(type_.item, number, rng) for _ in range(_length(None, number, rng))]
+    if isinstance(type_, Known) and numpy_types.harmless(type_.value):
+        return type_.value
+    cls = cls_of(type_)
+    if cls not in numpy_types.SCALARS:
+        raise numpy_types.Unsampled
+    found = _filled(np.dtype(cls), (), number)
+    return found.item() if cls in (bool, int, float, complex) else found[()]
+
+
+def _length(dim: Dim, number: int, rng: random.Random) -> int:
+    """The first samples have one length each: they go together."""
+    if dim:
+        return 1
+    if number < len(LENGTHS):
+        return LENGTHS[number]
+    return rng.choice(LENGTHS if dim is False else (1, *LENGTHS))
+
+
+def _filled(dtype: Anything, shape: tuple[int, ...], number: int) -> Anything:
+    if dtype.kind not in numpy_types.KINDS:
+        raise numpy_types.Unsampled
+    value = (1, 0, -1, np.nan if dtype.kind in "fc" else 7)[number % 4]
+    return np.full(shape, value).astype(dtype)

@@ -164,7 +164,7 @@ def elementwise_case(name, callee, kind):
             return tuple(number(draw, *domain(name, i)) for i in range(len(params))), {}
         if kind == "complex":
             return tuple(
-                number(draw, *domain(name, i)) + 1j * number(draw, 0.1, 1) for i in range(len(params))
+                number(draw, *domain(name, i)) + 1j * number(draw, 0.1, 0.9) for i in range(len(params))
             ), {}
         shapes = broadcastable(draw, len(params))
         return tuple(array(draw, s, *domain(name, i), name in HOLOMORPHIC) for i, s in enumerate(shapes)), {}

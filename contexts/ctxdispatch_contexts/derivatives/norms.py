@@ -14,6 +14,8 @@ from ctxdispatch_contexts.derivatives.statistics import flattened, normalized
 
 @lower(*of(np, "vecdot"))
 def vecdot(x1, x2, /, *, axis=-1, keepdims=False):
+    if np.shape(x1)[axis] != np.shape(x2)[axis]:
+        raise ValueError("vecdot: the vectors are not of the same length")
     return np.sum(np.conj(x1) * x2, axis=axis, keepdims=keepdims)
 
 
@@ -52,10 +54,12 @@ def norm(x, ord=None, axis=None, keepdims=False):
     if ord is None:
         return root(np.sum(squares(x), axis=axis, keepdims=keepdims))
     if axis is None:
-        axis = (0, 1) if x.ndim == 2 else (0,)
+        axis = tuple(range(x.ndim))
     if isinstance(axis, int) or len(axis) == 1:
         return length(x, ord, axis, keepdims)
-    return matrix_length(x, ord, axis[0] % x.ndim, axis[1] % x.ndim, keepdims)
+    if len(axis) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    return matrix_length(x, ord, *normalized(axis, x.ndim), keepdims)
 
 
 def length(x, ord, axis, keepdims):
@@ -170,4 +174,4 @@ def tensorsolve(a, b, axes=None):
 def tensorinv(a, ind=2):
     a = np.asarray(a)
     n = math.prod(a.shape[ind:])
-    return np.reshape(np.linalg.inv(a.reshape((n, n))), a.shape[ind:] + a.shape[:ind])
+    return np.reshape(np.linalg.inv(a.reshape((n, -1))), a.shape[ind:] + a.shape[:ind])

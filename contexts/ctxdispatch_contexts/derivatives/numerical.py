@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower, vjp
+from ctxdispatch_contexts.derivatives.statistics import axis_index
 
 NoValue = np._NoValue
 
@@ -67,6 +68,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """The chord between the two nearest points; beyond them `left`, `right` or the end's value."""
     x, xp = np.asarray(x, np.float64), np.asarray(xp, np.float64)
     fp = np.asarray(fp, np.complex128 if np.iscomplexobj(fp) else np.float64)
+    if xp.ndim != 1 or fp.ndim != 1 or len(xp) != len(fp):
+        raise ValueError("fp and xp are not of the same length.")
     if period is not None:
         left = right = None
         x, xp, fp = wrapped(x, xp, fp, np.abs(period))
@@ -104,8 +107,11 @@ def gradient(f, *varargs, axis=None, edge_order=1):
         raise ValueError("'edge_order' greater than 2 not supported")
     f = np.asarray(f)
     axes = tuple(range(f.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    slopes = [slope(f, step, i % f.ndim, edge_order) for step, i in zip(steps, axes, strict=True)]
+    one = len(varargs) == 1 and np.ndim(varargs[0]) == 0
+    steps = varargs * len(axes) if one else varargs or (1.0,) * len(axes)
+    if len(steps) != len(axes):
+        raise TypeError("invalid number of arguments")
+    slopes = [slope(f, step, axis_index(i, f.ndim), edge_order) for step, i in zip(steps, axes)]
     return slopes[0] if len(slopes) == 1 else tuple(slopes)
 
 
@@ -121,6 +127,8 @@ def slope(f, step, axis, edge_order):
         chord = (moved[..., 1:] - moved[..., :-1]) / step
         inner, before, after = 0.5 * (chord[..., 1:] + chord[..., :-1]), 0.5, 0.5
     else:
+        if np.shape(step) != moved.shape[-1:]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         d = np.diff(np.asarray(step) * 1.0)  # of unsigned coordinates too
         chord = (moved[..., 1:] - moved[..., :-1]) / d
         inner = (d[:-1] * chord[..., 1:] + d[1:] * chord[..., :-1]) / (d[1:] + d[:-1])
@@ -136,6 +144,8 @@ def slope(f, step, axis, edge_order):
 @lower(np.vander)
 def vander(x, N=None, increasing=False):
     x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
     powers = np.arange(len(x) if N is None else N)
     return x[:, None] ** (powers if increasing else powers[::-1])
 
@@ -153,6 +163,8 @@ def unwrap(g, y, p, discont=None, axis=-1, *, period=None):
 
 @lower(np.meshgrid)
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    if indexing != "xy" and indexing != "ij":
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     lines = [np.reshape(x, shape) for x, shape in zip(xi, line_shapes(len(xi), indexing), strict=True)]
     grids = lines if sparse else np.broadcast_arrays(*lines)
     return tuple([grid.copy() for grid in grids]) if copy else grids

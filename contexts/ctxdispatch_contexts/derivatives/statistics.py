@@ -9,21 +9,32 @@ from ctxdispatch_contexts.derivatives.registry import lower, of
 NoValue = np._NoValue
 
 
-@lower(np.clip, np.ndarray.clip, *of(np.generic, "clip"))
-def clip(
-    a, a_min=None, a_max=None, out=None, *, min=None, max=None, where=True, casting="same_kind", order="K",
-    dtype=None, subok=True, signature=None,
+@lower(np.clip)
+def clip(a, a_min=NoValue, a_max=NoValue, out=None, *, min=NoValue, max=NoValue, **named):
+    """Both bounds under one pair of names, or one of them or none under the other."""
+    if a_min is NoValue and a_max is NoValue:
+        return clip_method(a, None if min is NoValue else min, None if max is NoValue else max, **named)
+    if a_min is NoValue or a_max is NoValue:
+        missing = "a_min" if a_min is NoValue else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
+    if min is not NoValue or max is not NoValue:
+        raise ValueError("Passing `min` or `max` where `a_min` and `a_max` are provided is forbidden.")
+    return clip_method(a, a_min, a_max, **named)
+
+
+@lower(np.ndarray.clip, *of(np.generic, "clip"))
+def clip_method(
+    a, min=None, max=None, out=None, *, where=True, casting="same_kind", order="K", dtype=None, subok=True,
+    signature=None,
 ):  # fmt: skip
-    low = a_min if min is None or min is NoValue else min
-    high = a_max if max is None or max is NoValue else max
     named = {"where": where, "casting": casting, "order": order}
     if dtype is not None:
         named = {**named, "dtype": dtype}
     if signature is not None:
         named = {**named, "signature": signature}
     if where is True and casting == "same_kind" and order == "K" and dtype is None and signature is None:
-        return within(a, low, high)
-    return within(a, low, high, **named)
+        return within(a, min, max)
+    return within(a, min, max, **named)
 
 
 def within(a, low, high, **named):
@@ -78,6 +89,7 @@ def quantile(
     interpolation=None,
 ):  # fmt: skip
     """Between two order statistics, a selection in `a`; its slope in `q` is their gap, or zero."""
+    check_shares("Quantiles", q, 1)
     a = np.asarray(a)
     if weights is not None:
         return weighted_quantile(a, np.asarray(q), axis, method, keepdims, np.asarray(weights))
@@ -90,6 +102,11 @@ def quantile(
     y = np.where(t < 0.5, below + (above - below) * t, above - (above - below) * (1.0 - t))
     y = np.where(np.isnan(columns[-1]), columns[-1], y)
     return y.reshape(position.shape + kept) if keepdims else y[()]
+
+
+def check_shares(name, q, most):
+    if not np.all(np.logical_and(np.greater_equal(q, 0), np.less_equal(q, most))):
+        raise ValueError(f"{name} must be in the range [0, {most}]")
 
 
 def position_of(q, n, method):
@@ -161,6 +178,7 @@ def percentile(
     a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
     interpolation=None,
 ):  # fmt: skip
+    check_shares("Percentiles", q, 100)
     q = q / 100.0 if isinstance(q, (int, float)) else np.asarray(q) / 100.0
     how = method if interpolation is None else interpolation
     return quantile(a, q, axis, out, overwrite_input, how, keepdims, weights=weights)
@@ -204,7 +222,17 @@ def flattened(a, axes):
 
 
 def normalized(axis, ndim):
-    return tuple([i % ndim for i in (axis if isinstance(axis, tuple) else (axis,))])
+    """The axes, counted from the first."""
+    axes = tuple([axis_index(i, ndim) for i in (axis if isinstance(axis, tuple) else (axis,))])
+    if len(set(axes)) < len(axes):
+        raise ValueError("repeated axis")
+    return axes
+
+
+def axis_index(axis, ndim):
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim
 
 
 def ones_at(axes, shape):
@@ -217,6 +245,8 @@ def ones_at(axes, shape):
 @lower(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """X W X^H / (n - ddof) of the centred rows."""
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
     x = rows_of(m, rowvar)
     if y is not None:
         x = np.concatenate((x, rows_of(y, rowvar)))
@@ -257,6 +287,8 @@ def check_weights(weights, name, n):
 
 
 def rows_of(m, rowvar):
+    if np.ndim(m) > 2:
+        raise ValueError("m has more than 2 dimensions")
     m = np.atleast_2d(m)
     return m.T if not rowvar and m.shape[0] != 1 else m
 

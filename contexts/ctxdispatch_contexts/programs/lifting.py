@@ -66,6 +66,13 @@ def _giving_up(graph: Graph) -> Graph:
     return prune(graph)
 
 
+def _caught(graph: Graph) -> Graph:
+    """In place."""
+    for _, op in graph.ops():
+        op.caught = True
+    return graph
+
+
 def is_installed(code: CodeType) -> bool:
     """Installed, or Python's own: there are handlers nearly everywhere, and behind them is no end of code, of
     which a program would take minutes to make."""
@@ -78,7 +85,7 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
     """The graph of a function's code. UnsupportedSyntax where it has none."""
     if leaves_out_handlers() and not is_installed(code):
-        return _giving_up(lift_code(code, namespace, closure, handlers=False))
+        return _caught(_giving_up(lift_code(code, namespace, closure, handlers=False)))
     try:
         return lift_code(code, namespace, closure)
     except UnsupportedSyntax as error:
