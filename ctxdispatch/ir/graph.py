@@ -33,8 +33,8 @@ class Op:
     be computed in another way, within rounding, and the sign of a zero is nobody's (LLVM's fast-math flags
     reassoc and nsz). `bare`: the instruction has its first argument where others have NULL (decorators);
     `moves`: where the source copies and swaps operands for it (both in frame form). `exempt`: a pass has put
-    it there, and the context whose pass that is does not dispatch it. `caught`: something may catch what it
-    raises, and go on.
+    it there, and the context whose pass that is does not dispatch it. `caught`: that it raises may be all it
+    is for, as something catches it or nobody reads what it gives.
     """
 
     __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",

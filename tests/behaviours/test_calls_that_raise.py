@@ -92,3 +92,16 @@ def test_shapes_and_axes(name, read):
     assert value == program(X)
     np.testing.assert_array_equal(gradient, [3.0, 3.0, 3.0])
     assert jvp(program, (X,), (X,)) == (program(X), program(X))
+
+
+UNREAD = ["np.dot(x, A)", "A @ x", "np.broadcast_to(x, (2,))", "x.mean(axis=1)", "np.interp(x, [0.0], [0.0, 1.0])"]
+
+
+@pytest.mark.parametrize("call", UNREAD)
+def test_nobody_reads_it(call):
+    """And nothing catches what it raises."""
+    space = {"np": np, "A": A}
+    exec(f"def program(x):\n    {call}\n    return np.sum(x * x)", space)
+    for run in (space["program"], value_and_grad(space["program"]), lambda x: jvp(space["program"], (x,), (x,))):
+        with pytest.raises(ValueError):
+            run(X)

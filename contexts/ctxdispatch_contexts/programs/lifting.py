@@ -19,6 +19,7 @@ from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir.graph import Graph, Raise
 from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.ir.values import Const
 from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
@@ -66,10 +67,11 @@ def _giving_up(graph: Graph) -> Graph:
     return prune(graph)
 
 
-def _caught(graph: Graph) -> Graph:
-    """In place."""
+def _caught(graph: Graph, *, all_of_it: bool) -> Graph:
+    """In place. What nobody reads is done for its effect, and that may be to raise."""
+    read = uses(graph)
     for _, op in graph.ops():
-        op.caught = True
+        op.caught = all_of_it or not any(read[r] for r in op.results)
     return graph
 
 
@@ -85,9 +87,9 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
     """The graph of a function's code. UnsupportedSyntax where it has none."""
     if leaves_out_handlers() and not is_installed(code):
-        return _caught(_giving_up(lift_code(code, namespace, closure, handlers=False)))
+        return _caught(_giving_up(lift_code(code, namespace, closure, handlers=False)), all_of_it=True)
     try:
-        return lift_code(code, namespace, closure)
+        return _caught(lift_code(code, namespace, closure), all_of_it=False)
     except UnsupportedSyntax as error:
         noted = _HANDLERS.get()
         handled = error.construct in ("try/except", "try/finally", "with") and not is_installed(code)
