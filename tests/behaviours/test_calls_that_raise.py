@@ -94,14 +94,15 @@ def test_shapes_and_axes(name, read):
     assert jvp(program, (X,), (X,)) == (program(X), program(X))
 
 
-UNREAD = ["np.dot(x, A)", "A @ x", "np.broadcast_to(x, (2,))", "x.mean(axis=1)", "np.interp(x, [0.0], [0.0, 1.0])"]
+UNREAD = "np.dot(x, A) | A @ x | np.broadcast_to(x, (2,)) | x.mean(axis=1) | np.interp(x, [0.0], [0.0, 1.0])"
 
 
-@pytest.mark.parametrize("call", UNREAD)
+@pytest.mark.parametrize("call", UNREAD.split(" | "))
 def test_nobody_reads_it(call):
     """And nothing catches what it raises."""
     space = {"np": np, "A": A}
     exec(f"def program(x):\n    {call}\n    return np.sum(x * x)", space)
-    for run in (space["program"], value_and_grad(space["program"]), lambda x: jvp(space["program"], (x,), (x,))):
+    f = space["program"]
+    for run in (f, value_and_grad(f), lambda x: jvp(f, (x,), (x,))):
         with pytest.raises(ValueError):
             run(X)
