@@ -599,6 +599,7 @@ def sum_of_items(xs):
     return total
 
 
+@pytest.mark.night
 def test_018_thousand_element_tuple(tmp_path):
     xs = tuple(0.001 * i for i in range(1000))
     value, gradient = value_and_grad(sum_of_items)(xs)

@@ -92,6 +92,7 @@ def made_inside(a):
     return made[0] * sum(made.tolist())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [items, walk, stored, sliced, by_numpy, made_inside], ids=lambda f: f.__name__)
 def test_array_arrays(f):
     check(f, buffer)
@@ -113,6 +114,7 @@ def test_arguments_are_as_the_plain_call_leaves_them():
     a.append(1.0)  # nobody holds its memory
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [items, walk, stored], ids=lambda f: f.__name__)
 def test_deques(f):
     check(f, collections.deque)
@@ -128,11 +130,13 @@ def test_what_is_done_to_deques():
     assert type(grad(f)(collections.deque([1.0, 2.0, 3.0], 5))) is collections.deque
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [items, walk, stored, by_numpy], ids=lambda f: f.__name__)
 def test_mapped_memory(f, tmp_path):
     check(f, lambda values: mapped(values, tmp_path))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [items, stored], ids=lambda f: f.__name__)
 def test_subclasses_with_code_of_their_own(f):
     check(f, lambda values: np.array(values).view(Twice))
@@ -143,6 +147,7 @@ def test_matrices():
     check(lambda a: (a * a.T)[0, 0] + a[0, 1] ** 3, np.matrix)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "f",
     [
@@ -156,6 +161,7 @@ def test_masked_arrays(f):
     check(f, lambda values: np.ma.array(values, mask=[False, True, False]))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", [np.float16, np.longdouble])
 def test_other_precisions(kind):
     values = np.array([1.0, 2.0, 3.0], kind)
@@ -179,6 +185,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_is_refused(kind):
     value, remedy = REFUSED[kind]
@@ -243,6 +250,7 @@ def functions_of_numbers_of_two_classes(x):
     return total
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [numbers_of_two_classes, functions_of_numbers_of_two_classes])
 def test_numbers_that_may_be_python_s_or_numpy_s(f):
     both_modes(f, np.array([0.7, 1.3, -0.4]))

@@ -128,12 +128,14 @@ def interleaved(x):
     return total
 
 
+@pytest.mark.every(3)
 @each(enumerated, generator_expression, products)
 def test_016_iterators(f):
     both_modes(f, X)
     second_order(f, X)
 
 
+@pytest.mark.every(3)
 @each(generator_function, delegated_and_sent, closed_early, interleaved)
 def test_093_generators(f):
     both_modes(f, X)
@@ -166,6 +168,7 @@ def counter_of_calls(x):
     return f(x) * f(x) * f(x)
 
 
+@pytest.mark.every(3)
 @each(nonlocal_product, counter_of_calls)
 def test_022_closures_that_rebind(f):
     both_modes(f, 2.0)
@@ -337,12 +340,14 @@ def of_many_kinds(x):
     return p.both + first * second + sum(s.area() for s in shapes)
 
 
+@pytest.mark.every(3)
 @each(dataclass_in_a_loop)
 def test_039_dataclasses_that_are_changed(f):
     both_modes(f, 1.2)
     second_order(f, 1.2)
 
 
+@pytest.mark.every(3)
 @each(properties, operators_of_a_class, of_many_kinds)
 def test_040_properties_and_operators(f):
     both_modes(f, 1.2)
@@ -353,6 +358,7 @@ def test_041_constructed_inside_with_a_computed_field():
     both_modes(lambda x: Computed(x, x * x).sum * Computed(2.0, x).product, 1.2)
 
 
+@pytest.mark.every(3)
 @each(inheritance)
 def test_099_methods_and_inheritance(f):
     both_modes(f, 1.2)
@@ -579,18 +585,21 @@ def context_manager_function(x):
     return z * log[0]
 
 
+@pytest.mark.every(3)
 @each(not_raised, pow_try)
 def test_056_try_without_an_exception(f):
     both_modes(f, 2.0)
     second_order(f, 2.0)
 
 
+@pytest.mark.every(3)
 @each(raised_and_caught, by_c_code, retried)
 def test_057_exceptions_that_are_taken(f):
     both_modes(f, 1.1)
     second_order(f, 1.1)
 
 
+@pytest.mark.every(3)
 @each(nested, returns_in_finally, with_blocks, context_manager_function)
 def test_058_nested_handlers_and_with(f):
     both_modes(f, 1.1)
@@ -765,6 +774,7 @@ def smallest_and_largest(x):
     return heapq.nsmallest(2, x)[1] ** 2 + heapq.nlargest(2, list(x))[1] * x[0]
 
 
+@pytest.mark.every(3)
 @each(submitted, shown_through_a_proxy, smallest_and_largest)
 def test_085_what_moves_through_python_s_library(f):
     both_modes(f, X)

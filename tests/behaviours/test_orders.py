@@ -80,6 +80,7 @@ def capturing(x):
     return times(x) * times(1.0)  # 2 x^3 2 x
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("mix", MIXES)
 def test_function_that_captures(mix):
     k = len(mix)
@@ -87,6 +88,7 @@ def test_function_that_captures(mix):
     assert derivative(capturing, mix)(1.5) == pytest.approx(expected, rel=1e-13)
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("mix", [m for m in MIXES if len(m) <= 3])
 def test_fresh_closures_again_and_again(mix):
     """More than get programs of their own."""

@@ -114,6 +114,7 @@ HOW = ["recompute", "store", "reference", "several"]
 CASES = [(how, *each) for how in HOW for each in FUNCTIONS if how == HOW[0] or each[0] in (newton, branches)]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how, f, d1, d2, d3", CASES)
 def test_three_orders(how, f, d1, d2, d3):
     total, array = summed(f, how), applied(f, how)
@@ -137,6 +138,7 @@ def test_products_with_stored_partials_are_zero_where_the_cotangent_is():
     assert [y.tolist() for y in scaling(np.array([0.0, 2.0]), X[:2], 3.0)] == [[0.0, 2 * X[1]], [0.0, 6.0]]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", ["recompute", "store", "several"])
 def test_jacobians_of_one_order(how):
     array = applied(cubed, how)
@@ -155,6 +157,7 @@ def second_of_cubes():
 JACREV = "jacrev of a kernel is not differentiated: KeyError, AttributeError, or silently 0"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", ["recompute", "store", "several"])
 @pytest.mark.parametrize("outer, inner", [(jacrev, jacrev), (jacfwd, jacrev), (jacrev, jacfwd)])
 def test_jacobians_of_jacobians(outer, inner, how):
@@ -163,11 +166,13 @@ def test_jacobians_of_jacobians(outer, inner, how):
     close(outer(inner(applied(cubed, how)))(X), second_of_cubes())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("outer, inner", [(jacfwd, jacrev), (jacrev, jacfwd)])
 def test_jacobians_of_jacobians_recomputed(outer, inner):
     close(outer(inner(lambda x: broadcast(cubed, x)))(X), second_of_cubes())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", ["recompute", "store", "several"])
 def test_gradient_of_a_reverse_jacobian(how):
     array = applied(cubed, how)
@@ -203,6 +208,7 @@ OPERANDS = [
 ]  # fmt: skip
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("loss", [total, total_stored])
 @pytest.mark.parametrize("x, y", OPERANDS)
 def test_operands_of_all_shapes(x, y, loss):
@@ -323,6 +329,7 @@ def test_gradients_are_arrays_of_their_own():
         by_x[:] = 3
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("how", ["recompute", "store"])
 def test_pullbacks_are_called_again(how):
     x = np.linspace(0.1, 1.0, 1 << 17)
@@ -358,6 +365,7 @@ def _(x):
     return ruled(x), lambda ybar: 100.0 * ybar
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [ruled, lambda v: ruled(v), lambda v: 0.0 + ruled(v)])
 def test_custom_rules(f):
     """Right or refused."""

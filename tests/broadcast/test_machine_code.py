@@ -165,6 +165,7 @@ def test_code_is_kept_on_disk(tmp_path):
     assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 0"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "damaged", [lambda whole: whole[: len(whole) // 2], lambda whole: b"", lambda whole: b"garbage" * 999]
 )
@@ -178,6 +179,7 @@ def test_damaged_files_are_made_again(tmp_path, damaged):
     assert run_in_a_process(tmp_path) == "[1.0, 2.0, 5.0, 10.0] 0"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("damaged", [b"", b"x", b"code", sha256(b"code").digest() + b"cod"])
 def test_a_damaged_file_is_removed(tmp_path, damaged):
     file = tmp_path / "code.o"
@@ -200,6 +202,7 @@ def test_a_disk_that_is_full_is_no_error_and_nothing_is_left(tmp_path, monkeypat
     assert written and not list(tmp_path.iterdir())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", ["TARGET", "PASSES", "VERSION"])
 def test_code_on_disk_is_of_these_options(tmp_path, monkeypatch, name):
     monkeypatch.setenv("CTXDISPATCH_CACHE_DIR", str(tmp_path))
@@ -263,6 +266,7 @@ def test_the_address_of_an_array():
 # Threads
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("shape", [(1 << 20,), (3, 400_000), (100_000, 7), (64, 64, 300)])
 @pytest.mark.parametrize("f", [scaled, hundredfold])
 def test_threads_change_nothing(f, shape):
@@ -342,6 +346,7 @@ assert inside.wait(60)
 """
 
 
+@pytest.mark.every(3)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("busy", ["", COMPILES, TAKES_MEMORY], ids=["nothing", "compiles", "takes_memory"])
 def test_a_child_runs_kernels_whatever_threads_did_at_the_fork(busy):
@@ -349,6 +354,7 @@ def test_a_child_runs_kernels_whatever_threads_did_at_the_fork(busy):
     assert in_a_process(code, CTXDISPATCH_NUM_THREADS="2", CTXDISPATCH_CACHE_DIR="") == "0"
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("columns", [*range(1, 20), 63, 64, 65])
 def test_narrow_tables_of_programs_with_loops(columns):
     x = rng.normal(size=(5, columns))

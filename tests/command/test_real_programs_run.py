@@ -29,6 +29,9 @@ print(round(difflib.SequenceMatcher(None, a, b).ratio(), 6))
 """
 
 
+pytestmark = pytest.mark.every(3)
+
+
 @pytest.fixture(params=CONTEXTS)
 def context(request):
     if not is_installed(request.param) and ":" not in request.param:

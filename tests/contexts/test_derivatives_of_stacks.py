@@ -182,7 +182,7 @@ def differences(f, x, eps=1e-6):
     return np.array([(f(x + s) - f(x - s)) / (2 * eps) for s in steps])
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize(("f", "x"), PROGRAMS, ids=lambda p: getattr(p, "__name__", ""))
 @pytest.mark.parametrize("name", CONTEXTS)
 def test_values_and_reports(name, f, x):

@@ -36,6 +36,7 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * max(1.0, np.abs(expected).max()))
 
 
+@pytest.mark.every(6)
 @each_mode
 @each_matrix
 def test_sums_of_functions_of_eigenvalues(mode, diagonal):
@@ -49,6 +50,7 @@ def test_sums_of_functions_of_eigenvalues(mode, diagonal):
     np.testing.assert_allclose(found, full, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.every(6)
 @each_mode
 @each_matrix
 def test_one_of_equal_eigenvalues_shares_with_the_others(mode, diagonal):
@@ -60,6 +62,7 @@ def test_one_of_equal_eigenvalues_shares_with_the_others(mode, diagonal):
         close(mode(lambda a, i=i: np.linalg.eigvalsh(a)[i])(a), expected)
 
 
+@pytest.mark.every(6)
 @each_mode
 @each_matrix
 def test_vectors_of_equal_eigenvalues_have_no_derivative(mode, diagonal):
@@ -73,6 +76,7 @@ def test_vectors_of_equal_eigenvalues_have_no_derivative(mode, diagonal):
             close(found, slopes(lambda a, i=i: np.linalg.eigh(a)[1][0, i] ** 2, a))
 
 
+@pytest.mark.every(6)
 @each_matrix
 def test_functions_of_the_matrix_are_nan_where_their_derivative_is_not_told(diagonal):
     """(f_i - f_j) / (w_i - w_j) would be a ratio of rounding errors."""
@@ -103,6 +107,7 @@ SECOND = {
 }
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("name", SECOND)
 def test_second_derivatives_are_not_numbers(name):
     """They ask for vectors. None of the modes says a number, which could be right by chance alone."""
@@ -155,6 +160,7 @@ def test_singular_values(mode, shape, diagonal):
             )
 
 
+@pytest.mark.every(6)
 @each_mode
 def test_vectors_of_a_singular_value_that_is_zero(mode):
     """A square matrix has one of each, a longer one a space of them."""
@@ -182,6 +188,7 @@ def of_elements(f, a, h=1e-6):
     return found
 
 
+@pytest.mark.every(6)
 @each_mode
 def test_eigenvectors_of_any_matrix(mode):
     basis = np.random.default_rng(4).normal(size=(4, 4))
@@ -195,6 +202,7 @@ def test_eigenvectors_of_any_matrix(mode):
     np.testing.assert_allclose(mode(lambda a: np.sum(np.linalg.eigvals(a) ** 3).real)(a), expected, rtol=1e-8)
 
 
+@pytest.mark.every(6)
 @each_mode
 def test_stacks_and_float32(mode):
     """Matrices are judged one by one, each by its own largest eigenvalue and its precision."""

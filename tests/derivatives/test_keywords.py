@@ -43,7 +43,7 @@ def slope(f, x, d, h):
     return (f(x + h * d) - f(x - h * d)) / (2 * h)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @PROGRAMS_BY_NAME
 @pytest.mark.parametrize("run", [lambda f: f, recorded], ids=["compiled", "recorded"])
 def test_both_modes_and_second_order(name, run):

@@ -52,7 +52,7 @@ def drop_constants(block, x):
     return None
 
 
-@pytest.mark.every(12)
+@pytest.mark.every(24)
 @named(WITH_DERIVATIVE)
 @settings(SETTINGS, max_examples=1)
 @given(data=st.data())

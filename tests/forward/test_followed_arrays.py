@@ -386,6 +386,7 @@ print(len(compiled))
 """
 
 
+@pytest.mark.night
 def test_most_random_programs_are_compiled():
     """In a process where nothing has been tried, left, or set before."""
     ended = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True, cwd=ROOT)

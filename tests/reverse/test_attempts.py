@@ -197,6 +197,7 @@ def recorded(monkeypatch):
     return runs
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_gradients(f):
     for x in (*POINTS, *POINTS[::-1]):
@@ -210,6 +211,7 @@ def test_gradients(f):
         assert state == (_log, _kept, _calls)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_every_mode(f):
     for x in POINTS:
@@ -225,6 +227,7 @@ def test_every_mode(f):
         np.testing.assert_allclose(tangent, expected.sum(), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [straight, raised_by_the_program, of_helper, stored, in_a_loop])
 def test_second_derivatives(f):
     for x in POINTS:
@@ -233,6 +236,7 @@ def test_second_derivatives(f):
         np.testing.assert_allclose(hessian(f)(x.copy()), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", COMPILED)
 def test_what_raises_nothing_is_not_recorded(f, recorded):
     f = types.FunctionType(f.__code__, f.__globals__)  # of which nobody knows whether it raises
@@ -308,6 +312,7 @@ def test_what_nobody_handles_is_the_programs_error():
     assert "f" in [entry.name for entry in caught.traceback]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["with", "try", "raised"])
 @pytest.mark.parametrize("effect", effects_once.EFFECTS)
 def test_what_can_be_seen_is_done_once(effect, kind):

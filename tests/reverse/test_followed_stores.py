@@ -42,6 +42,7 @@ def recorded(monkeypatch):
     return runs
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", FOLLOWED, ids=lambda f: f.__name__)
 def test_followed(f, compiled):
     x = X.copy()
@@ -51,6 +52,7 @@ def test_followed(f, compiled):
     assert np.array_equal(x, X)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", FOLLOWED, ids=lambda f: f.__name__)
 def test_the_pullback_may_be_called_again(f, compiled):
     value, pull = vjp(f, X)
@@ -59,6 +61,7 @@ def test_the_pullback_may_be_called_again(f, compiled):
     assert first == pytest.approx(differences(f, X), rel=1e-6, abs=1e-8)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", FOLLOWED, ids=lambda f: f.__name__)
 def test_second_derivatives(f):
     along = np.array([0.3, -1.0, 0.2, 0.5])
@@ -69,6 +72,7 @@ def test_second_derivatives(f):
     assert hessian(f)(X) @ along == pytest.approx(expected, rel=1e-5, abs=1e-7)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("f", FOLLOWED, ids=lambda f: f.__name__)
 def test_dtypes(f, dtype):
@@ -101,6 +105,7 @@ def test_a_part_is_the_result(compiled):
 # -- seen by another name: not followed, and right all the same ----------------------------------------------
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", NOT_FOLLOWED, ids=lambda f: f.__name__)
 def test_seen_by_another_name(f, recorded):
     assert grad(f)(X) == pytest.approx(differences(f, X), rel=1e-6, abs=1e-8)
