@@ -290,7 +290,7 @@ def before(a):
 
 @vjp(np.cumsum, *of(np.ndarray, "cumsum"), *of(np.generic, "cumsum"), linear=(0,), unless="out")
 def cumsum(g, y, a, axis=None, dtype=None, out=None):
-    if axis is None:
+    if axis is None or a.ndim == 0:  # the result has an axis
         return (np.add.accumulate(g[::-1])[::-1].reshape(a.shape),)
     if axis == 0 or a.ndim == 1:
         return (np.add.accumulate(g[::-1])[::-1],)
@@ -306,7 +306,7 @@ def add_accumulate(g, y, a, axis=0, dtype=None, out=None):
 def cumprod(g, y, a, axis=None, dtype=None, out=None):
     if np.count_nonzero(a) == a.size:
         return (cumsum(g * y, y, a, axis)[0] / a,)
-    if axis is None:
+    if axis is None or a.ndim == 0:
         return (cumprod_with_zeros(g, a.reshape(-1), 0).reshape(a.shape),)
     return (cumprod_with_zeros(g, a, axis),)
 
