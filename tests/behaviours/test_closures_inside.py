@@ -221,6 +221,7 @@ def test_second_derivatives_of_recorded_runs():
     assert hessian(recorded)(P) == pytest.approx(differences(grad(two_arguments), P), rel=1e-5, abs=1e-7)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("which", range(len(NETS)))
 @pytest.mark.parametrize("outer", [jacfwd, jacrev])
 def test_a_number_that_arrays_are_scaled_with(which, outer):
@@ -233,6 +234,7 @@ def test_a_number_that_arrays_are_scaled_with(which, outer):
     assert outer(grad(bend))(p) == pytest.approx(differences(grad(bend), p), rel=1e-4, abs=1e-5)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("scale", [0.2, np.float64(0.2), np.float32(0.2), 0.2 + 0.1j])
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (0,)])
 def test_cotangents_of_numbers_have_their_type(scale, shape):
@@ -267,6 +269,7 @@ def test_one_local_function_or_another():
     assert grad(f)(P) == pytest.approx(differences(f, P), rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("mode", [grad, jacfwd])
 def test_functions_that_the_differentiated_function_captured(mode):
     """Made before it, with variables of their own, that may be others at the next call."""

@@ -128,6 +128,7 @@ def _right_or_refused(f, x):
         np.testing.assert_array_equal(mine, x)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("cls, use", CASES)
 def test_methods_that_store(cls, use):
     _right_or_refused(_recorded(cls, use), X)
@@ -154,6 +155,7 @@ class Other(Made):
         return 1
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("cls", [Made, Other])
 @pytest.mark.parametrize("use", [lambda c: {c: 1}, lambda c: {}.get((c,)), lambda c: str([c])])
 def test_numbers_that_methods_make(cls, use):
@@ -227,6 +229,7 @@ def _changed_elsewhere(x):
     return (a * x).sum() + items[1].w
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("f", [_keys, _order, _search, _text, _changed_elsewhere])
 def test_methods_that_store_nothing(f):
     def recorded(x):

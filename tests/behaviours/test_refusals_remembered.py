@@ -427,6 +427,7 @@ INNER = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("inner", INNER)
 @pytest.mark.parametrize("mode", ["grad", "jvp"])
 @pytest.mark.parametrize("of_inner", [lambda f: f, recorded], ids=["compiled", "recorded"])
@@ -443,6 +444,7 @@ def test_what_a_derivative_of_the_programs_own_refuses_is_the_programs_to_catch(
         np.testing.assert_allclose(got, want)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("inner", INNER)
 def test_what_the_run_around_it_refuses_is_not(inner):
     def f(x):

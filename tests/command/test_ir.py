@@ -159,12 +159,14 @@ ERRORS = {
 }
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("target", ERRORS)
 def test_what_is_not_there_is_named(ir, target):
     done = ir(target)
     assert done.returncode == 2 and ERRORS[target] in done.stderr and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "words, message",
     [

@@ -170,6 +170,7 @@ def test_wrong(check_grads):
     run(pytester, source).assert_outcomes(passed=1, failed=1)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "option, message",
     [("nam", "*no context named 'nam' is installed; did you mean 'NaNContext'?*"),
