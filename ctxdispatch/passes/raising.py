@@ -105,9 +105,9 @@ def _harmless_index(index: Type) -> bool:
 
 
 def fails(function: Anything, args: Sequence[Type], kwnames: tuple[str, ...]) -> bool:
-    """A call of NumPy on arrays, pure, that `may_raise` lets go may raise; the last of `args` have the names
-    `kwnames`."""
-    if function not in numpy_types.RULES or not any(isinstance(a, ArrayOf) for a in args):
+    """A pure call that `may_raise` lets go, as some of `args` are arrays or NumPy's numbers, may raise; the
+    last of `args` have the names `kwnames`."""
+    if function in _TOTAL_ANY or function is isinstance or not any(map(numpy_types.is_numpy, args)):
         return False
     known = [a.value for a in args if isinstance(a, Known)]
     return not all(map(is_leaf, known)) or _fails_on_samples(function, tuple(args), kwnames)
@@ -126,7 +126,7 @@ def _fails_on_samples(function: Anything, args: tuple[Type, ...], kwnames: tuple
     return False
 
 
-SAMPLES = 16
+SAMPLES = 20
 
 LENGTHS = (0, 2, 3)
 """Of dimensions that are not surely 1."""
@@ -160,5 +160,5 @@ def _length(dim: Dim, number: int, rng: random.Random) -> int:
 def _filled(dtype: Anything, shape: tuple[int, ...], number: int) -> Anything:
     if dtype.kind not in numpy_types.KINDS:
         raise numpy_types.Unsampled
-    value = (1, 0, -1, np.nan if dtype.kind in "fc" else 7)[number % 4]
+    value = (1, 0, -1, *((np.nan, np.finfo(dtype).max) if dtype.kind in "fc" else (7, 97)))[number % 5]
     return np.full(shape, value).astype(dtype)

@@ -39,6 +39,11 @@ def others(a):
         yield "its first", a[0]
         yield "a longer one", np.concatenate([a, a], axis=-1)
         yield "a stack", a[None]
+    if type(a) is int:
+        yield "half a one", a + 0.5
+    if isinstance(a, np.ndarray):
+        yield "zeros", np.zeros_like(a)
+        yield "less than zeros", -np.abs(a)
     if type(a) in (int, float):
         yield "a large one", a + 97
         yield "a small one", a - 97

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def multi_dot(arrays, *, out=None):
 @lower(np.linalg.matrix_power)
 def matrix_power(a, n):
     """By repeated squaring: log2(n) products, each with its own pullback."""
-    a = np.asarray(a)
+    a, n = np.asarray(a), operator.index(n)
     if n < 0:
         a, n = np.linalg.inv(a), -n
     if n == 0:

@@ -63,6 +63,8 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     w = weights_of(a, np.asarray(weights), axis)
     dtype = np.result_type(a, w, *["f8"] * (a.dtype.kind in "biu"))
     total = np.sum(w, axis=axis, keepdims=keep, dtype=dtype)
+    if np.any(np.equal(total, 0)):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     mean = np.sum(a * w, axis=axis, keepdims=keep) / total
     return (mean, total) if returned else mean
 
@@ -159,6 +161,10 @@ def weighted_quantile(a, q, axis, method, keepdims, weights):
     order = np.argsort(rows, axis=0, kind="stable")
     columns = np.take_along_axis(rows, order, 0)
     share = np.cumsum(np.take_along_axis(shares, order, 0), axis=0)
+    if np.any(np.less(weights, 0)):
+        raise ValueError("Weights must be non-negative.")
+    if not np.all(np.logical_and(np.isfinite(share[-1]), np.greater(share[-1], 0))):
+        raise ValueError("Weights included NaN, inf or were all zero.")
     share = share / share[-1]
     wanted = q.reshape(q.shape + (1,) * columns.ndim)
     passed = np.logical_or(share < wanted, share == 0.0)
@@ -257,6 +263,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         return np.squeeze(x @ np.conj(x.T) / (x.shape[1] - free))
     w = observations(fweights, aweights, x.shape[1])
     total = np.sum(w)
+    if total == 0:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     x = x - np.sum(x * w, axis=1, keepdims=True) / total
     if aweights is None or free == 0:
         return np.squeeze(x @ np.conj((x * w).T) / (total - free))

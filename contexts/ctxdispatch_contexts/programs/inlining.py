@@ -87,6 +87,7 @@ def _splice(
             prepared.chain[inner] = chain
             if callee.filename.startswith(STAND_INS):
                 stand_at(inner, op.pos)
+                inner.caught |= op.caught
     return rest
 
 
