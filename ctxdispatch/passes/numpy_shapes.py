@@ -19,6 +19,7 @@ from ctxdispatch.passes.types import (
     ArrayOf,
     Dim,
     Exact,
+    Held,
     Known,
     Length,
     ListOf,
@@ -50,6 +51,8 @@ def _meet(column: tuple[Dim, ...]) -> Dim:
 def forget_lengths(type_: Type) -> Type:
     if isinstance(type_, TupleOf):
         return TupleOf(tuple(map(forget_lengths, type_.items)))
+    if isinstance(type_, Held):
+        return Held(type_.cls, tuple((name, forget_lengths(t)) for name, t in type_.fields))
     if isinstance(type_, ListOf):
         return ListOf(forget_lengths(type_.item))
     return ArrayOf(type_.dtype, (None,) * len(type_.dims)) if isinstance(type_, ArrayOf) else type_
@@ -121,6 +124,25 @@ def full(args: Args, kwargs: Mapping[str, Type]) -> Type:
     simple = cls in (bool, int, float, complex) or (cls is not None and issubclass(cls, np.number))
     dtype = dtype_of(given.get("dtype"), cls) if simple else None
     return ArrayOf(dtype, dims) if dims is not None and dtype is not None else Any
+
+
+@SHAPED.of(np.eye)
+def eye(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """eye(rows, columns=rows, diagonal=0, dtype=float)"""
+    given = {**dict(zip(("N", "M", "k", "dtype"), args)), **kwargs}
+    rows, columns = given.get("N", Any), given.get("M", Known(None))
+    dims = dims_of(TupleOf((rows, rows if columns == Known(None) else columns)))
+    dtype = dtype_of(given.get("dtype"), float)
+    return ArrayOf(dtype, dims) if dims is not None and dtype is not None and set(given) <= _EYE else Any
+
+
+_EYE = {"N", "M", "k", "dtype", "order"}
+
+
+@SHAPED.of(np.identity)
+def identity(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """identity(rows, dtype=float)"""
+    return eye(args, kwargs) if len(args) == 1 and set(kwargs) <= {"dtype"} else Any
 
 
 @SHAPED.of(np.arange)

@@ -29,6 +29,7 @@ from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
     Exact,
+    Held,
     Known,
     ListOf,
     Never,
@@ -105,7 +106,15 @@ def _one(type_: Type) -> Anything:
 def quiet(function: Anything, args: list[Anything], kwargs: dict[str, Anything]) -> Type:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return type_of(function(*args, **kwargs))
+        return _type_of_result(function(*args, **kwargs))
+
+
+def _type_of_result(value: Anything) -> Type:
+    """Named tuples (factorisations) by what they hold: they have just been made, and stay as they are."""
+    names = getattr(value, "_fields", None)
+    if names is None or not isinstance(value, tuple):
+        return type_of(value)
+    return Held(type(value), tuple(zip(names, map(type_of, value))))
 
 
 # -- by sampling ---------------------------------------------------------------------------------------------
@@ -277,8 +286,8 @@ SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax n
     count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d atleast_2d atleast_3d
     matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like copy ravel diagonal diag
     trace triu tril diff ascontiguousarray asfortranarray nan_to_num real imag angle conj broadcast_to
-    iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile repeat eye identity
-    einsum tensordot"""
+    iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile repeat einsum
+    tensordot"""
 
 DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack dstack clip
     full_like round around interp searchsorted isclose allclose array_equal cross polyval append shape size
