@@ -72,6 +72,22 @@ def _changes(run: Run, owner: Type, name: str) -> bool:
     return issubclass(type(module), ModuleType) and (id(vars(module)), name) in run.stored
 
 
+def _import_name(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """What has been imported before, an import statement finds again, and does nothing else."""
+    found, besides = resolve.imported(*(a.value for a in op.args))  # type: ignore[union-attr]
+    if found is resolve.UNKNOWN:
+        run.lists.foreign = True
+    run.besides += besides
+    run.note(op, found)
+
+
+def _import_from(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """Of a module that has it: an attribute like any other."""
+    name = python_types.known(args[1])
+    unknown = not isinstance(args[0], Known) or _changes(run, args[0], name)
+    run.note(op, resolve.UNKNOWN if unknown else resolve.attribute(args[0], name, run.path(op.args[0])))
+
+
 def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:
     cell = op.args[0].value if isinstance(op.args[0], Const) else run.cells.get(op.args[0], op.args[0])
     if cell_key(op.args[0]) in run.shared_cells or (isinstance(cell, Cell) and id(cell) in run.shared_cells):
@@ -165,6 +181,8 @@ SPECIAL: Mapping[Anything, Callable[[Run, Op, Sequence[Type]], None]] = {
     prim.load_global: _load_global,
     getattr: _getattr,
     prim.special_method: _special_method,
+    prim.import_name: _import_name,
+    prim.import_from: _import_from,
     prim.cell_get: _cell_get,
     prim.cell_set: _cell_set,
     prim.make_cell: _make_cell,
