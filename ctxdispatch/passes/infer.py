@@ -279,7 +279,10 @@ class Run:
         special = SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
         if special is not None:
             special(self, op, args)
-            return
+        else:
+            self.call(op, callee, args)
+
+    def call(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
         self.lists.effects_of(op, callee, args)
         result = self.call_result(callee, args, op.kwnames)
         if result is Any and not (effects.reads_list(callee, args) or is_undispatched(op.fn)):

@@ -289,16 +289,17 @@ DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack
     where matmul"""
 """Sampled, and integers among their positional arguments are data."""
 
-RANKED = """convolve correlate split array_split hsplit vsplit dsplit pad take compress delete insert diagflat
-    ediff1d digitize fix i0 iscomplex isreal isneginf isposinf isin partition argpartition sinc unwrap nanargmax
-    nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block linspace choose
-    unravel_index ravel_multi_index trim_zeros"""
+RANKED = """convolve correlate split array_split hsplit vsplit dsplit pad take compress delete insert
+    diagflat ediff1d digitize fix i0 iscomplex isreal isneginf isposinf isin partition argpartition sinc
+    unwrap nanargmax nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block
+    choose unravel_index ravel_multi_index trim_zeros"""
 """Of their results the samples say rank and dtype, for data decide the lengths, or how they compare does."""
 
 METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot
     conj conjugate repeat item tolist"""
 
-LINALG_RANKED = "cond diagonal matmul matrix_norm matrix_transpose outer tensorsolve trace vecdot vector_norm cross"
+LINALG_RANKED = """cond diagonal matmul matrix_norm matrix_transpose outer tensorsolve trace vecdot
+    vector_norm cross"""
 
 LINALG = (
     "inv solve det norm cholesky slogdet pinv eigh eigvalsh qr svd svdvals matrix_power multi_dot matrix_rank"

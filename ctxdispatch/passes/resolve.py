@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import math
+import operator
 import sys
 import types as pytypes
 from abc import ABCMeta
@@ -292,11 +293,19 @@ def finds_class_attribute(cls: type, name: str) -> bool:
     """
     if (
         type(cls) not in (type, ABCMeta)
-        or class_attribute(cls, "__getattribute__") is not object.__getattribute__
+        or class_attribute(cls, "__getattribute__") not in (object.__getattribute__, tuple.__getattribute__)
     ):
         return builtin(cls) and type(cls) is type
     found = class_attribute(cls, name)
     return found is not None and (not cls.__dictoffset__ or is_data_descriptor(found))
+
+
+def stores_plainly(cls: type, function: Anything, name: Anything) -> bool:
+    """`x.name = y`, or x[name] = y of a dict, puts y into an `x` of exactly this class, and that is all."""
+    if cls is dict or function is not setattr:
+        return cls is dict and function is operator.setitem and type(name) is str
+    own = class_attribute(cls, "__setattr__") is object.__setattr__ and type(name) is str
+    return own and bool(cls.__dictoffset__) and not is_data_descriptor(class_attribute(cls, name))
 
 
 def is_data_descriptor(found: Anything) -> bool:
