@@ -6,7 +6,7 @@ import operator
 from collections.abc import Mapping, Sequence
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.passes import numpy_shapes, numpy_types
+from ctxdispatch.passes import named_tuples, numpy_shapes, numpy_types
 from ctxdispatch.passes.scalar_types import SCALARS, add_type
 from ctxdispatch.passes.type_rules import INT, STR, UNKNOWN, Args, join_all, known, rule
 from ctxdispatch.passes.types import (
@@ -29,6 +29,21 @@ from ctxdispatch.passes.types import (
 @rule(prim.build_tuple)
 def _build_tuple(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return TupleOf(args)
+
+
+@rule(tuple.__new__)
+def _new_tuple(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """A named tuple; not one that holds a list, of which more may be known than stays true."""
+    cls, items = known(args[0]), args[1]
+    names = named_tuples.names_of(cls)
+    if not isinstance(items, TupleOf) or len(names) != len(items.items) or not names:
+        return Any
+    types = [Any if _holds_list(t) else t for t in items.items]
+    return Held(cls, tuple(zip(names, types, strict=True)))
+
+
+def _holds_list(type_: Type) -> bool:
+    return isinstance(type_, ListOf) or (isinstance(type_, TupleOf) and any(map(_holds_list, type_.items)))
 
 
 @rule(prim.build_list)

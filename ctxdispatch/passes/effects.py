@@ -73,7 +73,9 @@ ANY_OPERANDS = frozenset(
 )
 """Pure whatever their operands are: they do not look into them."""
 
-READS_NAMES = frozenset({prim.load_global, prim.cell_get, prim.special_method, getattr})
+READS_NAMES = frozenset(
+    {prim.load_global, prim.cell_get, prim.special_method, prim.import_name, prim.import_from, getattr}
+)
 """Pure where inference has found a type: for then a guard, or the operand's class, vouches for it."""
 
 _SHALLOW = {*TRUTH, len, bool, iter, list, tuple, reversed, prim.list_to_tuple}

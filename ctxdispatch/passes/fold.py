@@ -25,7 +25,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Jump, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
-from ctxdispatch.passes import effects, python_types, resolve
+from ctxdispatch.passes import effects, named_tuples, python_types, resolve
 from ctxdispatch.passes.infer import Inference
 from ctxdispatch.passes.strength import strengthen
 from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, is_literal, operand_type
@@ -149,6 +149,8 @@ class _Folder:
         if isinstance(operand, Const):
             return [Const(v) for v in operand.value] if type(operand.value) is tuple else None
         maker = self.maker.get(operand)
+        if maker is not None and maker.fn is tuple.__new__ and named_tuples.names_of(_class_made(maker)):
+            return self._items(self.current(maker.args[1]))
         return (
             list(map(self.current, maker.args))
             if maker is not None and maker.fn is prim.build_tuple
@@ -162,6 +164,22 @@ def _forward_item(folder: _Folder, op: Op) -> list[Operand] | None:
     if items is None or type(index) is not int or not -len(items) <= index < len(items):
         return None
     return [items[index]]
+
+
+def _forward_field(folder: _Folder, op: Op) -> list[Operand] | None:
+    """Of a named tuple that is made here."""
+    maker = folder.maker.get(op.args[0]) if isinstance(op.args[0], Value) else None
+    if maker is None or maker.fn is not tuple.__new__ or len(op.args) != 2:
+        return None
+    names, name = named_tuples.names_of(_class_made(maker)), op.args[1]
+    items = folder._items(op.args[0])
+    if items is None or not isinstance(name, Const) or name.value not in names:
+        return None
+    return [items[names.index(name.value)]]
+
+
+def _class_made(maker: Op) -> Anything:
+    return maker.args[0].value if isinstance(maker.args[0], Const) else None
 
 
 def _forward_unpack(folder: _Folder, op: Op) -> list[Operand] | None:
@@ -185,6 +203,7 @@ _BINDS = (getattr, prim.special_method)
 _FORWARD: dict[Anything, Callable[[_Folder, Op], list[Operand] | None]] = {
     operator.getitem: _forward_item,
     prim.unpack: _forward_unpack,
+    getattr: _forward_field,
     tuple: _forward_tuple,
     bool: _forward_bool,
 }

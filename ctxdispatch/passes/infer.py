@@ -120,6 +120,7 @@ class Run:
         self.returned: Type = Never
         self.reached: set[Block] = {graph.entry}
         self.resolved: dict[Value, resolve.Found] = {}
+        self.besides: list[Guard] = []  # of imports: what they rest on further
         self.queue: list[tuple[int, Block]] = []
         self.dirty: set[Block] = set()
         self.visits: dict[Block, int] = {}
@@ -278,7 +279,10 @@ class Run:
         special = SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
         if special is not None:
             special(self, op, args)
-            return
+        else:
+            self.call(op, callee, args)
+
+    def call(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
         self.lists.effects_of(op, callee, args)
         result = self.call_result(callee, args, op.kwnames)
         if result is Any and not (effects.reads_list(callee, args) or is_undispatched(op.fn)):
@@ -342,7 +346,7 @@ class Run:
     def guards(self) -> list[Guard]:
         """One guard per thing relied on; none for a name that is only the beginning of a longer path."""
         longer = self._only_bases()
-        found: dict[Anything, Guard] = {}
+        found: dict[Anything, Guard] = {(type(g), g.key()): g for g in self.besides}
         for value, what in self.resolved.items():
             if what.guard is not None and value not in longer and self.types.get(value) is not Any:
                 found.setdefault((type(what.guard), what.guard.key()), what.guard)

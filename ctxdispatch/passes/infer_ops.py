@@ -6,7 +6,7 @@ Each rule, rule(run, op, args), sets the types of the op's results in `run`, the
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from types import CellType as Cell
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from typing import Any as Anything
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.container_types import unpacked_with_star
@@ -22,15 +23,21 @@ from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
     Exact,
+    Held,
     Known,
     Never,
     TupleOf,
     Type,
     join,
+    leq,
+    widen,
 )
 
 if TYPE_CHECKING:
     from ctxdispatch.passes.infer import Run
+
+
+SPECIAL: Registry[Callable[[Run, Op, Sequence[Type]], None]] = Registry()
 
 
 def cell_key(operand: Operand) -> Anything:
@@ -38,6 +45,7 @@ def cell_key(operand: Operand) -> Anything:
     return operand if isinstance(operand, Value) else id(operand.value)
 
 
+@SPECIAL.of(prim.load_global)
 def _load_global(run: Run, op: Op, args: Sequence[Type]) -> None:
     namespace, name = (python_types.known(a) for a in args)
     unknown = name is python_types.UNKNOWN or (id(namespace), name) in run.stored
@@ -45,6 +53,7 @@ def _load_global(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.note(op, found)
 
 
+@SPECIAL.of(getattr)
 def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
     name = python_types.known(args[1]) if len(args) == 2 else None
     if not isinstance(name, str):
@@ -62,6 +71,21 @@ def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.note(op, found)
 
 
+@SPECIAL.of(setattr, operator.setitem)
+def _store_held(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """Data in the place of data of that type, in an object or dict that an argument holds: what is believed
+    of it is as true as before."""
+    owner, name = args[0], python_types.known(args[1])
+    plainly = isinstance(owner, Held) and resolve.stores_plainly(owner.cls, op.fn, name)
+    old = owner.field(name) if plainly else None  # type: ignore[attr-defined]
+    is_data = old is not None and effects.plain(old) and not effects.holds_list(old)
+    if is_data and leq(widen(plain(args[2])), old or Any):
+        run.set_results(op, Known(None))
+    else:
+        run.call(op, Known(op.fn), args)
+
+
+@SPECIAL.of(prim.special_method)
 def _special_method(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.note(op, resolve.special_method(args[0], python_types.known(args[1])))
 
@@ -72,6 +96,25 @@ def _changes(run: Run, owner: Type, name: str) -> bool:
     return issubclass(type(module), ModuleType) and (id(vars(module)), name) in run.stored
 
 
+@SPECIAL.of(prim.import_name)
+def _import_name(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """What has been imported before, an import statement finds again, and does nothing else."""
+    found, besides = resolve.imported(*(a.value for a in op.args))  # type: ignore[union-attr]
+    if found is resolve.UNKNOWN:
+        run.lists.foreign = True
+    run.besides += besides
+    run.note(op, found)
+
+
+@SPECIAL.of(prim.import_from)
+def _import_from(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """Of a module that has it: an attribute like any other."""
+    name = python_types.known(args[1])
+    unknown = not isinstance(args[0], Known) or _changes(run, args[0], name)
+    run.note(op, resolve.UNKNOWN if unknown else resolve.attribute(args[0], name, run.path(op.args[0])))
+
+
+@SPECIAL.of(prim.cell_get)
 def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:
     cell = op.args[0].value if isinstance(op.args[0], Const) else run.cells.get(op.args[0], op.args[0])
     if cell_key(op.args[0]) in run.shared_cells or (isinstance(cell, Cell) and id(cell) in run.shared_cells):
@@ -86,12 +129,14 @@ def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:
         run.note(op, resolve.Found(cell))
 
 
+@SPECIAL.of(prim.make_cell)
 def _make_cell(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.raise_type(op.result, Exact(Cell))
     for operand in op.args:
         _store(run, op.result, operand)
 
 
+@SPECIAL.of(prim.cell_set)
 def _cell_set(run: Run, op: Op, args: Sequence[Type]) -> None:
     if isinstance(op.args[0], Value):
         _store(run, op.args[0], op.args[1])
@@ -107,6 +152,7 @@ def _store(run: Run, cell: Value, operand: Operand) -> None:
         run.look_again(cell)
 
 
+@SPECIAL.of(prim.unpack)
 def _unpack(run: Run, op: Op, args: Sequence[Type]) -> None:
     if not effects.plain_container(args[0]):
         run.lists.foreign = True
@@ -115,6 +161,7 @@ def _unpack(run: Run, op: Op, args: Sequence[Type]) -> None:
         run.raise_type(result, type_)
 
 
+@SPECIAL.of(prim.unpack_ex)
 def _unpack_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
     if not effects.plain_container(args[0]):
         run.lists.foreign = True
@@ -126,6 +173,7 @@ def _unpack_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
         run.raise_type(result, type_)
 
 
+@SPECIAL.of(prim.call_ex)
 def _call_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
     """f(*args) with a tuple of known length is a call like any other."""
     kwargs = args[2] if len(args) > 2 else Known(None)
@@ -142,6 +190,7 @@ def _call_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.set_results(op, Any)
 
 
+@SPECIAL.of(operator.getitem)
 def _getitem(run: Run, op: Op, args: Sequence[Type]) -> None:
     """Slices of one array that leave out as much are as long as each other."""
     array, value = args[0], op.args[0]
@@ -157,20 +206,6 @@ def _getitem(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.set_results(op, found)
 
 
+@SPECIAL.of(prim.check_bound)
 def _check_bound(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.raise_type(op.result, run.passed_type(op.result, op.args[0]))
-
-
-SPECIAL: Mapping[Anything, Callable[[Run, Op, Sequence[Type]], None]] = {
-    prim.load_global: _load_global,
-    getattr: _getattr,
-    prim.special_method: _special_method,
-    prim.cell_get: _cell_get,
-    prim.cell_set: _cell_set,
-    prim.make_cell: _make_cell,
-    prim.unpack: _unpack,
-    prim.unpack_ex: _unpack_ex,
-    prim.call_ex: _call_ex,
-    prim.check_bound: _check_bound,
-    operator.getitem: _getitem,
-}

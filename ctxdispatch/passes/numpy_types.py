@@ -139,6 +139,10 @@ DATA_ARGUMENTS = {"concatenate": 1, "stack": 1, "append": 2, "cross": 2}
 """How many arguments are data, where axes follow them."""
 
 
+def by_rank(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    return shapes.forget_lengths(by_sampling(function, args, kwargs))
+
+
 def _sampled_once(function: Anything, args: Args, kwargs: Mapping[str, Type], *, data: int) -> Type:
     """`data`: how many arguments are. What is known of the user's objects is not kept."""
     known = [t.value for t in (*args, *kwargs.values()) if isinstance(t, Known)]
@@ -294,8 +298,17 @@ DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack
     where matmul"""
 """Sampled, and integers among their positional arguments are data."""
 
+RANKED = """convolve correlate split array_split hsplit vsplit dsplit pad take compress delete insert
+    diagflat ediff1d digitize fix i0 iscomplex isreal isneginf isposinf isin partition argpartition sinc
+    unwrap nanargmax nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block
+    choose unravel_index ravel_multi_index trim_zeros"""
+"""Of their results the samples say rank and dtype, for data decide the lengths, or how they compare does."""
+
 METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot
     conj conjugate repeat item tolist"""
+
+LINALG_RANKED = """cond diagonal matmul matrix_norm matrix_transpose outer tensorsolve trace vecdot
+    vector_norm cross"""
 
 LINALG = (
     "inv solve det norm cholesky slogdet pinv eigh eigvalsh qr svd svdvals matrix_power multi_dot matrix_rank"
@@ -321,9 +334,12 @@ RULES: dict[Anything, Rule] = {
     **_reducers(),
     **_named(np, SAMPLED, by_sampling),
     **_named(np, DATA, by_sampling_data),
+    **_named(np, RANKED, by_rank),
+    **_named(np.ndarray, "take compress nonzero argpartition choose searchsorted", by_rank),
     **_named(np.ndarray, METHODS, by_sampling),
     **_named(np.generic, METHODS, by_sampling),
     **_named(np.linalg, LINALG, by_sampling),
+    **_named(np.linalg, LINALG_RANKED, by_rank),
     **_named(np.fft, FFT, by_sampling),
     **_named(np.ndarray, "clip dot", by_sampling_data),
     **{f: own(rule) for f, rule in shapes.SHAPED.items()},

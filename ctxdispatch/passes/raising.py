@@ -77,7 +77,8 @@ def _array_may_raise(function: Anything, args: Sequence[Type]) -> bool:
         return not (isinstance(args[0], ArrayOf) and args[0].dims)
     if type(function) is np.ufunc or getattr(function, "__module__", None) in ("math", "cmath"):
         return _takes_no_such(function, args)
-    return function in _MAY_FAIL_ON_ARRAYS and not _sized(args)
+    may_fail = function in _MAY_FAIL_ON_ARRAYS or numpy_types.RULES.get(function) is numpy_types.by_rank
+    return may_fail and not _sized(args)
 
 
 def _takes_no_such(function: Anything, args: Sequence[Type]) -> bool:

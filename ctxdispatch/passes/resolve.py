@@ -7,8 +7,11 @@ is taken, not the value, for a global number may change between two calls; unles
 
 from __future__ import annotations
 
+import builtins
 import cmath
 import math
+import operator
+import sys
 import types as pytypes
 from abc import ABCMeta
 from typing import Any as Anything
@@ -98,6 +101,56 @@ def cell_contents(cell: pytypes.CellType, *, constant: bool = False) -> Found:
         return UNKNOWN
     type_ = stored_type(value, constant=constant)
     return Found(type_, CellIs(cell, value) if isinstance(type_, Known) else CellType(cell, type_))
+
+
+# -- imports -------------------------------------------------------------------------------------------------
+
+
+def imported(
+    namespace: dict[str, Anything], name: str, names: tuple[str, ...] | None, level: int
+) -> tuple[Found, list[Guard]]:
+    """What an import statement finds among the modules that there are, and what that rests on besides: then
+    it does nothing else (The Python Language Reference, 5.3.1 and 7.11)."""
+    package, scope = namespace.get("__package__"), namespace.get("__builtins__", builtins)
+    importer = builtins.__import__
+    if scope not in (builtins, vars(builtins)) or type(importer) is not pytypes.BuiltinFunctionType:
+        return UNKNOWN, []
+    besides: list[Guard] = [AttrIs(builtins, "__import__", importer)]
+    if level:
+        if type(package) is not str or package.count(".") < level - 1:
+            return UNKNOWN, []
+        besides.append(PathIs(namespace, ("__package__",), package))
+        name = ".".join([*package.rsplit(".", level - 1)[:1], *filter(None, [name])])
+    whole = sys.modules.get(name)
+    lacking = [name] if whole is None else [f"{name}.{n}" for n in names or () if n not in vars(whole)]
+    _NOT_IMPORTED.update(lacking)
+    if lacking or not _is_ready(whole):
+        return UNKNOWN, []
+    if names is None and "." in name:
+        if level:
+            return UNKNOWN, []  # there is no such statement
+        besides.append(PathIs(sys.modules, (name,), whole))
+        name, _, _ = name.partition(".")
+    path, module = (sys.modules, (name,)), sys.modules.get(name)
+    if not _is_ready(module):
+        return UNKNOWN, []
+    return Found(Known(module), PathIs(*path, module), path), besides
+
+
+_NOT_IMPORTED: set[str] = set()
+"""Modules that were asked for."""
+
+
+def not_imported() -> frozenset[str]:
+    """Those that imports asked for while there was none: once there is, more is known."""
+    return frozenset([name for name in _NOT_IMPORTED if name not in sys.modules])
+
+
+def _is_ready(module: Anything) -> bool:
+    """A module whose attributes are read without code of the user's, and not in the midst of being made."""
+    if type(module) is not pytypes.ModuleType:
+        return False
+    return not getattr(vars(module).get("__spec__"), "_initializing", False)
 
 
 # -- attributes ----------------------------------------------------------------------------------------------
@@ -240,11 +293,19 @@ def finds_class_attribute(cls: type, name: str) -> bool:
     """
     if (
         type(cls) not in (type, ABCMeta)
-        or class_attribute(cls, "__getattribute__") is not object.__getattribute__
+        or class_attribute(cls, "__getattribute__") not in (object.__getattribute__, tuple.__getattribute__)
     ):
         return builtin(cls) and type(cls) is type
     found = class_attribute(cls, name)
     return found is not None and (not cls.__dictoffset__ or is_data_descriptor(found))
+
+
+def stores_plainly(cls: type, function: Anything, name: Anything) -> bool:
+    """`x.name = y`, or x[name] = y of a dict, puts y into an `x` of exactly this class, and that is all."""
+    if cls is dict or function is not setattr:
+        return cls is dict and function is operator.setitem and type(name) is str
+    own = class_attribute(cls, "__setattr__") is object.__setattr__ and type(name) is str
+    return own and bool(cls.__dictoffset__) and not is_data_descriptor(class_attribute(cls, name))
 
 
 def is_data_descriptor(found: Anything) -> bool:

@@ -252,6 +252,7 @@ class Entry:
             return Recorder(types, run or self._asking(program, reads), tiers.LEFT, reads)
         if program is None:
             assert run is not None and reason is not None
+            kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
             WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
             return Recorder(types, run, reason)
         run = tiers.run_of(self.mode, run, reason)

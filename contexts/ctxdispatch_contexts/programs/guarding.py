@@ -8,6 +8,7 @@ miss():   return MISS(x)
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from types import BuiltinMethodType, MethodType, ModuleType, NoneType
 from typing import Any
@@ -121,7 +122,8 @@ def _load(tests: Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Val
     dict, once the module is known to be the same: CPython reads it ten times slower as an attribute."""
     *before, name = path
     if not before:
-        return tests.op(primitives.load_global, Const(namespace), Const(name))
+        read = operator.getitem if namespace is sys.modules else primitives.load_global
+        return tests.op(read, Const(namespace), Const(name))
     prefix = tuple(before)
     owner = _found(namespace, prefix)
     if not (computes_attributes(owner) and name in vars(owner)):

@@ -8,6 +8,7 @@ Reference, 3.3.2: a data descriptor of the class comes before what the object ho
 
 from __future__ import annotations
 
+import operator
 from abc import ABCMeta
 from collections.abc import Iterator
 from types import MemberDescriptorType
@@ -48,7 +49,7 @@ def _class_of_owner(op: Op) -> type | None:
 
 
 def _of(cls: type, name: str, method: str, plain: Any) -> Iterator[ClassHolds]:
-    if class_attribute(cls, method) is plain:
+    if class_attribute(cls, method) in (plain, vars(tuple).get(method)):
         yield from _found(cls, method)
     found = getattr(cls, name, ABSENT)
     if found is ABSENT or type(found) is MemberDescriptorType:
@@ -66,12 +67,13 @@ def _found(cls: type, name: str) -> Iterator[ClassHolds]:
 
 
 def held_names(graph: Graph) -> set[Any]:
-    """The attributes and keys that a program may read off what its arguments hold."""
+    """The attributes and keys that a program may read off what its arguments hold, or what it puts in their
+    place."""
     names: set[Any] = set()
     for _, op in graph.ops():
         if any(r.type is T.Never for r in op.results):
             continue
-        if op.fn in READS and len(op.args) > 1:
+        if (op.fn in READS or op.fn in (setattr, operator.setitem)) and len(op.args) > 1:
             key = op.args[1].value if isinstance(op.args[1], Const) else None
             fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
             if isinstance(key, (str, int)):

@@ -66,6 +66,7 @@ from ctxdispatch_contexts.programs.objects import (
 )
 from ctxdispatch_contexts.programs.operands import make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
+from ctxdispatch_contexts.programs.replaced import open_replace
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -273,6 +274,8 @@ def _rewrite(
     if (_worth(op.args) or is_neighbour(op, prepared.graph)) and construct(prepared, block, op):
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
+        return block
+    if _worth(op.args) and open_replace(prepared, block, op):
         return block
     if _refuse_conversion(prepared, op) or make_arrays(block, op) or make_lists(block, op):
         return block

@@ -20,6 +20,7 @@ from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs import replaced
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError
 from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init, method_of_type
@@ -52,8 +53,9 @@ class Returns:
             return T.Exact(callee) if is_made_by_init(callee) or _is_context(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
-        if type(callee) is not FunctionType or kwnames:
-            return None
+        copied = replaced.result_type(callee, types, kwnames) if type(callee) is FunctionType else None
+        if copied is not None or type(callee) is not FunctionType or kwnames:
+            return copied
         if is_of_engine(callee):
             return self.searched(callee, types)
         if (callee.__module__ or "").startswith(PACKAGE):

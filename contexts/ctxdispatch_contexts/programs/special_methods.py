@@ -78,7 +78,12 @@ def python_class(site: Any) -> type | None:
 def opened(op: Op) -> list[Operand]:
     """The operands at whose items it looks."""
     fact = fact_of(op.fn)
-    return [] if fact is None else [operand for operand, inside in _looked_at(op, fact) if inside]
+    found = [] if fact is None else [operand for operand, inside in _looked_at(op, fact) if inside]
+    return [operand for operand in found if not _is_of_numbers(operand_type(operand))]
+
+
+def _is_of_numbers(type_: T.Type) -> bool:
+    return isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O"
 
 
 def _looked_at(op: Op, fact: Fact) -> Iterator[tuple[Operand, bool]]:

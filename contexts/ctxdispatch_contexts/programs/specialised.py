@@ -18,6 +18,7 @@ from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import CodeIs
+from ctxdispatch.passes.resolve import not_imported
 from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.apart import record_with
 from ctxdispatch_contexts.programs.guarding import Lasting, add_checks, add_guards, asking
@@ -172,9 +173,12 @@ class Recorder:
         reads: left_names.Names = frozenset(),
     ) -> None:  # fmt: skip
         self.types, self.body, self.reason, self.reads = types, body, reason, reads
-        self.function = body
+        self.function, self._missing = body, not_imported()
 
     def holds(self) -> bool:
+        """Not once there are modules that were not there: their functions are known now."""
+        if not self._missing <= not_imported():
+            return False
         return not self.reads or left_names.are_left(self.reads)
 
     attempt = False

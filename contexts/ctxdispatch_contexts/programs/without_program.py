@@ -16,6 +16,7 @@ from ctxdispatch.dispatch import rules
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import without_objects
+from ctxdispatch.passes.resolve import not_imported
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.owned import Bounded
 from ctxdispatch_contexts.programs.sources import Source
@@ -30,7 +31,8 @@ WITHOUT_PROGRAM = Bounded(1024)
 
 def kind_of(source: Any, mode: Mode, types: Sequence[T.Type]) -> Hashable:
     """What the derivative `mode` of `source` at these types has in common with others; None where `source` is
-    no function of the user's, nor a derivative of one. A rule that is registered later makes it another."""
+    no function of the user's, nor a derivative of one. A rule that is registered later makes it another, and
+    so does a module that is imported later."""
     modes = [mode]
     while hasattr(source, "inner"):
         modes.append(source.inner.mode)
@@ -38,7 +40,7 @@ def kind_of(source: Any, mode: Mode, types: Sequence[T.Type]) -> Hashable:
     if type(source) is not Source:
         return None
     given = [str(without_objects(t)) for t in types]
-    kind = tuple(modes), _of_function(source.function, LEVELS), tuple(given), rules.version()
+    kind = tuple(modes), _of_function(source.function, LEVELS), tuple(given), rules.version(), not_imported()
     return kind if hashable(kind) else None  # generated code may have constants without hash
 
 

@@ -1,0 +1,163 @@
+"""Imports within differentiated functions: what is there already is found beforehand."""
+
+import builtins
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from ctxdispatch import grad, hessian, jvp
+from ctxdispatch_contexts.recording import api
+
+X = np.linspace(0.1, 1.0, 4)
+
+
+@pytest.fixture
+def module():
+    made = types.ModuleType("imported_here")
+    exec("import math\nscale = 2.0\ndef bend(x): return math.sin(x) * scale\n", vars(made))
+    yield made
+    sys.modules.pop("imported_here", None)
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    monkeypatch.setattr(api, "joint", lambda *args: pytest.fail("recorded"))
+
+
+def whole(x):
+    import numpy as np
+
+    return np.sum(np.sin(x))
+
+
+def part(x):
+    from math import cos as c
+    from math import sin
+
+    return sin(x[0]) * c(x[1])
+
+
+def dotted(x):
+    import numpy.linalg
+    import numpy.linalg as la
+
+    return numpy.linalg.norm(x) * la.norm(x)
+
+
+def of_library(x):
+    from scipy.special import erf
+
+    return np.sum(erf(x))
+
+
+def helper(x):
+    from numpy import cosh
+
+    return np.sum(cosh(x))
+
+
+def inlined(x):
+    return helper(x) * helper(2.0 * x)
+
+
+def bend(x):
+    from imported_here import bend
+
+    return bend(x)
+
+
+@pytest.mark.parametrize("f", [whole, part, dotted, of_library, inlined])
+def test_compiled(f, compiled):
+    import scipy.special  # noqa: F401
+
+    steps = 1e-6 * np.eye(4)
+    expected = np.array([f(X + h) - f(X - h) for h in steps]) / 2e-6
+    assert np.allclose(grad(f)(X), expected, rtol=1e-5)
+    assert np.isclose(jvp(f, (X,), (np.ones(4),))[1], expected.sum(), rtol=1e-5)
+    second = np.array([grad(f)(X + h) - grad(f)(X - h) for h in steps]) / 2e-6
+    assert np.allclose(hessian(f)(X), second, rtol=1e-4, atol=1e-6)
+
+
+def test_what_the_module_holds_may_change(module, compiled):
+    sys.modules["imported_here"] = module
+    g = grad(bend)
+    assert np.isclose(g(1.0), 2.0 * np.cos(1.0))
+    module.scale = 3.0
+    assert np.isclose(g(1.0), 3.0 * np.cos(1.0))
+    module.bend = lambda x: x * x
+    assert g(1.0) == 2.0
+
+
+def test_another_module_of_that_name_and_none(module):
+    sys.modules["imported_here"] = module
+    g = grad(bend)
+    g(1.0)
+    sys.modules["imported_here"] = other = types.ModuleType("imported_here")
+    other.bend = lambda x: x**3
+    assert g(2.0) == 12.0
+    del other.bend
+    with pytest.raises(ImportError, match="cannot import name 'bend'"):
+        g(2.0)
+    del sys.modules["imported_here"]
+    with pytest.raises(ModuleNotFoundError):
+        g(2.0)
+    sys.modules["imported_here"] = None
+    with pytest.raises(ModuleNotFoundError):
+        g(2.0)
+    sys.modules["imported_here"] = module
+    assert np.isclose(g(1.0), 2.0 * np.cos(1.0))
+
+
+def test_who_imports_is_called(module, monkeypatch):
+    sys.modules["imported_here"] = module
+    g, asked, plain = grad(bend), [], builtins.__import__
+    g(1.0)
+
+    def imports(name, *args, **kwargs):
+        asked.append(name)
+        return plain(name, *args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(builtins, "__import__", imports)
+        assert np.isclose(g(1.0), 2.0 * np.cos(1.0))
+    assert asked.count("imported_here") == 1
+
+
+def test_a_module_that_is_there_only_afterwards(tmp_path, monkeypatch):
+    """The first run is recorded; the next one knows more."""
+    (tmp_path / "imported_late.py").write_text("def bend(x): return x * x\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def f(x):
+        import imported_late
+
+        return imported_late.bend(x)
+
+    g = grad(f)
+    assert g(3.0) == 6.0
+    monkeypatch.setattr(api, "joint", lambda *args: pytest.fail("recorded"))
+    assert g(4.0) == 8.0
+    assert grad(f)(5.0) == 10.0
+    del sys.modules["imported_late"]
+
+
+def test_a_module_that_computes_its_attributes(module):
+    """Its code runs."""
+    asked = []
+    vars(module).pop("bend")
+
+    def compute(name):
+        asked.append(name)
+        if name == "bend":
+            return lambda x: x * x
+        raise AttributeError(name)
+
+    module.__getattr__ = compute
+    sys.modules["imported_here"] = module
+    g = grad(bend)
+    assert g(3.0) == 6.0
+    before = asked.count("bend")
+    assert g(3.0) == 6.0
+    assert asked.count("bend") > before
