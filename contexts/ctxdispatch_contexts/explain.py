@@ -22,6 +22,7 @@ from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.regions import no_region
 from ctxdispatch_contexts.programs.specialised import Recorder, compiling
 from ctxdispatch_contexts.programs.tiers import (
+    LEFT,
     RAISED,
     SHARED,
     WATCHED,
@@ -45,7 +46,8 @@ class Region:
     """`name` and `place` (file:line) of the function; `mode` (reverse, forward, jacobian, broadcast); `tier`;
     `calls` and `seconds`, those of regions inside included, those of making programs not; `depth`: inside how
     many regions, whose time has that of parts recorded with them; `line` (file:line in function), `reason`
-    and `remedy` where the tier is not the best."""
+    and `remedy` where the tier is not the best, with the `column` (from 0 on) of what is meant in the line,
+    where that is known."""
 
     name: str
     place: str
@@ -57,6 +59,7 @@ class Region:
     line: str | None = None
     reason: str = ""
     remedy: str = ""
+    column: int | None = None
 
     def _texts(self) -> Iterator[str]:
         if self.reason:
@@ -140,7 +143,7 @@ def _regions(ran: list[Ran]) -> Iterator[Region]:
         seconds = 0.0 if asked else sum(call.seconds for call in calls)
         yield Region(
             *_named(entry), _mode(entry), tier, len(calls), seconds, depth,
-            *(() if why is None else (why.position, why.what, why.remedy)),
+            *(() if why is None else (why.position, why.what, why.remedy, why.column)),
         )  # fmt: skip
 
 
@@ -174,6 +177,9 @@ def _tier(call: Ran, has_parts: bool) -> tuple[str, Reason | None]:
     recorded = WITH_REGIONS if has_parts else RECORDED
     if isinstance(made, Recorder):
         return recorded, made.reason
+    if call.recorded and made.asks and made.reading.may_find():
+        at = made.reading.position()
+        return recorded, LEFT if at is None else replace(LEFT, position=str(at), column=at.column)
     if call.recorded:
         return recorded, joined(RAISED, made.reason) if made.attempt else SHARED
     if made.attempt and made.reason is not None:

@@ -27,7 +27,7 @@ from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import held_type, without_objects
-from ctxdispatch_contexts.programs import left_names, tiers
+from ctxdispatch_contexts.programs import tiers
 from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
 from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default, as_gradient
@@ -37,9 +37,7 @@ from ctxdispatch_contexts.programs.errors import (
     MissingRuleError,
     MutationError,
     Refused,
-    left_here,
     recorded_only,
-    user_position,
 )
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
@@ -248,8 +246,6 @@ class Entry:
         if run is not None and kind is not None and known is not None:
             return Recorder(types, run, known)
         program, reason = self.program_or_reason(types, run is None)
-        if program is not None and (reads := left_names.left_in(program.graph, self.outside())):
-            return Recorder(types, run or self._asking(program, reads), tiers.LEFT, reads)
         if program is None:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
@@ -289,18 +285,6 @@ class Entry:
             if mode.region is None:
                 raise
             return None, tiers.reason_of(error, self.source.bare())
-
-    def _asking(self, program: Program, reads: left_names.Names) -> Callable[..., Any]:
-        """The program, where no run may be recorded; refused if it reaches what an earlier run has left."""
-        body = Specialised(self, program, self.miss, None, None).body
-
-        def asking(*args: Any) -> Any:
-            variables = [self.namespace.get(each.name) for each in reads]
-            if left_names.is_reached([self.source.cells, variables, args]):
-                raise left_here(user_position())
-            return body(*args)
-
-        return asking
 
     def outside(self) -> list[Any]:
         """What the cells of the function hold, and its defaults."""

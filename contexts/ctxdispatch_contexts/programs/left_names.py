@@ -5,8 +5,8 @@
     m.kept.append(v)   the attribute `kept` of any class
 
 A program takes what it reads for constants. Where it reads such a name, or finds what was left in what it
-reads by others, its runs are recorded as long as that is there: they know whether it is what they read
-(`recording/left.py`).
+reads by others, its calls ask whether what is left is in their reach (`Reading.finds`), and are recorded if
+so: such runs know whether it is what they read (`recording/left.py`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,23 @@ import builtins
 import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from types import FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from types import BuiltinMethodType, CellType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
+from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
-from ctxdispatch.ir.leaves import is_ours
-from ctxdispatch.ir.values import Const, Value, hashable
+from ctxdispatch.ir.leaves import is_leaf, is_ours
+from ctxdispatch.ir.values import Const, Operand, Position, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.effects import immutable
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.c_objects import all_reached, is_namespace
+from ctxdispatch_contexts.programs.reaching import DYNAMIC, MOST, UNKNOWN, is_of_library, named
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.entry import Entry
 
 
 class Name(NamedTuple):
@@ -59,20 +66,16 @@ _THERE: Counter[Name] = Counter()
 """How often."""
 
 TOLD: list[Callable[[Names], None]] = []
-"""Called with names that are new."""
+"""Called with the names under which a run has left something."""
 
 
-def enter(key: Hashable, names: Iterable[Name]) -> None:
+def enter(key: Hashable, names: Iterable[Name]) -> Names:
     """Something was left under these names, and those that are known of it."""
-    names = frozenset(names) | _LEFT.get(key, frozenset())
-    unnamed = not names - {UNNAMED}
-    names = names or frozenset({UNNAMED})
+    found = (frozenset(names) | _LEFT.get(key, frozenset())) or frozenset({UNNAMED})
     drop(key)
-    _LEFT[key] = names
-    new = names - _THERE.keys()
-    _THERE.update(names)
-    for tell in TOLD if new or unnamed else ():
-        tell(new)
+    _LEFT[key] = found
+    _THERE.update(found)
+    return found
 
 
 def drop(key: Hashable) -> None:
@@ -83,34 +86,64 @@ def drop(key: Hashable) -> None:
             del _THERE[name]
 
 
-def are_left(names: Names) -> bool:
-    """Something was left under one of these names."""
-    return meet(names, _THERE.keys())
+class Reading:
+    """What the program of an entry reads that could have a derivative, under which `names` and where, and
+    what it knows."""
+
+    def __init__(self, graph: Graph, entry: Entry) -> None:
+        self._entry = entry
+        ops = [op for _, op in graph.ops()]
+        self._variables = [*filter(None, map(_variable, ops))]
+        operands = [a for op in ops if _variable(op) is None for a in (op.callee, *op.args)]
+        self._known = [a.value for a in operands if isinstance(a, Const) and not is_leaf(a.value)]
+        calls = _Unseen(ops)
+        ops = [op for op in ops if any(carries(r.type) for r in op.results)]
+        unseen = [*filter(calls.calls, ops)]
+        code = [*map(calls.code, unseen)]
+        self._code, self._knows_code = [f for each in code for f in each or ()], None not in code
+        reads = [(_read(op, graph.filename), op.pos) for op in ops] + [(ANYTHING, op.pos) for op in unseen]
+        self.names = {name: at for name, at in reversed(reads) if name is not None}
+
+    def may_find(self, names: Iterable[Name] = _THERE) -> bool:
+        """Something is left under one of these names that it reads, or in what it knows."""
+        if not _LEFT or meet(self.names, names):
+            return bool(_LEFT)
+        found = named(self._found(), by_code=False)
+        return any(value is UNKNOWN for value in found) or _are_left(found)
+
+    def finds(self, args: Iterable[Any], may: bool) -> bool:
+        """Something that is left is in reach of a call with these arguments, which themselves are meant to be
+        what they are; or it `may` be, which cannot be told."""
+        if not _LEFT or (may and not self._knows_code):
+            return bool(_LEFT)
+        held = [a for a in args if not issubclass(type(a), (np.ndarray, np.generic, int, float, complex))]
+        found = named([*self._found(), *held], by_code=False), named(self._code)
+        return any((may and _is_cut(reached)) or _are_left(reached) for reached in found)
+
+    def _found(self) -> list[Any]:
+        """With what its variables hold now."""
+        return [*self._known, *self._entry.outside(), *(space.get(name) for space, name in self._variables)]
+
+    def position(self) -> Position | None:
+        """Where it reads what is left, as far as names tell."""
+        return next((at for name, at in self.names.items() if meet([name], _THERE)), None)
 
 
-def left_in(graph: Graph, cells: Iterable[Any]) -> Names:
-    """The names of what it reads; none where nothing was left under one of them, or in what it finds."""
-    found = reads(graph) if _THERE else frozenset()
-    if are_left(found):
-        return found
-    return frozenset({*found, ANYTHING}) if _THERE and is_reached([*cells, *found_by(graph)]) else frozenset()
+def _is_cut(values: list[Any]) -> bool:
+    """There is more in reach."""
+    return len(values) >= MOST or any(v is UNKNOWN or _is_others(v) for v in values)
 
 
-def found_by(graph: Graph) -> list[Any]:
-    """Objects that it knows, and those that its variables hold now."""
-    ops = [op for _, op in graph.ops()]
-    known = [a.value for op in ops for a in (op.callee, *op.args) if isinstance(a, Const)]
-    loads = [op for op in ops if op.fn is primitives.load_global and isinstance(op.args[0], Const)]
-    variables = [op.args[0].value.get(op.args[1].value) for op in loads if isinstance(op.args[1], Const)]
-    return [v for v in (*known, *variables) if not (isinstance(v, dict) and is_namespace(v))]
+def _is_others(value: Any) -> bool:
+    """A module of which variables are read by no name that is known."""
+    return type(value) is ModuleType and not is_of_library(value)
 
 
-def is_reached(value: Any) -> bool:
-    """Something that was left."""
-    return any(id(part) in _LEFT for part in all_reached(value))
+def _are_left(values: Iterable[Any]) -> bool:
+    return any(id(value) in _LEFT for value in values)
 
 
-def meet(names: Names, others: Iterable[Name]) -> bool:
+def meet(names: Iterable[Name], others: Iterable[Name]) -> bool:
     """One of either may be the same."""
     return any(_same(a, b) for b in [*others] for a in names)
 
@@ -121,15 +154,17 @@ def _same(a: Name, b: Name) -> bool:
     return a[:2] == b[:2] and (a.of is None or b.of is None or a.of == b.of)
 
 
-def reads(graph: Graph) -> Names:
-    """The names of what it reads, and what could have a derivative."""
-    ops = [op for _, op in graph.ops() if any(carries(r.type) for r in op.results)]
-    return frozenset(name for op in ops if (name := _read(op, graph.filename)) is not None)
+def _variable(op: Op) -> tuple[dict[str, Any], str] | None:
+    """The namespace and the name of one that it reads."""
+    owner, name = [a.value if isinstance(a, Const) else None for a in (*op.args, None, None)[:2]]
+    if op.fn is builtins.getattr and type(owner) is ModuleType:
+        owner = vars(owner)
+    is_one = op.fn in (builtins.getattr, primitives.load_global) and type(owner) is dict
+    return (owner, name) if is_one and type(name) is str else None
 
 
 def _read(op: Op, file: str) -> Name | None:
-    if _is_called_as_it_is(op):
-        return ANYTHING
+    """The name of what it reads."""
     fn = op.fn if hashable(op.fn) and len(op.args) > 1 else None
     name = op.args[1].value if fn in _READS and isinstance(op.args[1], Const) else None
     if type(name) is not str:
@@ -144,13 +179,95 @@ def _read(op: Op, file: str) -> Name | None:
     return attribute(name, T.cls_of(T.operand_type(op.args[0])))
 
 
-def _is_called_as_it_is(op: Op) -> bool:
-    """Python code that is no part of the program, and that is given nothing to differentiate."""
-    if isinstance(op.callee, Value):
-        return True
-    fn = op.callee.value if isinstance(op.callee, Const) else None
-    return type(fn) in (FunctionType, MethodType) and not is_ours(fn.__module__)
-
-
 _READS = (builtins.getattr, operator.getitem, primitives.load_global, primitives.cell_get)
 """Their second operand is the name."""
+
+
+# -- code that is called as it is ----------------------------------------------------------------------------
+
+
+class _Unseen:
+    """Which ops call Python code that is no part of the program, and that may read more than what it is
+    given: it is given nothing to differentiate. `leaves`: values that hold no object in which something is
+    left."""
+
+    def __init__(self, ops: list[Op]) -> None:
+        self.makers = {op.results[0]: op for op in ops if len(op.results) == 1}
+        self.leaves = set[Operand]()
+        for op in ops:
+            if self._reads_operands_only(op) and all(map(self.is_leaf, op.args)):
+                self.leaves.update(op.results)
+
+    def is_leaf(self, operand: Operand) -> bool:
+        type_ = T.operand_type(operand)
+        if isinstance(operand, Const) or isinstance(type_, T.Known):
+            return is_leaf(operand.value if isinstance(operand, Const) else type_.value)
+        is_array = isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O"
+        return operand in self.leaves or is_array or immutable(type_)
+
+    def _reads_operands_only(self, op: Op) -> bool:
+        """As code of libraries and of this project does."""
+        if not isinstance(op.callee, Const):
+            return op.callee in self.leaves or self._is_made_by_us(op)
+        fn = op.callee.value
+        of_library = type(fn) is FunctionType and is_of_library(fn) and not fn.__closure__
+        return (of_library or is_leaf(fn)) and not _finds_variables(op)
+
+    def _is_made_by_us(self, op: Op) -> bool:
+        made = self.makers.get(op.callee)
+        if made is None or made.fn is not primitives.make_function or not isinstance(made.args[0], Const):
+            return False
+        return is_ours(made.args[0].value.get("__name__"))
+
+    def calls(self, op: Op) -> bool:
+        fn = op.callee.value if isinstance(op.callee, Const) else None
+        if not self._reads_operands_only(op):
+            is_method = type(fn) is BuiltinMethodType and type(fn.__self__) is not ModuleType
+            return _finds_variables(op) or not (is_method or is_ours(getattr(fn, "__module__", None)))
+        if fn is None or is_ours(getattr(fn, "__module__", None)):
+            return False
+        others = [a for a in op.args if not self.is_leaf(a)]
+        return any(type(fn) is FunctionType or _is_function(a) for a in others)
+
+    def code(self, op: Op) -> list[Any] | None:
+        """The functions that are called, or the object of which one is a method; None where there is more
+        that they could read."""
+        made = self.makers.get(op.callee)
+        is_attribute = made is not None and made.fn is builtins.getattr
+        if _finds_variables(op) or (is_attribute and not _is_method(*made.args)):  # type: ignore[union-attr]
+            return None
+        called = made.args[0] if is_attribute else op.callee  # type: ignore[union-attr]
+        given = [called, *(a for a in op.args if not self.is_leaf(a))]
+        known = [each.value if isinstance(each, Const) else self._made(each) for each in given]
+        return None if any(each is None for each in known) else known
+
+    def _made(self, operand: Operand) -> FunctionType | None:
+        """A function that the program makes, of nothing but its code."""
+        op = self.makers.get(operand)
+        parts = [] if op is None or op.fn is not primitives.make_function else op.args
+        if not parts or not all(map(self.is_leaf, parts[1:])):
+            return None
+        known = [a.value for a in parts[:2] if isinstance(a, Const)]
+        if len(known) < 2:
+            return None
+        namespace, code = known
+        return FunctionType(code, namespace, None, None, tuple([CellType() for _ in code.co_freevars]))
+
+
+def _finds_variables(op: Op) -> bool:
+    return is_leaf(op.fn) and getattr(op.fn, "__name__", None) in DYNAMIC
+
+
+def _is_method(owner: Operand, name: Operand, *default: Operand) -> bool:
+    """Of an object that is known, by its class."""
+    if not isinstance(owner, Const) or not isinstance(name, Const):
+        return False
+    return type(lookup(type(owner.value), name.value)) is FunctionType
+
+
+def _is_function(operand: Operand) -> bool:
+    cls = T.cls_of(T.operand_type(operand))
+    return cls is not None and issubclass(cls, _FUNCTIONS)
+
+
+_FUNCTIONS = (FunctionType, MethodType)

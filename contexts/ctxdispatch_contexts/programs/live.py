@@ -21,11 +21,9 @@ def forget_all() -> None:
 
 
 def _left(names: left_names.Names) -> None:
-    """Programs that read them are asked for anew."""
+    """Programs that may read them have to ask, from now on."""
     for entry in tuple(live):
-        programs = entry.programs()
-        outside = entry.outside() if programs else ()
-        if any(left_names.meet(each.reads, names) or each.finds_left(outside) for each in programs):
+        if any(not each.asks and each.reading.may_find(names) for each in entry.programs()):
             entry.forget()
 
 

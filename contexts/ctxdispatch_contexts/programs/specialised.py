@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.resolve import not_imported
 from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.apart import record_with
+from ctxdispatch_contexts.programs.errors import left_here, user_position
 from ctxdispatch_contexts.programs.guarding import Lasting, add_checks, add_guards, asking
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.regions import is_scoped
@@ -36,7 +37,7 @@ compiling = threading.RLock()
 class Specialised:
     """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
     does not. `run` records, for those calls that the program finds it is not for. `reason`: why it is no more
-    than an attempt."""
+    than an attempt. `asks`: what earlier runs have left may be what it reads, so each call asks."""
 
     def __init__(
         self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None,
@@ -48,7 +49,8 @@ class Specialised:
         self._entry = entry
         self._body: Callable[..., Any] | None = None
         self._asked: Callable[[], bool] | None = None
-        graph = self._attempted() if self.attempt else self._lasting()
+        self.asks = self.reading.may_find()
+        graph = self._graph()
         add_guards(graph, self.types, self.guards, otherwise)
         self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
 
@@ -61,8 +63,7 @@ class Specialised:
 
     def _make_body(self) -> Callable[..., Any]:
         entry = self._entry
-        graph = self._attempted() if self.attempt else self._lasting()
-        made = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
+        made = make_function(self._graph(), entry.namespace, entry.source.cells, entry.pool)
         functions = (guard.function for guard in self.guards if isinstance(guard, CodeIs))
         made.__dict__[INLINED] = tuple([function.__code__ for function in functions])
         return made
@@ -75,39 +76,43 @@ class Specialised:
             add_checks(graph, Lasting(self.guards))
         return graph
 
-    def _attempted(self) -> Graph:
-        """A call of the program, after which the run is recorded where it raises."""
+    def _graph(self) -> Graph:
+        if not (self.attempt or self.asks):
+            return self._lasting()
         entry, plain = self._entry, self._plain
         program = make_function(self._lasting(), entry.namespace, entry.source.cells, entry.pool)
-        graph = Graph(
-            plain.name, plain.signature, cellnames=plain.cellnames, namespace=plain.namespace,
-            filename=plain.filename, line=plain.line,
-        )  # fmt: skip
-        result = Value()
-        patience = Patience() if entry.mode.tier is None else Patience(0)
-        attempted = attempting(_apart(program, plain), self._run, patience)
-        graph.entry.ops = [Op(Const(attempted), [*graph.params], [result])]
-        graph.entry.terminator = Return(result)
-        return graph
+        if self.attempt:
+            patience = Patience() if entry.mode.tier is None else Patience(0)
+            program = attempting(_apart(program, plain), self._run, patience)
+        if self.asks:
+            program = unless_left(program, self._run, self.reading)
+        return _call_of(program, plain)
 
     @property
     def followed(self) -> Callable[..., Any]:
         """What another context runs: it sees nothing that is done in vain."""
-        return self._run if self.attempt and self._run is not None else self.body
+        return self._run if (self.attempt or self.asks) and self._run is not None else self.body
 
     def holds(self) -> bool:
         if self._asked is None:
             self._asked = asking(self.guards)
         return self._asked()
 
-
     @functools.cached_property
-    def reads(self) -> left_names.Names:
-        return left_names.reads(self._plain)
+    def reading(self) -> left_names.Reading:
+        return left_names.Reading(self._plain, self._entry)
 
-    def finds_left(self, outside: Iterable[Any]) -> bool:
-        """What an earlier run has left is in what it reads, or in what is `outside` the function."""
-        return left_names.is_reached([*outside, *left_names.found_by(self._plain)])
+
+def _call_of(program: Callable[..., Any], plain: Graph) -> Graph:
+    """In the place of a program, a call of what runs it."""
+    graph = Graph(
+        plain.name, plain.signature, cellnames=plain.cellnames, namespace=plain.namespace,
+        filename=plain.filename, line=plain.line,
+    )  # fmt: skip
+    result = Value()
+    graph.entry.ops = [Op(Const(program), [*graph.params], [result])]
+    graph.entry.terminator = Return(result)
+    return graph
 
 
 class Patience:
@@ -159,33 +164,39 @@ def attempting(program: Callable[..., Any], run: Any, patience: Patience) -> Cal
     return attempted
 
 
+def unless_left(program: Callable[..., Any], run: Any, reading: left_names.Reading) -> Callable[..., Any]:
+    """`program`; where that may reach what an earlier run has left, `run`, which knows, or an error."""
+
+    def asking(*args: Any) -> Any:
+        try:
+            if not reading.finds(args, run is not None):
+                return program(*args)
+            if run is None:
+                raise left_here(reading.position() or user_position())
+            return run(*args)
+        except BaseException as error:
+            show_users_frames(error)
+            raise
+
+    return asking
+
+
 def raises_floating_point_errors() -> bool:
     """Operations that programs leave out, for nobody uses their results, may raise too."""
     return not {"raise", "call"}.isdisjoint(np.geterr().values())
 
 
 class Recorder:
-    """In the place of a program, where there can be none: `body` records what the function does. `reads`:
-    there is one, which reads what earlier runs may have left under these names."""
+    """In the place of a program, where there can be none: `body` records what the function does."""
 
-    def __init__(
-        self, types: tuple[T.Type, ...], body: Callable[..., Any], reason: Reason,
-        reads: left_names.Names = frozenset(),
-    ) -> None:  # fmt: skip
-        self.types, self.body, self.reason, self.reads = types, body, reason, reads
-        self.function, self._missing = body, not_imported()
+    def __init__(self, types: tuple[T.Type, ...], body: Callable[..., Any], reason: Reason) -> None:
+        self.types, self.body, self.reason = types, body, reason
+        self.function = self.followed = body
+        self._missing = not_imported()
+
+    attempt, asks = False, True
+    """Its runs know what was left."""
 
     def holds(self) -> bool:
         """Not once there are modules that were not there: their functions are known now."""
-        if not self._missing <= not_imported():
-            return False
-        return not self.reads or left_names.are_left(self.reads)
-
-    attempt = False
-
-    @property
-    def followed(self) -> Callable[..., Any]:
-        return self.body
-
-    def finds_left(self, outside: Iterable[Any]) -> bool:
-        return False  # its runs know
+        return self._missing <= not_imported()

@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why there is no program: `what`, what to write instead, and `position`, file:line in function."""
+    """Why there is no program: `what`, what to write instead, and `position`, file:line in function; the
+    `column` of what is meant there, from 0 on, where that is known."""
 
     what: str
     remedy: str = ""
     position: str | None = None
+    column: int | None = None
 
     def __str__(self) -> str:
         place = "" if self.position is None else f"{self.position}: "

@@ -16,7 +16,7 @@ from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.facts import Fact
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
-from ctxdispatch_contexts.recording.reaching import reaches_active
+from ctxdispatch_contexts.recording.hidden import reaches_active
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]

@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.context import Context
-from ctxdispatch.dispatch.protocols.standins import StandIn
-from ctxdispatch.dispatch.reach import Engine
-from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.facts import AS_ARRAY, fact
 from ctxdispatch_contexts.programs.c_objects import parts
 from ctxdispatch_contexts.programs.converting import is_of_python
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.owned import Table
+from ctxdispatch_contexts.programs.reaching import MOST, OURS, named
 from ctxdispatch_contexts.recording import conversions
 from ctxdispatch_contexts.recording.callees import SLOT, Callee
 from ctxdispatch_contexts.recording.leaves import NUMBERS
@@ -113,7 +110,6 @@ def _objects(values: Any, depth: int = 8) -> Iterator[Any]:
 
 
 _ITEMS = (list, tuple, dict, set, frozenset)
-OURS = (Context, Engine, StandIn, Tagged)
 _ENDS = (type, types.ModuleType, types.CodeType, types.FrameType, Table, *OURS)
 
 
@@ -134,3 +130,8 @@ def held(values: list[Any], most: float = math.inf) -> Iterator[Any]:
 
 
 TOO_MANY = object()
+
+
+def reaches_active(record: Any, code: list[Any]) -> bool:
+    """Functions or objects of classes, from which something that is differentiated can be reached."""
+    return any(map(record.is_active, held(named(code), MOST)))

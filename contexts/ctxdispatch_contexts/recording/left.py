@@ -18,7 +18,7 @@ import weakref
 import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
-from types import CellType, FrameType
+from types import CellType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,16 +136,18 @@ _NOTHING = frozenset({int, bool, str, bytes, type(None), type(note), type})
 @natively
 def leave(record: Any) -> None:
     """The run has ended."""
-    notes = Counter(id(note.owner) for note in record.kept.values())
+    notes, names = Counter(id(note.owner) for note in record.kept.values()), set[left_names.Name]()
     for note, references in _references(record.kept.values()):
         if note.at is not None and references - (notes[id(note.owner)] - 1) > _ALONE:
             for part in filter(record.is_active, _parts(note.values)):
                 own = _own(windows.opened(record, part) if shows(type(part)) else part)
                 if id(own) not in record.memory.given:
-                    _enter(own, note.at, note.owner, note.name)
+                    names |= _enter(own, note.at, note.owner, note.name)
     record.kept.clear()
     for block, elements in record.memory.stored_outside():
-        _enter(block.owner, block.at, *block.by, elements)
+        names |= _enter(block.owner, block.at, *block.by, elements)
+    for tell in left_names.TOLD if names else ():
+        tell(frozenset(names))
 
 
 def _references(notes: Iterable[Note]) -> Iterator[tuple[Note, int]]:
@@ -173,13 +175,13 @@ def _own(value: Any) -> Any:
     return windows.holder(value) if issubclass(type(value), np.ndarray) else value
 
 
-def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> None:
+def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> left_names.Names:
     value = _own(value)
     buffer = shows(type(value))
     if buffer or issubclass(type(value), np.ndarray):
         elements = ... if buffer else elements
         if not buffer and value.dtype.kind not in "fc":
-            return  # memory that is read as numbers of another kind, or objects: those by themselves
+            return frozenset()  # read as numbers of another kind, or objects: those by themselves
         of, before = weakref.ref(value, functools.partial(_gone, id(value))), _ARRAYS.get(id(value))
         if before is not None and elements is not ... and before.elements is not ...:
             elements = elements | before.elements
@@ -189,7 +191,7 @@ def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) ->
         _NUMBERS[id(value)] = Left(value, at)
         if len(_NUMBERS) > MOST:
             left_names.drop(_NUMBERS.popitem(last=False)[0])
-    left_names.enter(id(value), _names(owner, name, at))
+    return left_names.enter(id(value), _names(owner, name, at))
 
 
 def _gone(key: int, reference: Any) -> None:
@@ -200,7 +202,10 @@ def _gone(key: int, reference: Any) -> None:
 def _names(owner: Any, name: Any, at: Place) -> Iterable[left_names.Name]:
     """Those that tell where it is: its own, and that of the owner, which is a container."""
     if type(name) is str and not issubclass(type(owner), dict):
-        return [left_names.attribute(name, type(owner))]
+        of_module = [left_names.variable(name, getattr(owner, "__file__", ""))]
+        is_class = issubclass(type(owner), type)  # its instances have it too
+        of_object = [left_names.attribute(name, None if is_class else type(owner))]
+        return of_module + of_object if type(owner) is ModuleType else of_object
     if at is None:
         return ()
     code, position = places.original(at[0]), position_in(*at)

@@ -29,7 +29,7 @@ from ctxdispatch.ir.sites import CONTEXT
 from ctxdispatch_contexts.programs.by_code import gives_by_code
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.recording.callees import is_plain, look_at
-from ctxdispatch_contexts.recording.reaching import reaches_active
+from ctxdispatch_contexts.recording.hidden import reaches_active
 
 _PREFIX: dict[type, str] = {
     types.GeneratorType: "gi", types.CoroutineType: "cr", types.AsyncGeneratorType: "ag",

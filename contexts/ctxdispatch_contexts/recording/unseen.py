@@ -23,8 +23,9 @@ from ctxdispatch.dispatch.reach import bind, natively, special
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.ir import matching, primitives
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
+from ctxdispatch_contexts.programs.reaching import named
 from ctxdispatch_contexts.programs.reading import hooks
-from ctxdispatch_contexts.recording import hidden, leaves, looking, memory, reaching
+from ctxdispatch_contexts.recording import hidden, leaves, looking, memory
 from ctxdispatch_contexts.recording.acting import CALM, acting, is_container
 
 Args = tuple[Any, ...]
@@ -115,7 +116,7 @@ def _has_changed(record: Any, before: Before, looked_at: list[Any]) -> bool:
 
 def _reached(looked_at: list[Any]) -> Iterable[Any]:
     """What the methods could read, or store to."""
-    return hidden.held(reaching.named(looked_at), MOST)
+    return hidden.held(named(looked_at), MOST)
 
 
 def _is_new(record: Any, part: Any) -> bool:
