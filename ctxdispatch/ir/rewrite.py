@@ -260,6 +260,13 @@ def uses(graph: Graph) -> dict[Value, list[Use]]:
     return found
 
 
+def mark_caught(graph: Graph) -> Graph:
+    """In place: something may catch what its ops raise."""
+    for _, op in graph.ops():
+        op.caught = True
+    return graph
+
+
 def _reads(block: Block) -> Iterable[tuple[Use, Operand]]:
     for op in block.ops:
         use = Use(block, op)

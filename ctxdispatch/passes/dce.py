@@ -24,10 +24,12 @@ from ctxdispatch.passes.conform import test_shapes, unnoticed
 from ctxdispatch.passes.types import IterOf, operand_type
 
 
-def dce(graph: Graph) -> Graph:
-    """In place."""
+def dce(graph: Graph, *, written: bool = False) -> Graph:
+    """In place. `written`: by the user. What nobody reads is there for what it does: it may be to raise."""
     live = _Liveness(graph)
     live.mark()
+    if written:
+        live.mark_failing()
     _keep_errors(live)
     for block in live.tree.order:
         _sweep(block, live)
@@ -75,6 +77,15 @@ class _Liveness:
             if not self._ends(loop.header):
                 for block in loop.blocks:
                     self.branch(block)
+        while self.work:
+            self._follow(self.work.pop())
+
+    def mark_failing(self) -> None:
+        for block in self.tree.order:
+            for op in block.ops:
+                if id(op) not in self.ops and effects.fails_on_some(op):
+                    op.caught = True
+                    self.op(block, op)
         while self.work:
             self._follow(self.work.pop())
 

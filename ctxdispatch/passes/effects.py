@@ -306,12 +306,14 @@ def removable(op: Op) -> bool:
     call = call_of(op)
     if call is None or not _is_pure(op, *call) or _may_raise(op, *call):
         return False
-    return not (op.caught and not _conforms(op) and fails(*call, op.kwnames))
+    return not (op.caught and fails_on_some(op))
 
 
-def _conforms(op: Op) -> bool:
-    """Of one value."""
-    return op.fn in numpy_types.OPERATORS and len({*op.args}) == 1
+def fails_on_some(op: Op) -> bool:
+    """A removable op raises on operands that do not go together, or of some values."""
+    call = call_of(op)
+    conforms = op.fn in numpy_types.OPERATORS and len({*op.args}) == 1
+    return call is not None and not conforms and fails(*call, op.kwnames)
 
 
 def makes_mutable(op: Op) -> bool:

@@ -19,6 +19,7 @@ from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.frames import Instruction
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, Raise, Return, positional
 from ctxdispatch.ir.prune import prune
+from ctxdispatch.ir.rewrite import mark_caught
 from ctxdispatch.ir.sites import Site
 from ctxdispatch.ir.values import Const, MethodName, Operand, Value
 from ctxdispatch.passes.frame_variables import Variable, Variables, assigned, needed, variable_of, variables
@@ -84,6 +85,8 @@ class _Writer:
     def part(self) -> Part:
         self._write()
         prune(self.graph)
+        if any(block.handler is not None for block in (self.place.block, *self.place.inside)):
+            mark_caught(self.graph)
         if self.outputs == () and not any(_stores(op) for _, op in self.graph.ops()):
             raise Unfit
         return Part(self.graph, self.inputs, self.outputs)

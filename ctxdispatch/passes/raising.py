@@ -127,7 +127,7 @@ def _fails_on_samples(function: Anything, args: tuple[Type, ...], kwnames: tuple
     return False
 
 
-SAMPLES = 20
+SAMPLES = 24
 
 LENGTHS = (0, 2, 3)
 """Of dimensions that are not surely 1."""
@@ -161,5 +161,5 @@ def _length(dim: Dim, number: int, rng: random.Random) -> int:
 def _filled(dtype: Anything, shape: tuple[int, ...], number: int) -> Anything:
     if dtype.kind not in numpy_types.KINDS:
         raise numpy_types.Unsampled
-    value = (1, 0, -1, *((np.nan, np.finfo(dtype).max) if dtype.kind in "fc" else (7, 97)))[number % 5]
-    return np.full(shape, value).astype(dtype)
+    special = (np.nan, np.inf, np.finfo(dtype).max) if dtype.kind in "fc" else (7, 97, 1)
+    return np.full(shape, (1, 0, -1, *special)[number % 6]).astype(dtype)

@@ -94,6 +94,79 @@ def test_shapes_and_axes(name, read):
     assert jvp(program, (X,), (X,)) == (program(X), program(X))
 
 
+def skipped(x, call):
+    n = 0.0
+    for v in x - 0.5:
+        try:
+            call(v)
+        except Exception:
+            continue
+        n += v
+    return n**2
+
+
+def stopped(x, call):
+    n, i = 0.0, 0
+    while i < 3:
+        try:
+            call(x[2 - i] - 0.5)
+        except Exception:
+            break
+        n, i = n + x[i], i + 1
+    return n**2
+
+
+def counted(x, call):
+    n = 0.0
+    for v in x - 0.5:
+        if is_valid(v, call):
+            n = n + v * v
+    return n
+
+
+def is_valid(v, call):
+    try:
+        call(v)
+    except Exception:
+        return False
+    else:
+        return True
+
+
+def otherwise(x, call):
+    n = 0.0
+    for v in x - 0.5:
+        try:
+            y = call(v)
+        except Exception:
+            n += v * v
+        else:
+            n += v
+    return n
+
+
+OF_NUMBERS = {
+    "log": lambda v: math.log(v), "sqrt": lambda v: math.sqrt(v),
+    "product": lambda v: A[:, 0] @ np.ones(2 + (v < 0.0)),
+    "sum": lambda v: np.ones(3) + np.ones(3 + (v < 0.0)), "shape": lambda v: X.reshape(3 + (v < 0.0)),
+    "pair": lambda v: (math.acos(2.0 * (v < 0.0)), v), "test": lambda v: 1 if math.sqrt(v) else 2,
+}  # fmt: skip
+
+
+@pytest.mark.every(2)
+@pytest.mark.parametrize("name", OF_NUMBERS)
+@pytest.mark.parametrize("program", [skipped, stopped, counted, otherwise])
+def test_in_loops(program, name):
+    def f(x):
+        return program(x, OF_NUMBERS[name])
+
+    wanted = [(f(X + h) - f(X - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    value, gradient = value_and_grad(f)(X)
+    assert value == f(X)
+    np.testing.assert_allclose(gradient, wanted, atol=1e-5)
+    np.testing.assert_allclose([jvp(f, (X,), (e,))[1] for e in np.eye(3)], wanted, atol=1e-5)
+
+
 UNREAD = """
     np.dot(x, A) | A @ x | np.broadcast_to(x, (2,)) | x.mean(axis=1) | np.interp(x, [0.0], [0.0, 1.0])
     | math.sqrt(-x[1]) | math.acos(3.0 * x[2]) | math.log(0.0 * x[0]) | math.exp(x[2] * 1e4)
@@ -101,6 +174,8 @@ UNREAD = """
     | [1.0, 2.0].index(x[0]) | range(x[0])
     | math.comb(x[0], 1) | math.ldexp(x[0], x[1]) | np.trapezoid(x, np.ones(5)) | np.linspace(x[0], x[1], -1)
     | np.average(x, weights=[1.0, -1.0, 0.0]) | np.linalg.matrix_power(np.outer(x, x), 0.5)
+    | [math.sqrt(-v) for v in x] | {"a": math.sqrt(-x[1]), "b": 1.0} | t = (x @ x[:2], x[0])[1]
+    | y = 1 if math.sqrt(-x[0]) else 2 | np.diff(x[0]) | math.sin(x[0] * math.inf)
 """
 
 

@@ -20,6 +20,8 @@ def diff(a, n=1, axis=-1, prepend=NoValue, append=NoValue):
     if n < 0:
         raise ValueError("order must be non-negative but got " + repr(n))
     a = np.asarray(a)
+    if a.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
     if prepend is not NoValue or append is not NoValue:
         a = extended(a, axis, prepend, append)
     last = (slice(None),) * (axis % a.ndim) + (slice(1, None),)
@@ -68,6 +70,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """The chord between the two nearest points; beyond them `left`, `right` or the end's value."""
     x, xp = np.asarray(x, np.float64), np.asarray(xp, np.float64)
     fp = np.asarray(fp, np.complex128 if np.iscomplexobj(fp) else np.float64)
+    if len(xp) == 0:
+        raise ValueError("array of sample points is empty")
     if xp.ndim != 1 or fp.ndim != 1 or len(xp) != len(fp):
         raise ValueError("fp and xp are not of the same length.")
     if period is not None:

@@ -19,7 +19,7 @@ from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir.graph import Graph, Raise
 from ctxdispatch.ir.prune import prune
-from ctxdispatch.ir.rewrite import uses
+from ctxdispatch.ir.rewrite import mark_caught
 from ctxdispatch.ir.values import Const
 from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
@@ -67,14 +67,6 @@ def _giving_up(graph: Graph) -> Graph:
     return prune(graph)
 
 
-def _caught(graph: Graph, *, all_of_it: bool) -> Graph:
-    """In place. What nobody reads is done for its effect, and that may be to raise."""
-    read = uses(graph)
-    for _, op in graph.ops():
-        op.caught = all_of_it or not any(read[r] for r in op.results)
-    return graph
-
-
 def is_installed(code: CodeType) -> bool:
     """Installed, or Python's own: there are handlers nearly everywhere, and behind them is no end of code, of
     which a program would take minutes to make."""
@@ -87,9 +79,9 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:
     """The graph of a function's code. UnsupportedSyntax where it has none."""
     if leaves_out_handlers() and not is_installed(code):
-        return _caught(_giving_up(lift_code(code, namespace, closure, handlers=False)), all_of_it=True)
+        return mark_caught(_giving_up(lift_code(code, namespace, closure, handlers=False)))
     try:
-        return _caught(lift_code(code, namespace, closure), all_of_it=False)
+        return lift_code(code, namespace, closure)
     except UnsupportedSyntax as error:
         noted = _HANDLERS.get()
         handled = error.construct in ("try/except", "try/finally", "with") and not is_installed(code)

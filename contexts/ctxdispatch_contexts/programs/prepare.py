@@ -162,11 +162,11 @@ def prepare(
         _infer(prepared, types, cells)
         if not _round(prepared, has_rule) and not (prepared.postponed and _round(prepared, has_rule, False)):
             break
-        dce(graph)
+        dce(graph, written=True)
         prune(graph)
         open_cells(graph)
         snapshot("dce, prune", graph)
-    dce(graph)
+    dce(graph, written=True)
     prune(graph)
     snapshot("dce, prune", graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
