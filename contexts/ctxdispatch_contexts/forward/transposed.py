@@ -21,7 +21,7 @@ from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Graph, Op, Return, positional
 from ctxdispatch.ir.rewrite import clone
-from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.companion import Companions
@@ -78,7 +78,7 @@ def _term(
     shapes: Shapes, run: Companions, op: Op, rule: FunctionType, args: list[Operand], at: int, position: int,
     tangent: Operand,
 ) -> Operand:  # fmt: skip
-    y, arg = op.result, args[at]
+    y, arg = _plain_tuple(run, op.result), args[at]
     if position >= (arity(rule) or position + 1):
         refusal = Refusal(DerivativeError, no_cotangent(op, op.args[at]), op, op.args[at])
         run.call(refuse_floats, op.args[at], Const(refusal))
@@ -92,6 +92,14 @@ def _term(
     if isinstance(operand_type(arg), T.ArrayOf):  # the argument may have been a number
         tangent = as_array(run.build, op, 0, tangent)
     return _call(run, graph, [y, y, *args, tangent])
+
+
+def _plain_tuple(run: Companions, y: Value) -> Operand:
+    """Of a named tuple: what tuples hold is known wherever they go."""
+    held = operand_type(y)
+    if not isinstance(held, T.Held) or not issubclass(held.cls, tuple):
+        return y
+    return run.call(tuple, y, type=T.TupleOf(tuple(type_ for _, type_ in held.fields)))
 
 
 def _is_none(operand: Operand) -> bool:

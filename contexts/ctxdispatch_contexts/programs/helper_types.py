@@ -11,8 +11,9 @@ import numpy as np
 from ctxdispatch.facts import fact, has_row, rows
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT, dims_of, dtype_of
+from ctxdispatch.passes.numpy_types import by_sampling
 from ctxdispatch.passes.type_rules import UNKNOWN, Rule, known, row
-from ctxdispatch_contexts.derivatives import blocks, linear, ufuncs
+from ctxdispatch_contexts.derivatives import blocks, eigenvalues, linear, ufuncs
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.operands import leaf_class
 
@@ -107,6 +108,11 @@ def as_it_runs(function: Any) -> Rule:
     return rule
 
 
+def sampled(function: Any) -> Rule:
+    """What it returns for small arrays."""
+    return lambda args, kwargs: by_sampling(function, args, kwargs)
+
+
 def broadcast_shape(args: Args, kwargs: Mapping[str, T.Type]) -> T.Type:
     """Of shapes of known lengths: one as long as the longest."""
     if kwargs or not all(isinstance(a, T.TupleOf) for a in args):
@@ -119,6 +125,8 @@ for _function in (ufuncs.loop_dtypes, ufuncs.reduced_axes, ufuncs.leading):
     if not has_row(_function):
         rows(fact(known=False, raises=False), [_function])
     ZERO_BY_RULE.add(_function)
+for _function in (eigenvalues.equal, eigenvalues.free):
+    returning(sampled(_function), _function)
 returning(broadcast_shape, ufuncs.common_shape)
 returning(one_longer, blocks.shape_of)
 returning(sequence_of_arrays, blocks.blocks_in)
