@@ -76,6 +76,7 @@ def same(a, b):
         assert type(a[k]) is type(b[k]) and np.all(a[k] == b[k]), k
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", [once, looped])
 def test_state_and_derivative_are_those_of_plain_python(name, kind):
@@ -92,6 +93,7 @@ def test_state_and_derivative_are_those_of_plain_python(name, kind):
         assert np.isclose(tangent, found.sum())
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("name", "count step note rescale alias".split())
 @pytest.mark.parametrize("kind", [once, looped])
 def test_compiled(name, kind, monkeypatch):

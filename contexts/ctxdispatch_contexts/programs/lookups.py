@@ -73,7 +73,7 @@ def held_names(graph: Graph) -> set[Any]:
     for _, op in graph.ops():
         if any(r.type is T.Never for r in op.results):
             continue
-        if (op.fn in READS or op.fn in (setattr, operator.setitem)) and len(op.args) > 1:
+        if (op.fn in READS or _puts_data(op)) and len(op.args) > 1:
             key = op.args[1].value if isinstance(op.args[1], Const) else None
             fields = getattr(op.args[0].type, "fields", ()) if isinstance(op.args[0], Value) else ()
             if isinstance(key, (str, int)):
@@ -88,3 +88,10 @@ def held_names(graph: Graph) -> set[Any]:
                 for k, _ in a.type.fields
             )
     return names
+
+
+def _puts_data(op: Op) -> bool:
+    """It stores what is no object of which more is known."""
+    return op.fn in (setattr, operator.setitem) and not any(
+        isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args[1:]
+    )

@@ -83,7 +83,7 @@ def opened(op: Op) -> list[Operand]:
 
 
 def _is_of_numbers(type_: T.Type) -> bool:
-    return isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O"
+    return isinstance(type_, T.ArrayOf) and not type_.dtype.hasobject
 
 
 def _looked_at(op: Op, fact: Fact) -> Iterator[tuple[Operand, bool]]:
