@@ -21,12 +21,13 @@ from ctxdispatch.ir.leaves import is_ours
 
 Place = tuple[str, str, int]
 
-_full: list[bool] = []
+_full = False
 
 
 def show_all() -> None:
     """From now on all frames stay, whatever the environment says."""
-    _full.append(True)
+    global _full
+    _full = True
 
 
 def show_users_frames(error: BaseException) -> None:

@@ -51,8 +51,9 @@ def changes_the_box():
 
 
 @refused(
-    "attribute assignment changes differentiated data (box: Box, 'v': str, float64) in place, which is not "
-    "supported yet; build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)",
+    "attribute assignment changes differentiated data (box: Box, 'v': str, float64) in place, where the "
+    "derivative does not follow it; build a new value (`x = x + y`, `np.where`, `np.sort`, `sorted`, "
+    "`np.concatenate`), and return what is kept for later besides (`has_aux=True`)",
     where=stores_an_attribute,
 )
 def a_program_that_stores_an_attribute():

@@ -14,6 +14,7 @@ from ctxdispatch import (
     Context,
     DerivativeError,
     broadcast,
+    check_grads,
     explain,
     grad,
     hessian,
@@ -206,6 +207,13 @@ def test_a_run_around_the_run_sees_what_is_differentiated():
     np.testing.assert_allclose(hvp(squared, (X,), (np.ones(2),)), 6.0 * X)
     _, pullback = vjp(lambda x: jvp(squared, (x,), (np.ones(2),))[1], X)
     np.testing.assert_allclose(pullback(1.0)[0], 6.0 * X)
+
+
+def test_check_grads():
+    for f, args, how in ((compiled, X, {}), (compiled, X, {"order": 2}), (compiled, [1], {})):
+        with pytest.raises((KeyError, ValueError)) as caught:
+            check_grads(f, (args,), **how)
+        assert {entry.filename for entry in traceback.extract_tb(caught.value.__traceback__)} == {__file__}
 
 
 PROGRAM = """

@@ -73,9 +73,11 @@ def _members(cls: type) -> list[Any]:
 
 
 def _held(f: types.FunctionType) -> list[Any]:
+    own = vars(f)
+    if "__overdub__" in own:  # a derivative: programs are in its closure
+        return [own.get("__wrapped__")]
     cells = [*filter(None, map(_content, f.__closure__ or ()))]
-    own = [value for name, value in vars(f).items() if name != "__overdub__"]
-    return [*cells, f.__defaults__, f.__kwdefaults__, *own]
+    return [*cells, f.__defaults__, f.__kwdefaults__, *own.values()]
 
 
 def _variables(f: types.FunctionType) -> list[Any]:

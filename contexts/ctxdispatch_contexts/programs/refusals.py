@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.facts import INPLACE, READS, RUNS_TEXT
+from ctxdispatch.facts import INPLACE, READS, RUNS_TEXT, fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, hashable
@@ -90,9 +90,16 @@ def mutation_message(op: Op) -> str:
             "differentiated, and may be read again before the end; return the value, or assign "
             "`stop_gradient(...)` of it"
         )
+    fact = fact_of(op.fn)
+    if fact is not None and not fact.known:
+        return (
+            f"{store_name(op)} may change, or keep, differentiated data ({{operands}}) out of sight; go "
+            "through the data itself (`for v in x`), by operations on arrays and numbers"
+        )
     return (
-        f"{store_name(op)} changes differentiated data ({{operands}}) in place, which is not supported yet; "
-        "build a new value instead (`x = x + y`, `np.where`, `np.concatenate`)"
+        f"{store_name(op)} changes differentiated data ({{operands}}) in place, where the derivative does "
+        "not follow it; build a new value (`x = x + y`, `np.where`, `np.sort`, `sorted`, `np.concatenate`), "
+        "and return what is kept for later besides (`has_aux=True`)"
     )
 
 
@@ -102,7 +109,7 @@ def store_name(op: Op) -> str:
         return UNSEEN
     if fn in INPLACE:
         return f"in-place operator {fn.__name__}"
-    return _STORE_NAMES.get(fn) or f"{described(_called(fn))} (in place)"
+    return _STORE_NAMES.get(fn) or described(_called(fn))
 
 
 def _called(fn: Any) -> Any:

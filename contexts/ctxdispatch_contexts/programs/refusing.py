@@ -35,13 +35,16 @@ from ctxdispatch_contexts.programs.errors import (
     RunTime,
     described,
     of_library,
+    user_position,
 )
 from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.programs.lifting import form_of
+from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import is_function, is_iterator
 from ctxdispatch_contexts.programs.tiers import Reason, reason_of
+from ctxdispatch_contexts.programs.written import expression, method
 
 FOUND_AT_RUN_TIME: set[Any] = set()
 """Functions that find at run time what is called. What is called may change objects that it is given, and
@@ -65,9 +68,10 @@ def _placed(reason: Reason, op: Op) -> Reason:
     at, known = op.pos, reason.position
     if at is None or not at.line or at.filename.startswith(OWN_FILES):
         return reason
-    if known is not None and not (known.startswith(OWN_FILES) or of_library(known)):
-        return reason
-    return replace(reason, position=str(at))
+    is_frames = known == str(user_position())  # who asks for the program: its `def`
+    if known is not None and not (is_frames or known.startswith(OWN_FILES) or of_library(known)):
+        return replace(reason, column=at.column) if known == str(at) else reason
+    return replace(reason, position=str(at), column=at.column)
 
 
 def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
@@ -79,7 +83,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
     if isinstance(fn, (Ending, Refusing)):
         return Reason("only its run tells whether this can be differentiated", _SIMPLER)
     if finds_at_run_time(fn) or is_left_to_engine(fn):
-        return Reason("only its run tells what is called here", _KNOWN)
+        return _unknown_call(op)
     if fn is primitives.make_function:
         return _without_program(op)
     if _makes_objects(op) or _may_pick_objects(op):
@@ -93,8 +97,21 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
     return None if entry is None or entry in within else _refuses_call(op, entry, within)
 
 
+def _unknown_call(op: Op) -> Reason:
+    """It calls what only run time knows."""
+    called = method(op.pos) if any(isinstance(part, Method) for part in getattr(op.fn, "args", ())) else None
+    if called is None:
+        text = expression(op.pos)
+        return Reason(f"only its run tells what {f'`{text}`' if text else 'is called here'} does", _KNOWN)
+    owner, name = called
+    what = f"only its run tells what the method `{name}` of `{owner}` is"
+    if hasattr(np.ndarray, name) and callable(getattr(np, name, None)):
+        return Reason(what, f"call `np.{name}(..)`, or give what `{owner}` is made of as arguments")
+    return Reason(what, f"give `{owner}`, or what it is made of, as an argument")
+
+
 _SIMPLER = "write it with operations on arrays made here, each by one name"
-_KNOWN = "call functions by name, and pass objects whose class is known"
+_KNOWN = "call it by the name that its module gives it, on arrays, lists and dicts"
 
 
 def _refuses_call(op: Op, entry: Any, within: tuple[Any, ...]) -> Reason | None:

@@ -25,6 +25,13 @@ def expression(at: Position | None) -> str | None:
     return None if node is None else _short(node)
 
 
+def method(at: Position | None) -> tuple[str, str] | None:
+    """Of a method that is called there: what it is a method of, and its name."""
+    node = _node(at)
+    called = node.func if isinstance(node, ast.Call) else None
+    return (_short(called.value), called.attr) if isinstance(called, ast.Attribute) else None
+
+
 def operands(at: Position | None, classes: Sequence[type | None], names: Sequence[str]) -> list[str]:
     """`text: type` of each of the values that the operation there works on, the type alone where nobody has a
     name for one. Of them are known the `classes`, None where only run time knows, and the `names` of the

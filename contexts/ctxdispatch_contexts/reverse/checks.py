@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch_contexts.reverse.api import vjp
 from ctxdispatch_contexts.reverse.context import ADContext
 
@@ -34,6 +35,17 @@ def check_grads(
     With `rules`, every operation that `f` makes is checked by itself first, against central differences at
     its own operands: the first whose rule is wrong is named, with its line (each is run four times more).
     """
+    try:
+        _check(f, args, order, modes, atol, rtol, eps, rules)
+    except BaseException as error:
+        show_users_frames(error)
+        raise
+
+
+def _check(
+    f: Callable[..., Any], args: Sequence[Any], order: int, modes: Sequence[str], atol: float | None,
+    rtol: float | None, eps: float | None, rules: bool,
+) -> None:  # fmt: skip
     if order != 1 or set(modes) - {"rev"}:
         raise ValueError(
             f"check_grads has order 1 and mode 'rev', not order {order} and modes {tuple(modes)}"
