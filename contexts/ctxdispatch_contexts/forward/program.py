@@ -41,7 +41,6 @@ from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.other_names import Leaving
 from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
-from ctxdispatch_contexts.programs.remembered import leave_where_equal
 from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.programs.zeros import ATOMS
 
@@ -150,7 +149,7 @@ def push(
     varied = tracked | varied_values(graph, varying)
     mode.check_region(graph, stores.lost.objects, varied)
     refuse_items_by_code(graph, tracked, varied)
-    leaving.find(graph, varying, mode.leading, varied, stores.lost.objects, tested)
+    leaving.find(graph, varying, mode.leading, varied, stores.lost.objects, tested, mode.asking)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
     run = Companions(graph, tracked, duals)
     fresh = _of_their_own(shapes, stores.given, seeds)
@@ -160,7 +159,7 @@ def push(
     names = mode.parameters(graph.signature.names)
     graph.signature = positional(len(names), names)
     graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
-    leave_where_equal(graph, leaving.asked)
+    leaving.leave(graph)
     if not stores.given:
         return None
     assert stores.strangers is not None

@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from types import FunctionType, MethodType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
+from ctxdispatch.facts import IDENTITY, READS, fact_of
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Op, Return
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Operand, Position, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -34,37 +35,59 @@ from ctxdispatch_contexts.programs.apart import LOADS
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
-from ctxdispatch_contexts.programs.reachable import EVERYTHING, LEAVES, Found, containers_in, meet, read_by
-from ctxdispatch_contexts.programs.remembered import Asked, may_run_again, refuse_remembered
+from ctxdispatch_contexts.programs.reachable import (
+    LEAVES,
+    Found,
+    containers_in,
+    holds,
+    leads,
+    meet,
+    read_by,
+)
+from ctxdispatch_contexts.programs.remembered import (
+    Asked,
+    leave_where_equal,
+    may_run_again,
+    refuse_remembered,
+)
 
 ZERO_BY_RULE.add(containers_in)
 
 
 class Leaving:
-    """The tests by which a program is left for a recorded run, `asked`, which `leave_where_equal` puts there.
-    `names` gets the fields of what is differentiated of which they take types for granted."""
+    """The tests by which a program is left for a recorded run: `asked`. `names` gets the fields of what is
+    differentiated of which they take types for granted."""
 
     def __init__(self, names: set[Any]) -> None:
         self.names = names
         self.asked: list[Op] = []
+        self._unfit: UnsupportedSyntax | None = None
 
     def find(
         self, graph: Graph, wrt: Sequence[Value], leading: int, varied: set[Value], objects: Objects,
-        may: bool,
+        may: bool, by_caller: bool = False,
     ) -> None:  # fmt: skip
         """In place. `wrt`: the parameters that are differentiated; so many are `leading`, which are bound or
-        captured. UnsupportedSyntax where nothing can be asked, or a program `may` not be left."""
+        captured. `may`: a run may be recorded, or, `by_caller`, its caller does that beforehand; else it is
+        part of a program that has asked."""
         self.asked += refuse_remembered(graph, varied, objects, may)
         own = [p for p in wrt if p not in graph.params[:leading]]
-        if not any(_classes(operand_type(p)) for p in own):
+        if not (may or by_caller) or not any(_classes(operand_type(p)) for p in own):
             return
         found = Owners(graph, own, graph.params[:leading], objects)
         if found.any:
             self.names.update(*[_names(operand_type(p)) for p in own])
         again = not found.read or all(may_run_again(op, objects) for _, op in graph.ops())
         if found.doubtful or (found.asks and not (may and again)):
-            raise _unfit(graph, found.doubtful)
-        self.asked += found.ask()
+            self._unfit = _unfit(graph, found.doubtful)
+        else:
+            self.asked += found.ask()
+
+    def leave(self, graph: Graph) -> None:
+        """In place. UnsupportedSyntax where something cannot be asked."""
+        if self._unfit is not None:
+            raise self._unfit
+        leave_where_equal(graph, self.asked)
 
 
 def _unfit(graph: Graph, op: Op | None) -> UnsupportedSyntax:
@@ -136,9 +159,13 @@ class Owners:
         self.called: list[Reads] = []
         self.doubtful: Op | None = None
         self.any = False
+        self._all = set[type | None]().union(*[_classes(operand_type(p)) for p in own])
         self._inside = set[type | None]().union(*[_inside(operand_type(p)) for p in own])
-        self._uses = Counter(operand for block in graph.blocks for operand in _operands(block))
-        self.entry.update((param, param) for param in bound if self._may_be(param))
+        self._used = {operand for block in graph.blocks for operand in _operands(block)}
+        self._whole = {operand for block in graph.blocks for operand in _taken_whole(block)}
+        self._bound = bound
+        others = (param for param in graph.params if param not in own)
+        self.entry.update((param, param) for param in others if self._may_be(param))
         for block in graph.blocks:
             self._block(block)
 
@@ -176,13 +203,25 @@ class Owners:
 
     def _may_be(self, operand: Operand) -> bool:
         type_ = operand_type(operand)
-        if not self._uses[operand] or not _classes(type_) or _is_namespace(operand):
-            return False
-        cls = T.cls_of(type_)
-        if cls is not None and issubclass(cls, tuple):
+        if operand not in self._used or not _classes(type_) or _is_namespace(operand):
             return False
         self.any = True
+        return self._may_lead(operand) or self._may_be_itself(operand)
+
+    def _may_be_itself(self, operand: Operand) -> bool:
+        cls = T.cls_of(operand_type(operand))
+        if (cls is not None and issubclass(cls, tuple)) or self._is_beside(operand):
+            return False
         return bool(self._same_as(cls)) or self._may_be_inside(cls)
+
+    def _is_beside(self, operand: Operand) -> bool:
+        """Another argument of the caller's: two are two."""
+        return operand in self.graph.params and operand not in self._bound
+
+    def _may_lead(self, operand: Operand) -> bool:
+        """What is taken whole may lead there."""
+        held = _inside(operand_type(operand)) if operand in self._whole else set[type | None]()
+        return bool(held) and (None in held | self._all or not held.isdisjoint(self._all))
 
     def _same_as(self, cls: type | None) -> list[Value]:
         """The parameters that an object of this class may be."""
@@ -193,15 +232,18 @@ class Owners:
         return bool(self._inside) and (cls is None or not self._inside.isdisjoint((cls, None)))
 
     def _runs(self, op: Op) -> bool:
-        """True where it runs code as it is that reads nothing but what it is given."""
-        if not (runs_python(op) or self.objects.runs_method(op)):
+        """True where it runs code as it is: what that reads is asked for, and so what it gives."""
+        ours = is_ours(getattr(op.fn, "__module__", None)) and fact_of(op.fn) is None
+        if not (ours or runs_python(op) or self.objects.runs_method(op)):
             return False
-        code = _code(op, self.objects)
+        sites = self.objects.of(op.callee)
+        method = op.fn is None and bool(sites) and sites <= {*self.own}
+        code = [] if method else _code(op, self.objects)
         if code is None:
             self.doubtful = self.doubtful or op
-        elif code:
-            self.called.append(code)
-        return code is not None and not code
+        else:
+            self.called.append(Reads(code))
+        return code is not None
 
     # -- the tests -------------------------------------------------------------------------------------------
 
@@ -213,7 +255,7 @@ class Owners:
         first += [_asked(code, held, *others) for code in self.called]
         asked = [*first]
         for value, op in self.read.items():
-            tests = self._tests(value, held)
+            tests = self._tests(value, value, held)
             asked += tests
             block, at = _after(op, value, self.graph)
             block.ops[at:at] = tests
@@ -224,13 +266,17 @@ class Owners:
 
     def _at_entry(self, each: Op | Operand, held: Value) -> list[Op]:
         if not isinstance(each, Op):
-            return self._tests(each, held)
+            return self._tests(each, each, held)
         loaded = Value(each.result.name, each.result.type)
         load = Op(each.callee, list(each.args), [loaded], (), each.pos, each.syntax)
-        return [load, *self._tests(loaded, held)]
+        return [load, *self._tests(each.result, loaded, held)]
 
-    def _tests(self, operand: Operand, held: Value) -> list[Op]:
-        cls = T.cls_of(operand_type(operand))
+    def _tests(self, seen: Operand, operand: Operand, held: Value) -> list[Op]:
+        """Of the operand, which is what is `seen`."""
+        if self._may_lead(seen):
+            beside = self._is_beside(seen)
+            return [_asked(holds, held, operand, *self.own) if beside else _asked(leads, held, operand)]
+        cls = T.cls_of(operand_type(seen))
         if self._may_be_inside(cls):
             number = Op(Const(builtins.id), [operand], [Value(type=T.Exact(int))])
             return [number, _asked(operator.contains, held, number.result)]
@@ -252,10 +298,23 @@ def _after(op: Op | None, value: Value, graph: Graph) -> tuple[Block, int]:
 
 
 def _operands(block: Block) -> Iterator[Operand]:
+    """Of which more is used than their identity."""
     for op in block.ops:
-        yield from op.operands()
+        if op.fn not in IDENTITY:
+            yield from op.operands()
     assert block.terminator is not None
     yield from block.terminator.operands()
+    for edge in block.edges():
+        yield from edge.args
+
+
+def _taken_whole(block: Block) -> Iterator[Operand]:
+    """Of which more is used than the one item, attribute or loop over its items that is seen."""
+    for op in block.ops:
+        if not (op.fn in READS or op.fn in LOADS or op.fn in IDENTITY or op.fn in (iter, len)):
+            yield from op.operands()
+    if isinstance(block.terminator, Return):
+        yield block.terminator.value
     for edge in block.edges():
         yield from edge.args
 
@@ -272,8 +331,8 @@ def _key(operand: Operand) -> Any:
 
 
 class Reads:
-    """Called with what is differentiated, by identity, and with other arguments: whether such code reads one
-    of the former. Methods of whatever it is given are among it."""
+    """Called with what is differentiated, by identity, and with the other arguments: whether such code reads
+    one of the former otherwise. Methods of whatever it may be given are among it."""
 
     __name__ = "reads"
 
@@ -281,16 +340,12 @@ class Reads:
         self.code = code
 
     def __call__(self, held: Found, *others: Any) -> bool:
-        classes = {*held.values(), *containers_in(*others).values()}
-        return meet(held, read_by(*self.code, *classes))
-
-    def __bool__(self) -> bool:
-        """It reads any."""
-        return bool(read_by(*self.code)) or read_by(*self.code) is EVERYTHING
+        beside = [each for each in others if id(each) not in held]
+        return meet(held, read_by(*self.code, *{*held.values()}, *beside))
 
 
-def _code(op: Op, objects: Objects) -> Reads | None:
-    """What the Python code that it runs may read; None where it is not known which code that is."""
+def _code(op: Op, objects: Objects) -> list[Any] | None:
+    """Where the Python code begins that it runs; None where that is not known."""
     unknown = (a for a in op.args if isinstance(a, Value) and T.cls_of(operand_type(a)) in _FUNCTIONS)
     if op.fn is None or any(unknown):
         return None
@@ -298,7 +353,7 @@ def _code(op: Op, objects: Objects) -> Reads | None:
     fn = op.fn if entry is None else getattr(entry.source, "function", getattr(entry.source, "callee", op.fn))
     given = [a.value for a in op.args if isinstance(a, Const) and callable(a.value)]
     classes = [cls for a in op.args for cls in _classes(operand_type(a)) if cls is not None]
-    return Reads([fn, *given, *classes, *objects.classes_in(op)])
+    return [fn, *given, *classes, *objects.classes_in(op)]
 
 
 _FUNCTIONS = (FunctionType, MethodType)

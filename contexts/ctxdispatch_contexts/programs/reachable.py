@@ -1,6 +1,7 @@
 """What values lead to, at run time: the lists, dicts and objects among it, by identity.
 
     containers_in(p, q)     in them
+    leads(held, v)          whether some of those `held` are
     read_by(f, g)           in what the Python code of these may read: its variables, classes, what is called
 """
 
@@ -44,6 +45,16 @@ EVERYTHING: Found = _Everything()
 
 def containers_in(*values: Any) -> Found:
     return _reached(values, _parts)
+
+
+def leads(held: Found, value: Any) -> bool:
+    """The value is one of them, or one is in it."""
+    return type(value) not in _ATOMS and meet(held, containers_in(value))
+
+
+def holds(held: Found, value: Any, *own: Any) -> bool:
+    """The same of an argument beside those that are its `own`: it may be one of these itself."""
+    return not any(value is each for each in own) and leads(held, value)
 
 
 def read_by(*code: Any) -> Found:
@@ -102,11 +113,14 @@ def _parts_and_code(value: Any, cls: type) -> Collection[Any]:
     if cls is FunctionType:
         return [*c_objects.parts(value), *_variables(value)]
     if issubclass(cls, type):
-        return [] if _is_library(value) else [*vars(value).values(), *value.__bases__]
+        own = () if _is_library(value) else vars(value).items()
+        return [each for name, each in own if name not in _OF_CLASSES] + [*(value.__bases__ if own else ())]
     give = next((give for holder, give in _GIVE.items() if issubclass(cls, holder)), None)
     parts = _parts(value, cls) if give is None else give(value)
     return [*parts, cls] if cls.__flags__ & c_objects.HEAPTYPE else parts
 
+
+_OF_CLASSES = frozenset(("__dict__", "__weakref__", "__annotations__", "__doc__", "__dataclass_fields__"))
 
 _GIVE: dict[type, Callable[[Any], Collection[Any]]] = {
     weakref.ref: lambda ref: [ref()],
@@ -139,7 +153,7 @@ def _variables(f: FunctionType) -> Iterator[Any]:
 
 
 def _is_library(cls: type) -> bool:
-    return not cls.__flags__ & c_objects.HEAPTYPE or of_library(_file(cls))
+    return not cls.__flags__ & c_objects.HEAPTYPE or is_ours(cls.__module__) or of_library(_file(cls))
 
 
 def _file(cls: type) -> str:

@@ -39,7 +39,6 @@ from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.other_names import Leaving
 from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
-from ctxdispatch_contexts.programs.remembered import leave_where_equal
 from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_products
 from ctxdispatch_contexts.programs.trusting import prepare_trusting
@@ -184,7 +183,7 @@ def differentiate(
     if adjoint is not None:
         tidy(adjoint)
         snapshot("tidy", graph)
-    leave_where_equal(graph, leaving.asked)
+    leaving.leave(graph)
     for guard in optimise(graph, types, cells, prepared.untrusted):
         prepared.assume(guard)
     loosen(graph, primal)

@@ -64,7 +64,7 @@ class Run:
         self.escaped: dict[int, Any] = {}
         """Arrays that unknown C code may have: it was given them, or they are older than the run."""
         self.given: dict[int, tuple[Any, Any]] = {}
-        """By identity, lists and dicts that are arguments, each with the one that the run has in its place."""
+        """By identity, lists and dicts that are arguments, each with what the run has in its place."""
         self.position: Any = None
         self.failed: Any = None  # where the last arm that failed did
         self.mixed = False
