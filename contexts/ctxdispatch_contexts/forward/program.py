@@ -39,8 +39,8 @@ from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
+from ctxdispatch_contexts.programs.other_names import Leaving
 from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
-from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.programs.zeros import ATOMS
 
@@ -107,7 +107,7 @@ class ForwardMode(Mode):
         graph = prepared.graph
         names = prepared.read | held_names(graph)
         primal = {op for _, op in graph.ops()}
-        test = push(graph, self, types, context, own)
+        test = push(graph, self, types, context, own, Leaving(names))
         snapshot("push tangents", graph)
         for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted):
             prepared.assume(guard)
@@ -128,7 +128,7 @@ def before_push(rewrite: Callable[..., None]) -> Callable[..., None]:
 
 
 def push(
-    graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any, own: Op | None
+    graph: Graph, mode: ForwardMode, types: Sequence[T.Type], context: Any, own: Op | None, leaving: Leaving
 ) -> Graph | None:
     """Give the prepared graph tangents, in place. The test that its caller has to make."""
     params = list(graph.params)
@@ -149,7 +149,7 @@ def push(
     varied = tracked | varied_values(graph, varying)
     mode.check_region(graph, stores.lost.objects, varied)
     refuse_items_by_code(graph, tracked, varied)
-    asked = refuse_remembered(graph, varied, stores.lost.objects, tested)
+    leaving.find(graph, varying, mode.leading, varied, stores.lost.objects, tested, mode.asking)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
     run = Companions(graph, tracked, duals)
     fresh = _of_their_own(shapes, stores.given, seeds)
@@ -159,7 +159,7 @@ def push(
     names = mode.parameters(graph.signature.names)
     graph.signature = positional(len(names), names)
     graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
-    leave_where_equal(graph, asked)
+    leaving.leave(graph)
     if not stores.given:
         return None
     assert stores.strangers is not None

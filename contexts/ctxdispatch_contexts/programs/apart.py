@@ -27,7 +27,7 @@ from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.errors import Refusing
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 
-_LOADS = (primitives.load_global, primitives.cell_get)
+LOADS = (primitives.load_global, primitives.cell_get)
 
 
 class Strangers:
@@ -66,7 +66,7 @@ class Strangers:
         return all(map(self._op, block.ops)) and self._constants([*passed, *block.terminator.operands()])
 
     def _op(self, op: Op) -> bool:
-        if op.fn in _LOADS:
+        if op.fn in LOADS:
             if any(map(self._objects.of, op.results)):
                 self.loads[tuple(map(_key, op.args))] = op
             return all(_is_array(r) or r not in self._read or not self._objects.of(r) for r in op.results)

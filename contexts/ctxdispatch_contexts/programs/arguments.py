@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
+from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.activity import carries
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.errors import DerivativeError, given_twice, user_position
 from ctxdispatch_contexts.programs.kinds import MEMORY, out_of_sight, remedy, remedy_for
 
 
@@ -28,6 +31,18 @@ def left_out(name: str, i: int) -> DerivativeError:
         f"argument {name!r} (argnums {i}) was left out of the call; pass it, or leave it out of argnums",
         user_position(),
     )
+
+
+def is_container(value: Any) -> bool:
+    """Something that may hold what is differentiated."""
+    return not (is_leaf(value) or issubclass(type(value), (tuple, np.ndarray)) or type(value) is FunctionType)
+
+
+def check_apart(bound: Sequence[Any], args: Sequence[Any]) -> None:
+    """DerivativeError where a list, dict or object that is bound is given as well."""
+    for value in bound:
+        if any(value is a for a in args) and is_container(value):
+            raise given_twice(value)
 
 
 def check_argument(name: str, i: int, type_: T.Type) -> None:

@@ -28,7 +28,7 @@ from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.derivatives.table import lowering, vjp_rule
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
-from ctxdispatch_contexts.programs.arguments import Default
+from ctxdispatch_contexts.programs.arguments import Default, check_apart, is_container
 from ctxdispatch_contexts.programs.closures import closure_entry, code_entry, generated_entry
 from ctxdispatch_contexts.programs.derived import DerivedSource, entry_of
 from ctxdispatch_contexts.programs.entry import Entry
@@ -170,9 +170,20 @@ def _bound(
     names = (*(name for name in keywords if name not in kwnames), *kwnames)
     inner = entry_function(function, mode.after(k, n), context, k + n, names)
     bound = functools.partial(inner, *first, **keywords)
+    if any(map(is_container, keywords.values())):
+        return _checked(bound, [*keywords.values()], k if mode.split else None, n)
     if not mode.split:
         return bound
     return lambda *args, **kwargs: cut(bound(*args, **kwargs), k, n)
+
+
+def _checked(bound: Any, keywords: list[Any], k: int | None, n: int) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        check_apart(keywords, args)
+        y = bound(*args, **kwargs)
+        return y if k is None else cut(y, k, n)
+
+    return call
 
 
 ZERO_BY_RULE.update((call_entry, entry_function, is_direct, function_of_class))

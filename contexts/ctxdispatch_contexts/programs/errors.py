@@ -124,6 +124,14 @@ def user_frame(start: FrameType | None = None) -> FrameType | None:
     return None
 
 
+def given_twice(value: Any) -> DerivativeError:
+    return DerivativeError(
+        f"the same {type(value).__name__} is given as two arguments, with respect to one of which is "
+        "differentiated; give one of them as a copy (`copy.deepcopy`)",
+        user_position(),
+    )
+
+
 def left_here(at: Position | None) -> MissingRuleError:
     return MissingRuleError(
         "the result depends on what an earlier run has left here, which is no constant and whose derivatives "

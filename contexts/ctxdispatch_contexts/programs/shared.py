@@ -23,7 +23,7 @@ from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Graph, Signature
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.buffers import emit
-from ctxdispatch_contexts.programs.arguments import Default, as_gradient, left_out
+from ctxdispatch_contexts.programs.arguments import Default, as_gradient, check_apart, left_out
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_out_of_sight, is_empty
 from ctxdispatch_contexts.programs.closures import closure_entry, contents
 from ctxdispatch_contexts.programs.entry import Entry
@@ -152,12 +152,16 @@ def _arguments(build: Builder, f: FunctionType, mode: Mode, wrapped: Value) -> l
         if mode.needs(i):
             found.append(build.call(_given, param, Const(param.name), Const(i)))
         else:
-            found.append(build.call(_or_default, param, wrapped, Const(i - first)))
+            found.append(build.call(_or_default, param, wrapped, Const(i - first), *params[:n]))
     return [*found, *params[n:]]
 
 
-def _or_default(value: Any, f: FunctionType, i: int) -> Any:
-    return (f.__defaults__ or ())[i] if value is Default else value
+def _or_default(value: Any, f: FunctionType, i: int, *given: Any) -> Any:
+    if value is not Default:
+        return value
+    default = (f.__defaults__ or ())[i]
+    check_apart([default], given)
+    return default
 
 
 def _given(value: Any, name: str, i: int) -> Any:

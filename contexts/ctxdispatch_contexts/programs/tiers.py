@@ -58,8 +58,8 @@ RAISED = Reason(
     "(np.seterr)"
 )
 SHARED = Reason(
-    "the compiled program is not for arguments like these (arrays that share memory, numbers that an earlier "
-    "run has left)",
+    "the compiled program is not for arguments like these (arrays that share memory, an object that is read "
+    "by another name too, numbers that an earlier run has left)",
     "pass copies",
 )
 

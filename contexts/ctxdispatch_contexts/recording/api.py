@@ -44,12 +44,13 @@ def run(
     owned = Arguments(record)
     given, trees = list(args), {}
     try:
-        for i in wrt:
-            owned.check(given[i])
+        for i in sorted(wrt, key=lambda i: i < leading):
+            if i >= leading:  # what is bound or captured is another name
+                owned.check(given[i])
             given[i], tree = owned.own(given[i])
             trees[i] = None if _is_plain(args[i]) else tree
         for i in {*range(len(given))}.difference(wrt):
-            given[i] = owned.beside(given[i])
+            given[i] = owned.beside(given[i], i < leading)
         begin(trees)
         left.follow(record, args[leading:])
         y = overdub(recording(record.context)(record), f, *given)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.tags import Tagged, bare
 from ctxdispatch_contexts.programs.containers import rebuild
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.errors import given_twice
 from ctxdispatch_contexts.programs.kinds import is_floats
 from ctxdispatch_contexts.programs.opaque_values import fields, is_opaque, read_field, stands_for_a_function
 from ctxdispatch_contexts.programs.zeros import Zeros, in_namespace, layout
@@ -213,15 +213,13 @@ class Arguments:
         """Before an argument is taken: a list, dict or object that is another argument too has one
         derivative, and cannot have two."""
         if id(value) in self._memo and not issubclass(type(value), (tuple, *_LEAVES)):
-            raise DerivativeError(
-                f"the same {type(value).__name__} is given as two arguments, with respect to one of which is "
-                "differentiated; give one of them as a copy (`copy.deepcopy`)",
-                user_position(),
-            )
+            raise given_twice(value)
 
-    def beside(self, value: Any) -> Any:
-        """An argument that is held fixed: it lies apart from those that are not."""
-        self.check(value)
+    def beside(self, value: Any, bound: bool) -> Any:
+        """An argument that is held fixed: it lies apart from those that are not. One that is `bound` is no
+        more than another name."""
+        if not bound:
+            self.check(value)
         if not issubclass(type(value), np.ndarray) or self.record.memory.find(value) is None:
             return value
         made = stand_in(value)

@@ -37,8 +37,8 @@ from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
+from ctxdispatch_contexts.programs.other_names import Leaving
 from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
-from ctxdispatch_contexts.programs.remembered import leave_where_equal, refuse_remembered
 from ctxdispatch_contexts.programs.sizes import has_compiler
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_products
 from ctxdispatch_contexts.programs.trusting import prepare_trusting
@@ -177,13 +177,13 @@ def differentiate(
         rewrite(graph, wrt)
     snapshot("before the sweep", graph)
     primal = {op for _, op in graph.ops()}
-    asked: list[Op] = []
-    adjoint = _adjoint(graph, wrt, mode, entries, own, asked)
+    leaving = Leaving(names)
+    adjoint = _adjoint(graph, wrt, mode, entries, own, leaving)
     snapshot("adjoint", graph)
     if adjoint is not None:
         tidy(adjoint)
         snapshot("tidy", graph)
-    leave_where_equal(graph, asked)
+    leaving.leave(graph)
     for guard in optimise(graph, types, cells, prepared.untrusted):
         prepared.assume(guard)
     loosen(graph, primal)
@@ -199,9 +199,9 @@ def differentiate(
 
 
 def _adjoint(
-    graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None, asked: list[Op]
+    graph: Graph, wrt: list[Value], mode: ReverseMode, entries: Entries, own: Op | None, leaving: Leaving
 ) -> Adjoint | None:
-    """In place. `asked`: gets the comparisons where the run may turn out to need recording."""
+    """In place. `leaving` gets the places where the run may turn out to need recording."""
     name_updates(graph)
     shape = normalise(graph)
     snapshot("normalise", graph)
@@ -217,7 +217,7 @@ def _adjoint(
     join_methods(graph, active)
     looked = LostStores(graph, varied, inner=mode.within, active=active)
     mode.check_region(graph, looked.objects, varied)
-    asked += refuse_remembered(graph, varied, looked.objects, mode.may_record)
+    leaving.find(graph, wrt, mode.leading, varied, looked.objects, mode.may_record)
     strangers = Strangers(graph, looked.objects) if mode.may_record else None
     testable = strangers is not None and strangers.known
     followed = _followed(shape, looked, active, part_of, strangers)

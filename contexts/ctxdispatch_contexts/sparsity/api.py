@@ -170,15 +170,20 @@ class _Places:
 
     def inputs(self, v: Any) -> Any:
         if isinstance(v, dict):
-            return {k: self.inputs(x) for k, x in v.items()}
+            return self._in_place_of(v, {k: self.inputs(x) for k, x in v.items()})
         if isinstance(v, (list, tuple)):
-            return _like(v, [self.inputs(x) for x in v])
+            return self._in_place_of(v, _like(v, [self.inputs(x) for x in v]))
         if isinstance(v, np.ndarray):
             ids = np.arange(self.next, self.next + v.size, dtype=np.int32).reshape(v.shape)
             self.next += v.size
             return self._array(v, (ids,))
         self.next += 1
         return Scalar(v, 1 << (self.next - 2))
+
+    def _in_place_of(self, v: Any, made: Any) -> Any:
+        if not isinstance(v, tuple):
+            self.run.given.setdefault(id(v), (v, made))
+        return made
 
     def others(self, v: Any) -> Any:
         """Floats that are no inputs: not known either, where the pattern is for all values."""

@@ -108,7 +108,8 @@ class Executor(Calls):
                 self.op(frame, op)
             end = block.terminator
             if isinstance(end, Return):
-                return self._with(pending, {None: State({None: frame.get(end.value)}, None)}, frame)
+                returned = self.own(frame.get(end.value))
+                return self._with(pending, {None: State({None: returned}, None)}, frame)
             if isinstance(end, Raise):
                 self.throw(frame, end)
             if isinstance(end, Branch) and not self._known(frame, end):
@@ -210,6 +211,7 @@ class Executor(Calls):
         if op.pos is not None and not frame.library:
             self.position = op.pos
         args = [get(a) for a in op.args]
+        args = [*map(self.own, args)] if self.given else args
         plain = len(args) - len(op.kwnames)
         named = dict(zip(op.kwnames, args[plain:], strict=True)) if op.kwnames else {}
         try:

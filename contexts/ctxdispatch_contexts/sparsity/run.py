@@ -63,6 +63,8 @@ class Run:
         self.frozen: dict[int, tuple[Any, str]] = {}
         self.escaped: dict[int, Any] = {}
         """Arrays that unknown C code may have: it was given them, or they are older than the run."""
+        self.given: dict[int, tuple[Any, Any]] = {}
+        """By identity, lists and dicts that are arguments, each with what the run has in its place."""
         self.position: Any = None
         self.failed: Any = None  # where the last arm that failed did
         self.mixed = False
@@ -81,9 +83,14 @@ class Run:
                 f"its type or shape is asked for; give both sides one shape, or {REMEDY}"
             )
 
+    def own(self, v: Any) -> Any:
+        """By whatever name a list or dict is found, it is the argument."""
+        return self.given[id(v)][1] if id(v) in self.given else v
+
     # -- in --------------------------------------------------------------------------------------------------
 
     def lifted(self, v: Any) -> Any:
+        v = self.own(v) if self.given else v
         if issubclass(type(v), np.ndarray) and self.journal.shadows:
             root = root_of(v)
             shadow = self.journal.shadows.get(id(root))
