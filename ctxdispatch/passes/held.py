@@ -16,14 +16,16 @@ from __future__ import annotations
 import functools
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from types import FunctionType
+from types import FunctionType, GetSetDescriptorType
 from typing import Any as Anything
 
 from ctxdispatch.ir import wrappers
 from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import (
     MAX_ITEMS,
     Any,
+    ArrayOf,
     Exact,
     Held,
     Known,
@@ -114,7 +116,13 @@ def has_plain_dict(value: Anything, cls: type) -> bool:
     if type(cls) not in (type, ABCMeta) or cls.__module__ in ("builtins", "types", "functools", "numpy"):
         return False
     own = cls.__getattribute__ is object.__getattribute__  # type: ignore[comparison-overlap]
-    return own and isinstance(getattr(value, "__dict__", None), dict)
+    return own and has_dict(cls)
+
+
+def has_dict(cls: type) -> bool:
+    """Its objects have a `__dict__`, which is no attribute that the class has made itself."""
+    found = wrappers.class_attribute(cls, "__dict__")
+    return type(found) is GetSetDescriptorType and found.__objclass__ in cls.__mro__
 
 
 def _container(value: Anything, cls: type, depth: int, budget: list[int]) -> Type | None:
@@ -171,6 +179,28 @@ def _parts(type_: Type) -> Sequence[Type]:
     return ()
 
 
+def guardable(type_: Type) -> Type:
+    """The part of an argument's type that a cheap test at the entry can establish."""
+    match type_:
+        case ListOf():
+            return Exact(list)
+        case Held(cls, fields, item, whole):
+            return Held(cls, tuple((k, guardable(t)) for k, t in fields), item and guardable(item), whole)
+        case TupleOf(items):
+            return TupleOf(tuple(map(guardable, items))) if len(items) <= 16 else Exact(tuple)
+        case Known(value):
+            return type_ if value is None or _by_identity(value) else Exact(type(value))
+        case ArrayOf():
+            return plain(type_)
+        case Exact():
+            return type_
+    return type_ if type_ is Unset else Any
+
+
+def _by_identity(value: Anything) -> bool:
+    return callable(value) and not is_closure(value)
+
+
 # -- parts of types ------------------------------------------------------------------------------------------
 
 
@@ -198,10 +228,14 @@ def without_objects(type_: Type, known: Callable[[Anything], bool] = is_leaf) ->
             return Exact(type(value))
         case TupleOf(items):
             return TupleOf(tuple([without_objects(t, known) for t in items]))
-        case Held(cls, fields, item):
+        case Held(cls, fields, item, whole):
             inside = tuple([(name, without_objects(t, known)) for name, t in fields])
-            return Held(cls, inside, None if item is None else without_objects(item, known))
+            return Held(cls, inside, None if item is None else without_objects(item, known), whole)
     return type_
+
+
+KEYS: Anything = object()
+"""Among the names that a program reads: that it goes through the keys of dicts, or asks which there are."""
 
 
 def only_used(type_: Type, names: set[Anything]) -> Type:
@@ -213,10 +247,11 @@ def only_used(type_: Type, names: set[Anything]) -> Type:
     if type_.item is not None:
         return Held(type_.cls, (), only_used(type_.item, names))
     kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names or t is Unset)
-    if kept and type_.cls is list:  # of which the length is known
+    whole = type_.cls is dict and KEYS in names
+    if whole or (kept and type_.cls is list):  # of which the length is known
         used = dict(kept)
         kept = tuple((i, used.get(i, Any)) for i, _ in type_.fields)
-    return Held(type_.cls, kept) if kept else Exact(type_.cls)
+    return Held(type_.cls, kept, None, whole) if kept or whole else Exact(type_.cls)
 
 
 def with_unset(type_: Type, unset: Set[tuple[type, str]]) -> Type:
@@ -230,7 +265,7 @@ def with_unset(type_: Type, unset: Set[tuple[type, str]]) -> Type:
     have = {name for name, _ in type_.fields}
     more = sorted(name for cls, name in unset if cls is type_.cls and name not in have)
     fields = [(name, with_unset(t, unset)) for name, t in type_.fields]
-    return Held(type_.cls, (*fields, *[(name, Unset) for name in more]))
+    return Held(type_.cls, (*fields, *[(name, Unset) for name in more]), None, type_.whole)
 
 
 def unset_in(type_: Type) -> Iterator[tuple[type, str]]:

@@ -26,7 +26,7 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.held import held_type, without_objects
+from ctxdispatch.passes.held import guardable, held_type, without_objects
 from ctxdispatch_contexts.programs import left_names, tiers
 from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
 from ctxdispatch_contexts.programs.apart import records
@@ -41,11 +41,10 @@ from ctxdispatch_contexts.programs.errors import (
     recorded_only,
     user_position,
 )
-from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
 from ctxdispatch_contexts.programs.live import live
-from ctxdispatch_contexts.programs.making import Making
+from ctxdispatch_contexts.programs.making import Making, variables_opened
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
@@ -59,7 +58,7 @@ MAX_CHAIN = 8
 types."""
 
 MAX_STATES = 4
-"""So many programs for the same argument types are kept: for globals that go to and fro between types."""
+"""So many programs for the same argument types are kept, of globals that go to and fro between types."""
 
 MAX_FUNCTIONS = 4
 """So many functions given as arguments are known to programs of their own."""
@@ -218,7 +217,8 @@ class Entry:
             run = self.mode.recorded(self._call, self.context)  # which may load rules
             version = context_rules.version()
             stale = any(not each.holds() for same in self.specialised.values() for each in same)
-            with _making, tiers.making():
+            states = len(self.specialised.get(types, ()))
+            with _making, tiers.making(), variables_opened(states < MAX_STATES):
                 made = self._made(types, stale, run)
             if isinstance(made, Recorder):
                 if run:

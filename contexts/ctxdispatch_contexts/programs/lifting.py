@@ -6,7 +6,6 @@ A function with `try` has no graph. What it does where nothing is raised has one
 
 from __future__ import annotations
 
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,6 +16,7 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
+from ctxdispatch.ir import leaves
 from ctxdispatch.ir.graph import Graph, Raise
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.values import Const
@@ -69,10 +69,7 @@ def _giving_up(graph: Graph) -> Graph:
 def is_installed(code: CodeType) -> bool:
     """Installed, or Python's own: there are handlers nearly everywhere, and behind them is no end of code, of
     which a program would take minutes to make."""
-    return code.co_filename.startswith(_INSTALLED)
-
-
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+    return leaves.is_installed(code.co_filename)
 
 
 def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:

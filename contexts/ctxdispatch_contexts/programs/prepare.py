@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +27,8 @@ from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fields import open_fields
 from ctxdispatch.passes.fold import fold
-from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard, OfType
+from ctxdispatch.passes.held import has_held, only_used, with_unset
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
@@ -99,6 +100,8 @@ class Prepared:
     """Variables: what one holds may be something else a moment later."""
     frozen: bool = False
     """Numbers that variables hold are constants: `infer`."""
+    held: bool = True
+    """What objects and containers in variables hold is taken for granted, too."""
     cells: dict[Value, Any] = field(default_factory=dict)
     """The function's own, by what stands for them in the graph."""
     maker: dict[Value, Op] = field(default_factory=dict)
@@ -138,7 +141,15 @@ class Prepared:
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
             return
-        self.guards.setdefault((type(guard), guard.key()), guard)
+        self.guards.setdefault((type(guard), guard.key(), getattr(guard, "type", None)), guard)
+
+    def settled(self) -> list[Guard]:
+        """What it takes for granted; of what variables hold no more than what it reads."""
+        return [
+            replace(g, type=with_unset(only_used(g.type, self.read), self.unset))
+            if isinstance(g, OfType) and has_held(g.type) else g
+            for g in self.guards.values()
+        ]  # fmt: skip
 
     def assume_all(self, guards: Iterable[Guard]) -> None:
         for guard in guards:
@@ -147,12 +158,12 @@ class Prepared:
 
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
-    untrusted: Set[Variable] = frozenset(), frozen: bool = False,
+    untrusted: Set[Variable] = frozenset(), frozen: bool = False, held: bool = True,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
     `untrusted`: the variables that change while it runs."""
     own = dict(zip(graph.cells, cells, strict=False))
-    prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, cells=own)
+    prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, held=held, cells=own)
     prepared.ruled = getattr(has_rule, "__self__", None)
     snapshot(BEGIN, graph)
     open_cells(graph)
@@ -168,6 +179,7 @@ def prepare(
     dce(graph)
     prune(graph)
     snapshot("dce, prune", graph)
+    prepared.read |= held_names(graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
     if prepared.sums_items:
         refuse_items_changed(graph)
@@ -195,7 +207,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     tell_apart(graph)
     inference = infer(
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
-        frozen=prepared.frozen,
+        frozen=prepared.frozen, held=prepared.held,
     )  # fmt: skip
     snapshot("infer", graph)
     prepared.returns.refuse_calls(graph)
