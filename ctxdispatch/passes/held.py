@@ -42,6 +42,8 @@ from ctxdispatch.passes.types import (
 MAX_DEPTH, MAX_NODES = 5, 200
 MAX_POSITIONS = 16
 """Lists that long have a type per item, where one for all would say less."""
+MAX_NAME = 100
+"""Texts that long are known: they may be keys, or names of functions."""
 MAX_NUMBERS = 1000
 """Lists that long are looked into where all items are floats, or all ints."""
 
@@ -83,6 +85,8 @@ def _closed(value: Anything) -> Type:
     """One that is not looked into. A closure is known by its code at most, not by identity."""
     if is_closure(value):
         return Exact(type(value))
+    if type(value) is str and len(value) <= MAX_NAME:
+        return Known(value)
     found = type_of(value, 1)
     return Exact(type(value)) if isinstance(found, (ListOf, TupleOf)) else found
 
@@ -156,19 +160,19 @@ def _list(value: list[Anything], depth: int, budget: list[int]) -> Type | None:
             return None
         items.append(type_)
     item = functools.reduce(join, items, Never)
-    if len(items) <= MAX_POSITIONS and any(_loses(each, item) for each in items):
+    if len(items) <= MAX_POSITIONS and any(loses(each, item) for each in items):
         return Held(list, tuple(enumerate(items)))
     return Exact(list) if item in (Any, Never) else Held(list, (), item)
 
 
-def _loses(type_: Type, joined: Type) -> bool:
+def loses(type_: Type, joined: Type) -> bool:
     """A type that is joined with others says less than before: more than that lengths or numbers differ."""
     if isinstance(joined, OneOf) or joined == type_:
         return False
     if type(type_) is not type(joined) or isinstance(type_, Known):
         return True
     parts, found = _parts(type_), _parts(joined)
-    return len(parts) != len(found) or any(map(_loses, parts, found))
+    return len(parts) != len(found) or any(map(loses, parts, found))
 
 
 def _parts(type_: Type) -> Sequence[Type]:
@@ -189,7 +193,8 @@ def guardable(type_: Type) -> Type:
         case TupleOf(items):
             return TupleOf(tuple(map(guardable, items))) if len(items) <= 16 else Exact(tuple)
         case Known(value):
-            return type_ if value is None or _by_identity(value) else Exact(type(value))
+            kept = value is None or type(value) is str or _by_identity(value)
+            return type_ if kept else Exact(type(value))
         case ArrayOf():
             return plain(type_)
         case Exact():

@@ -76,8 +76,13 @@ def global_name(
 
 def _at_path(value: Anything, path: Path, *, constant: bool = False, held: bool = False) -> Found:
     type_ = stored_type(value, constant=constant, held=held)
-    guard = PathIs(*path, value) if isinstance(type_, Known) else PathType(*path, type_)
+    guard = PathIs(*path, value) if _by_identity(type_) else PathType(*path, type_)
     return Found(type_, guard, path)
+
+
+def _by_identity(type_: Type) -> bool:
+    """Texts are as good as equal ones."""
+    return isinstance(type_, Known) and type(type_.value) is not str
 
 
 def stored_type(value: Anything, *, constant: bool = False, held: bool = False) -> Type:
@@ -104,7 +109,7 @@ def cell_contents(cell: pytypes.CellType, *, constant: bool = False, held: bool 
     except ValueError:
         return UNKNOWN
     type_ = stored_type(value, constant=constant, held=held)
-    return Found(type_, CellIs(cell, value) if isinstance(type_, Known) else CellType(cell, type_))
+    return Found(type_, CellIs(cell, value) if _by_identity(type_) else CellType(cell, type_))
 
 
 # -- attributes ----------------------------------------------------------------------------------------------
@@ -163,10 +168,10 @@ def _is_of_class(found: Anything) -> bool:
 
 def _held_datum(cls: type, name: str, value: Anything) -> Found:
     """Of a tuple the class alone: guards do not look into long ones."""
-    type_ = stored_type(value)
-    if isinstance(type_, Known):
+    type_ = stored_type(value, held=type(value) is str)
+    if _by_identity(type_):
         return Found(type_, AttrIs(cls, name, value), None, (cls, name))
-    kept = type_ if isinstance(type_, ArrayOf) else Exact(type(value))
+    kept = type_ if isinstance(type_, (ArrayOf, Known)) else Exact(type(value))
     return Found(kept, AttrType(cls, name, kept), None, (cls, name))
 
 
@@ -184,7 +189,7 @@ def _of_module(module: pytypes.ModuleType, name: str, path: Path | None, held: b
 def _of_owner(owner: Anything, name: str, value: Anything, *, constant: bool = False, held: bool) -> Found:
     """What a module or class holds that no name leads to any more."""
     type_ = stored_type(value, constant=constant, held=held)
-    if isinstance(type_, Known):
+    if _by_identity(type_):
         return Found(type_, AttrIs(owner, name, value))
     told = held or issubclass(type(owner), pytypes.ModuleType)
     return Found(type_, AttrType(owner, name, type_)) if told else UNKNOWN

@@ -61,7 +61,7 @@ MAX_STATES = 4
 """So many programs for the same argument types are kept, of globals that go to and fro between types."""
 
 MAX_FUNCTIONS = 4
-"""So many functions given as arguments are known to programs of their own."""
+"""So many functions or texts given as arguments are known to programs of their own."""
 
 NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
 """Where one of them is raised, the run may still be recorded."""
@@ -176,16 +176,17 @@ class Entry:
 
     def types_of(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
         """What a program for these arguments is specialised to. One that gets other functions each time
-        (lambdas made for the call, classes) is compiled for a few of them, and then for any."""
+        (lambdas made for the call, classes), or other texts, is compiled for a few of them, and then for
+        any."""
         types = self.mode.seen(tuple([guardable(held_type(a)) for a in args]), args)
         if types in self.specialised:
             return types
         if isinstance(self.source, ClosureSource):  # it outlives what it is called with
-            return tuple([without_objects(t, _lasts) for t in types])
-        general = tuple(map(without_objects, types))
+            types = tuple([without_objects(t, _lasts) for t in types])
+        general = _general(types)
         if types == general:
             return types
-        same = [t for t in self.specialised if tuple(map(without_objects, t)) == general]
+        same = [t for t in self.specialised if _general(t) == general]
         return general if len(same) >= MAX_FUNCTIONS else types
 
     def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -368,6 +369,10 @@ class Entry:
     def forget(self) -> None:
         self.specialised.clear()
         self.function.__code__ = self.stub
+
+
+def _general(types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
+    return tuple([without_objects(t, lambda value: type(value) is not str and is_leaf(value)) for t in types])
 
 
 def _lasts(value: Any) -> bool:

@@ -75,6 +75,7 @@ from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
+from ctxdispatch_contexts.programs.unrolling import unroll
 
 MAX_OPS = 4000
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
@@ -190,6 +191,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     """Whether something was inlined or spelled out. Not `patient`: nothing more is found out by waiting."""
     graph = prepared.graph
     prepared.patient, prepared.postponed = patient, False
+    if unroll(graph, prepared.chain):
+        snapshot("unroll", graph)
+        return True
     changed = _rewrite_calls(prepared, has_rule)
     snapshot("inline", graph)
     prepared.assume_all(lookups(graph))
