@@ -9,6 +9,7 @@ itself, or too much, stays a call and is differentiated at run time (`calls.py`)
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import FunctionType
@@ -30,6 +31,7 @@ from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard, OfType
 from ctxdispatch.passes.held import has_held, only_used, with_unset
 from ctxdispatch.passes.infer import Variable, infer
+from ctxdispatch.passes.python_types import extends
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
@@ -270,6 +272,8 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
+    if _extends(prepared.graph, op):
+        return block
     if prepared.keeps(op.fn):
         return block if open_arguments(prepared.graph, block, op) else None
     if is_spelled_out(op.fn) or is_undispatched(op.fn):
@@ -340,6 +344,15 @@ def _plain_operator(op: Op) -> None:
     cls = T.cls_of(operand_type(op.args[0])) if fn in INPLACE else None
     if cls is not None and issubclass(cls, (*IMMUTABLE, *_scalars())):
         op.callee = Const(INPLACE[fn])
+
+
+def _extends(graph: Graph, op: Op) -> bool:
+    """`xs += ys` of lists. True where something was changed."""
+    if op.fn is not operator.iadd or not extends(*map(operand_type, op.args)):
+        return False
+    substitute(graph, {op.result: op.args[0]})
+    op.callee, op.results, op.syntax = Const(list.extend), [Value()], False
+    return True
 
 
 @functools.cache

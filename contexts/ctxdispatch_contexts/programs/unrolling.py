@@ -6,7 +6,7 @@
         if 1 < len(p): w, b = p[1]; h = sin(h @ w + b)
 
 A list's iterator asks for the length at each step, and so does this where the length is not known: the list
-may change meanwhile.
+may change meanwhile. In an attempt (`lifting.py`) it has as many items as are written out beside it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.container_types import by_position
 from ctxdispatch.passes.held import loses
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.lifting import gives_up, giving_up
 
 MAX_ITEMS, MAX_OPS = 16, 600
 
@@ -46,24 +47,26 @@ class _Items(NamedTuple):
 def unroll(graph: Graph, chain: dict[Op, Any]) -> bool:
     """One loop, in place; whether there was one. Copies of ops have in `chain` what the ops have."""
     headers = [b for b in graph.blocks if isinstance(b.terminator, Iterate)]
+    if not headers:
+        return False
     try:
-        forest = loops(graph) if headers else None
+        finder = _Finder(graph)
     except IrreducibleError:
         return False
     for header in headers:
-        loop = forest.header_of(header) if forest is not None else None
-        items = None if loop is None else _worth_copies(graph, header, loop)
+        loop = finder.forest.header_of(header)
+        items = None if loop is None else _worth_copies(finder, header, loop)
         if loop is not None and items is not None:
             _unroll(graph, header, loop, items, chain)
             return True
     return False
 
 
-def _worth_copies(graph: Graph, header: Block, loop: Loop) -> _Items | None:
+def _worth_copies(finder: _Finder, header: Block, loop: Loop) -> _Items | None:
     """The items of the loop, whose iterators are gone from the graph then."""
     if any(block is not header for block, _ in loop.exits()):
         return None
-    finder = _Finder(graph)
+    finder.iterators = []
     items = finder.of(header.terminator.iterator)  # type: ignore[union-attr]
     if items is None or items.count is None or items.count > MAX_ITEMS:
         return None
@@ -79,7 +82,9 @@ def _worth_copies(graph: Graph, header: Block, loop: Loop) -> _Items | None:
 
 
 def _vary(types: Sequence[T.Type]) -> bool:
-    """One type for all says less than each: another class, which function, which key."""
+    """One type for all says less than each: another class, which function, which key, which list."""
+    if any(T.cls_of(each) is list for each in types):
+        return True
     own = [*map(_widened, types)]
     joined = functools.reduce(T.join, own, T.Never)
     return any(loses(each, joined) for each in own)
@@ -94,11 +99,13 @@ def _widened(type_: T.Type) -> T.Type:
 
 
 def _picks(op: Op) -> bool:
-    """It takes one of several things of different types, and it would be known which."""
-    if op.fn not in (operator.getitem, builtins.getattr) or len(op.args) != 2:
+    """It takes one of several things of different types, or puts one into a dict, by a key it would know."""
+    if len(op.args) < 2 or isinstance(operand_type(op.args[1]), T.Known):
         return False
-    owner, key = map(operand_type, op.args)
-    if isinstance(key, T.Known):
+    owner = operand_type(op.args[0])
+    if op.fn in (dict.setdefault, operator.setitem) and T.cls_of(owner) is dict:
+        return True
+    if op.fn not in (operator.getitem, builtins.getattr) or len(op.args) != 2:
         return False
     if op.fn is builtins.getattr:
         return isinstance(owner, (T.Held, T.Known))
@@ -113,10 +120,10 @@ class _Finder:
         self.home, self.uses = definitions(graph), uses(graph)
         self.makers = {r: op for _, op in graph.ops() for r in op.results}
         self.iterators: list[Op] = []
-        self._forest = loops(graph)
+        self.forest = loops(graph)
 
     def around(self, op: Op) -> Loop | None:
-        return self._forest.loop_of.get(self.home[op.result])
+        return self.forest.loop_of.get(self.home[op.result])
 
     def of(self, source: Operand) -> _Items | None:
         if isinstance(source, Const):
@@ -268,6 +275,10 @@ def _enter(head: Block, exit: Edge, items: _Items, i: int) -> list[Block]:
         emit = _emit(test, terminator)
         more = emit(bool, emit(operator.lt, Const(i), emit(len, xs)))
         leaving = Edge(exit.target, list(exit.args))
+        if gives_up():
+            leaving = Edge(Block())
+            leaving.target.terminator = giving_up(terminator.pos)
+            blocks.insert(0, leaving.target)
         test.terminator = Branch(more, Edge(blocks[-1]), leaving, terminator.pos)
         blocks.append(test)
     return [b for b in blocks if b is not head]
