@@ -280,7 +280,7 @@ return sum(sum(v) ** 3 for v in g.values())
 """
 COMPILED = (
     "setdefault setdefault_zipped not_in within counted summed two_levels pairs numbers "
-    "returned_by_a_function added_in_place"
+    "returned_by_a_function"
 ).split()
 RAISE = {"changed_meanwhile": RuntimeError, "deleted_meanwhile": RuntimeError, "no_such_key": KeyError,
          "no_list": AttributeError}  # fmt: skip
