@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 import types
 from typing import Any
 
@@ -27,6 +28,22 @@ def _permanent(module: Any) -> bool:
 def is_ours(module: Any) -> bool:
     """The name of a module of this project's packages."""
     return isinstance(module, str) and module.partition(".")[0] in ("ctxdispatch", "ctxdispatch_contexts")
+
+
+def is_installed(file: str) -> bool:
+    """Of a package that is installed, or Python's own."""
+    return file.startswith(_INSTALLED)
+
+
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def of_installed(cls: type) -> bool:
+    """A class of such a package, as it says."""
+    name = cls.__module__
+    module = sys.modules.get(name) if type(name) is str else None
+    file = getattr(module, "__file__", None)
+    return type(file) is str and is_installed(file)
 
 
 def _permanent_function(f: types.FunctionType) -> bool:

@@ -181,12 +181,11 @@ def dict_merge(target: dict[str, Any], other: Any, function: Any = None) -> None
     if not hasattr(other, "keys"):
         kind = type(other).__name__
         raise TypeError(f"{name_of_callee(function)} argument after ** must be a mapping, not {kind}")
-    if next((base for base in type(other).__mro__ if "__iter__" in vars(base)), None) is dict:
-        other = dict(dict.items(other))  # what is in it, whatever its class makes of `keys` and `[]`
-    for key in _keys(other):
+    is_dict = issubclass(type(other), dict) and type(other).__iter__ is dict.__iter__
+    for key in dict.keys(other) if is_dict else _keys(other):
         if key in target:
             raise TypeError(f"{name_of_callee(function)} got multiple values for keyword argument {key!r}")
-        target[key] = other[key]
+        target[key] = dict.__getitem__(other, key) if is_dict else other[key]
 
 
 def _keys(mapping: Any) -> list[Any]:

@@ -12,27 +12,33 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from types import BuiltinFunctionType, MethodDescriptorType, SimpleNamespace
 from typing import Any, NamedTuple
 
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import Liveness, liveness, passed
 from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.rewrite import Use as Reading
 from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.passes.python_types import builtin
 from ctxdispatch.passes.resolve import class_attribute
 
-Key = str | int
+Key = str | int | tuple["Key", ...]
 Used = Callable[[], dict[Value, list[Reading]]]
 
 
 class Kind(NamedTuple):
-    """`cls`: the class of it. `length`: of a list, whose items are there from the start; else -1."""
+    """`cls`: the class of it. `length`: of a list, whose items are there from the start; else -1. `factory`:
+    what makes an entry of a dict that there is none of."""
 
     cls: type
     length: int = -1
+    factory: Any = None
 
 
 class Use(NamedTuple):
@@ -54,6 +60,10 @@ class Web:
         self.writes: list[Use] = []
         self.tests: list[Use] = []
         """`contains(%dict, key)` of the names of its attributes, or of a dict."""
+        self.asks: list[Use] = []
+        """What a dict has, or else gets: `setdefault`, `get`, items of one that makes them."""
+        self.looks_through: list[Use] = []
+        """`len(%dict)`, `iter(%dict)`, and `dict.items(%dict)` where that is gone through."""
         self.looks: list[Op] = []
         """`getattr(%name, '__dict__')` for those, and methods that are read and not used."""
         self.leaks: list[tuple[Block, int]] = []
@@ -62,11 +72,6 @@ class Web:
     def meets(self) -> bool:
         return len(self.names) > len(self.makers)
 
-    @property
-    def written(self) -> set[Key]:
-        """Fields that are written after it is made."""
-        return {use.key for use in self.writes}
-
 
 def find_webs(graph: Graph) -> list[Web]:
     """Those that can be told apart: see `_keeps_apart`."""
@@ -74,6 +79,8 @@ def find_webs(graph: Graph) -> list[Web]:
     if not makers:
         return []
     of = _join(graph, makers)
+    if any(web.kind.cls is defaultdict for web in of.values()):
+        _bind_methods(graph, of)
     _sort_uses(graph, of)
     webs = list(dict.fromkeys(of.values()))
     if any(web.meets for web in webs):
@@ -93,7 +100,11 @@ def kind_of(op: Op) -> Kind | None:
     if fn is SimpleNamespace or fn is dict:
         return Kind(fn) if len(op.args) == len(op.kwnames) else None
     if fn is prim.build_map:
-        return Kind(dict) if all(_is_key(k) for k in op.args[::2]) else None
+        return Kind(dict) if all(isinstance(k, Const) and is_key(k.value) for k in op.args[::2]) else None
+    if fn is defaultdict:
+        first = op.args[0] if len(op.args) == 1 else None
+        makes = isinstance(first, Const) and type(first.value) is type and builtin(first.value)
+        return Kind(defaultdict, factory=first.value) if makes else None  # type: ignore[union-attr]
     return Kind(list, len(op.args)) if fn is prim.build_list else None
 
 
@@ -109,6 +120,11 @@ def _is_plain(cls: Any) -> bool:
 
 def _is_key(operand: Operand) -> bool:
     return isinstance(operand, Const) and type(operand.value) is str
+
+
+def is_key(value: Any) -> bool:
+    """Two of them are equal only where they are of one class: 1 is a key, and neither 1.0 nor True."""
+    return type(value) in (str, int) or (type(value) is tuple and all(map(is_key, value)))
 
 
 def _join(graph: Graph, makers: dict[Value, Op]) -> dict[Value, Web]:
@@ -160,6 +176,23 @@ def _web(group: list[Value], makers: dict[Value, Op]) -> Iterator[Web]:
 # -- uses ----------------------------------------------------------------------------------------------------
 
 
+def _bind_methods(graph: Graph, of: dict[Value, Web]) -> None:
+    """d.items() is dict.items(d), in place. Inference does not know the class of these:
+    of those that it knows, taking an item makes none."""
+    used = uses(graph)
+    for block, op in [*graph.ops()]:
+        name = op.args[0] if op.fn is getattr and len(op.args) == 2 else None
+        if not isinstance(name, Value) or name not in of or of[name].kind.cls is not defaultdict:
+            continue
+        method = class_attribute(defaultdict, op.args[1].value) if isinstance(op.args[1], Const) else None
+        calls = [reading.user for reading in used[op.result]]
+        called = all(isinstance(call, Op) and call.callee is op.result for call in calls)
+        if type(method) is MethodDescriptorType and called:
+            for call in calls:
+                call.callee, call.args = Const(method), [name, *call.args]  # type: ignore[union-attr]
+            block.ops.remove(op)
+
+
 def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:
     used = functools.cache(lambda: uses(graph))
     for block in graph.blocks:
@@ -178,23 +211,34 @@ def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:
 
 
 def _known_use(web: Web, op: Op, name: Value, used: Used) -> bool:
-    if op.kwnames or op.callee is name or len(op.args) < 2:
+    if op.kwnames or op.callee is name:
+        return False
+    if issubclass(web.kind.cls, dict) and _looks_through(op, name, used):
+        web.looks_through.append(Use(op, name, ""))
+        return True
+    if len(op.args) < 2:
         return False
     first, key, *rest = op.args
-    if web.kind.cls is dict and op.fn is operator.contains:
+    if issubclass(web.kind.cls, dict) and op.fn in _TESTS:
         return first is name and _keep(web.tests, op, name, _field(web.kind, key))
     if first is not name or key is name or name in rest:
         return False
-    if op.fn in _WRITES[web.kind.cls in (dict, list)]:
+    if op.fn in ((dict.setdefault, dict.get) if issubclass(web.kind.cls, dict) else ()):
+        return len(rest) <= 1 and _keep(web.asks, op, name, _field(web.kind, key))
+    if web.kind.factory is not None and op.fn is operator.getitem:
+        return not rest and _keep(web.asks, op, name, _field(web.kind, key))
+    if op.fn in _WRITES[web.kind.cls in _WITH_ITEMS]:
         return len(rest) == 1 and _keep(web.writes, op, name, _field(web.kind, key))
-    if rest or op.fn is not (operator.getitem if web.kind.cls in (dict, list) else getattr):
+    if rest or op.fn is not (operator.getitem if web.kind.cls in _WITH_ITEMS else getattr):
         return False
-    if web.kind.cls not in (dict, list) and _is_look(web, op, key, used):
+    if web.kind.cls not in _WITH_ITEMS and _is_look(web, op, key, used):
         web.looks.append(op)
         return True
     return _keep(web.reads, op, name, _field(web.kind, key))
 
 
+_TESTS = (operator.contains, prim.not_contains)
+_WITH_ITEMS = (dict, defaultdict, list)
 _WRITES = {True: (operator.setitem,), False: (setattr, object.__setattr__)}
 
 
@@ -215,6 +259,46 @@ def _tests_name(op: Op, attributes: Value) -> bool:
     return op.fn is operator.contains and op.args[0] is attributes and _is_key(op.args[1])
 
 
+Give = Callable[[Sequence[Operand], Sequence[Operand]], Sequence[Operand | tuple[Operand, Operand]]]
+
+VIEWS: Registry[Give] = Registry()
+"""Which items they give, of a dict with these keys and values."""
+
+
+@VIEWS.of(dict.keys)
+def _keys(names: Sequence[Operand], values: Sequence[Operand]) -> Sequence[Operand]:
+    return names
+
+
+@VIEWS.of(dict.values)
+def _values(names: Sequence[Operand], values: Sequence[Operand]) -> Sequence[Operand]:
+    return values
+
+
+@VIEWS.of(dict.items)
+def _items(names: Sequence[Operand], values: Sequence[Operand]) -> Sequence[tuple[Operand, Operand]]:
+    return [*zip(names, values)]
+
+
+def _looks_through(op: Op, name: Value, used: Used) -> bool:
+    """It goes through the dict, or gives a view of it that is only gone through."""
+    if op.fn in VIEWS:
+        users = [reading.user for reading in used()[op.result]]
+        return len(op.args) == 1 and all(isinstance(u, Op) and _goes_through(u, op.result) for u in users)
+    return _goes_through(op, name)
+
+
+def _goes_through(op: Op, operand: Value) -> bool:
+    """It asks for one item after the other, and for nothing else: of a dict, for its keys."""
+    fn = op.fn
+    if not hashable(fn) or op.kwnames or op.args.count(operand) != 1:
+        return False
+    row = fact_of(fn)
+    of_python = type(fn) is BuiltinFunctionType and fn.__module__ == "builtins"
+    of_python = of_python or (type(fn) is type and fn.__module__ == "builtins" and not issubclass(fn, dict))
+    return fn is len or (of_python and row is not None and row.iterates.has(op.args.index(operand)))
+
+
 def _keep(kept: list[Use], op: Op, name: Value, key: Key | None) -> bool:
     if key is not None:
         kept.append(Use(op, name, key))
@@ -229,10 +313,10 @@ def _field(kind: Kind, key: Operand) -> Key | None:
     if kind.cls is list:
         inside = type(value) is int and -kind.length <= value < kind.length
         return value % kind.length if inside else None
+    if issubclass(kind.cls, dict):
+        return value if is_key(value) else None
     if type(value) is not str:
         return None
-    if kind.cls is dict:
-        return value
     found = class_attribute(kind.cls, value)
     if type(found).__name__ == "member_descriptor":
         return value
@@ -258,7 +342,8 @@ def _written_late(graph: Graph, web: Web) -> bool:
     """Elsewhere than in the block that makes it."""
     home = {op: block for block, op in graph.ops()}
     return any(
-        use.name not in web.makers or home[use.op] is not home[web.makers[use.name]] for use in web.writes
+        use.name not in web.makers or home[use.op] is not home[web.makers[use.name]]
+        for use in (*web.writes, *web.asks)
     )
 
 

@@ -11,12 +11,16 @@ Invariant: a read that might fail, or see what somebody else has written, stays 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import passed
 from ctxdispatch.ir.graph import Block, Edge, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.aggregates import Key, Use, Web, find_webs
+from ctxdispatch.passes.entries import Rewriting, answer_entries
 from ctxdispatch.passes.resolve import class_attribute
 
 
@@ -26,22 +30,25 @@ def open_fields(graph: Graph) -> bool:
     if not webs:
         return False
     fields = _Fields(graph, webs)
-    replaced: dict[Value, Operand] = {}
-    gone: set[Op] = set()
+    rewriting = Rewriting({}, set(), {})
     for web in webs:
-        _open(web, fields, replaced, gone)
-    if not gone:
+        _open(web, fields, rewriting)
+    gone, before = rewriting.gone, rewriting.before
+    if not gone and not before:
         return False
     for block in graph.blocks:
-        block.ops = [op for op in block.ops if op not in gone]
-    substitute(graph, replaced)
+        block.ops = [op for each in block.ops for op in (*before.get(each, ()), each) if op not in gone]
+    substitute(graph, rewriting.replaced)
     return True
 
 
-def _open(web: Web, fields: _Fields, replaced: dict[Value, Operand], gone: set[Op]) -> None:
-    if web.reads or web.tests:
-        _read(web, fields, replaced, gone)
-    left = [use for use in (*web.reads, *web.tests) if use.op not in gone]
+def _open(web: Web, fields: _Fields, rewriting: Rewriting) -> None:
+    replaced, gone = rewriting.replaced, rewriting.gone
+    if web.reads or web.tests or web.asks or web.looks_through:
+        exposed = _Exposed(web, fields, web.leaks)
+        answer_entries(web, fields, exposed, rewriting)
+        _read(web, fields, exposed, replaced, gone)
+    left = [use for use in (*web.reads, *web.tests, *web.asks, *web.looks_through) if use.op not in gone]
     if not web.leaks and not left:
         gone.update(use.op for use in web.writes)
         gone.update(web.looks)
@@ -49,22 +56,23 @@ def _open(web: Web, fields: _Fields, replaced: dict[Value, Operand], gone: set[O
         replaced.update(dict.fromkeys(web.makers, Const(None)))
 
 
-def _read(web: Web, fields: _Fields, replaced: dict[Value, Operand], gone: set[Op]) -> None:
-    exposed = _Exposed(web, fields)
+def _read(
+    web: Web, fields: _Fields, exposed: _Exposed, replaced: dict[Value, Operand], gone: set[Op]
+) -> None:
     for use in web.reads:
         if not exposed.at(use.op) and fields.is_set(use):
             replaced[use.op.result] = fields.before(use)
             gone.add(use.op)
     for use in web.tests:
-        known = _answer(web, use, fields) if not exposed.at(use.op) else None
+        known = _answer(use, fields) if not exposed.at(use.op) else None
         if known is not None:
-            replaced[use.op.result] = Const(known)
+            replaced[use.op.result] = Const(known is not (use.op.fn is prim.not_contains))
             gone.add(use.op)
 
 
-def _answer(web: Web, use: Use, fields: _Fields) -> bool | None:
+def _answer(use: Use, fields: _Fields) -> bool | None:
     """Whether there is such a field."""
-    if use.key not in web.written and all(_made_with(op, use.key) is None for op in web.makers.values()):
+    if fields.is_unset(use):
         return False
     return True if fields.is_set(use, own=True) else None
 
@@ -79,17 +87,21 @@ def _made_with(op: Op, key: Key) -> Operand | None:
     return dict(zip(op.kwnames, op.args, strict=True)).get(key) if op.kwnames else None  # type: ignore[arg-type]
 
 
+def _keys_of(op: Op) -> list[Key]:
+    return [k.value for k in op.args[::2]] if op.fn is prim.build_map else [*op.kwnames]  # type: ignore[union-attr]
+
+
 class _Exposed:
     """Where somebody else may have an aggregate: after a leak, until another one is made in its place."""
 
-    def __init__(self, web: Web, fields: _Fields) -> None:
+    def __init__(self, web: Web, fields: _Fields, leaks: list[tuple[Block, int]]) -> None:
         self._place = place = fields.place
         self._ranges: dict[Block, list[tuple[int, float]]] = {}
         ends: dict[Block, list[int]] = {}
         for op in () if web.meets else web.makers.values():
             block, i = place[op]
             ends.setdefault(block, []).append(i)
-        work = [(block, i + 1) for block, i in web.leaks]
+        work = [(block, i + 1) for block, i in leaks]
         entered: set[Block] = set()
         while work:
             block, start = work.pop()
@@ -101,7 +113,9 @@ class _Exposed:
                 entered.update(ahead)
 
     def at(self, op: Op) -> bool:
-        block, i = self._place[op]
+        return self.covers(*self._place[op])
+
+    def covers(self, block: Block, i: int) -> bool:
         return any(start <= i < end for start, end in self._ranges.get(block, ()))
 
 
@@ -120,6 +134,7 @@ class _Fields:
             for edge, params in passed(block)
             for param, arg in zip(params, edge.args, strict=True)
         }
+        self._asks: set[Op] = set()
         self._defs: dict[tuple[Block, Value, Key], list[tuple[int, Op]]] = {}
         self._home: dict[Value, Block] = {p: block for block in graph.blocks for p in block.params}
         self._params: dict[tuple[Block, Value, Key], Value] = {}
@@ -129,19 +144,47 @@ class _Fields:
             for use in web.writes:
                 block, i = self.place[use.op]
                 self._defs.setdefault((block, use.name, use.key), []).append((i, use.op))
+            for use in web.asks:  # which may write
+                block, i = self.place[use.op]
+                self._defs.setdefault((block, use.name, use.key), []).append((i, use.op))
+                self._asks.add(use.op)
         for found in self._defs.values():
             found.sort(key=lambda each: each[0])
 
+    def add(self, use: Use, place: tuple[Block, int]) -> None:
+        """One more write, in the place of an op."""
+        self.place[use.op] = place
+        self._defs[place[0], use.name, use.key].append((place[1], use.op))
+        self._defs[place[0], use.name, use.key].sort(key=lambda each: each[0])
+
+    def settle(self, use: Use) -> None:
+        """It is known what it does: it writes nothing more."""
+        block, _ = self.place[use.op]
+        self._asks.discard(use.op)
+        known = self._defs[block, use.name, use.key]
+        known[:] = [each for each in known if each[1] is not use.op]
+
     def is_set(self, use: Use, *, own: bool = False) -> bool:
         """The field has been set whenever `use` happens. `own`: a default of the class does not count."""
+        return self._always(use, True, lambda op: self._starts(op, use.key, own))
+
+    def is_unset(self, use: Use) -> bool:
+        """The field has been set on no way to `use`; a default of the class does not count."""
+        return self._always(use, False, lambda op: not self._starts(op, use.key, True))
+
+    def _always(self, use: Use, written: bool, starts: Callable[[Op], bool]) -> bool:
+        """On every way to `use` the last thing that is done to the field says so: a write, or the maker."""
         block, i = self.place[use.op]
         work, seen = [(block, float(i), use.name)], set()
         while work:
             block, limit, name = work.pop()
-            if self._written(block, limit, name, use.key) is not None:
+            last = self._last(block, limit, name, use.key)
+            if last is not None:
+                if not written or last in self._asks:
+                    return False
                 continue
             if name in self._of[name].makers and self._home[name] is block:
-                if not self._starts(self._of[name].makers[name], use.key, own):
+                if not starts(self._of[name].makers[name]):
                     return False
                 continue
             if not self._preds[block]:
@@ -158,12 +201,50 @@ class _Fields:
         block, i = self.place[use.op]
         return self._read(block, i, use.name, use.key)
 
+    def stays(self, web: Web, op: Op) -> bool:
+        """Nothing is put into the dict after `op`, and nobody else has it then."""
+        block, i = self.place[op]
+        later = _Exposed(web, self, [(block, i)])
+        writes = [self.place[use.op] for use in (*web.writes, *web.asks)]
+        return not any(later.covers(*place) for place in (*writes, *web.leaks))
+
+    def way(self, web: Web, use: Use) -> Iterator[list[Key] | None]:
+        """The keys that are set on the way to `use`, from where the dict is made; None where there are
+        several ways, or is not known what is set."""
+        block, i = self.place[use.op]
+        name, limit = use.name, float(i)
+        parts: list[list[Key] | None] = []
+        seen: set[Block] = set()
+        while block not in seen:
+            seen.add(block)
+            parts.append(self._set_in(web, block, limit, name))
+            if name in web.makers and self._home[name] is block:
+                parts.append(_keys_of(web.makers[name]))
+                return reversed(parts)
+            if len(self._preds[block]) != 1:
+                break
+            (before, edge), limit = self._preds[block][0], float("inf")
+            block, name = before, self._name_before(block, edge, name)
+        return iter([None])
+
+    def _set_in(self, web: Web, block: Block, limit: float, name: Value) -> list[Key] | None:
+        def before(uses: list[Use]) -> list[tuple[int, Key]]:
+            at = [(*self.place[use.op], use) for use in uses if use.name is name]
+            found = [(i, use.key) for home, i, use in at if home is block and i < limit]
+            return sorted(found, key=itemgetter(0))
+
+        return None if before(web.asks) else [key for _, key in before(web.writes)]
+
     # -- where it is found -----------------------------------------------------------------------------------
 
     def _written(self, block: Block, limit: float, name: Value, key: Key) -> Operand | None:
         """By the last write in the block before op number `limit`."""
+        last = self._last(block, limit, name, key)
+        return None if last is None else last.args[2]
+
+    def _last(self, block: Block, limit: float, name: Value, key: Key) -> Op | None:
         found = [op for i, op in self._defs.get((block, name, key), ()) if i < limit]
-        return found[-1].args[2] if found else None
+        return found[-1] if found else None
 
     def _name_before(self, block: Block, edge: Edge, name: Value) -> Value:
         """The name of the same aggregate at the end of the block that `edge` leaves."""

@@ -10,6 +10,12 @@ from typing import Any as Anything
 from ctxdispatch.passes.types import Type
 
 
+class OfType:
+    """That something is of a type."""
+
+    type: Type
+
+
 @dataclass(frozen=True, eq=False)
 class PathIs:
     """`namespace[path[0]].path[1]...` is this very `value` (a module, function, class)."""
@@ -23,7 +29,7 @@ class PathIs:
 
 
 @dataclass(frozen=True, eq=False)
-class PathType:
+class PathType(OfType):
     """The value at `path` has `type`: a global number, array, ..."""
 
     namespace: dict[str, Anything]
@@ -47,7 +53,7 @@ class AttrIs:
 
 
 @dataclass(frozen=True, eq=False)
-class AttrType:
+class AttrType(OfType):
     """`owner.name` has `type`, and `owner` is of the class it was of."""
 
     owner: Anything
@@ -109,7 +115,7 @@ class CellIs:
 
 
 @dataclass(frozen=True, eq=False)
-class CellType:
+class CellType(OfType):
     """What the cell holds has `type`."""
 
     cell: types.CellType

@@ -16,14 +16,16 @@ from __future__ import annotations
 import functools
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from types import FunctionType
+from types import FunctionType, GetSetDescriptorType
 from typing import Any as Anything
 
 from ctxdispatch.ir import wrappers
 from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import (
     MAX_ITEMS,
     Any,
+    ArrayOf,
     Exact,
     Held,
     Known,
@@ -40,6 +42,8 @@ from ctxdispatch.passes.types import (
 MAX_DEPTH, MAX_NODES = 5, 200
 MAX_POSITIONS = 16
 """Lists that long have a type per item, where one for all would say less."""
+MAX_NAME = 100
+"""Texts that long are known: they may be keys, or names of functions."""
 MAX_NUMBERS = 1000
 """Lists that long are looked into where all items are floats, or all ints."""
 
@@ -81,6 +85,8 @@ def _closed(value: Anything) -> Type:
     """One that is not looked into. A closure is known by its code at most, not by identity."""
     if is_closure(value):
         return Exact(type(value))
+    if type(value) is str and len(value) <= MAX_NAME:
+        return Known(value)
     found = type_of(value, 1)
     return Exact(type(value)) if isinstance(found, (ListOf, TupleOf)) else found
 
@@ -114,7 +120,13 @@ def has_plain_dict(value: Anything, cls: type) -> bool:
     if type(cls) not in (type, ABCMeta) or cls.__module__ in ("builtins", "types", "functools", "numpy"):
         return False
     own = cls.__getattribute__ is object.__getattribute__  # type: ignore[comparison-overlap]
-    return own and isinstance(getattr(value, "__dict__", None), dict)
+    return own and has_dict(cls)
+
+
+def has_dict(cls: type) -> bool:
+    """Its objects have a `__dict__`, which is no attribute that the class has made itself."""
+    found = wrappers.class_attribute(cls, "__dict__")
+    return type(found) is GetSetDescriptorType and found.__objclass__ in cls.__mro__
 
 
 def _container(value: Anything, cls: type, depth: int, budget: list[int]) -> Type | None:
@@ -148,19 +160,19 @@ def _list(value: list[Anything], depth: int, budget: list[int]) -> Type | None:
             return None
         items.append(type_)
     item = functools.reduce(join, items, Never)
-    if len(items) <= MAX_POSITIONS and any(_loses(each, item) for each in items):
+    if len(items) <= MAX_POSITIONS and any(loses(each, item) for each in items):
         return Held(list, tuple(enumerate(items)))
     return Exact(list) if item in (Any, Never) else Held(list, (), item)
 
 
-def _loses(type_: Type, joined: Type) -> bool:
+def loses(type_: Type, joined: Type) -> bool:
     """A type that is joined with others says less than before: more than that lengths or numbers differ."""
     if isinstance(joined, OneOf) or joined == type_:
         return False
     if type(type_) is not type(joined) or isinstance(type_, Known):
         return True
     parts, found = _parts(type_), _parts(joined)
-    return len(parts) != len(found) or any(map(_loses, parts, found))
+    return len(parts) != len(found) or any(map(loses, parts, found))
 
 
 def _parts(type_: Type) -> Sequence[Type]:
@@ -169,6 +181,29 @@ def _parts(type_: Type) -> Sequence[Type]:
     if isinstance(type_, Held):
         return [*(t for _, t in type_.fields), *([] if type_.item is None else [type_.item])]
     return ()
+
+
+def guardable(type_: Type) -> Type:
+    """The part of an argument's type that a cheap test at the entry can establish."""
+    match type_:
+        case ListOf():
+            return Exact(list)
+        case Held(cls, fields, item, whole):
+            return Held(cls, tuple((k, guardable(t)) for k, t in fields), item and guardable(item), whole)
+        case TupleOf(items):
+            return TupleOf(tuple(map(guardable, items))) if len(items) <= 16 else Exact(tuple)
+        case Known(value):
+            kept = value is None or type(value) is str or _by_identity(value)
+            return type_ if kept else Exact(type(value))
+        case ArrayOf():
+            return plain(type_)
+        case Exact():
+            return type_
+    return type_ if type_ is Unset else Any
+
+
+def _by_identity(value: Anything) -> bool:
+    return callable(value) and not is_closure(value)
 
 
 # -- parts of types ------------------------------------------------------------------------------------------
@@ -198,10 +233,14 @@ def without_objects(type_: Type, known: Callable[[Anything], bool] = is_leaf) ->
             return Exact(type(value))
         case TupleOf(items):
             return TupleOf(tuple([without_objects(t, known) for t in items]))
-        case Held(cls, fields, item):
+        case Held(cls, fields, item, whole):
             inside = tuple([(name, without_objects(t, known)) for name, t in fields])
-            return Held(cls, inside, None if item is None else without_objects(item, known))
+            return Held(cls, inside, None if item is None else without_objects(item, known), whole)
     return type_
+
+
+KEYS: Anything = object()
+"""Among the names that a program reads: that it goes through the keys of dicts, or asks which there are."""
 
 
 def only_used(type_: Type, names: set[Anything]) -> Type:
@@ -213,10 +252,11 @@ def only_used(type_: Type, names: set[Anything]) -> Type:
     if type_.item is not None:
         return Held(type_.cls, (), only_used(type_.item, names))
     kept = tuple((name, only_used(t, names)) for name, t in type_.fields if name in names or t is Unset)
-    if kept and type_.cls is list:  # of which the length is known
+    whole = type_.cls is dict and KEYS in names
+    if whole or (kept and type_.cls is list):  # of which the length is known
         used = dict(kept)
         kept = tuple((i, used.get(i, Any)) for i, _ in type_.fields)
-    return Held(type_.cls, kept) if kept else Exact(type_.cls)
+    return Held(type_.cls, kept, None, whole) if kept or whole else Exact(type_.cls)
 
 
 def with_unset(type_: Type, unset: Set[tuple[type, str]]) -> Type:
@@ -230,7 +270,7 @@ def with_unset(type_: Type, unset: Set[tuple[type, str]]) -> Type:
     have = {name for name, _ in type_.fields}
     more = sorted(name for cls, name in unset if cls is type_.cls and name not in have)
     fields = [(name, with_unset(t, unset)) for name, t in type_.fields]
-    return Held(type_.cls, (*fields, *[(name, Unset) for name in more]))
+    return Held(type_.cls, (*fields, *[(name, Unset) for name in more]), None, type_.whole)
 
 
 def unset_in(type_: Type) -> Iterator[tuple[type, str]]:

@@ -79,20 +79,26 @@ def infer(
     cells: Sequence[Type | Cell] = (),
     call_type: CallType | None = None,
     trust: bool = False,
+    held: bool = False,
     untrusted: Set[Variable] = frozenset(),
     frozen: bool = False,
     annotate: bool = True,
 ) -> Inference:
     """Set `Value.type` throughout `graph`. `cells` has for each closure cell the cell, or the type of its
     contents. With `trust` what the arguments hold is believed though foreign code may run: whoever asks so
-    looks at `Inference.foreign` himself, once he has inlined what he can. Nothing is taken for granted about
-    `untrusted` variables: they change meanwhile. `frozen`: the numbers that variables of the module and
-    of functions around hold are taken for constants, too. Without `annotate` the graph is only looked at."""
-    run = Run(graph, argtypes, cells, call_type, untrusted, frozen).run()
+    looks at `Inference.foreign` himself, once he has inlined what he can; with `held` what variables of
+    the module and of functions around hold is looked into, and believed, too. Nothing is taken for granted
+    about `untrusted` variables: they change meanwhile. `frozen`: the numbers that such variables hold are
+    taken for constants. Without `annotate` the graph is only looked at."""
+
+    def run_with(argtypes: Sequence[Type]) -> Run:
+        return Run(graph, argtypes, cells, call_type, untrusted, frozen, held).run()
+
+    run = run_with(argtypes)
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
-        run = Run(graph, [without_held(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
+        run = run_with([without_held(t) for t in argtypes])
     if run.lists.foreign and any(map(_has_list, argtypes)):
-        run = Run(graph, [without_lists(t) for t in argtypes], cells, call_type, untrusted, frozen).run()
+        run = run_with([without_lists(t) for t in argtypes])
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
     unbound, unset = run.maybe_unbound(), run.unset()
@@ -108,10 +114,10 @@ class Run:
 
     def __init__(
         self, graph: Graph, argtypes: Sequence[Type], cells: Sequence[Type | Cell],
-        call_type: CallType | None, untrusted: Set[Variable], frozen: bool,
+        call_type: CallType | None, untrusted: Set[Variable], frozen: bool, held: bool = False,
     ) -> None:  # fmt: skip
         self.graph = graph
-        self.frozen = frozen
+        self.frozen, self.held = frozen, held
         self.call_type = call_type
         self.types: dict[Value, Type] = dict(zip(graph.params, argtypes, strict=True))
         self.types.update(dict.fromkeys(graph.cells, Exact(Cell)))
@@ -337,6 +343,10 @@ class Run:
 
     def note(self, op: Op, found: resolve.Found) -> None:
         self.resolved[op.result] = found
+        if not self.lists.placed and has_positions(found.type):
+            self.lists.placed = True
+            for block in self.reached:
+                self.mark(block)
         self.raise_type(op.result, found.type)
 
     def path(self, operand: Operand) -> resolve.Path | None:

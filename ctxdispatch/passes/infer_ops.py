@@ -49,7 +49,9 @@ def cell_key(operand: Operand) -> Anything:
 def _load_global(run: Run, op: Op, args: Sequence[Type]) -> None:
     namespace, name = (python_types.known(a) for a in args)
     unknown = name is python_types.UNKNOWN or (id(namespace), name) in run.stored
-    found = resolve.UNKNOWN if unknown else resolve.global_name(namespace, name, constant=run.frozen)
+    found = resolve.UNKNOWN if unknown else resolve.global_name(
+        namespace, name, constant=run.frozen, held=run.held
+    )
     run.note(op, found)
 
 
@@ -63,7 +65,7 @@ def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
     if _changes(run, args[0], name):
         run.note(op, resolve.UNKNOWN)
         return
-    found = resolve.attribute(args[0], name, run.path(op.args[0]))
+    found = resolve.attribute(args[0], name, run.path(op.args[0]), held=run.held)
     if found is resolve.UNKNOWN and not isinstance(args[0], Known):
         run.lists.foreign = True
     if found.type is Any:
@@ -91,9 +93,10 @@ def _special_method(run: Run, op: Op, args: Sequence[Type]) -> None:
 
 
 def _changes(run: Run, owner: Type, name: str) -> bool:
-    """A variable of a module that is not trusted."""
-    module = owner.value if isinstance(owner, Known) else None
-    return issubclass(type(module), ModuleType) and (id(vars(module)), name) in run.stored
+    """A variable of a module, or an attribute of a class, that is not trusted."""
+    known = owner.value if isinstance(owner, Known) else None
+    space = vars(known) if issubclass(type(known), ModuleType) else known
+    return issubclass(type(known), (ModuleType, type)) and (id(space), name) in run.stored
 
 
 @SPECIAL.of(prim.import_name)
@@ -120,7 +123,7 @@ def _cell_get(run: Run, op: Op, args: Sequence[Type]) -> None:
     if cell_key(op.args[0]) in run.shared_cells or (isinstance(cell, Cell) and id(cell) in run.shared_cells):
         run.note(op, resolve.UNKNOWN)
     elif isinstance(cell, Cell):
-        run.note(op, resolve.cell_contents(cell, constant=run.frozen))
+        run.note(op, resolve.cell_contents(cell, constant=run.frozen, held=run.held))
     elif isinstance(cell, Value):
         run.raise_type(
             op.result, run.contents.get(cell, Never) if run.maker_is(cell, prim.make_cell) else Any

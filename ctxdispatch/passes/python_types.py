@@ -32,7 +32,18 @@ from ctxdispatch.passes.type_rules import (
     row,
     rule,
 )
-from ctxdispatch.passes.types import Any, ArrayOf, Exact, Held, Known, TupleOf, Type, cls_of, is_literal
+from ctxdispatch.passes.types import (
+    Any,
+    ArrayOf,
+    Exact,
+    Held,
+    Known,
+    OneOf,
+    TupleOf,
+    Type,
+    cls_of,
+    is_literal,
+)
 
 __all__ = [
     "BINARY",
@@ -114,7 +125,7 @@ def asks_no_class(value: Type, classes: Type) -> bool:
     """isinstance() of these runs no code of the user's: the class of the object is known, and what it says of
     itself; the others are of no metaclass that would be asked, nor of one with hooks (`abc`)."""
     cls, known_classes = cls_of(value), known(classes)
-    if cls is None or _pretends(cls) or known_classes is UNKNOWN:
+    if known_classes is UNKNOWN or not (isinstance(value, OneOf) or (cls is not None and not _pretends(cls))):
         return False
     return all(type(each) is type for each in _each(known_classes))
 
@@ -208,11 +219,18 @@ def _out_of_place(function: Anything, args: Args) -> Type:
     return RULES[function](args, {}) if function in RULES else Any
 
 
+def extends(xs: Type, ys: Type) -> bool:
+    """`xs += ys` is `xs.extend(ys)`, and `xs` the same list. (An array comes first, and adds.)"""
+    return cls_of(xs) is list and cls_of(ys) in (list, tuple)
+
+
 def _inplace(function: Anything) -> Rule:
     def apply(args: Args, kwargs: Mapping[str, Type]) -> Type:
         if isinstance(args[0], ArrayOf):  # x += y is x: its class, dtype and shape stay
             return args[0]
-        return Any if cls_of(args[0]) in (list, set, dict) else _out_of_place(function, args)
+        if function is operator.add and extends(*args):
+            return Exact(list)
+        return Any if cls_of(args[0]) in (set, dict) else _out_of_place(function, args)
 
     return apply
 

@@ -2,7 +2,7 @@
 
 Whatever is found out about something that the program might rebind comes with a guard. Of data only the type
 is taken, not the value, for a global number may change between two calls; unless the caller asks for it
-(`constant`: it will look at the guards).
+(`constant`: it will look at the guards). `held`: with what objects, dicts and lists hold (`passes.held`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ import operator
 import sys
 import types as pytypes
 from abc import ABCMeta
+from collections.abc import Iterable
 from typing import Any as Anything
 from typing import NamedTuple
 
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
+from ctxdispatch.ir.leaves import of_installed
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.ir.wrappers import called
 from ctxdispatch.ir.wrappers import class_attribute as class_attribute
 from ctxdispatch.passes import numpy_types
-from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Guard, PathIs, PathType
+from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, Guard, OfType, PathIs, PathType
+from ctxdispatch.passes.held import guardable, has_dict, has_held, held_type
 from ctxdispatch.passes.python_types import builtin
 from ctxdispatch.passes.types import (
     CODE,
@@ -64,24 +67,33 @@ CONSTANT_MODULES = (math, cmath, np)
 # -- globals and cells ---------------------------------------------------------------------------------------
 
 
-def global_name(namespace: dict[str, Anything], name: str, *, constant: bool = False) -> Found:
+def global_name(
+    namespace: dict[str, Anything], name: str, *, constant: bool = False, held: bool = False
+) -> Found:
     try:
         value = prim.load_global(namespace, name)
     except NameError:
         return UNKNOWN
-    return _at_path(value, (namespace, (name,)), constant=constant)
+    return _at_path(value, (namespace, (name,)), constant=constant, held=held)
 
 
-def _at_path(value: Anything, path: Path, *, constant: bool = False) -> Found:
-    type_ = stored_type(value, constant=constant)
-    guard = PathIs(*path, value) if isinstance(type_, Known) else PathType(*path, type_)
+def _at_path(value: Anything, path: Path, *, constant: bool = False, held: bool = False) -> Found:
+    type_ = stored_type(value, constant=constant, held=held)
+    guard = PathIs(*path, value) if _by_identity(type_) else PathType(*path, type_)
     return Found(type_, guard, path)
 
 
-def stored_type(value: Anything, *, constant: bool = False) -> Type:
+def _by_identity(type_: Type) -> bool:
+    """Texts are as good as equal ones."""
+    return isinstance(type_, Known) and type(type_.value) is not str
+
+
+def stored_type(value: Anything, *, constant: bool = False, held: bool = False) -> Type:
     """The type of what a name, attribute or cell holds. Sentinels (`object()`) are there to be compared."""
     if is_code(value) or type(value) in (object, type(np._NoValue)) or (constant and is_literal(value)):
         return Known(value)
+    if held and not of_installed(type(value)):  # behind those is no end of code
+        return guardable(held_type(value))
     return without_lists(type_of(value))  # checking each item would cost too much
 
 
@@ -94,13 +106,13 @@ def is_code(value: Anything) -> bool:
     return callable(value) and not of_python and hashable(value)
 
 
-def cell_contents(cell: pytypes.CellType, *, constant: bool = False) -> Found:
+def cell_contents(cell: pytypes.CellType, *, constant: bool = False, held: bool = False) -> Found:
     try:
         value = cell.cell_contents
     except ValueError:
         return UNKNOWN
-    type_ = stored_type(value, constant=constant)
-    return Found(type_, CellIs(cell, value) if isinstance(type_, Known) else CellType(cell, type_))
+    type_ = stored_type(value, constant=constant, held=held)
+    return Found(type_, CellIs(cell, value) if _by_identity(type_) else CellType(cell, type_))
 
 
 # -- imports -------------------------------------------------------------------------------------------------
@@ -156,18 +168,18 @@ def _is_ready(module: Anything) -> bool:
 # -- attributes ----------------------------------------------------------------------------------------------
 
 
-def attribute(owner: Type, name: str, path: Path | None) -> Found:
+def attribute(owner: Type, name: str, path: Path | None, *, held: bool = False) -> Found:
     """What `owner.name` is; `path` is how the program came by the owner, where that is by names."""
     if isinstance(owner, Known):
         if issubclass(type(owner.value), pytypes.ModuleType):
-            return _of_module(owner.value, name, path)
+            return _of_module(owner.value, name, path, held)
         if issubclass(type(owner.value), type):
-            return _of_class(owner.value, name, path)
+            return _of_class(owner.value, name, path, held)
         if is_literal(owner.value) or issubclass(type(owner.value), (np.ufunc, np.dtype)):
             return _of_constant(owner.value, name)
     if isinstance(owner, Held):
-        held = _held_attribute(owner, name)
-        found = _held_by_class(owner, name) if held is None else Found(held)
+        own = _held_attribute(owner, name)
+        found = _held_by_class(owner, name) if own is None else Found(own)
         if found is not None:
             return found
     data = numpy_types.attribute(owner, name)
@@ -191,51 +203,76 @@ def _held_by_class(owner: Held, name: str) -> Found | None:
         return None
     if not (type(cls) in (type, ABCMeta) and cls.__getattribute__ is object.__getattribute__):
         return None
-    if type(class_attribute(cls, "__dict__")) is not pytypes.GetSetDescriptorType:
-        return None  # a `__dict__` of the class's own does not say what the object holds
+    if not has_dict(cls):
+        return None
     found = class_attribute(cls, name)
     if type(found) is pytypes.FunctionType:
         return Found(Bound(owner, found), AttrIs(cls, name, found), None, (cls, name))
     static = type(found) is staticmethod
-    if found is None or (hasattr(type(found), "__get__") and not static):
+    if found is None or (hasattr(type(found), "__get__") and not (static or _is_of_class(found))):
         return None
-    return _held_datum(cls, name, found.__func__ if static else found)
+    return _held_datum(cls, name, getattr(cls, name) if hasattr(type(found), "__get__") else found)
+
+
+def _is_of_class(found: Anything) -> bool:
+    """A method that is given the class: a new object each time, and equal."""
+    return type(found) is classmethod and type(found.__func__) is pytypes.FunctionType
 
 
 def _held_datum(cls: type, name: str, value: Anything) -> Found:
     """Of a tuple the class alone: guards do not look into long ones."""
-    type_ = stored_type(value)
-    if isinstance(type_, Known):
+    type_ = stored_type(value, held=type(value) is str)
+    if _by_identity(type_):
         return Found(type_, AttrIs(cls, name, value), None, (cls, name))
-    kept = type_ if isinstance(type_, ArrayOf) else Exact(type(value))
+    kept = type_ if isinstance(type_, (ArrayOf, Known)) else Exact(type(value))
     return Found(kept, AttrType(cls, name, kept), None, (cls, name))
 
 
-def _of_module(module: pytypes.ModuleType, name: str, path: Path | None) -> Found:
+def _of_module(module: pytypes.ModuleType, name: str, path: Path | None, held: bool) -> Found:
     try:
         value = getattr(module, name)
     except AttributeError:
         return UNKNOWN
     constant = module in CONSTANT_MODULES
     if path is not None:
-        return _at_path(value, (path[0], (*path[1], name)), constant=constant)
-    type_ = stored_type(value, constant=constant)
-    known = isinstance(type_, Known)
-    return Found(type_, AttrIs(module, name, value) if known else AttrType(module, name, type_))
+        return _at_path(value, (path[0], (*path[1], name)), constant=constant, held=held)
+    return _of_owner(module, name, value, constant=constant, held=held)
 
 
-def _of_class(cls: type, name: str, path: Path | None) -> Found:
-    """Functions as they are. What is made anew each time (a bound classmethod) cannot be guarded."""
+def _of_owner(owner: Anything, name: str, value: Anything, *, constant: bool = False, held: bool) -> Found:
+    """What a module or class holds that no name leads to any more."""
+    type_ = stored_type(value, constant=constant, held=held)
+    if _by_identity(type_):
+        return Found(type_, AttrIs(owner, name, value))
+    told = held or issubclass(type(owner), pytypes.ModuleType)
+    return Found(type_, AttrType(owner, name, type_)) if told else UNKNOWN
+
+
+def rests_on_held(guards: Iterable[Guard]) -> bool:
+    """Some ask what objects, containers and classes hold, which code out of sight may change. (Of modules it
+    is known who changes them.)"""
+    return any(
+        has_held(guard.type) or (isinstance(guard, AttrType) and issubclass(type(guard.owner), type))
+        for guard in guards
+        if isinstance(guard, OfType)
+    )
+
+
+def _of_class(cls: type, name: str, path: Path | None, held: bool) -> Found:
+    """Functions as they are. What else is made anew each time cannot be guarded."""
     if type(cls) not in (type, ABCMeta):
         return UNKNOWN
     value = getattr(cls, name, _MISSING)
-    if value is _MISSING or value is not getattr(cls, name):
+    anew = value is not getattr(cls, name, _MISSING) and not _is_of_class(class_attribute(cls, name))
+    if value is _MISSING or anew:
         return UNKNOWN
     if builtin(cls):
         return Found(const_type(value))
     if path is not None:
-        return _at_path(value, (path[0], (*path[1], name)))
-    return Found(Known(value), AttrIs(cls, name, value)) if is_code(value) else UNKNOWN
+        return _at_path(value, (path[0], (*path[1], name)), held=held)
+    if not held and not is_code(value):
+        return UNKNOWN
+    return _of_owner(cls, name, value, held=held)
 
 
 _MISSING: Anything = object()

@@ -142,11 +142,13 @@ class Held(Type):
     """Exactly `cls`, and what it holds: attributes of an object, entries of a dict with string keys, fields
     of a named tuple, all items of a list by position; or, `item`, every item of a list, of a tuple or of a
     dict's view. See `passes.held`. Of attributes a field may be `Unset`: there is none, and what the class
-    has under that name is what the object gives."""
+    has under that name is what the object gives. `whole`: a dict has these keys, in this order, and no
+    others."""
 
     cls: type
     fields: tuple[tuple[str | int, Type], ...]
     item: Type | None = None
+    whole: bool = False
 
     @property
     def by_position(self) -> bool:

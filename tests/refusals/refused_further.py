@@ -382,7 +382,7 @@ def a_default_beside_stars(x):
 )
 def a_list_extended_by_one_iterator_or_list_of_several(x):
     total = 0.0
-    for items in [iter([x[0]]), [x[1]]]:
+    for items in [iter([x[0]]), [x[1]]] * 1:
         kept = [x[0]]
         kept.extend(items)  # here
         total = total + kept[0] * kept[1]

@@ -176,7 +176,7 @@ class Scale(Length):
         return Length(self.v * other.v)
 
 
-LENGTHS = [Length(X), Scale(X)]
+LENGTHS = [Length(X), Scale(X)] * 9  # more than are told apart
 
 
 @refused(
@@ -202,7 +202,7 @@ def the_method_that_the_right_one_has(x):
 )
 def functions_in_a_list(x):
     y = x * 2.0
-    for f in [np.sin, np.cos]:
+    for f in [np.sin, np.cos] * 9:
         y = f(y)  # here
     return y.sum()
 

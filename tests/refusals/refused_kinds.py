@@ -140,6 +140,8 @@ class Energy:
 
 OTHER = Energy()
 OTHER.of = lambda x: x * 3.0  # type: ignore[method-assign]
+LARGE = Energy()
+vars(LARGE).update(vars(OTHER), **{f"level{i}": i for i in range(60)})  # more than is looked into
 HIDDEN = (
     "attribute 'of' of this Energy hides the method of its class; give the attribute another name, or put "
     "the function on the class"
@@ -149,12 +151,12 @@ HIDDEN = (
 @refused(HIDDEN, *BOTH, "checkpoint")
 def a_method_that_is_hidden(x):
     y = x * 1.0
-    return OTHER.of(y).sum()  # here
+    return LARGE.of(y).sum()  # here
 
 
 @refused(HIDDEN, *BOTH, "checkpoint", where=refused_elsewhere.sums)
 def a_method_that_is_hidden_from_another_file(x):
-    return refused_elsewhere.sums(OTHER, x) * 2.0
+    return refused_elsewhere.sums(LARGE, x) * 2.0
 
 
 def a_hidden_method_of_a_default(x, energy=OTHER):

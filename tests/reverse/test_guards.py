@@ -15,10 +15,10 @@ from ctxdispatch.ir.verify import verify
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import PathType
-from ctxdispatch.passes.held import held_type
+from ctxdispatch.passes.held import guardable, held_type
 from ctxdispatch.passes.shares import SHORT
 from ctxdispatch_contexts.programs import entry
-from ctxdispatch_contexts.programs.guarding import add_guards, asking, guardable
+from ctxdispatch_contexts.programs.guarding import add_guards, asking
 from tests.passes.covering import covers
 
 Point = collections.namedtuple("Point", "x y")

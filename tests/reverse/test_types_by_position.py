@@ -6,8 +6,7 @@ import pytest
 
 from ctxdispatch import grad
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.held import held_type, only_used
-from ctxdispatch_contexts.programs.guarding import guardable
+from ctxdispatch.passes.held import guardable, held_type, only_used
 from ctxdispatch_contexts.recording import api
 from tests.reverse.test_guards import emitted
 

@@ -32,7 +32,6 @@ from ctxdispatch_contexts.broadcast.instructions import FOLDED, SPELLED, canonic
 from ctxdispatch_contexts.broadcast.kernel import Kernel, Options, rename, settle
 from ctxdispatch_contexts.broadcast.scalars import check_terminators, is_of_library, one_return, to_scalars
 from ctxdispatch_contexts.forward import DualContext
-from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.prepare import Prepared
 from ctxdispatch_contexts.programs.sizes import OfDevice, on_device
@@ -81,14 +80,13 @@ class BroadcastMode(Mode):
             prepared, own_types, _ = prepare_trusting(source, elements, cells, Language().has_rule)
         except UnsupportedSyntax as error:
             raise unsupported(error) from error
-        names = prepared.read | held_names(prepared.graph)
-        used = [only_used(own, names) for own in own_types]
+        used = [only_used(own, prepared.read) for own in own_types]
         shown = [t if e is not t else u for t, e, u in zip(types[:n], elements, used, strict=True)]
         graph = _program(prepared, self, structs, dict(zip(prepared.graph.cells, cells, strict=True)))
         for param, type_ in zip(graph.params, types, strict=True):
             param.type = type_
         return Program(
-            graph, (*shown, *types[n:]), list(prepared.guards.values()), prepared.untrusted, prepared.changes
+            graph, (*shown, *types[n:]), prepared.settled(), prepared.untrusted, prepared.changes
         )
 
     def _elements(self, names: Sequence[str], types: Sequence[T.Type]) -> list[T.Type]:

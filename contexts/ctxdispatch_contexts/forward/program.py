@@ -35,7 +35,6 @@ from ctxdispatch_contexts.programs.arguments import check_value, unfit
 from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import remedy_for
-from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
@@ -105,15 +104,14 @@ class ForwardMode(Mode):
             source, types[:n], cells, context.ad_has_rule, stub=self.stub, frozen=self.frozen
         )
         graph = prepared.graph
-        names = prepared.read | held_names(graph)
         primal = {op for _, op in graph.ops()}
-        test = push(graph, self, types, context, own, Leaving(names))
+        test = push(graph, self, types, context, own, Leaving(prepared.read))
         snapshot("push tangents", graph)
-        for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted):
+        for guard in optimise(graph, [*own_types, *types[n:]], cells, prepared.untrusted, prepared.held):
             prepared.assume(guard)
         loosen(graph, primal)
-        used = (*(only_used(t, names) for t in own_types), *types[n:])
-        guards = list(prepared.guards.values())
+        used = (*(only_used(t, prepared.read) for t in own_types), *types[n:])
+        guards = prepared.settled()
         return self.of_region(Program(graph, used, guards, prepared.untrusted, prepared.changes, apart=test))
 
 

@@ -25,6 +25,7 @@ from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.inline import inline_call
+from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward import DualContext, ForwardMode, numeric
 from ctxdispatch_contexts.higher.arranging import (
@@ -111,7 +112,8 @@ class JacobianMode(Mode):
         forward = _is_forward(self, source, types, cells) if self.forward is None else self.forward
         program = (_forward if forward else _reverse)(self, source, types, cells)
         graph = program.graph
-        program.guards += optimise(graph, types, cells, program.untrusted)
+        held = rests_on_held(program.guards)
+        program.guards += optimise(graph, types, cells, program.untrusted, held)
         return replace(program, types=program.types[: len(types)])
 
 
@@ -299,7 +301,7 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     pushed = ForwardMode((len(types),), block=True, inner=True)
     block_types = (*types, y_type, _block_type(y_type), T.Exact(int))
     block = pushed.differentiate(lambda: clone(sweep.graph), block_types, cells, DualContext)
-    primal_guards = list(prepared.guards.values())
+    primal_guards = prepared.settled()
     graph = prepared.graph
     _append_sweep(graph, block.graph, mode)
     guards = [*primal_guards, *sweep.guards, *block.guards]

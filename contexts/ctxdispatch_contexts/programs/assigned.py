@@ -14,6 +14,7 @@ from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import guards as g
 from ctxdispatch.passes.cells import free_stores, global_stores, inner_codes
+from ctxdispatch.passes.held import has_dict
 from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.resolve import CONSTANT_MODULES
 
@@ -38,9 +39,15 @@ def relied_on(guards: Iterable[g.Guard]) -> dict[Variable, Any]:
 
 
 def relied_on_of_objects(guards: Iterable[g.Guard]) -> set[Variable]:
-    """The attributes of objects, not of modules and classes, whose values or types are taken for granted."""
+    """The attributes of objects, not of modules, whose values or types are taken for granted; of classes what
+    is no code."""
     attributes = [guard for guard in guards if isinstance(guard, (g.AttrIs, g.AttrType))]
-    return {(id(a.owner), a.name) for a in attributes if not issubclass(type(a.owner), (ModuleType, type))}
+    code = (ModuleType, type)
+    return {
+        (id(a.owner), a.name)
+        for a in attributes
+        if isinstance(a, g.AttrType) or not issubclass(type(a.owner), code)
+    }
 
 
 def stored_attributes(graph: Graph) -> set[str]:
@@ -123,8 +130,13 @@ def _unwrapped(value: Any) -> FunctionType | None:
         elif issubclass(type(value), property):
             value = value.fget
         else:
-            value = getattr(value, "__dict__", {}).get("__wrapped__")
+            value = _own_dict(value).get("__wrapped__")
     return None
+
+
+def _own_dict(value: Any) -> Mapping[str, Any]:
+    """Without what its class makes of reading attributes."""
+    return object.__getattribute__(value, "__dict__") if has_dict(type(value)) else {}  # type: ignore[no-any-return]
 
 
 MAX_DECORATORS = 16

@@ -26,7 +26,7 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.held import held_type, without_objects
+from ctxdispatch.passes.held import guardable, held_type, without_objects
 from ctxdispatch_contexts.programs import tiers
 from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
 from ctxdispatch_contexts.programs.apart import records
@@ -39,11 +39,10 @@ from ctxdispatch_contexts.programs.errors import (
     Refused,
     recorded_only,
 )
-from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
 from ctxdispatch_contexts.programs.live import live
-from ctxdispatch_contexts.programs.making import Making
+from ctxdispatch_contexts.programs.making import Making, variables_opened
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
@@ -57,10 +56,10 @@ MAX_CHAIN = 8
 types."""
 
 MAX_STATES = 4
-"""So many programs for the same argument types are kept: for globals that go to and fro between types."""
+"""So many programs for the same argument types are kept, of globals that go to and fro between types."""
 
 MAX_FUNCTIONS = 4
-"""So many functions given as arguments are known to programs of their own."""
+"""So many functions or texts given as arguments are known to programs of their own."""
 
 NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
 """Where one of them is raised, the run may still be recorded."""
@@ -175,16 +174,17 @@ class Entry:
 
     def types_of(self, args: tuple[Any, ...]) -> tuple[T.Type, ...]:
         """What a program for these arguments is specialised to. One that gets other functions each time
-        (lambdas made for the call, classes) is compiled for a few of them, and then for any."""
+        (lambdas made for the call, classes), or other texts, is compiled for a few of them, and then for
+        any."""
         types = self.mode.seen(tuple([guardable(held_type(a)) for a in args]), args)
         if types in self.specialised:
             return types
         if isinstance(self.source, ClosureSource):  # it outlives what it is called with
-            return tuple([without_objects(t, _lasts) for t in types])
-        general = tuple(map(without_objects, types))
+            types = tuple([without_objects(t, _lasts) for t in types])
+        general = _general(types)
         if types == general:
             return types
-        same = [t for t in self.specialised if tuple(map(without_objects, t)) == general]
+        same = [t for t in self.specialised if _general(t) == general]
         return general if len(same) >= MAX_FUNCTIONS else types
 
     def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -216,7 +216,8 @@ class Entry:
             run = self.mode.recorded(self._call, self.context)  # which may load rules
             version = context_rules.version()
             stale = any(not each.holds() for same in self.specialised.values() for each in same)
-            with _making, tiers.making():
+            states = len(self.specialised.get(types, ()))
+            with _making, tiers.making(), variables_opened(states < MAX_STATES):
                 made = self._made(types, stale, run)
             if isinstance(made, Recorder):
                 if run:
@@ -353,6 +354,10 @@ class Entry:
     def forget(self) -> None:
         self.specialised.clear()
         self.function.__code__ = self.stub
+
+
+def _general(types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
+    return tuple([without_objects(t, lambda value: type(value) is not str and is_leaf(value)) for t in types])
 
 
 def _lasts(value: Any) -> bool:

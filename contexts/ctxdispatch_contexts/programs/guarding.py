@@ -19,8 +19,7 @@ from ctxdispatch.ir.values import Const, Position, Value
 from ctxdispatch.passes import guards as G
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.held import is_closure
-from ctxdispatch.passes.lengths import plain
+from ctxdispatch.passes.held import guardable
 from ctxdispatch_contexts.programs.errors import DerivativeError, described, user_position
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.sources import NAMESPACE
@@ -93,28 +92,6 @@ def add_checks(graph: Graph, check: Callable[[], None]) -> None:
             block.ops.insert(block.ops.index(op) + 1, Op(Const(check), [], [Value()], (), op.pos))
         if isinstance(block.terminator, Return):
             block.ops.append(Op(Const(check), [], [Value()], (), whole))
-
-
-def guardable(type_: T.Type) -> T.Type:
-    """The part of an argument's type that a cheap test at the entry can establish."""
-    match type_:
-        case T.ListOf():
-            return T.Exact(list)
-        case T.Held(cls, fields, item):
-            return T.Held(cls, tuple((k, guardable(t)) for k, t in fields), item and guardable(item))
-        case T.TupleOf(items):
-            return T.TupleOf(tuple(map(guardable, items))) if len(items) <= 16 else T.Exact(tuple)
-        case T.Known(value):
-            return type_ if value is None or _by_identity(value) else T.Exact(type(value))
-        case T.ArrayOf():
-            return plain(type_)
-        case T.Exact():
-            return type_
-    return type_ if type_ is T.Unset else T.Any
-
-
-def _by_identity(value: Any) -> bool:
-    return callable(value) and not is_closure(value)
 
 
 def _load(tests: Tests, namespace: dict[str, Any], path: tuple[str, ...]) -> Value:

@@ -22,8 +22,9 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
-from ctxdispatch.passes.held import unset_in
+from ctxdispatch.passes.held import guardable, unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
+from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import objects, targets
 from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
@@ -34,7 +35,6 @@ from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, wi
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
-from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.lifting import form_of, lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.no_derivative import stand_at
@@ -141,7 +141,7 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
     if not prepared.opens(entry, program) or (entry.mode.stub and _refuses(program)):
         return None
     relied = relied_on(program.guards).keys() | relied_on_of_objects(program.guards)
-    if not relied.isdisjoint(prepared.untrusted):
+    if not relied.isdisjoint(prepared.untrusted) or (not prepared.held and rests_on_held(program.guards)):
         return None  # its guards are for run time
     for guard in program.guards:
         prepared.assume(guard)

@@ -6,7 +6,6 @@ A function with `try` has no graph. What it does where nothing is raised has one
 
 from __future__ import annotations
 
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,10 +16,11 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import lift, lift_code
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
+from ctxdispatch.ir import leaves
 from ctxdispatch.ir.graph import Graph, Raise
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import mark_caught
-from ctxdispatch.ir.values import Const
+from ctxdispatch.ir.values import Const, Position
 from ctxdispatch_contexts.derivatives.table import vjp_rule
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
 from ctxdispatch_contexts.programs.owned import Bounded, generated
@@ -29,7 +29,7 @@ _closures = Bounded(1024)
 
 
 class Handlers:
-    """Whether some were `met`, and are left out."""
+    """Whether some were `met`, or other things that are rarely done, and are left out."""
 
     def __init__(self, out: bool) -> None:
         self.met, self.out = False, out
@@ -55,25 +55,35 @@ def leaves_out_handlers() -> bool:
     return noted is not None and noted.out
 
 
+def gives_up() -> bool:
+    """Whether what is rarely done may be left to a recorded run: the program is an attempt. If not, another
+    try may be."""
+    noted = _HANDLERS.get()
+    if noted is not None:
+        noted.met = True
+    return leaves_out_handlers()
+
+
 class Raised(Exception):
     """In the place of what a program raises that is attempted: the run will be recorded, and raise it."""
+
+
+def giving_up(pos: Position) -> Raise:
+    return Raise(Const(Raised), None, pos)
 
 
 def _giving_up(graph: Graph) -> Graph:
     """In place: what is done only to raise something is left to that run."""
     for block in graph.blocks:
         if isinstance(block.terminator, Raise):
-            block.ops, block.terminator = [], Raise(Const(Raised), None, block.terminator.pos)
+            block.ops, block.terminator = [], giving_up(block.terminator.pos)
     return prune(graph)
 
 
 def is_installed(code: CodeType) -> bool:
     """Installed, or Python's own: there are handlers nearly everywhere, and behind them is no end of code, of
     which a program would take minutes to make."""
-    return code.co_filename.startswith(_INSTALLED)
-
-
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+    return leaves.is_installed(code.co_filename)
 
 
 def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, ...] = ()) -> Graph:

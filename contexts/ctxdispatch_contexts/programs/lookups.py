@@ -19,6 +19,7 @@ from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import ABSENT, ClassHolds
+from ctxdispatch.passes.held import KEYS
 from ctxdispatch.passes.python_types import builtin
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
@@ -80,13 +81,9 @@ def held_names(graph: Graph) -> set[Any]:
                 names.add(fields[key][0] if type(key) is int and -len(fields) <= key < len(fields) else key)
             else:
                 names.update(name for name, _ in fields)
-        elif any(isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args):
-            names.update(
-                k
-                for a in op.args
-                if isinstance(a, Value) and isinstance(a.type, T.Held)
-                for k, _ in a.type.fields
-            )
+        else:
+            for held in _held(op):
+                names.update([KEYS] if held.cls is dict else [], [name for name, _ in held.fields])
     return names
 
 
@@ -95,3 +92,10 @@ def _puts_data(op: Op) -> bool:
     return op.fn in (setattr, operator.setitem) and not any(
         isinstance(a, Value) and isinstance(a.type, T.Held) for a in op.args[1:]
     )
+
+
+def _held(op: Op) -> Iterator[T.Held]:
+    """What it is given as a whole, or as what its callee is a method of."""
+    for type_ in (getattr(op.callee.type, "self", None), *(a.type for a in op.args)):
+        if isinstance(type_, T.Held):
+            yield type_

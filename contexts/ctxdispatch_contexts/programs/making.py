@@ -6,7 +6,9 @@ longer: what a program takes for granted may be otherwise the next time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
@@ -42,3 +44,21 @@ class Making:
         if self._depth and self._cuts == before:
             self._made[key] = made
         return made
+
+
+_OPENED: ContextVar[bool] = ContextVar("opened", default=True)
+
+
+@contextmanager
+def variables_opened(opened: bool) -> Iterator[None]:
+    """Whether programs take for granted what objects and containers in variables hold. One that finds
+    something else there at each call (a function made anew) would be made at each."""
+    token = _OPENED.set(opened)
+    try:
+        yield
+    finally:
+        _OPENED.reset(token)
+
+
+def opens_variables() -> bool:
+    return _OPENED.get()

@@ -38,12 +38,12 @@ def loosen(graph: Graph, primal: Container[Op]) -> None:
 
 
 def optimise(
-    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], untrusted: Set[Variable]
+    graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], untrusted: Set[Variable], held: bool
 ) -> list[Guard]:
     """Improve a derivative program in place. What that takes for granted is returned."""
     prune(graph)
     snapshot("prune", graph)
-    inference = infer(graph, types, cells=cells, trust=True, untrusted=untrusted)
+    inference = infer(graph, types, cells=cells, trust=True, held=held, untrusted=untrusted)
     snapshot("infer", graph)
     fold(graph, inference)
     snapshot("fold", graph)

@@ -9,8 +9,9 @@ itself, or too much, stays a call and is differentiated at run time (`calls.py`)
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
@@ -27,8 +28,10 @@ from ctxdispatch.passes.cells import open_cells
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fields import open_fields
 from ctxdispatch.passes.fold import fold
-from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard, OfType
+from ctxdispatch.passes.held import has_held, only_used, with_unset
 from ctxdispatch.passes.infer import Variable, infer
+from ctxdispatch.passes.python_types import extends
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
@@ -75,6 +78,7 @@ from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
+from ctxdispatch_contexts.programs.unrolling import unroll
 
 MAX_OPS = 4000
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
@@ -100,6 +104,8 @@ class Prepared:
     """Variables: what one holds may be something else a moment later."""
     frozen: bool = False
     """Numbers that variables hold are constants: `infer`."""
+    held: bool = True
+    """What objects and containers in variables hold is taken for granted, too."""
     cells: dict[Value, Any] = field(default_factory=dict)
     """The function's own, by what stands for them in the graph."""
     maker: dict[Value, Op] = field(default_factory=dict)
@@ -139,7 +145,15 @@ class Prepared:
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
             return
-        self.guards.setdefault((type(guard), guard.key()), guard)
+        self.guards.setdefault((type(guard), guard.key(), getattr(guard, "type", None)), guard)
+
+    def settled(self) -> list[Guard]:
+        """What it takes for granted; of what variables hold no more than what it reads."""
+        return [
+            replace(g, type=with_unset(only_used(g.type, self.read), self.unset))
+            if isinstance(g, OfType) and has_held(g.type) else g
+            for g in self.guards.values()
+        ]  # fmt: skip
 
     def assume_all(self, guards: Iterable[Guard]) -> None:
         for guard in guards:
@@ -148,12 +162,12 @@ class Prepared:
 
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
-    untrusted: Set[Variable] = frozenset(), frozen: bool = False,
+    untrusted: Set[Variable] = frozenset(), frozen: bool = False, held: bool = True,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
     `untrusted`: the variables that change while it runs."""
     own = dict(zip(graph.cells, cells, strict=False))
-    prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, cells=own)
+    prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, held=held, cells=own)
     prepared.ruled = getattr(has_rule, "__self__", None)
     snapshot(BEGIN, graph)
     open_cells(graph)
@@ -169,6 +183,7 @@ def prepare(
     dce(graph, written=True)
     prune(graph)
     snapshot("dce, prune", graph)
+    prepared.read |= held_names(graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
     if prepared.sums_items:
         refuse_items_changed(graph)
@@ -179,6 +194,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     """Whether something was inlined or spelled out. Not `patient`: nothing more is found out by waiting."""
     graph = prepared.graph
     prepared.patient, prepared.postponed = patient, False
+    if unroll(graph, prepared.chain):
+        snapshot("unroll", graph)
+        return True
     changed = _rewrite_calls(prepared, has_rule)
     snapshot("inline", graph)
     prepared.assume_all(lookups(graph))
@@ -196,7 +214,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     tell_apart(graph)
     inference = infer(
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
-        frozen=prepared.frozen,
+        frozen=prepared.frozen, held=prepared.held,
     )  # fmt: skip
     snapshot("infer", graph)
     prepared.returns.refuse_calls(graph)
@@ -255,6 +273,8 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     _plain_operator(op)
+    if _extends(prepared.graph, op):
+        return block
     if prepared.keeps(op.fn):
         return block if open_arguments(prepared.graph, block, op) else None
     if is_spelled_out(op.fn) or is_undispatched(op.fn):
@@ -327,6 +347,15 @@ def _plain_operator(op: Op) -> None:
     cls = T.cls_of(operand_type(op.args[0])) if fn in INPLACE else None
     if cls is not None and issubclass(cls, (*IMMUTABLE, *_scalars())):
         op.callee = Const(INPLACE[fn])
+
+
+def _extends(graph: Graph, op: Op) -> bool:
+    """`xs += ys` of lists. True where something was changed."""
+    if op.fn is not operator.iadd or not extends(*map(operand_type, op.args)):
+        return False
+    substitute(graph, {op.result: op.args[0]})
+    op.callee, op.results, op.syntax = Const(list.extend), [Value()], False
+    return True
 
 
 @functools.cache

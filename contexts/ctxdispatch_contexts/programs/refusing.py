@@ -19,6 +19,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.held import guardable
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import table
@@ -37,7 +38,6 @@ from ctxdispatch_contexts.programs.errors import (
     of_library,
     user_position,
 )
-from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.programs.lifting import form_of
 from ctxdispatch_contexts.programs.methods import Method

@@ -114,10 +114,12 @@ def _gives_items(operand: Operand) -> bool:
 
 
 def _object(op: Op, prepared: Prepared) -> Target | None:
-    """A call of an instance whose class has a Python __call__, or of a method read off an instance."""
+    """A call of a method read off an instance, or of an instance whose class has a Python __call__."""
     reading = prepared.maker.get(op.callee)  # type: ignore[arg-type]
     if reading is not None and reading.fn in (getattr, read_method):
-        return method_of(reading, prepared)
+        method = method_of(reading, prepared)
+        if method is not None:
+            return method
     cls = T.cls_of(operand_type(op.callee))
     call = called(cls) if cls is not None else None
     if cls is not None and call is not None and not is_wrapper(cls):

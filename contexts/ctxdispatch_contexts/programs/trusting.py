@@ -12,6 +12,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.held import has_held, with_unset, without_held
 from ctxdispatch.passes.infer import Variable
+from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch_contexts.programs.assigned import (
     Holder,
     assigned_in,
@@ -20,6 +21,8 @@ from ctxdispatch_contexts.programs.assigned import (
     relied_on_of_objects,
     stored_attributes,
 )
+from ctxdispatch_contexts.programs.making import opens_variables
+from ctxdispatch_contexts.programs.meeting import may_meet
 from ctxdispatch_contexts.programs.prepare import Prepared, prepare
 
 
@@ -31,16 +34,20 @@ def prepare_trusting(
     change while it runs: what its arguments or variables hold. Each time there is less of it. `stub`: the
     graph is one call, which is the third result."""
     untrusted: Set[Variable] = frozenset()
+    held = opens_variables()
     while True:
         graph = source()
         own = graph.entry.ops[-1] if stub else None
-        found = prepare(graph, types, cells, has_rule, untrusted, frozen)
+        found = prepare(graph, types, cells, has_rule, untrusted, frozen, held)
         changing = untrusted | _changing(found)
-        unknown = found.foreign and any(map(has_held, types))
-        if changing == untrusted and not unknown:
+        unknown = found.foreign and (any(map(has_held, types)) or rests_on_held(found.guards.values()))
+        meets = held and may_meet(types, found.settled())
+        if changing == untrusted and not unknown and not meets:
             return found, [with_unset(t, found.unset) for t in types], own
         untrusted = changing
-        types = [without_held(t) for t in types] if found.foreign else types
+        held = held and not (meets or found.foreign)
+        if found.foreign:
+            types = [without_held(t) for t in types]
 
 
 def _changing(prepared: Prepared) -> Set[Variable]:

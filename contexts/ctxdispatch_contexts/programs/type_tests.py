@@ -127,12 +127,14 @@ def _check_held(tests: Tests, a: Operand, type_: T.Held) -> None:
         return
     if type_.cls is list:
         tests.equal(tests.op(len, a, syntax=False), len(type_.fields))
+    if type_.whole:
+        tests.equal(tests.op(tuple, a, syntax=False), tuple(name for name, _ in type_.fields))
     for name, held in type_.fields:
         if held is T.Unset:
             own = tests.attribute(a, "__dict__")
             tests.is_(tests.op(dict.__contains__, own, Const(name), syntax=False), False)
             continue
-        if held is not T.Any or type_.cls is not list:
+        if held is not T.Any or not (type_.whole or type_.cls is list):
             check_type(tests, _field(tests, a, type_.cls, name), held)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from ctxdispatch.dispatch import rules
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.held import without_objects
+from ctxdispatch.passes.held import held_type, without_objects
 from ctxdispatch.passes.resolve import not_imported
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.owned import Bounded
@@ -55,4 +55,4 @@ def _captured(cell: CellType, levels: int) -> Hashable:
         return None
     if type(value) is FunctionType:
         return _of_function(value, levels) if levels else value.__code__
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+    return f"{type(value).__module__}.{type(value).__qualname__} {without_objects(held_type(value))}"

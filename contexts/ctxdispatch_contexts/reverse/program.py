@@ -32,7 +32,6 @@ from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
 from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
 from ctxdispatch_contexts.programs.kinds import out_of_sight
-from ctxdispatch_contexts.programs.lookups import held_names
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
@@ -170,21 +169,20 @@ def differentiate(
     """The derivative program of the graph that `source` gives, for arguments of these types."""
     prepared, types, own = prepare_trusting(source, types, cells, has_rule, stub=mode.stub)
     graph = prepared.graph
-    names = prepared.read | held_names(graph)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
     grows = fuse_if_large(graph, mode)
     for rewrite in BEFORE_SWEEP:
         rewrite(graph, wrt)
     snapshot("before the sweep", graph)
     primal = {op for _, op in graph.ops()}
-    leaving = Leaving(names)
+    leaving = Leaving(prepared.read)
     adjoint = _adjoint(graph, wrt, mode, entries, own, leaving)
     snapshot("adjoint", graph)
     if adjoint is not None:
         tidy(adjoint)
         snapshot("tidy", graph)
     leaving.leave(graph)
-    for guard in optimise(graph, types, cells, prepared.untrusted):
+    for guard in optimise(graph, types, cells, prepared.untrusted, prepared.held):
         prepared.assume(guard)
     loosen(graph, primal)
     improve(graph)
@@ -194,8 +192,8 @@ def differentiate(
     if mode.split and adjoint is not None:
         split(graph, mode.checked)
         snapshot("split", graph)
-    used = tuple(only_used(t, names) for t in types)
-    return Program(graph, used, list(prepared.guards.values()), prepared.untrusted, prepared.changes, grows)
+    used = tuple(only_used(t, prepared.read) for t in types)
+    return Program(graph, used, prepared.settled(), prepared.untrusted, prepared.changes, grows)
 
 
 def _adjoint(

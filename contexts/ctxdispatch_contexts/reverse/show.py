@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.ir.source import to_python
-from ctxdispatch.passes.held import held_type
+from ctxdispatch.passes.held import guardable, held_type
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import holes
 from ctxdispatch_contexts.programs.entry_table import direct_source, is_direct
 from ctxdispatch_contexts.programs.errors import DerivativeError, described
-from ctxdispatch_contexts.programs.guarding import guardable
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.sources import CallSource
 from ctxdispatch_contexts.reverse.api import Argnums
