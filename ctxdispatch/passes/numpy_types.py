@@ -275,6 +275,24 @@ def _broadcast_to(function: Anything, args: Args, kwargs: Mapping[str, Type]) ->
     return Any if dims is None else ArrayOf(dtype, dims)
 
 
+@EXACT.of(np.pad)
+def _pad(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Whatever it is padded with is cast to the dtype of the array."""
+    array = args[0] if args else Any
+    known = isinstance(array, ArrayOf) and array.dtype.kind in KINDS
+    return ArrayOf(array.dtype, (None,) * len(array.dims)) if known else Any  # type: ignore[attr-defined]
+
+
+@EXACT.of(np.linalg.lstsq)
+def _lstsq(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Whether there are residuals depends on the rank."""
+    found = by_sampling(function, args, kwargs)
+    if not isinstance(found, TupleOf):
+        return Any
+    x, residuals, *others = found.items
+    return TupleOf((x, shapes.forget_lengths(residuals), *others))
+
+
 @EXACT.of(*AS_ARRAY)
 def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     return by_sampling_data(function, args, kwargs) if set(kwargs) <= {"dtype", "copy"} else Any

@@ -214,5 +214,5 @@ def lstsq(g, y, a, b, rcond=None):
 
 def cutoff(dtype, shape, rcond):
     """Which singular values count, relative to the largest."""
-    eps = np.finfo(dtype).eps
-    return eps * max(shape) if rcond is None else eps if rcond == -1 else rcond
+    eps = float(np.finfo(dtype).eps)
+    return eps * max(shape[0], shape[1]) if rcond is None else eps if rcond == -1 else rcond
