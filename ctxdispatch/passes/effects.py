@@ -23,6 +23,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
+from ctxdispatch.passes.named_tuples import names_of
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.raising import fails, may_raise
 from ctxdispatch.passes.types import (
@@ -206,6 +207,9 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
     try:
         if function in ANY_OPERANDS:
             return function is not type or len(args) == 1  # else it makes a class
+        if function is tuple.__new__:
+            made = isinstance(args[0], Known) and bool(names_of(args[0].value))
+            return made and isinstance(args[1], TupleOf)
         if is_write(function):
             return function in INPLACE and immutable(args[0]) and all(map(plain, args))
         known = function in python_types.RULES or function in numpy_types.RULES

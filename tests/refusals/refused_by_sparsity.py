@@ -213,17 +213,6 @@ def a_shape_that_fails_in_a_branch(x):
 
 
 @refused(
-    "getitem fails on the values at hand in a branch that these do not take (IndexError: index -1 is "
-    'out of bounds for axis 0 with size 0); give other arguments, or mode="local"',
-    "sparsity",
-)
-def an_item_that_fails_in_a_branch(x):
-    if x[0] > 3.0:
-        return np.interp(x[0], [], [])  # here
-    return x[0]
-
-
-@refused(
     "add fails on the values at hand in a branch that these do not take (ValueError: operands could not"
     ' be broadcast together with shapes (2,) (3,) ); give other arguments, or mode="local"',
     "sparsity",

@@ -159,6 +159,7 @@ class Owners:
         self.called: list[Reads] = []
         self.doubtful: Op | None = None
         self.any = False
+        self._stores = any(self._stores_into_own(op) for _, op in graph.ops())
         self._all = set[type | None]().union(*[_classes(operand_type(p)) for p in own])
         self._inside = set[type | None]().union(*[_inside(operand_type(p)) for p in own])
         self._used = {operand for block in graph.blocks for operand in _operands(block)}
@@ -184,10 +185,13 @@ class Owners:
                 for result in op.results:
                     self._value(result, op)
 
+    def _stores_into_own(self, op: Op) -> bool:
+        return op.fn in (setattr, operator.setitem) and not self.objects.of(op.args[0]).isdisjoint(self.own)
+
     def _value(self, value: Value, op: Op | None) -> None:
         sites = self.objects.of(value)
         outside = any(s is GLOBAL or (isinstance(s, Value) and s not in self.own) for s in sites)
-        if not outside or not self._may_be(value):
+        if not outside or not self._may_be(value) or self._is_read_off(op):
             return
         if op is not None and self._is_guarded(op):
             self.entry[tuple(map(_key, op.args))] = op
@@ -195,6 +199,10 @@ class Owners:
             self.read[value] = op
         else:  # it may be read off them as well
             self.doubtful = self.doubtful or op or _NOWHERE
+
+    def _is_read_off(self, op: Op | None) -> bool:
+        """It gives what the arguments hold, as they have been given."""
+        return op is not None and op.fn in READS and op.args[0] in self.own and not self._stores
 
     def _is_guarded(self, op: Op) -> bool:
         """It reads a variable, which is at the entry what it will be."""
