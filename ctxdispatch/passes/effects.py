@@ -316,8 +316,10 @@ def removable(op: Op) -> bool:
 def fails_on_some(op: Op) -> bool:
     """A removable op raises on operands that do not go together, or of some values."""
     call = call_of(op)
+    if call is None or (hashable(call[0]) and call[0] in READS_NAMES):
+        return False
     conforms = op.fn in numpy_types.OPERATORS and len({*op.args}) == 1
-    return call is not None and not conforms and fails(*call, op.kwnames)
+    return not conforms and fails(*call, op.kwnames)
 
 
 def makes_mutable(op: Op) -> bool:
