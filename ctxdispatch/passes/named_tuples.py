@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import namedtuple
 from typing import Any as Anything
 
-from ctxdispatch.passes.resolve import class_attribute
+from ctxdispatch.ir.wrappers import class_attribute
 
 _Sample = namedtuple("_Sample", ("field",))
 
