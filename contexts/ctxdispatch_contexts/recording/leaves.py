@@ -86,6 +86,22 @@ def snapshot(value: Any) -> Any:
     return value
 
 
+def snapshots(values: Iterable[Any]) -> list[Any]:
+    """The same of several values; what is one list or dict in them stays one."""
+    seen: dict[int, Any] = {}
+    return [_snapshot(value, seen) for value in values]
+
+
+def _snapshot(value: Any, seen: dict[int, Any]) -> Any:
+    if type(value) not in (list, tuple, dict):
+        return value
+    if id(value) not in seen:
+        of_dict = type(value) is dict
+        items = [_snapshot(item, seen) for item in (value.values() if of_dict else value)]
+        seen[id(value)] = dict(zip(value, items, strict=True)) if of_dict else type(value)(items)
+    return seen[id(value)]
+
+
 def another(value: Any) -> Any:
     """A number equal to `value` that is no other object's."""
     if issubclass(type(value), np.generic):

@@ -34,7 +34,7 @@ from ctxdispatch_contexts.programs.regions import Answer, PartSource, Region, is
 from ctxdispatch_contexts.programs.specialised import Patience
 from ctxdispatch_contexts.recording.entries import Again
 from ctxdispatch_contexts.recording.entries import Entry as Entered
-from ctxdispatch_contexts.recording.leaves import another, is_number, snapshot
+from ctxdispatch_contexts.recording.leaves import another, is_number, snapshots
 from ctxdispatch_contexts.recording.memory import owner
 from ctxdispatch_contexts.recording.pushing import Pushing
 from ctxdispatch_contexts.recording.tape import Tape, _step_of_masks, _step_with_masks
@@ -154,7 +154,8 @@ def _run(ctx: Any, known: Known, given: list[Any], active: tuple[int, ...]) -> b
     if copied and not _lie_apart(given, copied):
         return False
     region, entry = known.entry(record, active, copied)
-    args = [*given, *_tangents(record, [given[i] for i in active])]
+    live = snapshots(given)  # the pullback reads them when the program may have changed them
+    args = [*live, *_tangents(record, [given[i] for i in active])]
     if not entry.specialised:
         entry.prepare(*args)
     try:
@@ -163,7 +164,7 @@ def _run(ctx: Any, known: Known, given: list[Any], active: tuple[int, ...]) -> b
         known.patience.failed()
         return False
     if found is not None:
-        done = _finished(ctx, known, given, copied, *found)
+        done = _finished(ctx, known, given, live, copied, *found)
         known.patience.succeeded() if done else known.patience.failed()
         return done
     if region.stored <= known.stored:
@@ -182,21 +183,28 @@ def _tangents(record: Any, active: Sequence[Any]) -> Sequence[Any]:
 
 
 def _finished(
-    ctx: Any, known: Known, given: list[Any], copied: tuple[int, ...], outputs: Any, derivative: Any,
-    answer: Answer,
+    ctx: Any, known: Known, given: list[Any], live: list[Any], copied: tuple[int, ...], outputs: Any,
+    derivative: Any, answer: Answer,
 ) -> bool:  # fmt: skip
     """Whether the outputs are what the program itself would have computed: then they are written down."""
     record = ctx.record
     outside = [read() for read in answer.reads]
     if not all(_is_constant(record, value, given, copied) for value in outside):
         return False
+    if not _containers(given).isdisjoint(_containers(outside)):
+        return False  # by `is` they would not be the same, as copies
     try:
-        own = Owned([*given, *outside]).each(outputs, len(outputs) - len(copied))
+        own = Owned([*given, *live, *outside]).each(outputs, len(outputs) - len(copied))
     except Shared:
         return False
     record.note((given, outside))
-    _write_down(ctx, known, given, copied, own, derivative, answer)
+    _write_down(ctx, known, given, live, copied, own, derivative, answer)
     return True
+
+
+def _containers(values: Sequence[Any]) -> set[int]:
+    parts = (part for value in values for part in _parts(value))
+    return {id(part) for part in parts if type(part) in (list, tuple, dict)}
 
 
 def _is_constant(record: Any, value: Any, given: Sequence[Any], copied: Sequence[int]) -> bool:
@@ -271,13 +279,12 @@ class Owned:
 
 
 def _write_down(
-    ctx: Any, known: Known, given: Sequence[Any], copied: Sequence[int], own: list[Any], derivative: Any,
-    answer: Answer,
+    ctx: Any, known: Known, given: Sequence[Any], live: Sequence[Any], copied: Sequence[int], own: list[Any],
+    derivative: Any, answer: Answer,
 ) -> None:  # fmt: skip
     from ctxdispatch_contexts.recording.context import operate
 
     record = ctx.record
-    live = tuple(map(snapshot, given))
     own = [_fresh(record, value) for value in own]
     inputs = set(map(id, given))
     varied = [v and id(value) not in inputs for value, v in zip(own, answer.varied, strict=True)]
