@@ -7,57 +7,32 @@ import pytest
 from ctxdispatch import grad, jvp
 
 X = np.array([0.7, 1.2, 0.4])
-MADE = {
-    "a list": (lambda x: [x[0], x[1] * x[2]], lambda d: enumerate(d)),
-    "a dict": (lambda x: {"a": x[0], "b": x[1] * x[2]}, lambda d: d.items()),
-    "lists in a list": (lambda x: [[x[0]], [x[1], x[2]]], lambda d: ((0, v) for row in d for v in row)),
-    "lists in a dict": (lambda x: {"a": [x[0]], "b": [x[2]]}, lambda d: [(k, v[0]) for k, v in d.items()]),
-    "arrays in a list": (lambda x: [x[:1], x[1:]], lambda d: [(i, np.sum(a)) for i, a in enumerate(d)]),
+LISTS = "d.clear()", "d.pop()", "d[0] = 5.0", "d.reverse()", "d.append(7.0)", "d.sort(key=str)", "del d[1:]"
+DICTS = "d.clear()", "d.popitem()", "d['a'] = 5.0", "d.pop('b', None)", "d.update(z=7.0)", "del d['a']"
+LOOPS = {
+    "a list": ("[x[0], x[1] * x[2]]", "for v in d: s = s + v * v", LISTS),
+    "a list by index": ("[x[0], x[1] * x[2]]", "for i in range(len(d)): s = s + d[i] * d[i]", LISTS),
+    "a dict": ("{'a': x[0], 'b': x[1] * x[2]}", "for v in d.values(): s = s + v * v", DICTS),
+    "keys of a dict": ("{'a': x[0], 'b': x[1] * x[2]}", "for k in d: s = s + d[k] * d[k]", DICTS),
+    "entries": ("dict(a=x[0], b=x[1] * x[2])", "for k, v in d.items(): s = s + v * v", DICTS),
+    "lists in a list": ("[[x[0]], [x[1], x[2]]]", "for v in d: s = s + v[0] * v[-1]", (*LISTS, "d[0].pop()")),
+    "lists in a dict": (
+        "{'a': [x[0]], 'b': [x[2]]}", "for v in d.values(): s = s + v[0] * v[0]", (*DICTS, "d['a'][0] = 3.0"),
+    ),
+    "arrays in a list": ("[x[:1], x[1:]]", "for v in d: s = s + np.sum(v * v)", LISTS[:3]),
 }  # fmt: skip
-
-
-def emptied(d):
-    d.clear()
-
-
-def last_taken(d):
-    d.pop() if type(d) is list else d.popitem()
-
-
-def replaced(d):
-    for k in list(d) if type(d) is dict else range(len(d)):
-        d[k] = 5.0
-
-
-def turned(d):
-    d.reverse() if type(d) is list else d.update([*d.items()][::-1])
-
-
-def grown(d):
-    d.append(7.0) if type(d) is list else d.update(z=7.0)
-
-
-def inner_changed(d):
-    for inner in d if type(d) is list else d.values():
-        if type(inner) is list:
-            inner.append(3.0)
+CASES = [(loop, change) for loop, (_, _, changes) in LOOPS.items() for change in changes]
 
 
 @pytest.mark.every(3)
-@pytest.mark.parametrize("change", [emptied, last_taken, replaced, turned, grown, inner_changed])
-@pytest.mark.parametrize("made", MADE)
-def test_what_it_was(made, change):
-    make, through = MADE[made]
-
-    def f(x):
-        d, s = make(x), x[1] * 0.5
-        for _, v in through(d):
-            s = s + v * v
-        for _ in range(2):
-            s = s + sum(v for _, v in through(d))
-        change(d)
-        return s * x[0]
-
+@pytest.mark.parametrize("loop, change", CASES)
+def test_what_it_was(loop, change):
+    made, line, _ = LOOPS[loop]
+    space = {"np": np}
+    exec(
+        f"def f(x):\n    d = {made}\n    s = x[1] * 0.5\n    {line}\n    {change}\n    return s * x[0]", space
+    )
+    f = space["f"]
     wanted = [(f(X + h) - f(X - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
     np.testing.assert_allclose(grad(f)(X), wanted, rtol=1e-6)
     np.testing.assert_allclose([jvp(f, (X,), (e,))[1] for e in np.eye(3)], wanted, rtol=1e-6)
