@@ -741,6 +741,7 @@ def test_results_and_arguments_are_nobody_s():
     np.testing.assert_allclose(grad(f)(m.last, 3.0), 3.0)
 
 
+@pytest.mark.night
 def test_numbers_are_forgotten_when_there_are_many():
     from ctxdispatch_contexts.recording import left
 
