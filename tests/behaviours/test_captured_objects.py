@@ -201,6 +201,7 @@ def test_one_change_after_the_other(made, names, mode):
             assert np.allclose(mode(f, X), want, atol=1e-5), f.__name__
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("made", [in_globals, in_cells])
 def test_they_are_compiled(made):
     space = made()

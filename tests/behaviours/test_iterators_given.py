@@ -36,6 +36,7 @@ def _read(out):
     return out if isinstance(out, float) else 1.0
 
 
+@pytest.mark.every(24)
 @pytest.mark.parametrize("iterator", [*ITERATORS])
 @pytest.mark.parametrize("function", [*FUNCTIONS])
 def test_what_is_left_of_it(function, iterator):

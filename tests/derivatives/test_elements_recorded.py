@@ -48,7 +48,7 @@ def narrowed(args, which):
     )
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 @pytest.mark.parametrize("case", ROWS, ids=[case.name for case in ROWS])
 @SETTINGS
 @given(data=st.data())

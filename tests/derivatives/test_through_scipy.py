@@ -342,6 +342,7 @@ def test_cubic_splines(end):
     check(f, KNOTS, np.sin(KNOTS), POINTS)
 
 
+@pytest.mark.night
 def test_slopes_of_cubic_splines():
     check(lambda y, at: np.sum(interpolate.CubicSpline(KNOTS, y)(at, 1)), np.sin(KNOTS), POINTS)
 

@@ -64,6 +64,7 @@ def dense(f, du, u, h=1e-6):
     return np.stack([(f(du.copy(), u + e) - f(du.copy(), u - e)) / (2.0 * h) for e in steps], axis=-1)
 
 
+@pytest.mark.every(3)
 @names
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_at_other_points_and_contents(f, mode):
@@ -107,6 +108,7 @@ def shared():
     }
 
 
+@pytest.mark.every(3)
 @names
 @pytest.mark.parametrize("how", shared())
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
@@ -139,6 +141,7 @@ def test_an_array_that_the_function_reads_is_stored_to(monkeypatch):
     np.testing.assert_array_equal(rates, U * U)
 
 
+@pytest.mark.every(3)
 @names
 @pytest.mark.parametrize("how", shared())
 def test_a_pattern_of_arguments_that_share_memory(f, how):
