@@ -69,7 +69,6 @@ nested = pytest.mark.parametrize(
 # -- 61 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
 @nested
 def test_061_derivative_of_the_derivative_of_sin(D, d):
     def second(x):
@@ -78,7 +77,6 @@ def test_061_derivative_of_the_derivative_of_sin(D, d):
     assert D(second, 0.5) == pytest.approx(-math.sin(0.5), rel=1e-14)
 
 
-@pytest.mark.every(3)
 @nested
 def test_061_the_inner_derivative_is_not_the_outer_one(D, d):
     assert D(lambda x: x * d(lambda y: x + y, 1.0), 1.0) == 1.0
@@ -86,7 +84,6 @@ def test_061_the_inner_derivative_is_not_the_outer_one(D, d):
     assert D(lambda x: x * d(lambda y: x * y, 1.0), 2.0) == 4.0
 
 
-@pytest.mark.every(3)
 @nested
 def test_061_inner_derivative_at_the_outer_variable(D, d):
     assert D(lambda x: x * d(lambda y: x * y * y, x), 3.0) == pytest.approx(6 * 9.0)  # x 2 x x
@@ -95,7 +92,6 @@ def test_061_inner_derivative_at_the_outer_variable(D, d):
 # -- 62 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("modes", ["rrrrrr", "ffffff", "rfrfrf", "ffrrff"])
 def test_062_sixth_derivative_of_sin(modes):
     f = math.sin
@@ -112,7 +108,6 @@ def power(x, n=3):
     return r
 
 
-@pytest.mark.every(3)
 @pairs
 def test_062_second_derivative_of_a_power_by_loop(outer, inner):
     assert outer(inner(power))(2.0) == 12.0
@@ -134,7 +129,6 @@ def test_062_third_derivative_through_a_tuple_pullback():
 # -- 63 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
 @nested
 def test_063_assignment_in_the_inner_function(D, d):
     def outer(x):
@@ -153,7 +147,6 @@ def test_063_assignment_in_the_inner_function(D, d):
         assert found == 1.0
 
 
-@pytest.mark.every(3)
 @nested
 def test_063_inner_assignment_of_its_own_argument(D, d):
     def outer(x):
@@ -167,14 +160,12 @@ def test_063_inner_assignment_of_its_own_argument(D, d):
     assert D(outer, 1.0) == 2.0
 
 
-@pytest.mark.every(3)
 @nested
 def test_063_inner_function_constant_in_its_argument(D, d):
     assert D(lambda x: d(lambda y: x, 1.0) * x, 1.0) == 0.0
     assert D(lambda x: d(lambda y: x * x, 1.0) + x, 3.0) == 1.0
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("D", AT, ids=lambda D: D.__name__)
 def test_063_three_deep(D):
     for f, x, expected in (
@@ -190,14 +181,12 @@ def test_063_three_deep(D):
         assert D(f, x) == expected
 
 
-@pytest.mark.every(3)
 @nested
 def test_063_what_takes_the_derivative_is_captured_itself(D, d):
     """Two functions deep only run time knows it."""
     assert D(lambda x: d(lambda y: d(lambda z: x * y * z, 1.0), 1.0), 1.0) == 1.0
 
 
-@pytest.mark.every(3)
 @nested
 def test_063_derivative_of_what_was_captured(D, d):
     def outer(x):
@@ -211,7 +200,6 @@ def test_063_derivative_of_what_was_captured(D, d):
     assert D(outer, 2.0) == pytest.approx(24.0)  # 2 x^3
 
 
-@pytest.mark.every(3)
 @nested
 def test_063_a_function_that_was_returned(D, d):
     def scale_by(x):
@@ -227,7 +215,6 @@ def smooth(x):
     return math.exp(math.sin(x)) * x + 1.0 / x
 
 
-@pytest.mark.every(3)
 @pairs
 def test_064_all_pairs_of_modes_agree(outer, inner):
     x = 0.8
@@ -290,14 +277,12 @@ SECOND = {
 }
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("first", FIRST, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("second", SECOND)
 def test_064_every_form_of_nesting(first, second):
     assert SECOND[second](first, 0.8) == pytest.approx(grad(grad(smooth))(0.8), rel=1e-13)
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("second", SECOND)
 @pytest.mark.parametrize("made", [grad, jacfwd, jacrev], ids=lambda f: f.__name__)
 def test_064_of_what_a_maker_made(made, second):
@@ -314,7 +299,6 @@ def test_064_a_context_that_looks_on():
     assert overdub(Look(), grad(by_grad), 0.8) == pytest.approx(grad(grad(smooth))(0.8))
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("inner", [ADContext(), DualContext()])
 def test_064_overdub_of_overdub(inner):
     """The same as the overdub of a function that calls overdub."""
@@ -359,7 +343,6 @@ def looping(x):
     return total
 
 
-@pytest.mark.every(3)
 @pairs
 @pytest.mark.parametrize("x", [0.4, 0.9])
 def test_065_second_derivative_through_loops_and_branches(outer, inner, x):
@@ -376,13 +359,11 @@ def newton(a):
     return x
 
 
-@pytest.mark.every(3)
 @pairs
 def test_065_second_derivative_of_newtons_method(outer, inner):
     assert outer(inner(newton))(2.0) == pytest.approx(-0.25 * 2.0**-1.5, rel=1e-6)
 
 
-@pytest.mark.every(3)
 @pairs
 def test_065_a_gradient_within_a_loop(outer, inner):
     def total(x):
@@ -405,7 +386,6 @@ def with_global(x):
     return FACTOR * x * x * x
 
 
-@pytest.mark.every(3)
 @pairs
 def test_066_closing_over_a_global_that_changes(outer, inner, monkeypatch):
     both = outer(inner(with_global))
@@ -420,7 +400,6 @@ def inner_of_global(x):
     return x * grad(with_global)(x)
 
 
-@pytest.mark.every(3)
 @pairs
 def test_066_nested_gradient_closing_over_a_global(outer, inner, monkeypatch):
     both = outer(inner(inner_of_global))  # 3 F x^3
@@ -437,7 +416,6 @@ def calls_helper(x):
     return helper(x) * x
 
 
-@pytest.mark.every(3)
 @pairs
 def test_066_a_helper_is_redefined(outer, inner, monkeypatch):
     both = outer(inner(calls_helper))
@@ -550,14 +528,12 @@ def with_list(x):
     return items[0] * items[1] * items[-3]
 
 
-@pytest.mark.every(3)
 @pairs
 @pytest.mark.parametrize("f", [with_dict, with_list], ids=lambda f: f.__name__)
 def test_068_second_derivative_through_containers(outer, inner, f):
     assert outer(inner(f))(3.0) == pytest.approx(36.0)  # 2 x^3
 
 
-@pytest.mark.every(3)
 @pairs
 def test_068_second_derivative_through_objects(outer, inner):
     assert outer(inner(with_object))(3.0) == pytest.approx(36.0)
@@ -581,14 +557,12 @@ def stores_in_object(x):
     return 2.0 * cell.value * x
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("f", [stores_in_dict, stores_in_list], ids=lambda f: f.__name__)
 def test_068_stores_are_followed(f):
     for outer, inner in itertools.product((forward, reverse), repeat=2):
         assert outer(inner(f))(3.0) == pytest.approx(36.0)
 
 
-@pytest.mark.every(3)
 @pairs
 def test_068_stores_to_an_object_made_here(outer, inner):
     assert outer(inner(stores_in_object))(3.0) == pytest.approx(36.0)
@@ -625,7 +599,6 @@ def test_068_gradient_of_a_gradient_in_a_dict():
 # -- 71 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("shapes", [((3,), ()), ((2, 3), (3,)), ((2, 1), (1, 3)), ((3,), (2, 1))])
 def test_071_mixed_broadcast(shapes):
     rng = np.random.default_rng(0)
@@ -679,7 +652,6 @@ def plain_counted(x):
     return math.sin(x) * x * x
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("outer", MODES.values(), ids=MODES)
 def test_072_second_derivatives_through_a_checkpoint(outer):
     expected = grad(grad(plain_counted))(0.5)
@@ -687,7 +659,6 @@ def test_072_second_derivatives_through_a_checkpoint(outer):
     assert outer(reverse(nested_checkpoint))(0.5) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("outer", MODES.values(), ids=MODES)
 def test_072_second_derivatives_over_forward_mode_through_a_checkpoint(outer):
     expected = grad(grad(plain_counted))(0.5)
@@ -736,7 +707,6 @@ COMPLEX = {
 }
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("name", COMPLEX)
 @pytest.mark.parametrize("kind", [complex, np.complex128])
 def test_082_complex_functions(name, kind):
@@ -764,7 +734,6 @@ OTHERS = {
 }
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("name", [*HOLOMORPHIC, *OTHERS])
 def test_082_complex_results_forward_and_reverse(name):
     f, z, h = {**HOLOMORPHIC, **OTHERS}[name], np.complex128(1.3 - 0.7j), 1e-6
@@ -777,7 +746,6 @@ def test_082_complex_results_forward_and_reverse(name):
             assert (found * dz).real == pytest.approx((g * along).real, rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.every(3)
 @pytest.mark.parametrize("name", HOLOMORPHIC)
 def test_082_holomorphic_functions_have_one_derivative(name):
     f, z, h = HOLOMORPHIC[name], np.complex128(1.3 - 0.7j), 1e-6
@@ -798,7 +766,6 @@ def test_082_complex_arrays():
         assert np.sum(g * dz).real == pytest.approx(along, rel=1e-6)
 
 
-@pytest.mark.every(3)
 @pairs
 def test_082_second_derivative_of_a_real_function_through_complex_numbers(outer, inner):
     def f(x):
