@@ -44,6 +44,7 @@ CASES = [(row, mode) for row in ROWS for mode in row.modes]
 
 
 @pytest.mark.every(1)  # each text is provoked
+@pytest.mark.night("a_linear_program-grad")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("row, mode", CASES, ids=[f"{row.name}-{mode}" for row, mode in CASES])
 def test_what_is_said_and_where(row, mode):
