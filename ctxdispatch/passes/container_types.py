@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.passes import named_tuples, numpy_shapes, numpy_types
+from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.scalar_types import SCALARS, add_type
 from ctxdispatch.passes.type_rules import INT, STR, UNKNOWN, Args, join_all, known, rule
 from ctxdispatch.passes.types import (
@@ -38,12 +39,8 @@ def _new_tuple(args: Args, kwargs: Mapping[str, Type]) -> Type:
     names = named_tuples.names_of(cls)
     if not isinstance(items, TupleOf) or len(names) != len(items.items) or not names:
         return Any
-    types = [Any if _holds_list(t) else t for t in items.items]
+    types = [Any if holds_list(t) else t for t in items.items]
     return Held(cls, tuple(zip(names, types, strict=True)))
-
-
-def _holds_list(type_: Type) -> bool:
-    return isinstance(type_, ListOf) or (isinstance(type_, TupleOf) and any(map(_holds_list, type_.items)))
 
 
 @rule(prim.build_list)

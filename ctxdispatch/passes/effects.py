@@ -133,13 +133,6 @@ def _dtype_class(cls: type) -> bool:
     return issubclass(cls, np.dtype)
 
 
-def holds_list(type_: Type) -> bool:
-    """A list whose items' type is claimed can be reached through a value of this type."""
-    if isinstance(type_, TupleOf):
-        return any(map(holds_list, type_.items))
-    return isinstance(type_, ListOf) or (isinstance(type_, Bound) and holds_list(type_.self))
-
-
 def plain_container(type_: Type) -> bool:
     """Iterating over it runs none of the user's code."""
     return (isinstance(type_, IterOf) and type_.plain) or cls_of(type_) in (
@@ -310,16 +303,20 @@ def removable(op: Op) -> bool:
     call = call_of(op)
     if call is None or not _is_pure(op, *call) or _may_raise(op, *call):
         return False
-    return not (op.caught and fails_on_some(op))
+    return not (op.caught and _fails(op, *call))
 
 
 def fails_on_some(op: Op) -> bool:
     """A removable op raises on operands that do not go together, or of some values."""
     call = call_of(op)
-    if call is None or (hashable(call[0]) and call[0] in READS_NAMES):
+    return call is not None and _fails(op, *call)
+
+
+def _fails(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
+    if hashable(function) and function in READS_NAMES:
         return False
     conforms = op.fn in numpy_types.OPERATORS and len({*op.args}) == 1
-    return not conforms and fails(*call, op.kwnames)
+    return not conforms and fails(function, args, op.kwnames)
 
 
 def makes_mutable(op: Op) -> bool:

@@ -26,6 +26,7 @@ from ctxdispatch.passes.types import (
     MAX_ITEMS,
     Any,
     ArrayOf,
+    Bound,
     Exact,
     Held,
     Known,
@@ -207,6 +208,14 @@ def _by_identity(value: Anything) -> bool:
 
 
 # -- parts of types ------------------------------------------------------------------------------------------
+
+
+def holds_list(type_: Type) -> bool:
+    """A list whose items' type is claimed can be reached through a value of this type."""
+    if isinstance(type_, TupleOf):
+        return any(map(holds_list, type_.items))
+    return isinstance(type_, ListOf) or (isinstance(type_, Bound) and holds_list(type_.self))
+
 
 
 def has_held(type_: Type) -> bool:

@@ -22,7 +22,7 @@ from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch.passes.held import has_held, has_positions, without_held
+from ctxdispatch.passes.held import has_held, has_positions, holds_list, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lengths import named, plain, with_own_lengths
 from ctxdispatch.passes.lists import Lists
@@ -269,7 +269,7 @@ class Run:
         elif isinstance(type_, Bound) and isinstance(type_.self, ListOf):
             self.lists.escape(self.lists.bound_to(arg))
             return Any
-        elif effects.holds_list(type_):
+        elif holds_list(type_):
             self.lists.escape(arg)
         return type_
 

@@ -18,6 +18,7 @@ from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.container_types import unpacked_with_star
+from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.lengths import plain, with_own_lengths, without_own_lengths
 from ctxdispatch.passes.types import (
     Any,
@@ -80,7 +81,7 @@ def _store_held(run: Run, op: Op, args: Sequence[Type]) -> None:
     owner, name = args[0], python_types.known(args[1])
     plainly = isinstance(owner, Held) and resolve.stores_plainly(owner.cls, op.fn, name)
     old = owner.field(name) if plainly else None  # type: ignore[attr-defined]
-    is_data = old is not None and effects.plain(old) and not effects.holds_list(old)
+    is_data = old is not None and effects.plain(old) and not holds_list(old)
     if is_data and leq(widen(plain(args[2])), old or Any):
         run.set_results(op, Known(None))
     else:
@@ -183,7 +184,7 @@ def _call_ex(run: Run, op: Op, args: Sequence[Type]) -> None:
     if (
         isinstance(args[1], TupleOf)
         and kwargs == Known(None)
-        and not any(map(effects.holds_list, args[1].items))
+        and not any(map(holds_list, args[1].items))
     ):
         spread = Op(op.args[0], [Const(None)] * len(args[1].items), op.results)
         run.lists.effects_of(spread, args[0], args[1].items)

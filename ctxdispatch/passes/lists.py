@@ -19,6 +19,7 @@ from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types
+from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import (
     Any,
@@ -63,7 +64,7 @@ class Lists:
     def effects_of(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
         """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
         function, operands, types = self._unbound(callee, op, args)
-        if self.foreign and not any(map(effects.holds_list, types)):
+        if self.foreign and not any(map(holds_list, types)):
             return  # that is all that could be found out
         put = _put(function, types) if hashable(function) else None
         if is_undispatched(function):
@@ -85,7 +86,7 @@ class Lists:
 
     def _take_item(self, result: Value, operand: Operand | None, types: Sequence[Type]) -> None:
         """A list taken out of a tuple that was made here is that list."""
-        if not (isinstance(types[0], TupleOf) and effects.holds_list(types[0])):
+        if not (isinstance(types[0], TupleOf) and holds_list(types[0])):
             return
         maker = self.run.maker.get(operand) if isinstance(operand, Value) else None
         index = python_types.known(types[1])
@@ -102,7 +103,7 @@ class Lists:
 
     def keep(self, operand: Operand | None, type_: Type) -> None:
         """Something keeps the operand, or does with it what we do not see."""
-        if effects.holds_list(type_):
+        if holds_list(type_):
             self.escape(operand)
 
     def _raise_items(self, operand: Operand | None, item: Type) -> None:

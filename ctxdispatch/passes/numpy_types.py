@@ -22,22 +22,14 @@ import numpy as np
 from ctxdispatch.facts import AS_ARRAY, ELEMENTWISE
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.registry import Registry
+from ctxdispatch.passes import numpy_names
 from ctxdispatch.passes import numpy_shapes as shapes
 from ctxdispatch.passes.lengths import plain
-from ctxdispatch.passes.numpy_names import (
-    DATA,
-    FFT,
-    LINALG,
-    LINALG_RANKED,
-    METHODS,
-    RANKED,
-    SAME_SHAPE,
-    SAMPLED,
-)
 from ctxdispatch.passes.types import (
     LITERALS,
     Any,
     ArrayOf,
+    Dim,
     Exact,
     Held,
     Known,
@@ -167,8 +159,8 @@ def _sampled(function: Anything, args: Args, kwargs: tuple[tuple[str, Type], ...
     found: Type = Never
     for lengths in _lengths(unsure):
         try:
-            values = [_sample(a, lengths, i < data) for i, a in enumerate(args)]
-            named = {name: _sample(a, lengths, False) for name, a in kwargs}
+            values = [_of_lengths(a, lengths, i < data) for i, a in enumerate(args)]
+            named = {name: _of_lengths(a, lengths, False) for name, a in kwargs}
         except Unsampled:
             return Any
         try:
@@ -200,30 +192,48 @@ def _unsure(type_: Type) -> int:
     return 1 + 3 * _unsure(type_.item) if isinstance(type_, ListOf) else 0
 
 
-def _sample(type_: Type, lengths: tuple[int, Iterator[int]], data: bool) -> Anything:
+def _of_lengths(type_: Type, lengths: tuple[int, Iterator[int]], data: bool) -> Anything:
     long, unsure = lengths
+
+    def number(cls: type) -> Anything:
+        if not (data or np.dtype(cls).kind in "fc"):
+            raise Unsampled
+        return SCALARS[cls]
+
+    def length(dim: Dim) -> int:
+        return next(unsure) if dim is None else 1 if dim else long
+
+    return sample(type_, length, _array, number)
+
+
+def sample(
+    type_: Type, length: Callable[[Dim], int], array: Callable[[ArrayOf, tuple[int, ...]], Anything],
+    number: Callable[[type], Anything],
+) -> Anything:  # fmt: skip
+    """A value of the type; Unsampled where there is none. `length`: of dimensions, and of lists, as of None;
+    `array`: of this shape."""
     if isinstance(type_, ArrayOf):
-        return _array(type_, tuple(next(unsure) if d is None else 1 if d else long for d in type_.dims))
+        if type_.dtype.kind not in KINDS:
+            raise Unsampled
+        return array(type_, tuple(map(length, type_.dims)))
     if isinstance(type_, TupleOf):
-        return tuple(_sample(item, lengths, data) for item in type_.items)
+        return tuple(sample(item, length, array, number) for item in type_.items)
     if isinstance(type_, ListOf):
-        return [_sample(type_.item, lengths, data) for _ in range(next(unsure))]
-    if isinstance(type_, Known) and harmless(type_.value):
+        return [sample(type_.item, length, array, number) for _ in range(length(None))]
+    if isinstance(type_, Known) and _harmless(type_.value):
         return type_.value
     cls = cls_of(type_)
-    if cls not in SCALARS or not (data or np.dtype(cls).kind in "fc"):
+    if cls not in SCALARS:
         raise Unsampled
-    return SCALARS[cls]
+    return number(cls)
 
 
-def harmless(value: Anything) -> bool:
+def _harmless(value: Anything) -> bool:
     return type(value) in LITERALS or isinstance(value, (np.dtype, slice, np.generic)) or value in SCALARS
 
 
 def _array(type_: ArrayOf, shape: tuple[int, ...]) -> Anything:
     """The identity matrix, repeated: it has an inverse, a determinant, a Cholesky factor."""
-    if type_.dtype.kind not in KINDS:
-        raise Unsampled
     if len(shape) < 2:
         return np.ones(shape, type_.dtype)
     return np.broadcast_to(np.eye(*shape[-2:], dtype=type_.dtype), shape).copy()
@@ -312,6 +322,7 @@ OPERATORS = (*ELEMENTWISE, pow, divmod)
 
 UFUNCS = tuple(f for f in vars(np).values() if type(f) is np.ufunc and f.signature is None)
 
+
 def _named(owner: Anything, names: str, rule: Rule) -> dict[Anything, Rule]:
     return {getattr(owner, n): rule for n in names.split() if hasattr(owner, n)}
 
@@ -327,15 +338,15 @@ RULES: dict[Anything, Rule] = {
     **dict.fromkeys(OPERATORS, elementwise),
     **dict.fromkeys(UFUNCS, elementwise),
     **_reducers(),
-    **_named(np, SAMPLED, by_sampling),
-    **_named(np, DATA, by_sampling_data),
-    **_named(np, RANKED, by_rank),
+    **_named(np, numpy_names.SAMPLED, by_sampling),
+    **_named(np, numpy_names.DATA, by_sampling_data),
+    **_named(np, numpy_names.RANKED, by_rank),
     **_named(np.ndarray, "take compress nonzero argpartition choose searchsorted", by_rank),
-    **_named(np.ndarray, METHODS, by_sampling),
-    **_named(np.generic, METHODS, by_sampling),
-    **_named(np.linalg, LINALG, by_sampling),
-    **_named(np.linalg, LINALG_RANKED, by_rank),
-    **_named(np.fft, FFT, by_sampling),
+    **_named(np.ndarray, numpy_names.METHODS, by_sampling),
+    **_named(np.generic, numpy_names.METHODS, by_sampling),
+    **_named(np.linalg, numpy_names.LINALG, by_sampling),
+    **_named(np.linalg, numpy_names.LINALG_RANKED, by_rank),
+    **_named(np.fft, numpy_names.FFT, by_sampling),
     **_named(np.ndarray, "clip dot", by_sampling_data),
     **{f: own(rule) for f, rule in shapes.SHAPED.items()},
     **EXACT,
@@ -345,9 +356,9 @@ RULES: dict[Anything, Rule] = {
 }
 del RULES[np.ndarray.tolist]
 
-RULES.update({f: keeping_shape(RULES[f]) for n in SAME_SHAPE.split() if (f := getattr(np, n)) in RULES})
+KEEPING = [getattr(np, n) for n in numpy_names.SAME_SHAPE.split()]
 OF_ARRAYS = [getattr(np.ndarray, n) for n in ("copy", "astype", "conj")]
-RULES.update({f: keeping_shape(RULES[f]) for f in OF_ARRAYS})
+RULES.update({f: keeping_shape(RULES[f]) for f in (*KEEPING, *OF_ARRAYS) if f in RULES})
 
 
 def attribute(type_: Type, name: str) -> Type | None:

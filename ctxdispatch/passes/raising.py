@@ -21,7 +21,7 @@ from ctxdispatch.facts import DIVISIONS, IDENTITY, TRUTH, fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes import numpy_types, transfer
-from ctxdispatch.passes.types import Any, ArrayOf, Dim, Exact, IterOf, Known, ListOf, TupleOf, Type, cls_of
+from ctxdispatch.passes.types import Any, ArrayOf, Dim, Exact, IterOf, Known, TupleOf, Type, cls_of
 
 _TOTAL_ANY = {
     *(*IDENTITY, *TRUTH, bool, type, id, callable, slice),
@@ -134,32 +134,25 @@ LENGTHS = (0, 2, 3)
 
 
 def _sample(type_: Type, number: int, rng: random.Random) -> Anything:
-    if isinstance(type_, ArrayOf):
-        return _filled(type_.dtype, tuple(_length(d, number, rng) for d in type_.dims), number)
-    if isinstance(type_, TupleOf):
-        return tuple(_sample(item, number, rng) for item in type_.items)
-    if isinstance(type_, ListOf):
-        return [_sample(type_.item, number, rng) for _ in range(_length(None, number, rng))]
-    if isinstance(type_, Known) and numpy_types.harmless(type_.value):
-        return type_.value
-    cls = cls_of(type_)
-    if cls not in numpy_types.SCALARS:
-        raise numpy_types.Unsampled
-    found = _filled(np.dtype(cls), (), number)
-    return found.item() if cls in (bool, int, float, complex) else found[()]
-
-
-def _length(dim: Dim, number: int, rng: random.Random) -> int:
     """The first samples have one length each: they go together."""
-    if dim:
-        return 1
-    if number < len(LENGTHS):
-        return LENGTHS[number]
-    return rng.choice(LENGTHS if dim is False else (1, *LENGTHS))
+
+    def length(dim: Dim) -> int:
+        if dim:
+            return 1
+        if number < len(LENGTHS):
+            return LENGTHS[number]
+        return rng.choice(LENGTHS if dim is False else (1, *LENGTHS))
+
+    def array(type_: ArrayOf, shape: tuple[int, ...]) -> Anything:
+        return _filled(type_.dtype, shape, number)
+
+    def scalar(cls: type) -> Anything:
+        found = _filled(np.dtype(cls), (), number)
+        return found.item() if cls in (bool, int, float, complex) else found[()]
+
+    return numpy_types.sample(type_, length, array, scalar)
 
 
 def _filled(dtype: Anything, shape: tuple[int, ...], number: int) -> Anything:
-    if dtype.kind not in numpy_types.KINDS:
-        raise numpy_types.Unsampled
     special = (np.nan, np.inf, np.finfo(dtype).max) if dtype.kind in "fc" else (7, 97, 1)
     return np.full(shape, (1, 0, -1, *special)[number % 6]).astype(dtype)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ctxdispatch.passes import numpy_types, transfer
+from ctxdispatch.passes import numpy_names, transfer
 from ctxdispatch.passes.types import Any, ArrayOf, Exact, Known, ListOf, TupleOf, is_literal, type_of
 
 V, LONG, ONE, M, I, B = (
@@ -67,6 +67,6 @@ def test_types_are_those_of_results(case):
     assert is_of(f(*args, **keywords), type_)
 
 
-@pytest.mark.parametrize("name", numpy_types.RANKED.split())
+@pytest.mark.parametrize("name", numpy_names.RANKED.split())
 def test_names_are_numpys(name):
     assert hasattr(np, name)

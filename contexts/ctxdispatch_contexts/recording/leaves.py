@@ -77,13 +77,7 @@ def _further(container: Any) -> Iterator[Any]:
 
 def snapshot(value: Any) -> Any:
     """`value` with its lists and dicts as they are now; rules know of lists, and not of deques."""
-    if type(value) in (list, deque):
-        return [snapshot(item) for item in value]
-    if type(value) is tuple:
-        return tuple([snapshot(item) for item in value])
-    if type(value) is dict:
-        return {key: snapshot(item) for key, item in value.items()}
-    return value
+    return _snapshot(value, {})
 
 
 def snapshots(values: Iterable[Any]) -> list[Any]:
@@ -93,12 +87,13 @@ def snapshots(values: Iterable[Any]) -> list[Any]:
 
 
 def _snapshot(value: Any, seen: dict[int, Any]) -> Any:
-    if type(value) not in (list, tuple, dict):
+    if type(value) not in (list, deque, tuple, dict):
         return value
     if id(value) not in seen:
         of_dict = type(value) is dict
         items = [_snapshot(item, seen) for item in (value.values() if of_dict else value)]
-        seen[id(value)] = dict(zip(value, items, strict=True)) if of_dict else type(value)(items)
+        found = dict(zip(value, items, strict=True)) if of_dict else items
+        seen[id(value)] = tuple(items) if type(value) is tuple else found
     return seen[id(value)]
 
 
