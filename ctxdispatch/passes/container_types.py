@@ -274,6 +274,18 @@ def _sum(args: Args, kwargs: Mapping[str, Type]) -> Type:
         for each in args[0].items:
             total = _plus(widen(total), each)
         return widen(total)
+    return _added_up(total, item)
+
+
+def sum_of_some(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of a list that is not empty."""
+    if not isinstance(args[0], (ListOf, Held)):
+        return _sum(args, kwargs)
+    item = item_of(args[0])
+    return _added_up(widen(_plus(widen(args[1]), item)), item)
+
+
+def _added_up(total: Type, item: Type) -> Type:
     for _ in range(3):
         total = join(total, widen(_plus(total, item)))
     return total if join(total, _plus(total, item)) == total else Any

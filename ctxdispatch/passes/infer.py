@@ -22,7 +22,7 @@ from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch.passes.held import has_held, has_positions, holds_list, without_held
+from ctxdispatch.passes.held import blurs, clash, has_held, has_positions, holds_list, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lengths import named, plain, with_own_lengths
 from ctxdispatch.passes.lists import Lists
@@ -63,6 +63,8 @@ class Inference:
     """Parameters that may hold UNDEF: their types are those of what they hold otherwise."""
     unset: set[resolve.Attribute] = field(default_factory=set)
     """What objects that arguments hold must not have: `resolve.Found`."""
+    clashes: dict[Value, tuple[Block, Type]] = field(default_factory=dict)
+    """Parameters of which less is known than of what comes by each way: their block, and what came first."""
 
 
 GlobalName = tuple[int, str]
@@ -101,8 +103,8 @@ def infer(
         run = run_with([without_lists(t) for t in argtypes])
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
-    unbound, unset = run.maybe_unbound(), run.unset()
-    return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, unbound, unset)
+    unbound, unset, clashes = run.maybe_unbound(), run.unset(), {**run.clashes, **run.blurred}
+    return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, unbound, unset, clashes)
 
 
 def _has_list(type_: Type) -> bool:
@@ -135,6 +137,8 @@ class Run:
         self.readers: dict[Value, list[Block]] = {}
         self.lists = Lists(self, placed=any(map(has_positions, argtypes)))
         self.contents: dict[Value, Type] = {}  # of cells made here
+        self.clashes: dict[Value, tuple[Block, Type]] = {}
+        self.blurred: dict[Value, tuple[Block, Type]] = {}  # what is no more known, after some have clashed
         self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
         self.shared_cells: set[Anything] = set(untrusted) - self.stored
         self._scan()
@@ -258,6 +262,10 @@ class Run:
     def _join(self, target: Block, param: Value, type_: Type) -> None:
         """Chains of ever deeper tuples would not end by themselves."""
         old, type_ = self.types.get(param, Never), plain(type_)
+        if clash(old, type_):
+            self.clashes.setdefault(param, (target, plain(old)))
+        elif self.clashes and blurs(old, type_):
+            self.blurred.setdefault(param, (target, plain(old)))
         if self.visits.get(target, 0) > MAX_VISITS and join(old, type_) != old:
             type_ = Any if self.visits[target] > 2 * MAX_VISITS else widen(type_)
         self.raise_type(param, type_)

@@ -26,6 +26,7 @@ from ctxdispatch.passes.types import (
     TupleOf,
     Type,
     cls_of,
+    number_classes,
 )
 
 Args = tuple[Type, ...]
@@ -287,3 +288,10 @@ _ADVANCED: dict[str, Anything] = {
     "array": lambda detail: detail,
     "mask": lambda detail: (None,),
 }
+
+
+def lacks_dimensions(args: Args) -> bool:
+    """Numbers, None or arrays without axes are among numbers and arrays: their product raises."""
+    scalars = {type(None), *(cls for a in args for cls in number_classes(a))}
+    without = [not a.dims if isinstance(a, ArrayOf) else cls_of(a) in scalars for a in args]
+    return any(without) and all(isinstance(a, ArrayOf) or no for a, no in zip(args, without))

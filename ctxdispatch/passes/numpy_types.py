@@ -39,6 +39,7 @@ from ctxdispatch.passes.types import (
     Type,
     cls_of,
     join,
+    number_classes,
     type_of,
 )
 
@@ -127,7 +128,7 @@ class Unsampled(Exception):
 
 
 def by_sampling(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
-    """Integers that are not known may be axes or lengths: no sample stands for them."""
+    """Integers that are not known may be axes or lengths."""
     return _sampled_once(function, args, kwargs, data=0)
 
 
@@ -222,8 +223,8 @@ def sample(
         return [sample(type_.item, length, array, number) for _ in range(length(None))]
     if isinstance(type_, Known) and _harmless(type_.value):
         return type_.value
-    cls = cls_of(type_)
-    if cls not in SCALARS:
+    cls, *others = number_classes(type_) or [cls_of(type_)]
+    if cls not in SCALARS or any(np.dtype(other) != np.dtype(cls) for other in others):
         raise Unsampled
     return number(cls)
 
@@ -350,7 +351,9 @@ RULES: dict[Anything, Rule] = {
     **_named(np.ndarray, "clip dot", by_sampling_data),
     **{f: own(rule) for f, rule in shapes.SHAPED.items()},
     **EXACT,
-    operator.matmul: by_sampling_data,
+    operator.matmul: lambda f, args, kwargs: (
+        Never if shapes.lacks_dimensions(args) else by_sampling_data(f, args, kwargs)
+    ),
     round: by_sampling,
     **{t: elementwise for t in SCALARS if issubclass(t, np.generic)},
 }

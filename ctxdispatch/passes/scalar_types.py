@@ -30,7 +30,7 @@ from ctxdispatch.passes.type_rules import (
     row,
     rule,
 )
-from ctxdispatch.passes.types import Any, Exact, Known, ListOf, TupleOf, Type, cls_of, is_literal, join
+from ctxdispatch.passes.types import Any, Exact, Known, ListOf, Never, TupleOf, Type, cls_of, is_literal, join
 
 SAMPLES: dict[type, Anything] = {
     bool: True,
@@ -51,11 +51,15 @@ SCALARS = frozenset(SAMPLES)
 
 @lru_cache(maxsize=4096)
 def sampled(function: Anything, classes: tuple[type, ...]) -> Type:
-    """The type of `function` on the samples of `classes`."""
+    """The type of `function` on the samples of `classes`; Never where there is none, whatever the numbers."""
     try:
         return Exact(type(function(*[SAMPLES[cls] for cls in classes])))
-    except Exception:
-        return Any
+    except Exception as error:
+        return Never if isinstance(error, TypeError) and PLAIN.issuperset(classes) else Any
+
+
+PLAIN = frozenset((bool, int, float, complex, pytypes.NoneType))
+"""These classes alone tell which operators and attributes there are."""
 
 
 def by_sample(function: Anything) -> Rule:
@@ -66,14 +70,14 @@ def by_sample(function: Anything) -> Rule:
     return apply
 
 
-for _f in (*BINARY, *UNARY, *COMPARE, divmod, abs):
+for _f in (*BINARY, *UNARY, *COMPARE, divmod, abs, operator.matmul):
     RULES[_f] = by_sample(_f)
 RULES[divmod] = lambda args, kwargs: _divmod(args)
 
 
 def _divmod(args: Args) -> Type:
     parts = tuple(RULES[f](args, {}) for f in (operator.floordiv, operator.mod))
-    return Any if Any in parts else TupleOf(parts)
+    return Any if Any in parts else Never if Never in parts else TupleOf(parts)
 
 
 @rule(operator.add)

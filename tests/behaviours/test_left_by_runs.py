@@ -648,6 +648,48 @@ def test_what_reads_it_under_another_name(kept, mode, before):
     np.testing.assert_allclose(mode(reads)(X), [0.0, 3.0])
 
 
+LIST, DICT, ARGUMENT, OBJECT = [1.0], {"a": 1.0}, [1.0], types.SimpleNamespace(value=1.0)
+MODULE = types.ModuleType("kept_here")
+MODULE.value = 1.0
+MOVED = {
+    "list": (lambda v: LIST.__setitem__(0, v), lambda p, o: p[0] * LIST[0]),
+    "dict": (lambda v: DICT.__setitem__("a", v), lambda p, o: p[0] * DICT["a"]),
+    "object": (lambda v: setattr(OBJECT, "value", v), lambda p, o: p[0] * OBJECT.value),
+    "module": (lambda v: setattr(MODULE, "value", v), lambda p, o: p[0] * MODULE.value),
+    "argument": (lambda v: ARGUMENT.__setitem__(0, v), lambda p, o: p[0] * o[0]),
+    "helper": (lambda v: LIST.__setitem__(0, v), lambda p, o: p[0] * _first()),
+    "loop": (lambda v: LIST.__setitem__(0, v), lambda p, o: sum([p[0] * v for v in LIST])),
+    "default": (lambda v: LIST.__setitem__(0, v), lambda p, o, kept=LIST: p[0] * kept[0]),
+}  # fmt: skip
+
+
+def _first():
+    return LIST[0]
+
+
+@pytest.mark.parametrize("mode", [grad, jacfwd, hessian])
+@pytest.mark.parametrize("name", MOVED)
+def test_what_others_put_where_a_program_reads_it(name, mode):
+    """After the run: no run, and no program that is made anew, tells."""
+    put, f = MOVED[name]
+    reads = types.FunctionType(f.__code__, f.__globals__, name, f.__defaults__)
+    kept = []
+
+    def leaves(p):
+        kept.append(p[0] * p[1])
+        return p @ p
+
+    put(1.0)
+    mode(reads)(X, ARGUMENT)
+    grad(leaves)(X)
+    mode(reads)(X, ARGUMENT)
+    put(kept[0])
+    with pytest.raises(DerivativeError, match="left here"):
+        mode(reads)(X, ARGUMENT)
+    put(1.0)
+    mode(reads)(X, ARGUMENT)
+
+
 # -- what is no matter ---------------------------------------------------------------------------------------
 
 

@@ -67,6 +67,17 @@ def of_columns(y):
     return np.log(matrix.sum() ** 2)
 
 
+MATRIX = np.array([[0.5, -1.0], [0.3, 0.8]])
+
+
+def handed_on(n, y):
+    """Each variable is what the one before it was: after n steps the cotangent of the last is zero."""
+    a, b, c = MATRIX @ y, MATRIX.T @ y, (MATRIX * 2.0) @ y
+    for _ in range(n):
+        a, b, c = MATRIX @ a, a, b
+    return a @ y + b.sum() + c[0] * y[1]
+
+
 def by_unknown_function(y):
     for step in [rotation, lambda v: np.array([v[0], v[0] * v[1]])]:
         y = y + step(y)
@@ -111,3 +122,10 @@ def test_rows_read_within_rows():
     assert grad(total)(m).ravel() == pytest.approx(expected, rel=1e-7)
     second = [(grad(total)(m + 1e-6 * e) - grad(total)(m - 1e-6 * e)).ravel() / 2e-6 for e in units]
     assert hessian(total)(m).reshape(4, 4) == pytest.approx(np.array(second), rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize("n", range(5))
+def test_what_is_handed_on(n):
+    y = np.array([0.7, -1.2])
+    wanted = [jvp(lambda y: handed_on(n, y), (y,), (e,))[1] for e in np.eye(2)]
+    np.testing.assert_allclose(grad(handed_on, 1)(n, y), wanted)

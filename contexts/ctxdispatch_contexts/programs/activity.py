@@ -125,6 +125,13 @@ def _vary_op(op: Op, varied: set[Value], part_of: Mapping[Value, Value]) -> None
         varied.update(r for r in op.results if carries(r.type))
 
 
+def is_numeric(type_: T.Type) -> bool:
+    """A number, or an array of such."""
+    if isinstance(type_, T.ArrayOf):
+        return type_.dtype.kind != "O"
+    return issubclass(T.cls_of(type_) or object, (int, float, complex, np.generic))
+
+
 def _stored_to(op: Op, part_of: Mapping[Value, Value]) -> Iterator[Value]:
     """What `op` puts its other operands into, and what that is a part of."""
     fact = fact_of(op.fn)

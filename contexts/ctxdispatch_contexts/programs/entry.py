@@ -204,7 +204,7 @@ class Entry:
             args = bound.args
         types = self.types_of(args)
         found = self._find(types) or self._compile(types, args)
-        return tiers.watched(self, found, recurse, (ctx, found.followed, *args))
+        return tiers.watched(self, found, recurse, (ctx, found.followed(args), *args))
 
     @natively  # a run around the run that makes a program follows the program
     def _compile(self, types: tuple[T.Type, ...], args: tuple[Any, ...]) -> Specialised:

@@ -14,8 +14,9 @@ import ctxdispatch
 import ctxdispatch_contexts
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.where import position
+from ctxdispatch.facts import BINARY, COMPARISONS, UNARY
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Operand, Position, Value
+from ctxdispatch.ir.values import Operand, Position, Value, hashable
 from ctxdispatch_contexts.programs.written import operands
 
 
@@ -262,6 +263,9 @@ class Ending(Opaque):
     """A call of it ends with an error: control does not come back."""
 
 
+_OPERATORS = frozenset((*BINARY, *UNARY, *COMPARISONS))
+
+
 class Refusal(Ending):
     """Called where `op` would have run, with its operands, or with `only` one of them. `{operands}` in the
     message stands for what the user wrote for them, and their types."""
@@ -273,9 +277,12 @@ class Refusal(Ending):
         named = op.pos is not None and bool(op.pos.line)
         self.names = tuple([a.name if named and isinstance(a, Value) else "" for a in op.args])
         self.only = None if only is None else op.args.index(only)
+        self._operator = op.fn if hashable(op.fn) and op.fn in _OPERATORS else None
         self.__name__ = "refuse"
 
     def __call__(self, *given: Any, **keywords: Any) -> Any:
+        if self._operator is not None and any(each is None for each in given):
+            self._operator(*given)  # it raises what the program raises
         raise self.made_of([*map(type, (*given, *keywords.values()))])
 
     def made_of(self, classes: Sequence[type | None]) -> DerivativeError:

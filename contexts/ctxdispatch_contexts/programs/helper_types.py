@@ -10,10 +10,11 @@ import numpy as np
 
 from ctxdispatch.facts import fact, has_row, rows
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.container_types import sum_of_some
 from ctxdispatch.passes.numpy_shapes import SHAPE_ARGUMENT, dims_of, dtype_of
 from ctxdispatch.passes.numpy_types import by_sampling
 from ctxdispatch.passes.type_rules import UNKNOWN, Rule, known, row
-from ctxdispatch_contexts.derivatives import blocks, eigenvalues, linear, ufuncs
+from ctxdispatch_contexts.derivatives import blocks, eigenvalues, linear, lowerings, ufuncs
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.operands import leaf_class
 
@@ -131,6 +132,7 @@ returning(broadcast_shape, ufuncs.common_shape)
 returning(one_longer, blocks.shape_of)
 returning(sequence_of_arrays, blocks.blocks_in)
 returning(product_of_ints, math.prod)
+returning(sum_of_some, lowerings.sum_of)
 returning(of_shape(1, 2), linear.spread)
 returning(of_shape(2, 3), linear.place, linear.scatter)
 returning(of_shape(3, 4), linear.scatter_along)

@@ -4,9 +4,10 @@
     memo["sin"] = v    the item "sin", and the variable `memo` of this file
     m.kept.append(v)   the attribute `kept` of any class
 
-A program takes what it reads for constants. Where it reads such a name, or finds what was left in what it
-reads by others, its calls ask whether what is left is in their reach (`Reading.finds`), and are recorded if
-so: such runs know whether it is what they read (`recording/left.py`).
+A program takes what it reads for constants. Once a run has left something, calls of programs that read more
+than numbers and arrays that they are given ask whether what is left is in their reach (`Reading.finds`: it
+may have been put elsewhere since), and are recorded if so: such runs know whether it is what they read
+(`recording/left.py`).
 """
 
 from __future__ import annotations
@@ -14,11 +15,9 @@ from __future__ import annotations
 import builtins
 import operator
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import BuiltinMethodType, CellType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.ir import primitives
@@ -27,7 +26,7 @@ from ctxdispatch.ir.leaves import is_leaf, is_ours
 from ctxdispatch.ir.values import Const, Operand, Position, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import immutable
-from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.activity import carries, is_numeric
 from ctxdispatch_contexts.programs.reaching import DYNAMIC, MOST, UNKNOWN, is_of_library, named
 
 if TYPE_CHECKING:
@@ -56,8 +55,6 @@ def item(key: str) -> Name:
 
 ANYTHING = Name("anything", "")
 """What code reads that is called as it is."""
-UNNAMED = Name("unnamed", "")
-"""What was put into a variable of a function alone: programs are asked whether they find it."""
 Names = frozenset[Name]
 
 _LEFT: dict[Hashable, Names] = {}
@@ -65,17 +62,27 @@ _LEFT: dict[Hashable, Names] = {}
 _THERE: Counter[Name] = Counter()
 """How often."""
 
-TOLD: list[Callable[[Names], None]] = []
-"""Called with the names under which a run has left something."""
+TOLD: list[Callable[[], None]] = []
+"""Called when a run leaves something for the first time."""
+_told = False
 
 
-def enter(key: Hashable, names: Iterable[Name]) -> Names:
+def enter(key: Hashable, names: Iterable[Name]) -> None:
     """Something was left under these names, and those that are known of it."""
-    found = (frozenset(names) | _LEFT.get(key, frozenset())) or frozenset({UNNAMED})
+    global _told
+    found = frozenset(names) | _LEFT.get(key, frozenset())
     drop(key)
     _LEFT[key] = found
     _THERE.update(found)
-    return found
+    if not _told:
+        _told = True
+        for tell in TOLD:
+            tell()
+
+
+def was_left() -> bool:
+    """Something was, once: it need not be there any more."""
+    return _told
 
 
 def drop(key: Hashable) -> None:
@@ -90,8 +97,10 @@ class Reading:
     """What the program of an entry reads that could have a derivative, under which `names` and where, and
     what it knows."""
 
-    def __init__(self, graph: Graph, entry: Entry) -> None:
+    def __init__(self, graph: Graph, entry: Entry, types: Sequence[T.Type]) -> None:
         self._entry = entry
+        own = enumerate(types[: len(entry.source.signature().names)])
+        self._given = [i for i, type_ in own if not (entry.mode.needs(i) or is_numeric(type_))]
         ops = [op for _, op in graph.ops()]
         self._variables = [*filter(None, map(_variable, ops))]
         operands = [a for op in ops if _variable(op) is None for a in (op.callee, *op.args)]
@@ -104,21 +113,29 @@ class Reading:
         reads = [(_read(op, graph.filename), op.pos) for op in ops] + [(ANYTHING, op.pos) for op in unseen]
         self.names = {name: at for name, at in reversed(reads) if name is not None}
 
-    def may_find(self, names: Iterable[Name] = _THERE) -> bool:
-        """Something is left under one of these names that it reads, or in what it knows."""
-        if not _LEFT or meet(self.names, names):
-            return bool(_LEFT)
-        found = named(self._found(), by_code=False)
-        return any(value is UNKNOWN for value in found) or _are_left(found)
+    @property
+    def looks(self) -> bool:
+        """It reads more than the numbers and arrays that it is given, or may do so."""
+        kept = any(value is not None for value in self._entry.outside())
+        reads = self.names or self._known or self._variables or self._code or self._given
+        return bool(reads) or kept or not self._knows_code
 
-    def finds(self, args: Iterable[Any], may: bool) -> bool:
-        """Something that is left is in reach of a call with these arguments, which themselves are meant to be
-        what they are; or it `may` be, which cannot be told."""
+    def may_find(self) -> bool:
+        """Something is left under a name that it reads, or in what it knows."""
+        if not _LEFT or meet(self.names, _THERE):
+            return bool(_LEFT)
+        return _is_among(named(self._found(), by_code=False), True)
+
+    def finds(self, args: Sequence[Any], may: bool) -> bool:
+        """Something that is left is in reach of a call with these arguments, of which numbers and arrays are
+        meant to be what they are, as is what they are differentiated by; or it `may` be, which cannot be
+        told."""
         if not _LEFT or (may and not self._knows_code):
             return bool(_LEFT)
-        held = [a for a in args if not issubclass(type(a), (np.ndarray, np.generic, int, float, complex))]
-        found = named([*self._found(), *held], by_code=False), named(self._code)
-        return any((may and _is_cut(reached)) or _are_left(reached) for reached in found)
+        held = [args[i] for i in self._given if i < len(args)]
+        if _is_among(named([*self._found(), *held], by_code=False), may):
+            return True
+        return bool(self._code) and _is_among(named(self._code), may)
 
     def _found(self) -> list[Any]:
         """With what its variables hold now."""
@@ -129,18 +146,17 @@ class Reading:
         return next((at for name, at in self.names.items() if meet([name], _THERE)), None)
 
 
-def _is_cut(values: list[Any]) -> bool:
-    """There is more in reach."""
-    return len(values) >= MOST or any(v is UNKNOWN or _is_others(v) for v in values)
+def _is_among(values: list[Any], may: bool) -> bool:
+    """Something that is left, or it `may` be in what there is more in reach."""
+    ids = set(map(id, values))
+    if not _LEFT.keys().isdisjoint(ids):
+        return True
+    return may and (len(values) >= MOST or id(UNKNOWN) in ids or any(map(_is_others, values)))
 
 
 def _is_others(value: Any) -> bool:
     """A module of which variables are read by no name that is known."""
     return type(value) is ModuleType and not is_of_library(value)
-
-
-def _are_left(values: Iterable[Any]) -> bool:
-    return any(id(value) in _LEFT for value in values)
 
 
 def meet(names: Iterable[Name], others: Iterable[Name]) -> bool:

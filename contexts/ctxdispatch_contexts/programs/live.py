@@ -20,10 +20,10 @@ def forget_all() -> None:
         entry.forget()
 
 
-def _left(names: left_names.Names) -> None:
-    """Programs that may read them have to ask, from now on."""
+def _left() -> None:
+    """Programs that could read it have to ask, from now on."""
     for entry in tuple(live):
-        if any(not each.asks and each.reading.may_find(names) for each in entry.programs()):
+        if any(not each.asks and each.reading.looks for each in entry.programs()):
             entry.forget()
 
 

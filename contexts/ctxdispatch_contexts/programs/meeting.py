@@ -6,11 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import Guard, OfType
-from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.activity import carries, is_numeric
 
 
 def may_meet(types: Sequence[T.Type], guards: Iterable[Guard]) -> bool:
@@ -30,14 +28,8 @@ def _containers(types: Iterable[T.Type]) -> Iterator[T.Type]:
             if not issubclass(type_.cls, tuple):
                 yield type_
             yield from _containers(_parts(type_))
-        elif carries(type_) and not _is_number(type_):
+        elif carries(type_) and not is_numeric(type_):
             yield type_
-
-
-def _is_number(type_: T.Type) -> bool:
-    if isinstance(type_, T.ArrayOf):
-        return type_.dtype.kind != "O"
-    return issubclass(T.cls_of(type_) or object, (float, complex, np.generic))
 
 
 def _parts(type_: T.Held) -> list[T.Type]:

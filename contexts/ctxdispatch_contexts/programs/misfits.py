@@ -1,16 +1,22 @@
-"""Calls of C code with a number of arguments that it does not take: `len(x, x)`, `operator.add(x)`.
+"""Calls that fail whenever they are run.
 
-They fail when they are run, and until then passes and rules count on operands that are not there. So such a
-call is taken out of their sight, and the run is recorded, which fails as the plain one.
+`len(x, x)`, `operator.add(x)`: passes and rules count on operands that are not there. So such a call is taken
+out of their sight, and the run is recorded, which fails as the plain one.
+
+`None + 1`, `0.0 @ 1`, `0.0.sum`: nothing after them is ever done.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
-from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.graph import Graph, Op, Raise
 from ctxdispatch.ir.values import Const
+from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import call_of
+from ctxdispatch.passes.scalar_types import BINARY, COMPARE, PLAIN, UNARY
+from ctxdispatch.passes.transfer import call
 from ctxdispatch_contexts.programs.arity import fits
 from ctxdispatch_contexts.programs.errors import Ending, MissingRuleError, Refusal
 from ctxdispatch_contexts.programs.refusals import missing_message
@@ -34,3 +40,31 @@ def mark_misfits(graph: Graph) -> None:
         call = None if op.syntax else call_of(op)
         if call is not None and len(call[1]) == len(op.args) and not fits(call[0], len(op.args), op.kwnames):
             op.callee = Const(Misfit(call[0], Refusal(MissingRuleError, missing_message(op), op)))
+
+
+def end_where_raised(graph: Graph) -> None:
+    """In place: nothing comes after operators that are not defined for their operands."""
+    for block in graph.blocks:
+        at = next((i for i, op in enumerate(block.ops) if _is_undefined(op)), None)
+        if at is not None:
+            del block.ops[at + 1 :]
+            last = block.ops[at]
+            block.terminator = Raise(last.result, None, last.pos)  # which has raised an error of its own
+
+
+def _is_undefined(op: Op) -> bool:
+    if op.fn is getattr:
+        return len(op.args) == 2 and _is_lacking(*map(T.operand_type, op.args))
+    if op.fn not in UNDEFINED or len(op.results) != 1 or op.result.type is not T.Never:
+        return False
+    types = tuple(map(T.operand_type, op.args))
+    return T.Never not in types and call(op.fn, types) is T.Never
+
+
+def _is_lacking(owner: T.Type, name: T.Type) -> bool:
+    cls = T.cls_of(owner)
+    known = cls in PLAIN and isinstance(name, T.Known) and type(name.value) is str
+    return known and not hasattr(cls, name.value)  # type: ignore[attr-defined]
+
+
+UNDEFINED = frozenset((*BINARY, *UNARY, *COMPARE, operator.matmul, divmod, abs))

@@ -180,8 +180,8 @@ def means_array(op: Op, i: int) -> bool:
 def applies(op: Op) -> bool:
     """The arguments that the rule takes for arrays are arrays or numbers (or displays of such), and known to
     be."""
-    if op.fn is builtins.sum:  # it adds lists as `+` does
-        return _has_leaves(operand_type(op.args[0]))
+    if op.fn is builtins.sum:  # it adds lists as `+` does; of no arrays it is the number that it begins with
+        return _has_leaves(operand_type(op.args[0])) and op.result.type is not T.Any
     arrays = op.args[:1] if op.fn is getattr else op.args[: array_arguments(op.fn) or 1]
     return all(_array_like(operand_type(a)) for a in arrays)
 

@@ -57,7 +57,7 @@ from ctxdispatch_contexts.programs.inlining import (
 )
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.lookups import held_names, lookups
-from ctxdispatch_contexts.programs.misfits import mark_misfits
+from ctxdispatch_contexts.programs.misfits import end_where_raised, mark_misfits
 from ctxdispatch_contexts.programs.objects import (
     construct,
     is_neighbour,
@@ -79,6 +79,7 @@ from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
 from ctxdispatch_contexts.programs.unrolling import unroll
+from ctxdispatch_contexts.programs.versions import Versions
 
 MAX_OPS = 4000
 IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
@@ -117,6 +118,8 @@ class Prepared:
     """Of a generator expression, made beforehand."""
     patient: bool = True
     postponed: bool = False
+    clashes: dict[Value, tuple[Block, T.Type]] = field(default_factory=dict)
+    versions: Versions = field(default_factory=Versions)
 
     def opens(self, entry: Any, program: Any) -> bool:
         """Whether the program of an entry is inlined: the context may know better."""
@@ -197,6 +200,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if unroll(graph, prepared.chain):
         snapshot("unroll", graph)
         return True
+    if prepared.versions.split(graph, prepared.clashes, prepared.chain):
+        snapshot("versions", graph)
+        return True
     changed = _rewrite_calls(prepared, has_rule)
     snapshot("inline", graph)
     prepared.assume_all(lookups(graph))
@@ -216,6 +222,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
         frozen=prepared.frozen, held=prepared.held,
     )  # fmt: skip
+    end_where_raised(graph)
     snapshot("infer", graph)
     prepared.returns.refuse_calls(graph)
     if getattr(prepared.ruled, "records", True):
@@ -228,7 +235,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     snapshot("fold, prune", graph)
     prepared.assume_all(inference.guards)
     prepared.unset |= inference.unset
-    prepared.return_type = inference.return_type
+    prepared.return_type, prepared.clashes = inference.return_type, inference.clashes
     prepared.foreign = inference.foreign
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import types
@@ -34,26 +35,47 @@ def named(values: Iterable[Any], by_code: bool = True) -> list[Any]:
     and of the methods of objects and classes."""
     found, seen = [*values], set[int]()
     for value in found:  # grows
-        if id(value) not in seen and len(seen) < MOST:
+        cls = type(value)
+        if cls not in _LEAVES and id(value) not in seen and len(seen) < MOST:
             seen.add(id(value))
-            found += _named(value, by_code)
+            found += _parts_of(cls)(value, by_code)
     return found
 
 
-def _named(value: Any, by_code: bool) -> Iterable[Any]:
-    cls = type(value)
+_LEAVES = frozenset((int, float, complex, bool, str, bytes, type(None), np.float64))
+Parts = Callable[[Any, bool], Iterable[Any]]
+
+
+@functools.lru_cache(4096)
+def _parts_of(cls: type) -> Parts:
+    """What gives the parts of its objects."""
     if cls is types.FunctionType:
-        return [*_held(value), *(_variables(value) if by_code and not is_of_library(value) else ())]
+        return _of_function
     if issubclass(cls, type):
-        return [] if not value.__flags__ & HEAPTYPE or is_of_library(value) else _members(value)
+        return _of_class
     if issubclass(cls, np.ndarray):
-        return value.flat if value.dtype == object else [value.base]
-    hidden = next((holds for kind, holds in _HIDING.items() if issubclass(cls, kind)), None)
-    if hidden is not None:
-        return [hidden(value)]
-    if issubclass(cls, (*_ENDS, *OURS)) or (issubclass(cls, dict) and is_namespace(value)):
-        return []
-    return [*referents(value), *([cls] if cls.__flags__ & HEAPTYPE else [])]
+        return lambda array, by_code: array.flat if array.dtype == object else (array.base,)
+    for kind, holds in _HIDING.items():
+        if issubclass(cls, kind):
+            return lambda value, by_code: (holds(value),)
+    if issubclass(cls, (*_ENDS, *OURS)):
+        return lambda value, by_code: ()
+    if issubclass(cls, dict):
+        return lambda value, by_code: () if is_namespace(value) else _of_object(value, by_code)
+    return _of_object
+
+
+def _of_function(f: types.FunctionType, by_code: bool) -> Iterable[Any]:
+    return [*_held(f), *(_variables(f) if by_code and not is_of_library(f) else ())]
+
+
+def _of_class(cls: type, by_code: bool) -> Iterable[Any]:
+    return [] if not cls.__flags__ & HEAPTYPE or is_of_library(cls) else _members(cls)
+
+
+def _of_object(value: Any, by_code: bool) -> Iterable[Any]:
+    cls = type(value)
+    return [*referents(value), cls] if cls.__flags__ & HEAPTYPE else referents(value)
 
 
 _HIDING: dict[type, Callable[[Any], Any]] = {

@@ -25,7 +25,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.apart import RECORD
-from ctxdispatch_contexts.programs.derived import entry_of
+from ctxdispatch_contexts.programs.derived import DerivedSource, entry_of
 from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
 from ctxdispatch_contexts.programs.errors import (
     OWN_FILES,
@@ -116,7 +116,7 @@ _KNOWN = "call it by the name that its module gives it, on arrays, lists and dic
 
 def _refuses_call(op: Op, entry: Any, within: tuple[Any, ...]) -> Reason | None:
     """Of a derivative that another entry makes."""
-    callee = getattr(entry.source, "callee", None)
+    callee = _callee(entry)
     if callee in SOLVED:
         return Reason(f"{described(callee)} is known by what holds of its result", "nothing: this is the way")
     if _is_numpys_own_code(callee):
@@ -135,6 +135,15 @@ def _refuses_call(op: Op, entry: Any, within: tuple[Any, ...]) -> Reason | None:
         return refuses(entry.derivative(types).graph, (*within, entry))
     except (DerivativeError, UnsupportedSyntax) as error:
         return reason_of(error)
+
+
+def _callee(entry: Any) -> Any:
+    """What it is the derivative of, of whatever order."""
+    while isinstance(entry.source, DerivedSource):
+        entry = entry.source.inner
+    callee = getattr(entry.source, "callee", None)
+    inner = entry_of(callee) if type(callee) is FunctionType else None
+    return callee if inner is None else _callee(inner)
 
 
 def _changes_code(op: Op) -> bool:

@@ -8,6 +8,7 @@ inputs that it stores into it gets as copies.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType, ModuleType
@@ -18,6 +19,7 @@ import numpy as np
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
+from ctxdispatch.ir.analysis import passed
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import clone, substitute
@@ -74,10 +76,12 @@ class PartSource:
 def returned(graph: Graph) -> Iterator[Op]:
     """The tuples that it returns, where they are made."""
     makers = {op.results[0]: op for _, op in graph.ops() if op.fn is primitives.build_tuple}
-    for block in graph.blocks:
-        value = block.terminator.value if isinstance(block.terminator, Return) else None
-        if isinstance(value, Value) and value in makers:
-            yield makers[value]
+    ends = [b.terminator.value for b in graph.blocks if isinstance(b.terminator, Return)]
+    passes = [pair for b in graph.blocks for edge, params in passed(b) for pair in zip(params, edge.args)]
+    for value in ends:  # grows
+        if value in makers:
+            yield makers[value]  # type: ignore[index]
+        ends += [arg for param, arg in passes if param is value and arg not in ends]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +133,10 @@ class Region(Attempt):
 
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
         super().check(graph, objects, varied)
-        results = [*returned(graph)]
-        if len(results) != 1:
+        results = [made.args for made in returned(graph)]
+        if not results:
             raise _unfit(graph)
-        self._varied = tuple([a in varied for a in results[0].args])
+        self._varied = tuple([any(a in varied for a in each) for each in zip(*results, strict=True)])
 
     def finish(self, program: Program) -> Program:
         """Have the program return its answer too, in place."""
@@ -234,13 +238,20 @@ def _along(namespace: dict[str, Any], path: Sequence[str]) -> Any:
 def _of_graph(graph: Graph) -> Iterator[Callable[[], Any]]:
     for _, op in graph.ops():
         if op.fn in _READS and all(isinstance(a, Const) for a in op.args[:2]):
-            yield lambda fn=op.fn, given=[a.value for a in op.args[:2]]: fn(*given)  # type: ignore[misc]
+            yield functools.partial(_read, op.fn, *[a.value for a in op.args[:2]])  # type: ignore[union-attr]
     for block in graph.blocks:
         ends = block.terminator.operands() if block.terminator is not None else ()
         passed = [a for edge in block.edges() for a in edge.args]
         ops = [op for op in block.ops if op.fn is not primitives.make_function]  # the pullback
         for operand in (*(a for op in ops for a in op.operands()), *ends, *passed):
             yield from _constant(operand.value) if isinstance(operand, Const) else ()
+
+
+def _read(fn: Any, owner: Any, name: str) -> Any:
+    try:
+        return fn(owner, name)
+    except (AttributeError, NameError, ValueError):  # it was not read
+        return None
 
 
 def _constant(value: Any) -> Iterator[Callable[[], Any]]:

@@ -37,7 +37,7 @@ compiling = threading.RLock()
 class Specialised:
     """One compiled program: `function` tests its guards first and calls `otherwise` where one fails, `body`
     does not. `run` records, for those calls that the program finds it is not for. `reason`: why it is no more
-    than an attempt. `asks`: what earlier runs have left may be what it reads, so each call asks."""
+    than an attempt. `asks`: what earlier runs have left could be what it reads, so each call asks."""
 
     def __init__(
         self, entry: Entry, program: Program, otherwise: Callable[..., Any], run: Callable[..., Any] | None,
@@ -49,7 +49,7 @@ class Specialised:
         self._entry = entry
         self._body: Callable[..., Any] | None = None
         self._asked: Callable[[], bool] | None = None
-        self.asks = self.reading.may_find()
+        self.asks = left_names.was_left() and self.reading.looks
         graph = self._graph()
         add_guards(graph, self.types, self.guards, otherwise)
         self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
@@ -58,12 +58,12 @@ class Specialised:
     def body(self) -> Callable[..., Any]:
         if self._body is None:
             with compiling:  # programs of one entry share a pool
-                self._body = self._body or self._make_body()
+                self._body = self._body or self._make_body(self._graph())
         return self._body
 
-    def _make_body(self) -> Callable[..., Any]:
+    def _make_body(self, graph: Graph) -> Callable[..., Any]:
         entry = self._entry
-        made = make_function(self._graph(), entry.namespace, entry.source.cells, entry.pool)
+        made = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
         functions = (guard.function for guard in self.guards if isinstance(guard, CodeIs))
         made.__dict__[INLINED] = tuple([function.__code__ for function in functions])
         return made
@@ -88,10 +88,16 @@ class Specialised:
             program = unless_left(program, self._run, self.reading)
         return _call_of(program, plain)
 
-    @property
-    def followed(self) -> Callable[..., Any]:
+    def followed(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         """What another context runs: it sees nothing that is done in vain."""
-        return self._run if (self.attempt or self.asks) and self._run is not None else self.body
+        if self._run is None or not (self.attempt or self.asks):
+            return self.body
+        return self._run if self.attempt or self.reading.finds(args, True) else self._unasked
+
+    @functools.cached_property
+    def _unasked(self) -> Callable[..., Any]:
+        with compiling:
+            return self._make_body(self._lasting())
 
     def holds(self) -> bool:
         if self._asked is None:
@@ -100,7 +106,7 @@ class Specialised:
 
     @functools.cached_property
     def reading(self) -> left_names.Reading:
-        return left_names.Reading(self._plain, self._entry)
+        return left_names.Reading(self._plain, self._entry, self.types)
 
 
 def _call_of(program: Callable[..., Any], plain: Graph) -> Graph:
@@ -191,11 +197,14 @@ class Recorder:
 
     def __init__(self, types: tuple[T.Type, ...], body: Callable[..., Any], reason: Reason) -> None:
         self.types, self.body, self.reason = types, body, reason
-        self.function = self.followed = body
+        self.function = body
         self._missing = not_imported()
 
     attempt, asks = False, True
     """Its runs know what was left."""
+
+    def followed(self, args: tuple[Any, ...]) -> Callable[..., Any]:
+        return self.body
 
     def holds(self) -> bool:
         """Not once there are modules that were not there: their functions are known now."""

@@ -40,7 +40,7 @@ class _Items(NamedTuple):
 
     count: int | None
     lists: Sequence[Operand]
-    item: Callable[[Emit, int], Operand]
+    item: Callable[[Emit, Operand], Operand]
     types: Sequence[T.Type] = ()
 
 
@@ -154,7 +154,7 @@ def _held(source: Operand) -> _Items | None:
     if T.cls_of(type_) not in (list, tuple) and types is None and not rows:
         return None
     count, lists = (None, [source]) if types is None else (len(types), [])
-    return _Items(count, lists, lambda emit, i: emit(operator.getitem, source, Const(i)), types or ())
+    return _Items(count, lists, lambda emit, i: emit(operator.getitem, source, i), types or ())
 
 
 def _range(bounds: Sequence[T.Type]) -> _Items | None:
@@ -164,7 +164,12 @@ def _range(bounds: Sequence[T.Type]) -> _Items | None:
 
 
 def _written(items: Sequence[Operand]) -> _Items:
-    return _Items(len(items), (), lambda _, i: items[i], [*map(operand_type, items)])
+    return _Items(len(items), (), lambda _, i: items[_number(i)], [*map(operand_type, items)])
+
+
+def _number(index: Operand) -> int:
+    assert isinstance(index, Const)
+    return int(index.value)
 
 
 AS: Registry[Callable[..., _Items | None]] = Registry()
@@ -189,7 +194,7 @@ def _zipped(*parts: _Items) -> _Items:
 @AS.of(enumerate)
 def _numbered(items: _Items, first: _Items | None = None) -> _Items | None:
     return None if first is not None else items._replace(
-        item=lambda emit, i: emit(primitives.build_tuple, Const(i), items.item(emit, i))
+        item=lambda emit, i: emit(primitives.build_tuple, i, items.item(emit, i))
     )  # fmt: skip
 
 
@@ -199,7 +204,9 @@ def _turned(items: _Items) -> _Items | None:
     count = items.count
     if count is None or items.lists:
         return None
-    return items._replace(item=lambda emit, i: items.item(emit, count - 1 - i), types=items.types[::-1])
+    return items._replace(
+        item=lambda emit, i: items.item(emit, Const(count - 1 - _number(i))), types=items.types[::-1]
+    )
 
 
 OF_DICTS: Registry[Callable[[Operand, T.Held], _Items]] = Registry()
@@ -214,7 +221,7 @@ def _of_keys(source: Operand, type_: T.Held) -> _Items:
 def _of_values(source: Operand, type_: T.Held) -> _Items:
     names = [Const(name) for name, _ in type_.fields]
     types = [held for _, held in type_.fields]
-    return _Items(len(names), (), lambda emit, i: emit(operator.getitem, source, names[i]), types)
+    return _Items(len(names), (), lambda emit, i: emit(operator.getitem, source, names[_number(i)]), types)
 
 
 @OF_DICTS.of(dict.items)
@@ -234,10 +241,12 @@ def _unroll(graph: Graph, header: Block, loop: Loop, items: _Items, chain: dict[
             chain.update((b, chain[a]) for a, b in zip(old.ops, new.ops, strict=True) if a in chain)
         head = copy.blocks[0]
         exit = Edge(after, [copy.values[v] for v in live])
-        added = [*copy.blocks, *_enter(head, exit, items, i)]
-        for block in added:
-            block.name = f"b{len(graph.blocks)}"
-            graph.blocks.append(block)
+        if i == items.count:
+            assert head.terminator is not None
+            head.terminator, taking = Jump(exit, head.terminator.pos), []
+        else:
+            taking = _enter(head, exit, items, Const(i), gives_up())
+        _append(graph, [*copy.blocks, *taking])
         _redirect(entering, into, head)
         entering, into = copy.blocks, head
     graph.blocks = [b for b in graph.blocks if b not in loop.blocks]
@@ -257,31 +266,59 @@ def _leave(graph: Graph, header: Block, outside: Sequence[Block]) -> tuple[Block
     return after, live
 
 
-def _enter(head: Block, exit: Edge, items: _Items, i: int) -> list[Block]:
-    """The head takes item i, or leaves. The block where the item is taken."""
+def _enter(head: Block, exit: Edge, items: _Items, index: Operand, given_up: bool = False) -> list[Block]:
+    """The head takes the item, or leaves; `given_up`: there are as many as there were. The other blocks where
+    the item is taken, that one first."""
     terminator = head.terminator
     assert isinstance(terminator, Iterate)
-    if i == items.count:
-        head.terminator = Jump(exit, terminator.pos)
-        return []
     taking = Block()
-    item = items.item(_emit(taking, terminator), i)
+    item = items.item(_emit(taking, terminator), index)
     taking.terminator = Jump(
         Edge(terminator.body.target, [item, *terminator.body.args]), terminator.pos
     )
     head.terminator, blocks = Jump(Edge(taking), terminator.pos), [taking]
+    first = taking
     for k, xs in reversed(list(enumerate(items.lists))):
         test = Block() if k else head
         emit = _emit(test, terminator)
-        more = emit(bool, emit(operator.lt, Const(i), emit(len, xs)))
+        more = emit(bool, emit(operator.lt, index, emit(len, xs)))
         leaving = Edge(exit.target, list(exit.args))
-        if gives_up():
+        if given_up:
             leaving = Edge(Block())
             leaving.target.terminator = giving_up(terminator.pos)
-            blocks.insert(0, leaving.target)
-        test.terminator = Branch(more, Edge(blocks[-1]), leaving, terminator.pos)
-        blocks.append(test)
-    return [b for b in blocks if b is not head]
+            blocks.append(leaving.target)
+        test.terminator, first = Branch(more, Edge(first), leaving, terminator.pos), test
+        blocks += [] if test is head else [test]
+    return blocks
+
+
+def _append(graph: Graph, blocks: Sequence[Block]) -> None:
+    for block in blocks:
+        block.name = f"b{len(graph.blocks)}"
+        graph.blocks.append(block)
+
+
+def take_by_index(graph: Graph, header: Block) -> bool:
+    """In place: the loop goes through what its iterator would, by index; whether that can be."""
+    finder = _Finder(graph)
+    loop, terminator = finder.forest.header_of(header), header.terminator
+    assert isinstance(terminator, Iterate)
+    items = None if loop is None else finder.of(terminator.iterator)
+    if loop is None or items is None or items.count is not None:
+        return False
+    if any(finder.around(op) is not loop.parent for op in finder.iterators):
+        return False
+    for op in finder.iterators:
+        finder.home[op.result].ops.remove(op)
+    index = Value("i")
+    taking = _enter(header, terminator.exit, items, index)
+    after = _emit(taking[0], terminator)(operator.add, index, Const(1))
+    for block in graph.blocks:
+        for edge in (edge for edge in block.edges() if edge.target is header):
+            edge.args.append(after if block in loop.blocks else Const(0))
+    header.params.append(index)
+    _append(graph, taking)
+    return True
 
 
 def _emit(block: Block, at: Iterate) -> Emit:
@@ -297,4 +334,4 @@ def _redirect(blocks: Sequence[Block], old: Block, new: Block) -> None:
         edge.target = new
 
 
-__all__ = ["unroll"]
+__all__ = ["take_by_index", "unroll"]

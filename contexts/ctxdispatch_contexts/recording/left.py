@@ -136,18 +136,16 @@ _NOTHING = frozenset({int, bool, str, bytes, type(None), type(note), type})
 @natively
 def leave(record: Any) -> None:
     """The run has ended."""
-    notes, names = Counter(id(note.owner) for note in record.kept.values()), set[left_names.Name]()
+    notes = Counter(id(note.owner) for note in record.kept.values())
     for note, references in _references(record.kept.values()):
         if note.at is not None and references - (notes[id(note.owner)] - 1) > _ALONE:
             for part in filter(record.is_active, _parts(note.values)):
                 own = _own(windows.opened(record, part) if shows(type(part)) else part)
                 if id(own) not in record.memory.given:
-                    names |= _enter(own, note.at, note.owner, note.name)
+                    _enter(own, note.at, note.owner, note.name)
     record.kept.clear()
     for block, elements in record.memory.stored_outside():
-        names |= _enter(block.owner, block.at, *block.by, elements)
-    for tell in left_names.TOLD if names else ():
-        tell(frozenset(names))
+        _enter(block.owner, block.at, *block.by, elements)
 
 
 def _references(notes: Iterable[Note]) -> Iterator[tuple[Note, int]]:
@@ -175,13 +173,13 @@ def _own(value: Any) -> Any:
     return windows.holder(value) if issubclass(type(value), np.ndarray) else value
 
 
-def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> left_names.Names:
+def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> None:
     value = _own(value)
     buffer = shows(type(value))
     if buffer or issubclass(type(value), np.ndarray):
         elements = ... if buffer else elements
         if not buffer and value.dtype.kind not in "fc":
-            return frozenset()  # read as numbers of another kind, or objects: those by themselves
+            return  # read as numbers of another kind, or objects: those by themselves
         of, before = weakref.ref(value, functools.partial(_gone, id(value))), _ARRAYS.get(id(value))
         if before is not None and elements is not ... and before.elements is not ...:
             elements = elements | before.elements
@@ -191,7 +189,7 @@ def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) ->
         _NUMBERS[id(value)] = Left(value, at)
         if len(_NUMBERS) > MOST:
             left_names.drop(_NUMBERS.popitem(last=False)[0])
-    return left_names.enter(id(value), _names(owner, name, at))
+    left_names.enter(id(value), _names(owner, name, at))
 
 
 def _gone(key: int, reference: Any) -> None:

@@ -160,8 +160,12 @@ class Pullbacks:
     @staticmethod
     def full_for_sum(adjoint: Adjoint, value: Value, old: Operand, cotangent: Operand) -> Operand:
         """Of two terms one at least has the shape of `value`; a merge may be the zero 0.0."""
-        lazy = is_lazy(cotangent, value) and (is_lazy(old, value) or old in adjoint.build.variable_of)
-        return strict(adjoint, cotangent, value) if lazy else cotangent
+        merges = adjoint.build.variable_of
+        if not (is_lazy(old, value) or old in merges):
+            return cotangent
+        if cotangent in merges and not is_lazy(cotangent, value):
+            return adjoint.call(fitting.full, cotangent, adjoint.shaped(value), type=value.type)
+        return strict(adjoint, cotangent, value)
 
     def arrived(self, adjoint: Adjoint, value: Value) -> Operand:
         """bar(value), for the rule of the op that defines it."""
