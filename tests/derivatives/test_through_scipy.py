@@ -124,6 +124,7 @@ def prey(t, y, a, b):
     return np.array([a * y[0] - b * y[0] * y[1], -y[1] + 0.5 * y[0] * y[1]])
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("options", [{}, {"rtol": 1e-8, "atol": 1e-8}, {"t_eval": np.linspace(0.0, 1.0, 5)}])
 def test_solve_ivp(options):
     def end(y0, a):

@@ -65,6 +65,7 @@ def dense(f, du, u, h=1e-6):
 
 
 @pytest.mark.every(3)
+@pytest.mark.night("forward-object", "reverse-object")
 @names
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_at_other_points_and_contents(f, mode):
@@ -78,6 +79,7 @@ def test_at_other_points_and_contents(f, mode):
             np.testing.assert_array_equal(given, expected)
 
 
+@pytest.mark.night("object")
 @names
 def test_the_argument_is_used_again(f):
     """As an integrator does: what it holds is what the last call left."""
