@@ -123,6 +123,8 @@ class _Folder:
     def _unbind(self, op: Op) -> None:
         """A method call becomes the call of the class's function; a property its getter's."""
         maker = self.maker.get(op.callee) if isinstance(op.callee, Value) else None
+        if maker in self.inference.promised:
+            maker = None  # whoever made the promise keeps it
         if maker is not None and maker.fn in _BINDS and isinstance(op.callee.type, Bound):
             op.args.insert(0, maker.args[0])
             op.callee, op.syntax = Const(op.callee.type.function), False

@@ -36,7 +36,6 @@ from ctxdispatch.passes.types import (
     TupleOf,
     Type,
     Unset,
-    cls_of,
     join,
     type_of,
 )
@@ -175,23 +174,6 @@ def loses(type_: Type, joined: Type) -> bool:
         return True
     parts, found = _parts(type_), _parts(joined)
     return len(parts) != len(found) or any(map(loses, parts, found))
-
-
-def clash(a: Type, b: Type) -> bool:
-    """Much is known of each, and next to nothing of what may be either."""
-    if a == b or Any in (a, b) or Never in (a, b):
-        return False
-    joined = join(a, b)
-    if isinstance(a, ArrayOf) and isinstance(b, ArrayOf):
-        return not isinstance(joined, ArrayOf)
-    functions = isinstance(a, Known) and isinstance(b, Known) and callable(a.value) and callable(b.value)
-    return functions or joined is Any
-
-
-def blurs(known: Type, other: Type) -> bool:
-    """So little is known of the other that nothing is of both."""
-    arrays = isinstance(known, ArrayOf) and not isinstance(other, ArrayOf) and cls_of(other) is cls_of(known)
-    return known not in (Any, Never) and (other is Any or arrays)
 
 
 def _parts(type_: Type) -> Sequence[Type]:

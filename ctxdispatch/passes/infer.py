@@ -21,8 +21,9 @@ from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, 
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
+from ctxdispatch.passes.clashes import Clashes, Found
 from ctxdispatch.passes.guards import Guard
-from ctxdispatch.passes.held import blurs, clash, has_held, has_positions, holds_list, without_held
+from ctxdispatch.passes.held import has_held, has_positions, holds_list, without_held
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.lengths import named, plain, with_own_lengths
 from ctxdispatch.passes.lists import Lists
@@ -63,8 +64,9 @@ class Inference:
     """Parameters that may hold UNDEF: their types are those of what they hold otherwise."""
     unset: set[resolve.Attribute] = field(default_factory=set)
     """What objects that arguments hold must not have: `resolve.Found`."""
-    clashes: dict[Value, tuple[Block, Type]] = field(default_factory=dict)
-    """Parameters of which less is known than of what comes by each way: their block, and what came first."""
+    promised: set[Op] = field(default_factory=set)
+    """What reads a function of a class off an object that may have something else of that name."""
+    clashes: Found = field(default_factory=dict)
 
 
 GlobalName = tuple[int, str]
@@ -82,6 +84,7 @@ def infer(
     call_type: CallType | None = None,
     trust: bool = False,
     held: bool = False,
+    promises: bool = False,
     untrusted: Set[Variable] = frozenset(),
     frozen: bool = False,
     annotate: bool = True,
@@ -91,10 +94,13 @@ def infer(
     looks at `Inference.foreign` himself, once he has inlined what he can; with `held` what variables of
     the module and of functions around hold is looked into, and believed, too. Nothing is taken for granted
     about `untrusted` variables: they change meanwhile. `frozen`: the numbers that such variables hold are
-    taken for constants. Without `annotate` the graph is only looked at."""
+    taken for constants. With `promises` the caller sees to it that objects do not hide methods
+    of their classes (`promised`). Without `annotate` the graph is only looked at."""
 
     def run_with(argtypes: Sequence[Type]) -> Run:
-        return Run(graph, argtypes, cells, call_type, untrusted, frozen, held).run()
+        run = Run(graph, argtypes, cells, call_type, untrusted, frozen, held)
+        run.promises = promises
+        return run.run()
 
     run = run_with(argtypes)
     if run.lists.foreign and any(map(has_held, argtypes)) and not trust:
@@ -103,8 +109,10 @@ def infer(
         run = run_with([without_lists(t) for t in argtypes])
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
-    unbound, unset, clashes = run.maybe_unbound(), run.unset(), {**run.clashes, **run.blurred}
-    return Inference(run.returned, run.guards(), run.reached, run.lists.foreign, unbound, unset, clashes)
+    return Inference(
+        run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound(), run.unset(),
+        run.promised, run.clashes.found,
+    )  # fmt: skip
 
 
 def _has_list(type_: Type) -> bool:
@@ -137,8 +145,8 @@ class Run:
         self.readers: dict[Value, list[Block]] = {}
         self.lists = Lists(self, placed=any(map(has_positions, argtypes)))
         self.contents: dict[Value, Type] = {}  # of cells made here
-        self.clashes: dict[Value, tuple[Block, Type]] = {}
-        self.blurred: dict[Value, tuple[Block, Type]] = {}  # what is no more known, after some have clashed
+        self.promises, self.promised = False, set[Op]()
+        self.clashes = Clashes()
         self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
         self.shared_cells: set[Anything] = set(untrusted) - self.stored
         self._scan()
@@ -255,6 +263,7 @@ class Run:
         for param, type_ in zip(target.params, item):
             self._join(target, param, type_)
         for param, arg in zip(target.params[len(item) :], edge.args):
+            self.clashes.compare(target, param, plain(self.type(arg)))
             self._join(target, param, self.passed_type(param, arg))
         if new:
             self.mark(target)
@@ -262,10 +271,6 @@ class Run:
     def _join(self, target: Block, param: Value, type_: Type) -> None:
         """Chains of ever deeper tuples would not end by themselves."""
         old, type_ = self.types.get(param, Never), plain(type_)
-        if clash(old, type_):
-            self.clashes.setdefault(param, (target, plain(old)))
-        elif self.clashes and blurs(old, type_):
-            self.blurred.setdefault(param, (target, plain(old)))
         if self.visits.get(target, 0) > MAX_VISITS and join(old, type_) != old:
             type_ = Any if self.visits[target] > 2 * MAX_VISITS else widen(type_)
         self.raise_type(param, type_)

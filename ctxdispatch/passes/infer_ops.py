@@ -67,6 +67,9 @@ def _getattr(run: Run, op: Op, args: Sequence[Type]) -> None:
         run.note(op, resolve.UNKNOWN)
         return
     found = resolve.attribute(args[0], name, run.path(op.args[0]), held=run.held)
+    if found is resolve.UNKNOWN and run.promises:
+        found = resolve.unless_hidden(args[0], name)
+        run.promised.update([op] if found is not resolve.UNKNOWN else [])
     if found is resolve.UNKNOWN and not isinstance(args[0], Known):
         run.lists.foreign = True
     if found.type is Any:

@@ -295,6 +295,18 @@ def _of_instance(owner: Type, name: str) -> Found:
     return Found(_DATA.get((cls, name), Any)) if found is UNKNOWN else found
 
 
+def unless_hidden(owner: Type, name: str) -> Found:
+    """The function of the class, which the object itself may hide: whoever takes it for that looks whether
+    it does."""
+    cls = cls_of(owner)
+    if cls is None or isinstance(owner, Known) or type(cls) not in (type, ABCMeta) or builtin(cls):
+        return UNKNOWN
+    found = class_attribute(cls, name)
+    reads = class_attribute(cls, "__getattribute__") is class_attribute(object, "__getattribute__")
+    plain = reads and type(found) is pytypes.FunctionType
+    return Found(Bound(owner, found), AttrIs(cls, name, found)) if plain else UNKNOWN
+
+
 def special_method(owner: Type, name: str) -> Found:
     """The class's method, whatever the object itself has under this name."""
     cls = cls_of(owner)

@@ -70,7 +70,9 @@ def by_sample(function: Anything) -> Rule:
     return apply
 
 
-for _f in (*BINARY, *UNARY, *COMPARE, divmod, abs, operator.matmul):
+OPERATORS = (*facts.BINARY, *UNARY, *COMPARE, divmod, abs)
+
+for _f in OPERATORS:
     RULES[_f] = by_sample(_f)
 RULES[divmod] = lambda args, kwargs: _divmod(args)
 

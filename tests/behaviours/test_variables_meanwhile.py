@@ -549,3 +549,54 @@ def test_what_is_read_before_or_of_another_class(mode):
 
     store["square"] = square
     assert mode(f)(3.0) == 8.0
+
+
+# -- by the program itself -----------------------------------------------------------------------------------
+
+KEPT = types.ModuleType("kept_by_name")
+
+
+class Kept:
+    value = None
+
+    def count(self):
+        return 1.0
+
+
+def stores(owner):
+    def by_name(x):
+        owner.value = 2.0
+        return x * 3.0 if owner.value is None else x * owner.value
+
+    def by_setattr(x):
+        setattr(owner, "value", x * 2.0)
+        return x if owner.value is None else owner.value * x
+
+    def by_deleting(x):
+        owner.value = 4.0
+        seen = owner.value
+        del owner.value
+        return x * seen * getattr(owner, "value", 5.0)
+
+    def once(x):
+        if owner.value is None:
+            owner.value = np.sin(x)
+        return owner.value * x
+
+    return [by_name, by_setattr, by_deleting, once]
+
+
+@pytest.mark.parametrize("mode", [grad, lambda f: lambda x: jvp(f, (x,), (1.0,))[1]])
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("owner", [KEPT, Kept, Kept()])
+def test_what_the_program_stores_is_read_anew(owner, number, mode):
+    f = stores(owner)[number]
+
+    def plain(x):
+        owner.value = None
+        return f(x)
+
+    wanted = (plain(0.5 + 1e-6) - plain(0.5 - 1e-6)) / 2e-6
+    for _ in range(2):
+        owner.value = None
+        assert mode(f)(0.5) == pytest.approx(wanted)

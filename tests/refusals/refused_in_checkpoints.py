@@ -33,7 +33,7 @@ def assigns_to_a_variable_around(x):
         total = total + v * v
         return v
 
-    f = add if x[0] > 0.5 else np.sin
+    f = {True: add, False: np.sin}[bool(x[0] > 0.5)]
     f(x[0])  # here
     return total * x[1]
 
@@ -54,7 +54,7 @@ def reads_what_comes_later(x):
     def scaled(v):
         return v * scale if v < 0.0 else v
 
-    f = scaled if x[0] > 0.5 else np.sin
+    f = {True: scaled, False: np.sin}[bool(x[0] > 0.5)]
     y = f(x[0])  # here
     scale = 2.0
     return y * scale * x[1]
@@ -107,7 +107,7 @@ def a_default_beside_star_parameters(x):
     def scaled(v, scale=x[1], *rest):  # here
         return v * scale + sum(rest)
 
-    f = scaled if x[0] > 0.5 else np.sin
+    f = {True: scaled, False: np.sin}[bool(x[0] > 0.5)]
     return f(x[0])
 
 
@@ -120,7 +120,7 @@ def a_keyword_default_beside_star_parameters(x):
     def scaled(v, *rest, scale=x[1]):  # here
         return v * scale + sum(rest)
 
-    f = scaled if x[0] > 0.5 else np.sin
+    f = {True: scaled, False: np.sin}[bool(x[0] > 0.5)]
     return f(x[0])
 
 

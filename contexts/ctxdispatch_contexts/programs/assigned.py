@@ -35,6 +35,8 @@ def relied_on(guards: Iterable[g.Guard]) -> dict[Variable, Any]:
                 found.update(_along(guard.namespace, guard.path))
             case g.AttrIs(owner=ModuleType() as module) | g.AttrType(owner=ModuleType() as module):
                 found[id(vars(module)), guard.name] = vars(module)
+            case g.AttrIs(owner=cls) | g.AttrType(owner=cls) if issubclass(type(cls), type):
+                found[id(cls), guard.name] = cls
     return found
 
 
@@ -56,14 +58,15 @@ def stored_attributes(graph: Graph) -> set[str]:
     return {name.value for name in names if isinstance(name, Const)}
 
 
-def _along(namespace: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Variable, dict[str, Any]]]:
-    """The variables that `a.b.c` reads, as far as modules go."""
+def _along(namespace: dict[str, Any], path: tuple[str, ...]) -> Iterator[tuple[Variable, Any]]:
+    """The variables that `a.b.c` reads, as far as modules and classes go."""
+    space: Any = namespace
     for name in path:
-        yield (id(namespace), name), namespace
-        owner = namespace.get(name)
-        if not issubclass(type(owner), ModuleType):
+        yield (id(space), name), space
+        owner = getattr(space, name, None) if issubclass(type(space), type) else space.get(name)
+        if not issubclass(type(owner), (ModuleType, type)):
             return
-        namespace = vars(owner)
+        space = owner if issubclass(type(owner), type) else vars(owner)
 
 
 def assigned_in(graph: Graph, cells: Mapping[Value, CellType]) -> Iterator[Variable]:
@@ -78,6 +81,9 @@ def assigned_in(graph: Graph, cells: Mapping[Value, CellType]) -> Iterator[Varia
             namespace, name = op.args[:2]
             if isinstance(namespace, Const) and isinstance(name, Const):
                 yield id(namespace.value), name.value
+        elif op.fn in (setattr, delattr) and all(isinstance(a, Const) for a in op.args[:2]):
+            owner, name = op.args[0].value, op.args[1].value  # type: ignore[union-attr]
+            yield id(vars(owner)) if issubclass(type(owner), ModuleType) else id(owner), name
 
 
 class Holder(NamedTuple):
@@ -91,7 +97,7 @@ class Holder(NamedTuple):
 def assigned_out_of_sight(variables: Mapping[Variable, Any], holders: Iterable[Holder]) -> set[Variable]:
     """Those of the variables that a function assigns to: of its module, or of the function around it.
     `holders`: the functions that have captured variables."""
-    spaces = {key[0]: space for key, space in variables.items() if isinstance(key, tuple)}
+    spaces = {key[0]: space for key, space in variables.items() if type(space) is dict}
     found: set[Variable] = {
         (id(space), name) for space in spaces.values() for name in _assigned_names(space)
     } & variables.keys()

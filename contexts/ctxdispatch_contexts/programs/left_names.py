@@ -28,9 +28,11 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import immutable
 from ctxdispatch_contexts.programs.activity import carries, is_numeric
 from ctxdispatch_contexts.programs.reaching import DYNAMIC, MOST, UNKNOWN, is_of_library, named
+from ctxdispatch_contexts.programs.regions import reads_of
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
+    from ctxdispatch_contexts.programs.specialised import Specialised
 
 
 class Name(NamedTuple):
@@ -97,9 +99,10 @@ class Reading:
     """What the program of an entry reads that could have a derivative, under which `names` and where, and
     what it knows."""
 
-    def __init__(self, graph: Graph, entry: Entry, types: Sequence[T.Type]) -> None:
+    def __init__(self, graph: Graph, program: Specialised, entry: Entry) -> None:
         self._entry = entry
-        own = enumerate(types[: len(entry.source.signature().names)])
+        self._guarded = [*reads_of(program.guards)]
+        own = enumerate(program.types[: len(entry.source.signature().names)])
         self._given = [i for i, type_ in own if not (entry.mode.needs(i) or is_numeric(type_))]
         ops = [op for _, op in graph.ops()]
         self._variables = [*filter(None, map(_variable, ops))]
@@ -117,7 +120,7 @@ class Reading:
     def looks(self) -> bool:
         """It reads more than the numbers and arrays that it is given, or may do so."""
         kept = any(value is not None for value in self._entry.outside())
-        reads = self.names or self._known or self._variables or self._code or self._given
+        reads = self.names or self._known or self._variables or self._code or self._given or self._guarded
         return bool(reads) or kept or not self._knows_code
 
     def may_find(self) -> bool:
@@ -138,8 +141,9 @@ class Reading:
         return bool(self._code) and _is_among(named(self._code), may)
 
     def _found(self) -> list[Any]:
-        """With what its variables hold now."""
-        return [*self._known, *self._entry.outside(), *(space.get(name) for space, name in self._variables)]
+        """With what its variables, and what is guarded, hold now."""
+        variables = [space.get(name) for space, name in self._variables]
+        return [*self._known, *self._entry.outside(), *variables, *(read() for read in self._guarded)]
 
     def position(self) -> Position | None:
         """Where it reads what is left, as far as names tell."""

@@ -8,14 +8,13 @@ out of their sight, and the run is recorded, which fails as the plain one.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from ctxdispatch.ir.graph import Graph, Op, Raise
 from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import call_of
-from ctxdispatch.passes.scalar_types import BINARY, COMPARE, PLAIN, UNARY
+from ctxdispatch.passes.scalar_types import OPERATORS, PLAIN
 from ctxdispatch.passes.transfer import call
 from ctxdispatch_contexts.programs.arity import fits
 from ctxdispatch_contexts.programs.errors import Ending, MissingRuleError, Refusal
@@ -67,4 +66,4 @@ def _is_lacking(owner: T.Type, name: T.Type) -> bool:
     return known and not hasattr(cls, name.value)  # type: ignore[attr-defined]
 
 
-UNDEFINED = frozenset((*BINARY, *UNARY, *COMPARE, operator.matmul, divmod, abs))
+UNDEFINED = frozenset(OPERATORS)

@@ -25,6 +25,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.ir.watching import is_undispatched, tell_apart
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
+from ctxdispatch.passes.clashes import Found
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fields import open_fields
 from ctxdispatch.passes.fold import fold
@@ -77,7 +78,7 @@ from ctxdispatch_contexts.programs.spelled_items import spell_out_items
 from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import open_arguments
-from ctxdispatch_contexts.programs.targets import Target, callee_of, method_of
+from ctxdispatch_contexts.programs.targets import Target, callee_of, keep_promises, method_of
 from ctxdispatch_contexts.programs.unrolling import unroll
 from ctxdispatch_contexts.programs.versions import Versions
 
@@ -118,7 +119,8 @@ class Prepared:
     """Of a generator expression, made beforehand."""
     patient: bool = True
     postponed: bool = False
-    clashes: dict[Value, tuple[Block, T.Type]] = field(default_factory=dict)
+    promised: Set[Op] = frozenset()
+    clashes: Found = field(default_factory=dict)
     versions: Versions = field(default_factory=Versions)
 
     def opens(self, entry: Any, program: Any) -> bool:
@@ -186,6 +188,7 @@ def prepare(
     dce(graph, written=True)
     prune(graph)
     snapshot("dce, prune", graph)
+    keep_promises(graph, prepared.promised)
     prepared.read |= held_names(graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
     if prepared.sums_items:
@@ -220,7 +223,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     tell_apart(graph)
     inference = infer(
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
-        frozen=prepared.frozen, held=prepared.held,
+        frozen=prepared.frozen, held=prepared.held, promises=True,
     )  # fmt: skip
     end_where_raised(graph)
     snapshot("infer", graph)
@@ -235,8 +238,8 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     snapshot("fold, prune", graph)
     prepared.assume_all(inference.guards)
     prepared.unset |= inference.unset
-    prepared.return_type, prepared.clashes = inference.return_type, inference.clashes
-    prepared.foreign = inference.foreign
+    prepared.promised, prepared.clashes = inference.promised, inference.clashes
+    prepared.foreign, prepared.return_type = inference.foreign, inference.return_type
 
 
 def _ours(guard: Guard) -> bool:

@@ -143,7 +143,7 @@ class Region(Attempt):
         pairs = [*returned(program.graph)]
         if not (self._checked and pairs):
             raise _unfit(program.graph)
-        reads = (*_of_guards(program.guards), *_of_graph(program.graph))
+        reads = (*reads_of(program.guards), *_of_graph(program.graph))
         for made in pairs:
             made.args.append(Const(Answer(self._varied, reads)))
         return program
@@ -213,7 +213,8 @@ def _may_move(type_: T.Type) -> bool:
 # -- what is read --------------------------------------------------------------------------------------------
 
 
-def _of_guards(guards: Iterable[Guard]) -> Iterator[Callable[[], Any]]:
+def reads_of(guards: Iterable[Guard]) -> Iterator[Callable[[], Any]]:
+    """What gives the data that they ask for."""
     for guard in guards:
         if isinstance(guard, (PathIs, AttrIs, CellIs)):
             yield from _constant(guard.value)

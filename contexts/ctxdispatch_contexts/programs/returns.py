@@ -5,6 +5,7 @@ fact(x: float, n: int)  =  1.0 | x * fact(x, n)   ->   Never, then float, then f
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence, Set
 from types import FunctionType
 from typing import Any
@@ -15,7 +16,7 @@ from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import AttrIs, CodeIs, Guard
+from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.lengths import plain
@@ -54,24 +55,39 @@ class Returns:
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
         copied = replaced.result_type(callee, types, kwnames) if type(callee) is FunctionType else None
-        if copied is not None or type(callee) is not FunctionType or kwnames:
+        if copied is not None or type(callee) is not FunctionType:
             return copied
         if is_of_engine(callee):
-            return self.searched(callee, types)
-        if (callee.__module__ or "").startswith(PACKAGE):
-            types = _with_defaults(callee, types)  # nobody gives those of this package other ones
-        if len(types) != callee.__code__.co_argcount:
+            return None if kwnames else self.searched(callee, types)
+        bound = self._bound(callee, types, kwnames)
+        if bound is None:
             return None
         entry = entry_of(callee)
         if entry is not None:
-            return self._of_entry(entry, tuple(map(_settled, types)))
-        if callee.__code__.co_flags & 0x0C or callee.__code__.co_kwonlyargcount:
-            return None
-        key = (callee, tuple(map(_settled, types)))
+            return self._of_entry(entry, tuple(map(_settled, bound)))
+        key = (callee, tuple(map(_settled, bound)))
         if key not in self.known:
             self._iterate(key)
         self._rest_on(self.provisional.get(key, MAX_DEPTH))
         return self.known[key]
+
+    def _bound(
+        self, callee: FunctionType, types: Sequence[T.Type], kwnames: tuple[str, ...]
+    ) -> list[T.Type] | None:
+        """The types of all parameters, with those of defaults; None where the call does not bind."""
+        code, defaults = callee.__code__, callee.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        given = len(types) - len(kwnames)
+        if code.co_flags & 0x0C or given > code.co_argcount:
+            return None
+        last = dict(zip(names[code.co_argcount - len(defaults) : code.co_argcount], defaults, strict=True))
+        left = {name: T.type_of(value) for name, value in {**last, **(callee.__kwdefaults__ or {})}.items()}
+        own = dict(zip((*names[:given], *kwnames), types, strict=True))
+        if len(own) < len(types) or not {*own} <= {*names} or not {*names} <= {*own, *left}:
+            return None
+        if not {*names} <= {*own} and not (callee.__module__ or "").startswith(PACKAGE):
+            self.assume(DefaultsAre(callee, callee.__defaults__, dict(callee.__kwdefaults__ or {})))
+        return [own[name] if name in own else left[name] for name in names]
 
     def _of_entry(self, entry: Any, types: tuple[T.Type, ...]) -> T.Type | None:
         """Where there is no derivative nothing is known of it."""
@@ -162,12 +178,6 @@ def _is_context(cls: type) -> bool:
     return issubclass(cls, Context) and cls.__new__ is Context.__new__
 
 
-def _with_defaults(callee: FunctionType, types: Sequence[T.Type]) -> Sequence[T.Type]:
-    defaults = callee.__defaults__ or ()
-    missing = callee.__code__.co_argcount - len(types)
-    return (*types, *map(T.type_of, defaults[-missing:])) if 0 < missing <= len(defaults) else types
-
-
 def _settled(type_: T.Type) -> T.Type:
     """What may be said of an argument wherever the function is called."""
     return plain(T.widen(without_held(type_)))
@@ -180,4 +190,6 @@ def _number(type_: T.Type) -> T.Type:
     if isinstance(type_, T.TupleOf):
         items = tuple(map(_number, type_.items))
         return T.TupleOf(items)
+    if isinstance(type_, T.Held) and issubclass(type_.cls, tuple):
+        return dataclasses.replace(type_, fields=tuple((name, _number(part)) for name, part in type_.fields))
     return T.widen(type_) if isinstance(type_, T.Known) and T.is_literal(type_.value) else T.Any

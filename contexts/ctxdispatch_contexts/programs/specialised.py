@@ -106,7 +106,7 @@ class Specialised:
 
     @functools.cached_property
     def reading(self) -> left_names.Reading:
-        return left_names.Reading(self._plain, self._entry, self.types)
+        return left_names.Reading(self._plain, self, self._entry)
 
 
 def _call_of(program: Callable[..., Any], plain: Graph) -> Graph:

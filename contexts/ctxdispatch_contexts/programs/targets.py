@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from ctxdispatch.dispatch.strip import gives_items
 from ctxdispatch.facts import fact_of, says
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Edge, Iterate, Op
+from ctxdispatch.ir.graph import Edge, Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import Use, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.wrappers import called, is_wrapper
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import ABSENT, AttrIs, ClassHolds, PathIs
-from ctxdispatch.passes.resolve import call_guard, class_attribute
+from ctxdispatch.passes.infer import Run
+from ctxdispatch.passes.infer_ops import SPECIAL
+from ctxdispatch.passes.resolve import UNKNOWN, call_guard, class_attribute, unless_hidden
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.registry import LASTING
 from ctxdispatch_contexts.derivatives.table import lowering, read_for
@@ -201,6 +204,19 @@ def read_method(obj: Any, name: str) -> Any:
     if name in obj.__dict__:
         raise hidden(obj, name)
     return getattr(obj, name)
+
+
+@SPECIAL.of(read_method)
+def _read_method(run: Run, op: Op, args: Sequence[T.Type]) -> None:
+    name = args[1].value if isinstance(args[1], T.Known) else None
+    run.note(op, UNKNOWN if type(name) is not str else unless_hidden(args[0], name))
+
+
+def keep_promises(graph: Graph, promised: Set[Op]) -> None:
+    """In place: what is taken for a method of a class looks whether an object hides it."""
+    for _, op in graph.ops():
+        if op in promised and op.fn is getattr and isinstance(op.result.type, T.Bound):
+            op.callee, op.syntax = Const(read_method), False
 
 
 def hidden(obj: Any, name: str) -> DerivativeError:

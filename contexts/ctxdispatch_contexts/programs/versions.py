@@ -11,7 +11,7 @@ that would be too much, there may be an attempt (`lifting.py`), which gives up t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir.analysis import IrreducibleError, dominators, loops
@@ -19,7 +19,7 @@ from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import copy_blocks
 from ctxdispatch.ir.values import Position, Value
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.held import blurs, clash
+from ctxdispatch.passes.clashes import Found, blurs, clash
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.lifting import gives_up, giving_up, leaves_out_handlers
@@ -52,9 +52,7 @@ class Versions:
         self._of: dict[tuple[Block, int, T.Type], Version] = {}
         self._steps = self._made = 0
 
-    def split(
-        self, graph: Graph, clashes: Mapping[Value, tuple[Block, T.Type]], chain: dict[Op, Any]
-    ) -> bool:
+    def split(self, graph: Graph, clashes: Found, chain: dict[Op, Any]) -> bool:
         """One block, in place; whether there was one. Copies of ops have in `chain` what the ops have."""
         for param, (block, type_) in clashes.items():
             ways = _ways(graph, block, param) if block in graph.blocks else {}
