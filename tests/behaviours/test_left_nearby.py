@@ -233,7 +233,7 @@ def test_a_program_that_asks_is_made_once():
     for _ in range(4):
         grad(MODEL.step)(MATRIX)
         grad(reads)(MATRIX)
-    assert compiled["test_a_program_that_asks_is_made_once.<locals>.reads"] == 2
+    assert compiled["test_a_program_that_asks_is_made_once.<locals>.reads"] <= 2
 
 
 def test_the_reason_is_where_it_is_read():

@@ -219,16 +219,16 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
 
 
 def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) -> None:
-    graph = prepared.graph
+    graph, records = prepared.graph, getattr(prepared.ruled, "records", True)
     tell_apart(graph)
     inference = infer(
         graph, types, cells=cells, call_type=prepared.returns, trust=True, untrusted=prepared.untrusted,
         frozen=prepared.frozen, held=prepared.held, promises=True,
     )  # fmt: skip
-    end_where_raised(graph)
     snapshot("infer", graph)
     prepared.returns.refuse_calls(graph)
-    if getattr(prepared.ruled, "records", True):
+    if records:
+        end_where_raised(graph)
         mark_misfits(graph)
     prepared.read |= held_names(graph)
     if prepared.ruled is not None:
@@ -238,7 +238,7 @@ def _infer(prepared: Prepared, types: Sequence[T.Type], cells: Sequence[Any]) ->
     snapshot("fold, prune", graph)
     prepared.assume_all(inference.guards)
     prepared.unset |= inference.unset
-    prepared.promised, prepared.clashes = inference.promised, inference.clashes
+    prepared.promised, prepared.clashes = inference.promised, inference.clashes if records else {}
     prepared.foreign, prepared.return_type = inference.foreign, inference.return_type
 
 

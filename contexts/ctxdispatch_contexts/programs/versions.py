@@ -25,7 +25,7 @@ from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.lifting import gives_up, giving_up, leaves_out_handlers
 from ctxdispatch_contexts.programs.unrolling import take_by_index
 
-MAX_VERSIONS, MAX_STEPS, MAX_OPS = 8, 64, 600
+MAX_VERSIONS, MAX_STEPS, MAX_OPS = 8, 64, 300
 
 Ways = dict[Edge, T.Type]
 """The edges that lead to a block, with the types of what they bring."""
@@ -50,7 +50,7 @@ class Versions:
 
     def __init__(self) -> None:
         self._of: dict[tuple[Block, int, T.Type], Version] = {}
-        self._steps = self._made = 0
+        self._steps = self._made = self._size = 0
 
     def split(self, graph: Graph, clashes: Found, chain: dict[Op, Any]) -> bool:
         """One block, in place; whether there was one. Copies of ops have in `chain` what the ops have."""
@@ -79,13 +79,14 @@ class Versions:
         if poor and inside is None and leaves_out_handlers():
             return _give_up(graph, poor, _position(block))
         region = inside or _dominated(graph, block)
-        if self._made >= MAX_VERSIONS or sum(len(b.ops) for b in region) > MAX_OPS:
+        size = self._size + sum(len(b.ops) + 4 for b in region)
+        if self._made >= MAX_VERSIONS or size > MAX_OPS:
             gives_up()
             return False
         loop = _taking_items(region)
         if loop is not None:
             return take_by_index(graph, loop)
-        self._made += 1
+        self._made, self._size = self._made + 1, size
         made = _copied(graph, block, at, region, chain)
         self._of[key] = Version(made, block, [*made.params], [*block.params])
         return _lead(graph, first, made)
