@@ -39,3 +39,11 @@ def test_on_arrays(part):
                 for _ in range(4):
                     f(*(drawn(rank, rng) for rank in ranks))
     assert quiet > 10
+
+
+def test_orders_that_are_great():
+    """Of a function that counts up to its order."""
+    special = pytest.importorskip("scipy.special")
+    types = tuple(map(of_rank, (2, 0)))
+    assert raising.fails(special.yn, types, ()) is False
+    assert raising.fails(special.yn, tuple(map(of_rank, (2, 1))), ())
