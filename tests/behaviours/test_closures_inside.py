@@ -178,7 +178,7 @@ def differences(f, p, h=1e-5):
     return np.array([(f(p + h * e) - f(p - h * e)) / (2 * h) for e in np.eye(len(p))])
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_gradients_and_tangents(f):
     slope = grad(f)(P)
@@ -187,7 +187,7 @@ def test_gradients_and_tangents(f):
     assert jacfwd(f)(P) == pytest.approx(slope, rel=1e-9)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("f", CASES, ids=lambda f: f.__name__)
 def test_second_derivatives(f):
     found = hessian(f)(P)

@@ -28,7 +28,7 @@ def test_random_programs_that_store_to_arrays(seeds):
     assert "right" in outcomes.values(), outcomes
 
 
-@pytest.mark.night("things")
+@pytest.mark.night("things", "containers")
 @pytest.mark.parametrize("kind", mutating_programs.WRITERS)
 def test_programs_that_hypothesis_writes(kind):
     tally = mutating_programs.hypothesis_writes(12, kind)

@@ -446,6 +446,7 @@ def test_067_forms_of_the_hessian():
     np.testing.assert_allclose(forms[0], forms[0].T, rtol=1e-12)
 
 
+@pytest.mark.night
 def test_067_reverse_over_forward_jacobian_where_types_are_open():
     x = np.array([0.5, -1.2, 2.0])
     np.testing.assert_allclose(jacrev(jacfwd(quartic))(x), hessian(quartic)(x), rtol=1e-12)

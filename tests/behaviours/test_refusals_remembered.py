@@ -380,14 +380,14 @@ def check(refuse, catch, mode):
     assert f" in {refuse.__name__}: " in str(caught.value)
 
 
-@pytest.mark.every(4)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("catch", CAUGHT, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("mode", ["grad", "jvp"])
 def test_whoever_catches_it(catch, mode):
     check(of_c_code, catch, mode)
 
 
-@pytest.mark.every(2)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("refuse", REFUSED, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("mode", ["grad", "jvp"])
 def test_whatever_is_refused(refuse, mode):
@@ -398,7 +398,7 @@ def test_whatever_is_refused(refuse, mode):
 WAYS = [by_a_handler, by_finally, by_a_new_try, by_a_generator_that_goes]
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 @pytest.mark.parametrize("mode, catch", [
     (mode, catch) for mode in MODES for catch in (WAYS[:1] if mode == "grad of grad" else WAYS)  # it is slow
 ])  # fmt: skip

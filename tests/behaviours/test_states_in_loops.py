@@ -150,6 +150,7 @@ def central(f, *args, h=1e-6):
     return np.array([(f(X + e, *args) - f(X - e, *args)) / (2 * h) for e in np.eye(2) * h])
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("f", STATES, ids=lambda f: f.__name__)
 def test_states(f):
     for n in (4, 0, 1, 4):

@@ -29,7 +29,7 @@ print(round(difflib.SequenceMatcher(None, a, b).ratio(), 6))
 """
 
 
-pytestmark = pytest.mark.every(3)
+pytestmark = pytest.mark.every(6)
 
 
 @pytest.fixture(params=CONTEXTS)

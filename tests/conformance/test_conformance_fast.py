@@ -29,7 +29,7 @@ def test_plain(results):
     assert sum(len(compare.passing(result)) for result in found) > 400
 
 
-@pytest.mark.night("hooks")
+@pytest.mark.night("hooks", "identity")
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != BASELINE])
 def test_mode(results, mode):
     run(results, mode)

@@ -28,7 +28,7 @@ def is_compiled(f, *args):
     return "pull(" not in str(code_adjoint(f)(*args))
 
 
-@pytest.mark.every(24)
+@pytest.mark.every(40)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SHAPES)
 def test_formulas(name, method):
@@ -55,7 +55,7 @@ POINTS = {
 }  # fmt: skip
 
 
-@pytest.mark.every(16)
+@pytest.mark.every(32)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("points", POINTS)
 def test_values_are_those_of_scipy(points, method):

@@ -80,7 +80,7 @@ def tangent_leaves(d, y):
     return [leaf for part, item in zip(parts, y, strict=True) for leaf in tangent_leaves(part, item)]
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 @named(WITH_DERIVATIVE)
 @SETTINGS
 @given(data=st.data())
@@ -91,7 +91,7 @@ def test_value_and_tangents(case, data):
         check(f, args, case.options.get("active"), h=step(case))
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 @named([case for case in WITH_DERIVATIVE if by_name(case)])
 @settings(SETTINGS, max_examples=1)
 @given(data=st.data())

@@ -14,6 +14,8 @@ import scipy.interpolate as interpolate
 import scipy.optimize as optimize
 import scipy.stats as stats
 
+pytestmark = pytest.mark.every(2)
+
 X = np.array([0.3, 0.6, 0.8])
 KNOTS = np.array([0.0, 1.0, 2.5, 3.0, 4.0])
 POINTS = np.array([0.3, 1.7, 2.7, 3.9])
@@ -25,7 +27,7 @@ SHAPES = {"beta": (2.0, 3.0), "chi2": (3.0,), "gamma": (2.5,), "norm": (), "t": 
 METHODS = ["pdf", "logpdf", "cdf", "logcdf", "sf", "logsf"]
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(6)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SHAPES)
 def test_continuous_distributions(name, method):
@@ -66,7 +68,7 @@ def test_several_dimensions():
 COVARIANCE = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.5]])
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("covariance", [COVARIANCE, np.eye(3), np.array([1.0, 1.0, 2.0]), 1.3])
 def test_covariances(covariance):
     """Of the identity all eigenvalues coincide."""

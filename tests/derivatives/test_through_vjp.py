@@ -49,7 +49,7 @@ def program_of(case, data):
     return program(case.callee, args, kwargs, display)
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(12)
 @named(WITH_DERIVATIVE)
 @SETTINGS
 @given(data=st.data())
@@ -60,7 +60,7 @@ def test_value_and_cotangents(case, data):
         check(f, args, {}, pull_by_vjp, active=case.options.get("active"))
 
 
-@pytest.mark.every(8)
+@pytest.mark.every(16)
 @named(WITH_DERIVATIVE)
 @settings(SETTINGS, max_examples=2)
 @given(data=st.data())

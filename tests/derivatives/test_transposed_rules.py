@@ -88,7 +88,7 @@ def step(x, d, t):
     return replace(x, iter([shifted(leaf, t * next(steps)) for leaf in leaves(x)]))
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(8)
 @pytest.mark.parametrize("case", TRANSPOSED, ids=[case.name for case in TRANSPOSED])
 @settings(SETTINGS, max_examples=3, phases=[Phase.generate])
 @given(data=st.data())

@@ -1,6 +1,7 @@
 """C functions that are called wrongly refuse it in their own words, also those that have handlers."""
 
 import collections
+import copy
 import re
 
 import pytest
@@ -36,6 +37,8 @@ class Items(list):
 
 
 ARGUMENTS = [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), ([],), (Items(),), (Items(), 1), (Items(), 1, 2)]
+"""Each call is given a copy: some store to them."""
+
 OF_FILES = frozenset(paths.HANDLERS)
 """A number is an open file to them, and 1 is standard output."""
 
@@ -52,7 +55,7 @@ FUNCTIONS = sorted([
 
 def refusal(f, args, kwargs):
     try:
-        f(*args, **kwargs)
+        f(*copy.deepcopy(args), **kwargs)
     except Exception as error:
         return type(error), re.sub("0x[0-9a-f]+", "", str(error))
     return None

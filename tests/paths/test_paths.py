@@ -20,6 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 POINT = (0.7, -0.4, 1.3)
 
 
+@pytest.mark.night("4-0.7-3")
 @pytest.mark.parametrize("seed, rowless, least", [(1, 0.1, 8), (4, 0.7, 3)])
 def test_every_path_agrees(seed, rowless, least):
     """None is silently wrong; `python -m tests.paths` finds errors of ours too."""
