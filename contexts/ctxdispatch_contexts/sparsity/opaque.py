@@ -8,6 +8,8 @@ and containers nothing could be said: they are refused.
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import random
 import types
 from collections import deque
@@ -77,7 +79,7 @@ class Opaque(Stores):
             self.pairs.clique(self, bits)
         if issubclass(type(out), types.ModuleType) and of_library(f):
             return out  # of what kind the operands are, not of their values
-        return self._result(out, bits, [*direct, *others])
+        return self._result(out, bits, [*direct, *others], {**_given(plain, args), **_given(named, kwargs)})
 
     def run_unseen(self, f: types.FunctionType, args: Any, kwargs: dict[str, Any]) -> Any:
         """A function of the user's that nothing tracked reaches, and that is not followed."""
@@ -108,18 +110,33 @@ class Opaque(Stores):
         found = self.reachable(f, args, kwargs, _named_globals(f), arrays=True)
         known = {id(root_of(self.sampled(a))) for a in direct}
         others = [v for v in found if v.flags.writeable and id(root_of(v)) not in known]
-        return direct, [self.lifted(v) for v in others]
+        tracked = {id(a.sample): a for a in self.leaves(f, args, kwargs) if isinstance(a, Array)}
+        return direct, [tracked[id(v)] if id(v) in tracked else self.lifted(v) for v in others]
 
-    def _result(self, out: Any, bits: int, arrays: list[Any]) -> Any:
-        """Dense. Where it is memory that something else sees too, it stays that memory."""
+    def _result(self, out: Any, bits: int, arrays: list[Any], given: dict[int, Any]) -> Any:
+        """Dense. What the callee was given is that, and memory that something else sees too stays that."""
+        if id(out) in given:
+            return given[id(out)]
         if isinstance(out, np.ndarray):
             root = root_of(out)
             for a in arrays:
                 if root is root_of(self.sampled(a)):
                     return Array(out, a.memory) if isinstance(a, Array) else out
         if type(out) in (tuple, list):
-            return type(out)([self._result(x, bits, arrays) for x in out])
+            return type(out)([self._result(x, bits, arrays, given) for x in out])
         return self.dense(out, bits)
+
+
+def _given(samples: Any, values: Any) -> dict[int, Any]:
+    """What containers and arrays are of which a callee was given samples, by what these are."""
+    if type(samples) is dict and type(values) is dict:
+        pairs = [(sample, values[key]) for key, sample in samples.items()]
+    elif type(samples) in (list, tuple) and type(values) is type(samples):
+        pairs = [*zip(samples, values)]
+    else:
+        return {id(samples): values} if isinstance(values, Array) else {}
+    found = {} if samples == () else {id(samples): values}
+    return functools.reduce(operator.or_, itertools.starmap(_given, pairs), found)
 
 
 def is_own(f: types.FunctionType) -> bool:
