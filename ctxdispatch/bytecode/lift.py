@@ -38,17 +38,25 @@ def lift_code(
 ) -> Graph:
     """The graph of a function's code object; `namespace` is what its global names mean. The `closure` matters
     for generated code alone. Without `handlers` it is the graph of what runs where nothing is raised."""
-    if code.co_flags & inspect.CO_GENERATOR and not code.co_flags & ASYNC:
+    if is_generator(code):
         raise _refuse("generator function", code, code.co_firstlineno)
     return recall(code, closure, namespace) or _lift(code, namespace, HANDLERS, handlers)
 
 
-def lift_generator_expression(code: CodeType, namespace: dict[str, Any]) -> Graph:
-    """The graph of a generator expression as a function of its outermost iterator that returns the *list* of
-    all its items: for a consumer that is known to take them all at once."""
-    if code.co_name != "<genexpr>":
-        raise ValueError(f"{code.co_qualname} is not a generator expression")
-    return _lift(code, namespace, EAGER)
+def is_generator(code: CodeType) -> bool:
+    """Of a generator function or expression."""
+    return bool(code.co_flags & inspect.CO_GENERATOR) and not code.co_flags & ASYNC
+
+
+def lift_generator(code: CodeType, namespace: dict[str, Any]) -> Graph:
+    """The graph of what a generator does, from its first item to its end: a function that calls
+    `primitives.yielded` with each item. For a consumer that sends nothing and asks for no result
+    (`passes/generators.py`)."""
+    if not is_generator(code):
+        raise ValueError(f"{code.co_qualname} is no generator")
+    if _uses_result(flow.decode(code)):
+        raise _refuse("the result of `yield from`", code, code.co_firstlineno)
+    return _lift(code, namespace, GENERATOR)
 
 
 def _lift(
@@ -120,25 +128,36 @@ def _refuse(construct: str, code: CodeType, line: int | None) -> UnsupportedSynt
     return UnsupportedSyntax(construct, code.co_filename, line, code.co_qualname)
 
 
-# -- generator expressions -------------------------------------------------------------------------
+# -- generators ------------------------------------------------------------------------------------
 
 
 def _start(m: Machine, arg: int) -> None:
     """The value that the generator is first resumed with is popped next."""
-    m.output = m.syntax(primitives.build_list)
-    m.stack.append(Const(None))
+    m.stack.append(_none(m))
 
 
 def _yield(m: Machine, arg: int) -> None:
-    m.syntax(primitives.list_append, m.output, m.stack.pop())
-    m.stack.append(Const(None))
+    m.syntax(primitives.yielded, m.stack.pop())
+    m.stack.append(_none(m))
+
+
+def _none(m: Machine) -> Const:
+    """What the generator is sent: the code's own constant, as `yield from` begins with that."""
+    return next((const for const in m.consts if const.value is None), Const(None))
+
+
+def _uses_result(instructions: list[flow.Instruction]) -> bool:
+    """Of `yield from`."""
+    index = {i.start: k for k, i in enumerate(instructions)}
+    ends = [index[i.arg] for i in instructions if _opname(i) == "SEND"]
+    return any(_opname(instructions[k + (_opname(instructions[k]) == "END_SEND")]) != "POP_TOP" for k in ends)
 
 
 def _finish(m: Machine, arg: int) -> None:
-    m.end(Return(m.output, m.position()))
+    m.end(Return(Const(None), m.position()))
 
 
-GENERATOR_EXPRESSION: dict[str, Handler] = {
+GENERATORS: dict[str, Handler] = {
     "RETURN_GENERATOR": _start,
     "YIELD_VALUE": _yield,
     "RETURN_VALUE": _finish,
@@ -160,4 +179,4 @@ def _by_opcode(table: dict[str, Handler]) -> list[Handler]:
 
 
 HANDLERS = _by_opcode(tables.LIFT | {SITE: lift_plain})
-EAGER = _by_opcode(tables.LIFT | {SITE: lift_plain} | GENERATOR_EXPRESSION)
+GENERATOR = _by_opcode(tables.LIFT | {SITE: lift_plain} | GENERATORS)

@@ -58,7 +58,6 @@ class Machine:
         self.frees = len(self.names) - len(code.co_freevars)  # the first slot of the closure's cells
         self.kwnames: tuple[str, ...] = ()
         self.hides_frame = True  # builtins that look at the caller's frame find another one
-        self.output: Operand = UNDEF  # the list that a generator expression's items go to
         self.block = graph.entry
         self.locals: State = []
         self.stack: State = []

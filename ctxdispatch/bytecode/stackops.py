@@ -134,15 +134,34 @@ def for_iter(leftover: list[Operand]) -> Handler:
     """`leftover`: what stands in the place of the iterator where it is exhausted."""
 
     def handler(m: Machine, target: int) -> None:
-        iterator, item, body = m.stack[-1], Value(), m.graph.new_block()
-        body.params.append(item)
-        done = m.edge(target, m.stack[:-1] + leftover)
-        m.end(Iterate(iterator, Edge(body), done, m.position()))
-        m.block = body
-        m.stack.append(item)
-        m.goto(m.next)
+        _iterate(m, target, m.stack[:-1] + leftover)
 
     return handler
+
+
+def send(receiver_goes: bool) -> Handler:
+    """`yield from` in a generator that is sent None: a loop. `receiver_goes`: from the stack, at its end."""
+
+    def handler(m: Machine, target: int) -> None:
+        sent = m.stack.pop()
+        _iterate(m, target, [*m.stack[: len(m.stack) - receiver_goes], sent])
+
+    return handler
+
+
+def _iterate(m: Machine, target: int, after: list[Operand]) -> None:
+    """Over the iterator on top of the stack; `after`: what the stack is where it is exhausted."""
+    item, body = Value(), m.graph.new_block()
+    body.params.append(item)
+    done = m.edge(target, after)
+    m.end(Iterate(m.stack[-1], Edge(body), done, m.position()))
+    m.block = body
+    m.stack.append(item)
+    m.goto(m.next)
+
+
+def end_send(m: Machine, arg: int) -> None:
+    del m.stack[-2]
 
 
 def return_value(m: Machine, arg: int) -> None:
@@ -302,6 +321,8 @@ SHARED: dict[str, Handler] = {
     "JUMP_FORWARD": jump,
     "JUMP_BACKWARD": jump,
     "JUMP_BACKWARD_NO_INTERRUPT": jump,
+    "GET_YIELD_FROM_ITER": get_iter,
+    "END_SEND": end_send,
     "GET_ITER": get_iter,
     "RETURN_VALUE": return_value,
     "RAISE_VARARGS": raise_varargs,

@@ -24,6 +24,7 @@ LIFT: dict[str, Handler] = {
     "UNARY_POSITIVE": stackops.unary(operator.pos),
     "COMPARE_OP": stackops.compare_op(0),
     "FOR_ITER": stackops.for_iter([]),
+    "SEND": stackops.send(receiver_goes=True),
     "POP_JUMP_FORWARD_IF_TRUE": stackops.pop_jump_if_true,
     "POP_JUMP_FORWARD_IF_FALSE": stackops.pop_jump_if_false,
     "POP_JUMP_FORWARD_IF_NONE": stackops.pop_jump_if_none,

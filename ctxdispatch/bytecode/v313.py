@@ -33,6 +33,7 @@ LIFT: dict[str, Handler] = {
     "STORE_SLICE": stackops.store_slice,
     # An exhausted FOR_ITER goes to END_FOR, POP_TOP, which pop what would be the item and the iterator.
     "FOR_ITER": stackops.for_iter([ITERATOR, ITEM]),
+    "SEND": stackops.send(receiver_goes=False),
     "END_FOR": stackops.pops(1),
     "POP_JUMP_IF_TRUE": stackops.pop_jump_if_true,
     "POP_JUMP_IF_FALSE": stackops.pop_jump_if_false,

@@ -85,6 +85,7 @@ LIFT: dict[str, Handler] = {
     "STORE_SLICE": stackops.store_slice,
     # An exhausted FOR_ITER goes to END_FOR, POP_ITER, which pop what would be the item and the iterator.
     "FOR_ITER": stackops.for_iter([ITERATOR, ITEM]),
+    "SEND": stackops.send(receiver_goes=False),
     "END_FOR": stackops.pops(1),
     "POP_ITER": stackops.pop_top,
     "POP_JUMP_IF_TRUE": stackops.pop_jump_if_true,

@@ -196,6 +196,11 @@ def _keys(mapping: Any) -> list[Any]:
     return list(keys)
 
 
+def yielded(item: Any) -> None:
+    """What a generator gives, in the graph of one (`bytecode.lift_generator`), which never runs by itself."""
+    raise NotImplementedError(f"{item!r} is given by no generator")
+
+
 def list_to_tuple(items: list[Any]) -> tuple[Any, ...]:
     return tuple(items)
 

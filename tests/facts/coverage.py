@@ -95,6 +95,7 @@ def measured(name: str, seconds: float) -> tuple[Counter[str], Counter[str]]:
 
 
 def main(arguments: list[str]) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored
     parser = argparse.ArgumentParser("python -m tests.facts.coverage", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     known = [*UNITTEST, *PYTEST]

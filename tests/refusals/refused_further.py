@@ -1,7 +1,9 @@
 """What a derivative is taken of by recording has no program to show; more calls that are refused."""
 
 import contextlib
+import copy
 import functools
+import itertools
 import pickle
 import select
 
@@ -437,3 +439,27 @@ def divided_by_what_is_false(x):
 )
 def a_partial_that_divides_by_zero():
     jvp(divided_by_what_is_false, (0.5,), (1.0,))
+
+
+# -- iterators that are copied -------------------------------------------------------------------------------
+
+COPIED = (
+    "an iterator over what is differentiated is copied or pickled, which its run is no part of; copy what it "
+    "goes through, and go through that again"
+)
+
+
+@refused(COPIED, *BOTH)
+def a_copy_of_an_iterator(x):
+    with np.errstate(all="ignore"), np.printoptions():
+        items = iter(x)
+        other = copy.copy(items)  # here
+    return next(items) * next(other)
+
+
+@refused(COPIED, *BOTH)
+def a_deep_copy_of_an_iterator(x):
+    with np.errstate(all="ignore"), np.printoptions():
+        items = itertools.islice(x, 2)
+        other = copy.deepcopy(items)  # here
+    return next(items) * next(other)

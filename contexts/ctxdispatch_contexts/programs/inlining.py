@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import lift_generator_expression
+from ctxdispatch.bytecode.lift import is_generator, lift_generator
 from ctxdispatch.facts import ORDERING
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -21,6 +22,7 @@ from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
+from ctxdispatch.passes.generators import as_list
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
 from ctxdispatch.passes.held import guardable, unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
@@ -49,27 +51,69 @@ EAGER = frozenset({*ORDERING, builtins.sum, list, tuple, set, dict})
 """Consumers that take all a generator expression has before they do anything else."""
 
 
+def find_makers(prepared: Prepared) -> dict[Value, Op]:
+    """Of all values; the result: of functions that are made here."""
+    graph = prepared.graph
+    changed_functions = {op.args[0] for _, op in graph.ops() if _changes_function(op)}
+    prepared.maker = {r: op for _, op in graph.ops() for r in op.results if r not in changed_functions}
+    return {r: op for r, op in prepared.maker.items() if op.fn is primitives.make_function}
+
+
+def _changes_function(op: Op) -> bool:
+    """It gives a function other defaults, or other code."""
+    if op.fn not in (setattr, delattr) or not isinstance(op.args[1], Const):
+        return False
+    return op.args[1].value in ("__defaults__", "__kwdefaults__", "__code__")
+
+
+class Opened(NamedTuple):
+    """The graph of what a call calls, what its parameters and cells are there, and of which code it is."""
+
+    graph: Graph
+    args: list[Operand]
+    cells: Sequence[Operand]
+    code: CodeType
+
+
 def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
     """Inline a function that exists already; the result is the block after the call."""
-    function = target.function
-    chain = prepared.chain.get(op, ())
-    if function.__code__ in chain or function.__code__ is prepared.graph.code:
+    if not _is_consumed(prepared, op, target.function.__code__):
+        return None
+    opened = open_function(prepared, block, op, target)
+    return None if opened is None else _splice_opened(prepared, block, op, opened)
+
+
+def open_function(prepared: Prepared, block: Block, op: Op, target: Target) -> Opened | None:
+    function, code = target.function, target.function.__code__
+    if code in prepared.chain.get(op, ()) or code is prepared.graph.code:
         return None
     try:
-        callee = clone(lifted(function))
+        graph = lift_generator(code, function.__globals__) if is_generator(code) else clone(lifted(function))
         n = len(op.args) - len(op.kwnames)
         args = bind(
-            callee.signature, [*target.first, *op.args[:n], *op.args[n:]], op.kwnames,
+            graph.signature, [*target.first, *op.args[:n], *op.args[n:]], op.kwnames,
             function.__defaults__, function.__kwdefaults__, emit_before(block, op),
         )  # fmt: skip
     except (UnsupportedSyntax, BindError):
         return None
     if not function.__module__ or not function.__module__.startswith(PACKAGE):
-        prepared.assume(CodeIs(function, function.__code__))
-        if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(callee.signature.names):
+        prepared.assume(CodeIs(function, code))
+        if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(graph.signature.names):
             prepared.assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
-    cells = [Const(c) for c in function.__closure__ or ()]
-    return _splice(prepared, block, op, callee, args, cells, (*chain, function.__code__))
+    return Opened(graph, args, [Const(c) for c in function.__closure__ or ()], code)
+
+
+def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> Block:
+    graph, args, cells, code = opened
+    if is_generator(code):
+        graph = as_list(graph)
+        prepared.sums_items |= _eager_consumer(op, prepared.graph) is builtins.sum
+    return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), code))
+
+
+def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
+    """What takes the items of a generator takes all of them at once: it is the list of them."""
+    return not is_generator(code) or _eager_consumer(op, prepared.graph) is not None
 
 
 STAND_INS = (RULES, str(objects.__file__), str(targets.__file__), str(wrappers.__file__))
@@ -93,9 +137,15 @@ def _splice(
 
 def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:
     """A call of a function made right here: its cells are values of this program."""
+    if not _is_consumed(prepared, op, making.args[1].value):  # type: ignore[union-attr]
+        return None
+    opened = open_made(prepared, block, op, making)
+    return None if opened is None else _splice_opened(prepared, block, op, opened)
+
+
+def open_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Opened | None:
     namespace, code, defaults, kwdefaults, _, closure = parts_of(making)
-    chain = prepared.chain.get(op, ())
-    if code in chain:
+    if code in prepared.chain.get(op, ()):
         return None
     items, named = items_of(defaults, prepared.maker), _known_dict(kwdefaults)
     cells = items_of(closure, prepared.maker)
@@ -103,13 +153,14 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
         return None
     known = tuple([c.value for c in cells if isinstance(c, Const)])
     try:
-        callee = form_of(code, namespace, known if len(known) == len(cells) else ())
-        args = bind(callee.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))
+        if is_generator(code):
+            graph = lift_generator(code, namespace)
+        else:
+            graph = form_of(code, namespace, known if len(known) == len(cells) else ())
+        args = bind(graph.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))
     except (UnsupportedSyntax, BindError):
         return None
-    if len(cells) != len(callee.cells):
-        return None
-    return _splice(prepared, block, op, callee, args, cells, (*chain, code))
+    return Opened(graph, args, cells, code) if len(cells) == len(graph.cells) else None
 
 
 def _known_dict(operand: Operand) -> dict[str, Any] | None:
@@ -202,27 +253,6 @@ def call_method_made(prepared: Prepared, op: Op, chain: Chain, method: Target) -
         prepared.assume(DefaultsAre(function, function.__defaults__, {}))
     op.callee, op.args, op.syntax = Const(made.function), [*first, *args], False
     return True
-
-
-def wants_generator_as_list(op: Op, made: dict[Value, Op]) -> bool:
-    """consumer(genexpr(iterator), ...) with a consumer that is eager: found at the call of the genexpr."""
-    making = made.get(op.callee) if isinstance(op.callee, Value) else None
-    return making is not None and making.args[1].value.co_name == "<genexpr>"  # type: ignore[union-attr]
-
-
-def inline_generator(prepared: Prepared, block: Block, op: Op, made: dict[Value, Op]) -> Block | None:
-    """Inline a generator expression whose consumer takes all of it at once, as a list."""
-    making = made[op.callee]  # type: ignore[index]
-    namespace, code, *_, closure = parts_of(making)
-    consumer = _eager_consumer(op, prepared.graph)
-    if consumer is None:
-        return None
-    cells = items_of(closure, prepared.maker)
-    if cells is None:
-        return None
-    callee = lift_generator_expression(code, namespace)
-    prepared.sums_items |= consumer is builtins.sum
-    return _splice(prepared, block, op, callee, list(op.args), cells, (*prepared.chain.get(op, ()), code))
 
 
 def refuse_items_changed(graph: Graph) -> None:

@@ -6,6 +6,7 @@ a + b         type(a).__add__(a, b), and the reflected method where that says No
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.bytecode.lift import is_generator
 from ctxdispatch.facts import ARITHMETIC, COMPARISONS, SETS_ATTRIBUTE, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -171,7 +173,14 @@ def set_by_code(prepared: Any, op: Op) -> bool:
 
 
 def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
-    """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns, unless it is `obj`."""
+    """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns, unless it is `obj`. A
+    loop over obj goes through the generator, if that is what it returns."""
+    if op.fn is builtins.iter and len(op.args) == 1:
+        method = method_of_type(operand_type(op.args[0]), "__iter__")
+        if method is None or not is_generator(method.__code__):
+            return False
+        op.callee, op.syntax = Const(_method(prepared, op.args[0], "__iter__")), False
+        return True
     if op.fn not in (primitives.unpack, primitives.unpack_ex, unpacked):
         return False
     if method_of_type(operand_type(op.args[0]), "__next__") is not None:

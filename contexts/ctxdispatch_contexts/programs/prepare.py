@@ -46,15 +46,15 @@ from ctxdispatch_contexts.programs.derived import (
     rewriting_of,
 )
 from ctxdispatch_contexts.programs.dispatched import open_dispatched, searched_type, stays, waits_for_types
+from ctxdispatch_contexts.programs.fusing import fuse_generators
 from ctxdispatch_contexts.programs.inlining import (
     call_closure_made,
     call_method_made,
+    find_makers,
     inline,
     inline_entry,
-    inline_generator,
     inline_made,
     refuse_items_changed,
-    wants_generator_as_list,
 )
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.lookups import held_names, lookups
@@ -206,7 +206,11 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if prepared.versions.split(graph, prepared.clashes, prepared.chain):
         snapshot("versions", graph)
         return True
-    changed = _rewrite_calls(prepared, has_rule)
+    made = find_makers(prepared)
+    if fuse_generators(prepared, has_rule):
+        snapshot("generators", graph)
+        return True
+    changed = _rewrite_calls(prepared, made, has_rule)
     snapshot("inline", graph)
     prepared.assume_all(lookups(graph))
     if open_fields(graph):
@@ -250,11 +254,8 @@ def _ours(guard: Guard) -> bool:
     return space is not None and is_of_ours(space)
 
 
-def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool]) -> bool:
+def _rewrite_calls(prepared: Prepared, made: dict[Value, Op], has_rule: Callable[[Any], bool]) -> bool:
     graph, changed = prepared.graph, False
-    changed_functions = {op.args[0] for _, op in graph.ops() if _changes_function(op)}
-    prepared.maker = {r: op for _, op in graph.ops() for r in op.results if r not in changed_functions}
-    made = {r: op for r, op in prepared.maker.items() if op.fn is primitives.make_function}
     prepared.whole = True
     size = _size(graph)
     for block in list(graph.blocks):
@@ -269,13 +270,6 @@ def _rewrite_calls(prepared: Prepared, has_rule: Callable[[Any], bool]) -> bool:
 
 def _size(graph: Graph) -> int:
     return sum(len(block.ops) for block in graph.blocks)
-
-
-def _changes_function(op: Op) -> bool:
-    """It gives a function other defaults, or other code."""
-    if op.fn not in (setattr, delattr) or not isinstance(op.args[1], Const):
-        return False
-    return op.args[1].value in ("__defaults__", "__kwdefaults__", "__code__")
 
 
 def _rewrite(
@@ -295,8 +289,6 @@ def _rewrite(
         return None
     if open_partial(prepared, block, op) or open_wrapper(prepared.assume, block, op):
         return block
-    if wants_generator_as_list(op, made):
-        return inline_generator(prepared, block, op, made)
     if isinstance(op.callee, Value) and op.callee in made:
         return inline_made(prepared, block, op, made[op.callee])
     if open_arguments(prepared.graph, block, op) or _call_derivative(prepared, block, op):

@@ -19,8 +19,10 @@ from ctxdispatch.dispatch.overdub import beyond_rules
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.programs.kinds import remedy
 from ctxdispatch_contexts.programs.opaque_values import CODE, is_opaque, parts
+from ctxdispatch_contexts.recording.arrays import Items
 from ctxdispatch_contexts.recording.callees import Callee, moves
 from ctxdispatch_contexts.recording.leaves import NUMBERS
+from ctxdispatch_contexts.recording.record import iterator_copied
 
 Args = tuple[Any, ...]
 
@@ -73,7 +75,10 @@ def _is_number(value: Any, source: Any) -> bool:
 
 
 def _copied(f: Any, ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """It makes its copies of opaque objects by what these say of themselves."""
+    """It makes its copies of opaque objects by what these say of themselves. A shallow copy of an iterator
+    over an array would go on where that goes on."""
+    if args and type(args[0]) is map and type(getattr(args[0].__reduce__()[1][0], "__self__", None)) is Items:
+        raise iterator_copied()
     out = beyond_rules(ctx, f)(*args, **kwargs)
     if ctx.record.opaque:
         ctx.record.opaque.update({id(part): part for part in parts(out) if is_opaque(type(part))})

@@ -15,7 +15,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.refusals import Refusals
 from ctxdispatch_contexts.programs.c_objects import shows
-from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.programs.errors import MissingRuleError, Refused, user_position
 from ctxdispatch_contexts.recording import windows
 from ctxdispatch_contexts.recording.escaped import Escaped
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
@@ -31,6 +31,14 @@ class Number:
     def __init__(self, value: Any) -> None:
         self.value: Any = value
         self.derivative: Any = None
+
+
+def iterator_copied() -> MissingRuleError:
+    return MissingRuleError(
+        "an iterator over what is differentiated is copied or pickled, which its run is no part of; copy "
+        "what it goes through, and go through that again",
+        user_position(),
+    )
 
 
 class Record:
@@ -75,6 +83,10 @@ class Record:
         self.escaped = Escaped()
         self.outputs: Any = None
         """Of the region that was done last, until they are taken."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Iterators over arrays lead here, and can be copied."""
+        raise iterator_copied()
 
     def refuse(self, error: Refused, carrier: BaseException | None = None) -> None:
         """`error` is raised, or in its place `carrier`: nothing more is written down."""

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from ctxdispatch.bytecode.lift import lift, lift_generator_expression
+from ctxdispatch.bytecode.lift import lift, lift_generator
 from ctxdispatch.ir.analysis import Loop, liveness, loops, postdominators
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Return
 from ctxdispatch.ir.watching import tell_apart
+from ctxdispatch.passes.generators import as_list
 
 
 class Program:
@@ -109,7 +110,7 @@ def program(function: types.FunctionType) -> Program:
 def _program(function: types.FunctionType) -> Program:
     code = function.__code__
     if code.co_name == "<genexpr>":
-        return Program(lift_generator_expression(code, function.__globals__), eager=True)
+        return Program(as_list(lift_generator(code, function.__globals__)), eager=True)
     graph = lift(function)
     tell_apart(graph)
     return Program(graph)

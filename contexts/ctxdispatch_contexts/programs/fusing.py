@@ -1,0 +1,89 @@
+"""Loops over what generators of the user's give: the loop's body goes where they yield
+(`passes/generators.py`). Where that cannot be there is no program, and the run is recorded."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Iterator
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from ctxdispatch.bytecode.lift import is_generator
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.analysis import IrreducibleError, loops
+from ctxdispatch.ir.graph import Block, Iterate, Op
+from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.passes.generators import Consumer, fuse, loop_over, source
+from ctxdispatch_contexts.programs.inlining import Opened, open_function, open_made
+from ctxdispatch_contexts.programs.targets import Target, callee_of, read_method
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.prepare import Prepared
+
+MAX_OPS = 600
+
+
+def fuse_generators(prepared: Prepared, has_rule: Callable[[Any], bool]) -> bool:
+    """One, in place; whether there was one."""
+    headers = [b for b in prepared.graph.blocks if isinstance(b.terminator, Iterate)]
+    return any(_fuse(prepared, header, has_rule) for header in headers)
+
+
+def _fuse(prepared: Prepared, header: Block, has_rule: Callable[[Any], bool]) -> bool:
+    graph, ops = prepared.graph, source(prepared.maker, header.terminator.iterator)  # type: ignore[union-attr]
+    if not ops or prepared.keeps(ops[-1].fn) or not _may_be_generator(prepared, ops[-1]):
+        return False
+    try:
+        forest = loops(graph)
+    except IrreducibleError:
+        return False
+    consumer = loop_over(graph, header, ops, forest)
+    opened = None if consumer is None else _opened(prepared, ops[-1], has_rule)
+    if consumer is None or opened is None or _is_large(consumer, opened):
+        return False
+    chain = (*prepared.chain.get(ops[-1], ()), opened.code)
+    fused = fuse(graph, consumer, opened.graph, opened.args, opened.cells)
+    for op in [op for block in fused.blocks for op in block.ops]:
+        prepared.chain[op] = chain
+        op.caught |= ops[-1].caught
+    copied = fused.copied.items()
+    prepared.chain.update({new: prepared.chain[old] for new, old in copied if old in prepared.chain})
+    return True
+
+
+def enumerated(items: Iterable[Any], start: int = 0) -> Iterator[tuple[int, Any]]:
+    """`enumerate` of a generator."""
+    for item in items:
+        yield start, item
+        start = start + 1
+
+
+def _may_be_generator(prepared: Prepared, call: Op) -> bool:
+    if call.fn is builtins.enumerate:
+        ops = source(prepared.maker, call.args[0])
+        return bool(ops) and ops[-1].fn is not builtins.enumerate and _may_be_generator(prepared, ops[-1])
+    fn, making = call.fn, prepared.maker.get(call.callee)  # type: ignore[arg-type]
+    if making is not None and making.fn is primitives.make_function:
+        return is_generator(making.args[1].value)  # type: ignore[union-attr]
+    function = fn.__func__ if type(fn) is MethodType else fn
+    if type(function) is FunctionType:
+        return is_generator(function.__code__)
+    return making is not None and making.fn in (getattr, read_method)
+
+
+def _opened(prepared: Prepared, call: Op, has_rule: Callable[[Any], bool]) -> Opened | None:
+    block = definitions(prepared.graph)[call.result]
+    making = prepared.maker.get(call.callee)  # type: ignore[arg-type]
+    if making is not None and making.fn is primitives.make_function:
+        return open_made(prepared, block, call, making)
+    if call.fn is builtins.enumerate:
+        return open_function(prepared, block, call, Target(enumerated))
+    target = callee_of(call, prepared)
+    if target is None or target.entry is not None or has_rule(target.function):
+        return None
+    return open_function(prepared, block, call, target) if is_generator(target.function.__code__) else None
+
+
+def _is_large(consumer: Consumer, opened: Opened) -> bool:
+    yields = sum(op.fn is primitives.yielded for _, op in opened.graph.ops())
+    return yields * sum(len(block.ops) for block in consumer.loop.blocks) > MAX_OPS
