@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,20 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, loops
 from ctxdispatch.ir.graph import Block, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.values import Value
+from ctxdispatch.passes import types as T
 from ctxdispatch.passes.generators import Consumer, fuse, loop_over, source
-from ctxdispatch_contexts.programs.inlining import Opened, open_function, open_made
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.derivatives.iterators import backwards, enumerated, neighbours
+from ctxdispatch_contexts.derivatives.table import lowering
+from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.followed import is_array
+from ctxdispatch_contexts.programs.inlining import (
+    Opened,
+    from_inside,
+    open_function,
+    open_made,
+)
 from ctxdispatch_contexts.programs.targets import Target, callee_of, read_method
 
 if TYPE_CHECKING:
@@ -44,31 +57,37 @@ def _fuse(prepared: Prepared, header: Block, has_rule: Callable[[Any], bool]) ->
     chain = (*prepared.chain.get(ops[-1], ()), opened.code)
     fused = fuse(graph, consumer, opened.graph, opened.args, opened.cells)
     for op in [op for block in fused.blocks for op in block.ops]:
-        prepared.chain[op] = chain
-        op.caught |= ops[-1].caught
+        from_inside(prepared, op, ops[-1], chain, opened.graph)
     copied = fused.copied.items()
     prepared.chain.update({new: prepared.chain[old] for new, old in copied if old in prepared.chain})
     return True
 
 
-def enumerated(items: Iterable[Any], start: int = 0) -> Iterator[tuple[int, Any]]:
-    """`enumerate` of a generator."""
-    for item in items:
-        yield start, item
-        start = start + 1
-
-
 def _may_be_generator(prepared: Prepared, call: Op) -> bool:
-    if call.fn is builtins.enumerate:
-        ops = source(prepared.maker, call.args[0])
-        return bool(ops) and ops[-1].fn is not builtins.enumerate and _may_be_generator(prepared, ops[-1])
     fn, making = call.fn, prepared.maker.get(call.callee)  # type: ignore[arg-type]
     if making is not None and making.fn is primitives.make_function:
         return is_generator(making.args[1].value)  # type: ignore[union-attr]
     function = fn.__func__ if type(fn) is MethodType else fn
     if type(function) is FunctionType:
         return is_generator(function.__code__)
-    return making is not None and making.fn in (getattr, read_method)
+    reads = making is not None and making.fn in (getattr, read_method)
+    return reads or _stand_in(prepared, call) is not None
+
+
+def _stand_in(prepared: Prepared, call: Op) -> Any:
+    """The generator of ours that gives what `call` gives."""
+    if call.fn is None or not any(isinstance(a, Value) and carries(a.type) for a in call.args):
+        return None
+    if call.fn is builtins.enumerate:
+        ops = source(prepared.maker, call.args[0])
+        return enumerated if ops and _may_be_generator(prepared, ops[-1]) else None
+    sized = is_array(call.args[0]) or T.cls_of(operand_type(call.args[0])) is tuple
+    if call.fn is builtins.reversed:
+        return backwards if is_array(call.args[0]) else None
+    if call.fn is itertools.pairwise and sized:
+        return neighbours
+    found = lowering(call.fn, call.kwnames)
+    return found if type(found) is FunctionType and is_generator(found.__code__) else None
 
 
 def _opened(prepared: Prepared, call: Op, has_rule: Callable[[Any], bool]) -> Opened | None:
@@ -76,8 +95,9 @@ def _opened(prepared: Prepared, call: Op, has_rule: Callable[[Any], bool]) -> Op
     making = prepared.maker.get(call.callee)  # type: ignore[arg-type]
     if making is not None and making.fn is primitives.make_function:
         return open_made(prepared, block, call, making)
-    if call.fn is builtins.enumerate:
-        return open_function(prepared, block, call, Target(enumerated))
+    ours = _stand_in(prepared, call)
+    if ours is not None:
+        return None if prepared.waits(call) else open_function(prepared, block, call, Target(ours))
     target = callee_of(call, prepared)
     if target is None or target.entry is not None or has_rule(target.function):
         return None

@@ -126,13 +126,17 @@ def _splice(
 ) -> Block:  # fmt: skip
     index = next(i for i, other in enumerate(block.ops) if other is op)
     blocks, rest = inline_call(prepared.graph, block, index, callee, args, cells)
-    for inlined in blocks:
-        for inner in inlined.ops:
-            prepared.chain[inner] = chain
-            if callee.filename.startswith(STAND_INS):
-                stand_at(inner, op.pos)
-                inner.caught |= op.caught
+    for inner in [inner for inlined in blocks for inner in inlined.ops]:
+        from_inside(prepared, inner, op, chain, callee)
     return rest
+
+
+def from_inside(prepared: Prepared, inner: Op, call: Op, chain: tuple[Any, ...], callee: Graph) -> None:
+    """An op of the callee that has come in the place of a call."""
+    prepared.chain[inner] = chain
+    if callee.filename.startswith(STAND_INS):
+        stand_at(inner, call.pos)
+        inner.caught |= call.caught
 
 
 def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:
@@ -273,5 +277,8 @@ def _may_be_array(operand: Operand) -> bool:
 
 def _eager_consumer(op: Op, graph: Graph) -> Any:
     users = [other for _, other in graph.ops() if op.result in other.args]
-    eager = len(users) == 1 and (users[0].fn in EAGER or users[0].fn is primitives.list_extend)
-    return users[0].fn if eager else None
+    if len(users) != 1:
+        return None
+    if users[0].fn is builtins.enumerate:
+        return _eager_consumer(users[0], graph) and builtins.enumerate
+    return users[0].fn if users[0].fn in EAGER or users[0].fn is primitives.list_extend else None

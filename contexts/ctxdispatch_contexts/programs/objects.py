@@ -23,7 +23,7 @@ from ctxdispatch.facts import ARITHMETIC, COMPARISONS, SETS_ATTRIBUTE, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, PathIs
 from ctxdispatch.passes.inline import emit_before
@@ -174,13 +174,9 @@ def set_by_code(prepared: Any, op: Op) -> bool:
 
 def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
     """`a, b = obj` where obj's class has a Python __iter__: unpack what that returns, unless it is `obj`. A
-    loop over obj goes through the generator, if that is what it returns."""
-    if op.fn is builtins.iter and len(op.args) == 1:
-        method = method_of_type(operand_type(op.args[0]), "__iter__")
-        if method is None or not is_generator(method.__code__):
-            return False
-        op.callee, op.syntax = Const(_method(prepared, op.args[0], "__iter__")), False
-        return True
+    loop over obj, or what goes through it, goes through the generator, if that is what it returns."""
+    if hashable(op.fn) and op.fn in GO_THROUGH:
+        return _iterate_generator(prepared, block, op, GO_THROUGH[op.fn])
     if op.fn not in (primitives.unpack, primitives.unpack_ex, unpacked):
         return False
     if method_of_type(operand_type(op.args[0]), "__next__") is not None:
@@ -192,6 +188,27 @@ def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
     at = next(i for i, other in enumerate(block.ops) if other is op)
     block.ops.insert(at, Op(Const(method), [op.args[0]], [items], (), op.pos))
     op.args[0] = items
+    return True
+
+
+GO_THROUGH: dict[Any, int] = {
+    builtins.iter: 0, builtins.enumerate: 0, builtins.sum: 0, list: 0, tuple: 0, primitives.list_extend: 1,
+}  # fmt: skip
+
+
+def _iterate_generator(prepared: Any, block: Block, op: Op, at: int) -> bool:
+    """Not of what says its length, which some ask for."""
+    type_ = operand_type(op.args[at]) if len(op.args) > at else T.Any
+    found = [method_of_type(type_, name) for name in ("__iter__", "__len__", "__length_hint__")]
+    if found[0] is None or found[1:] != [None, None] or not is_generator(found[0].__code__):
+        return False
+    method = _method(prepared, op.args[at], "__iter__")
+    if op.fn is builtins.iter and len(op.args) == 1:
+        op.callee, op.syntax = Const(method), False
+        return True
+    items = Value("items")
+    block.ops.insert(block.ops.index(op), Op(Const(method), [op.args[at]], [items], (), op.pos))
+    op.args = [*op.args[:at], items, *op.args[at + 1 :]]
     return True
 
 

@@ -84,7 +84,7 @@ def from_items(bars: Any, iterable: Any) -> Any:
             if bar is not None:
                 out[row] += cotangents.whole(bar, iterable[row])
         return out
-    return bars
+    return bars if isinstance(iterable, (list, tuple)) else cotangents.in_order(bars)
 
 
 def _enumerate(adjoint: Adjoint, op: Op) -> None:
@@ -228,7 +228,7 @@ WALKED: dict[Any, Handler] = {
     builtins.iter: Handler(_iter, any_iterable),
     builtins.enumerate: Handler(_enumerate, any_iterable),
     builtins.zip: Handler(_zip),
-    builtins.reversed: Handler(_reversed, _of_classes(list, tuple)),
+    builtins.reversed: Handler(_reversed, _of_classes(list, tuple, np.ndarray)),
     builtins.list: Handler(_iter, lambda op: bool(op.args) and any_iterable(op)),
     builtins.tuple: Handler(_iter, lambda op: bool(op.args) and any_iterable(op)),
     dict.values: Handler(_values),

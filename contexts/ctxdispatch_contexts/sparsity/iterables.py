@@ -49,7 +49,7 @@ def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def _has_no_items(v: Any) -> bool:
     array = v.sample if issubclass(type(v), Array) else v
-    if issubclass(type(array), np.ndarray):
+    if issubclass(type(array), (np.ndarray, np.number, np.bool_)):
         return array.ndim == 0
     return not (issubclass(type(v), (Tracked, Either, Cursor)) or ITERABLE.intersection(dir(type(v))))
 
