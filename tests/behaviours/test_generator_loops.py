@@ -357,3 +357,151 @@ def test_an_error_comes_where_it_came(monkeypatch):
     with pytest.raises(ValueError, match="in the generator"):
         grad(f)(X)
     assert log[:6] == [0, "body", 1, "body", 2, "body"]
+
+
+# -- what happens between the items --------------------------------------------------------------------------
+
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+    def __add__(self, other):
+        return Box(self.x + other.x)
+
+    def __radd__(self, other):
+        return Box(self.x + other)
+
+    def __lt__(self, other):
+        return self.x < other.x
+
+
+def boxes_that_change(v):
+    box = Box(v[0])
+    for x in v:
+        box.x = box.x * 0.5 + x
+        yield box
+
+
+def of_the_greatest(v):
+    return max(boxes_that_change(v), key=lambda box: box.x * v[1]).x
+
+
+def of_a_sum_of_boxes(v):
+    return sum(boxes_that_change(v)).x
+
+
+def what_was_there_when_it_was_made(v):
+    xs = [v[0], v[1], v[2]]
+    made = itertools.combinations(xs, 2)
+    xs.append(v[3] * 5.0)
+    s = 0.0
+    for a, b in made:
+        xs[0] = a * 3.0
+        s = s + a * b * xs[0]
+    return s
+
+
+def what_is_there_when_it_is_taken(v):
+    xs = [v[0], v[1], v[2]]
+    made = itertools.pairwise(xs)
+    xs.append(v[3] * 5.0)
+    s = 0.0
+    for a, b in made:
+        if len(xs) < 6:
+            xs.append(a)
+        s = s + a * b
+    return s
+
+
+def a_variable_that_the_body_binds(v):
+    k = 1.0
+
+    def items():
+        for x in v:
+            yield x * k
+
+    s = 0.0
+    for x in items():
+        s = s + x * x
+        k = k + x
+    return s
+
+
+def a_variable_that_the_generator_binds(v):
+    total = 0.0
+
+    def items():
+        nonlocal total
+        for x in v:
+            total = total + x
+            yield x
+
+    s = 0.0
+    for x in items():
+        s = s + x * total
+    return s * total
+
+
+def what_a_key_reads(v):
+    box = Box(v[0])
+
+    def items():
+        for x in v:
+            box.x = box.x * 0.5 + x
+            yield x
+
+    return max(items(), key=lambda x: x * box.x)
+
+
+def what_a_key_reads_and_a_method_stores(v):
+    box = Box(v[0])
+
+    def stepped(x):
+        box.x = box.x * 0.5 + x
+        return x
+
+    def items():
+        for x in v:
+            yield stepped(x)
+
+    return min(items(), key=lambda x: x * box.x) * 2.0
+
+
+def what_is_compared(v):
+    return max(Box(x) for x in v).x * min(Box(x) for x in v).x
+
+
+def a_sum_of_what_an_expression_changes(v):
+    box = Box(v[0])
+
+    def stepped(x):
+        box.x = box.x * 0.5 + x
+        return box
+
+    return sum(stepped(x) for x in v).x
+
+
+def a_sum_of_what_is_mapped(v):
+    box = Box(v[0])
+
+    def stepped(x):
+        box.x = box.x * 0.5 + x
+        return box
+
+    return sum(map(stepped, v)).x
+
+
+BETWEEN = [
+    of_the_greatest, of_a_sum_of_boxes, what_a_key_reads, what_a_key_reads_and_a_method_stores,
+    what_is_compared, a_sum_of_what_an_expression_changes, a_sum_of_what_is_mapped,
+    what_was_there_when_it_was_made, what_is_there_when_it_is_taken,
+    a_variable_that_the_body_binds, a_variable_that_the_generator_binds,
+]
+
+
+@pytest.mark.parametrize("f", BETWEEN, ids=lambda f: f.__name__)
+def test_items_are_what_they_are_when_they_are_given(f):
+    wanted = differences(f, X)
+    np.testing.assert_allclose(grad(f)(X), wanted, atol=1e-5)
+    np.testing.assert_allclose(jvp(f, (X,), (np.ones(8),))[1], wanted.sum(), atol=1e-4)

@@ -14,6 +14,7 @@ import builtins
 import cmath
 import copy
 import functools
+import itertools
 import linecache
 import logging
 import math
@@ -31,8 +32,8 @@ from ctxdispatch_contexts.derivatives import linear, shapes, special
 
 MODULES = {
     "np": np, "np.linalg": np.linalg, "math": math, "cmath": cmath, "bisect": bisect, "operator": operator,
-    "functools": functools, "special": special, "linear": linear, "shapes": shapes, "time": time,
-    "warnings": warnings, "logging": logging,
+    "functools": functools, "itertools": itertools, "special": special, "linear": linear, "shapes": shapes,
+    "time": time, "warnings": warnings, "logging": logging,
 }  # fmt: skip
 BINARY = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
@@ -136,7 +137,11 @@ def spelled(callee: Any, args: list[str], keywords: list[str], index: Any) -> st
         if callee is operator.getitem:
             return f"{args[0]}[{subscript(index) if literal(index) else args[1]}]"
     text = f"{paths().get(callee, 'callee')}({', '.join(args + keywords)})"
-    return f"list({text})" if callee in (map, filter) else text
+    return f"list({text})" if gives_iterator(callee) else text
+
+
+def gives_iterator(callee: Any) -> bool:
+    return callee in (map, filter) or getattr(callee, "__module__", None) == "itertools"
 
 
 def called_by_name(callee: Any, args: Any, kwargs: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -16,6 +16,19 @@ def enumerated(iterable, start=0):
         start = start + 1
 
 
+def mapped(function, iterable, /):
+    """`map` in a loop."""
+    for item in iterable:
+        yield function(item)
+
+
+def filtered(function, iterable, /):
+    """`filter` in a loop."""
+    for item in iterable:
+        if item if function is None else function(item):
+            yield item
+
+
 def backwards(array, /):
     """`reversed` of an array."""
     for i in range(len(array) - 1, -1, -1):

@@ -17,23 +17,21 @@ from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.generators import Consumer, fuse, loop_over, source
+from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.derivatives.iterators import backwards, enumerated, neighbours
+from ctxdispatch_contexts.derivatives import iterators
 from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.followed import is_array
-from ctxdispatch_contexts.programs.inlining import (
-    Opened,
-    from_inside,
-    open_function,
-    open_made,
-)
+from ctxdispatch_contexts.programs.inlining import Opened, from_inside, open_function, open_made
 from ctxdispatch_contexts.programs.targets import Target, callee_of, read_method
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
 
 MAX_OPS = 600
+POOLED = (iterators.combinations, iterators.permutations, iterators.combinations_with_replacement)
+"""They take all items when they are called, not when the loop begins."""
 
 
 def fuse_generators(prepared: Prepared, has_rule: Callable[[Any], bool]) -> bool:
@@ -70,8 +68,10 @@ def _may_be_generator(prepared: Prepared, call: Op) -> bool:
     function = fn.__func__ if type(fn) is MethodType else fn
     if type(function) is FunctionType:
         return is_generator(function.__code__)
-    reads = making is not None and making.fn in (getattr, read_method)
-    return reads or _stand_in(prepared, call) is not None
+    if making is not None and making.fn in (getattr, read_method):
+        method = prepared.method(making)
+        return method is not None and is_generator(method.function.__code__)
+    return _stand_in(prepared, call) is not None
 
 
 def _stand_in(prepared: Prepared, call: Op) -> Any:
@@ -80,12 +80,14 @@ def _stand_in(prepared: Prepared, call: Op) -> Any:
         return None
     if call.fn is builtins.enumerate:
         ops = source(prepared.maker, call.args[0])
-        return enumerated if ops and _may_be_generator(prepared, ops[-1]) else None
+        return iterators.enumerated if ops and _may_be_generator(prepared, ops[-1]) else None
+    if call.fn in (builtins.map, builtins.filter) and len(call.args) == 2:
+        return iterators.mapped if call.fn is builtins.map else iterators.filtered
     sized = is_array(call.args[0]) or T.cls_of(operand_type(call.args[0])) is tuple
     if call.fn is builtins.reversed:
-        return backwards if is_array(call.args[0]) else None
+        return iterators.backwards if is_array(call.args[0]) else None
     if call.fn is itertools.pairwise and sized:
-        return neighbours
+        return iterators.neighbours
     found = lowering(call.fn, call.kwnames)
     return found if type(found) is FunctionType and is_generator(found.__code__) else None
 
@@ -97,6 +99,8 @@ def _opened(prepared: Prepared, call: Op, has_rule: Callable[[Any], bool]) -> Op
         return open_made(prepared, block, call, making)
     ours = _stand_in(prepared, call)
     if ours is not None:
+        if not prepared.waits(call) and ours in POOLED:
+            call.args = [emit_before(block, call)(builtins.list, call.args[0]), *call.args[1:]]
         return None if prepared.waits(call) else open_function(prepared, block, call, Target(ours))
     target = callee_of(call, prepared)
     if target is None or target.entry is not None or has_rule(target.function):

@@ -7,6 +7,7 @@ None here, and is differentiated at run time.
 from __future__ import annotations
 
 import builtins
+import dis
 from collections.abc import Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +29,7 @@ from ctxdispatch.passes.held import guardable, unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.derivatives import lowerings
 from ctxdispatch_contexts.programs import objects, targets
 from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
@@ -49,6 +51,9 @@ if TYPE_CHECKING:
 
 EAGER = frozenset({*ORDERING, builtins.sum, list, tuple, set, dict})
 """Consumers that take all a generator expression has before they do anything else."""
+
+LOOKING = (*ORDERING, builtins.sum)
+"""Those that look at each item before the next is made."""
 
 
 def find_makers(prepared: Prepared) -> dict[Value, Op]:
@@ -79,6 +84,8 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     """Inline a function that exists already; the result is the block after the call."""
     if not _is_consumed(prepared, op, target.function.__code__):
         return None
+    if target.function in (lowerings.map_, lowerings.filter_):
+        prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
     opened = open_function(prepared, block, op, target)
     return None if opened is None else _splice_opened(prepared, block, op, opened)
 
@@ -107,13 +114,26 @@ def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> 
     graph, args, cells, code = opened
     if is_generator(code):
         graph = as_list(graph)
-        prepared.sums_items |= _eager_consumer(op, prepared.graph) is builtins.sum
+        prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
     return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), code))
 
 
 def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
-    """What takes the items of a generator takes all of them at once: it is the list of them."""
-    return not is_generator(code) or _eager_consumer(op, prepared.graph) is not None
+    """What takes the items of a generator takes all of them at once: it is the list of them. A function that
+    stores something between its items is not, where they are looked at one by one."""
+    if not is_generator(code):
+        return True
+    consumer = _eager_consumer(op, prepared.graph)
+    if consumer is None or code.co_name == "<genexpr>" or not _looks(prepared, consumer):
+        return consumer is not None
+    last = prepared.chain.get(consumer, (None,))[-1]
+    adds = consumer.fn is builtins.sum or last is lowerings.sum_.__code__
+    return adds and not any(i.opname.startswith(STORING) for i in dis.get_instructions(code))
+
+
+STORING = (
+    "STORE_ATTR", "STORE_SUBSCR", "STORE_SLICE", "STORE_GLOBAL", "STORE_DEREF", "DELETE_ATTR", "DELETE_S",
+)  # fmt: skip
 
 
 STAND_INS = (RULES, str(objects.__file__), str(targets.__file__), str(wrappers.__file__))
@@ -260,25 +280,33 @@ def call_method_made(prepared: Prepared, op: Op, chain: Chain, method: Target) -
 
 
 def refuse_items_changed(graph: Graph) -> None:
-    """`sum` adds each item before the next is made: where they are arrays, and the program stores into some,
-    a list of all may hold one that has changed since."""
+    """`sum` adds each item before the next is made: where the program changes some of them, a list of all may
+    hold one that has changed since."""
     objects = Objects(graph)
     ops = [op for _, op in graph.ops()]
     appends = [op for op in ops if op.fn is primitives.list_append]
-    items = NOTHING.union(*[objects.of(op.args[1]) for op in appends if _may_be_array(op.args[1])])
+    items = NOTHING.union(*[objects.of(op.args[1]) for op in appends if _may_change(op.args[1])])
     if any(items & changed_objects(objects, op) for op in ops if op.fn is not primitives.list_append):
         raise UnsupportedSyntax("items that change", graph.filename, graph.line, graph.name)
 
 
-def _may_be_array(operand: Operand) -> bool:
+def _may_change(operand: Operand) -> bool:
     cls = T.cls_of(operand_type(operand))
-    return cls is None or issubclass(cls, np.ndarray)
+    return cls is None or not issubclass(cls, (int, float, complex, np.generic, str, bytes))
 
 
-def _eager_consumer(op: Op, graph: Graph) -> Any:
+def _eager_consumer(op: Op, graph: Graph) -> Op | None:
     users = [other for _, other in graph.ops() if op.result in other.args]
     if len(users) != 1:
         return None
     if users[0].fn is builtins.enumerate:
-        return _eager_consumer(users[0], graph) and builtins.enumerate
-    return users[0].fn if users[0].fn in EAGER or users[0].fn is primitives.list_extend else None
+        return _eager_consumer(users[0], graph)
+    return users[0] if users[0].fn in EAGER or users[0].fn is primitives.list_extend else None
+
+
+def _looks(prepared: Prepared, consumer: Op | None) -> bool:
+    """At each item before the next is made: what is read in the place of `sum` begins with a list of them."""
+    if consumer is None or consumer.fn in LOOKING:
+        return True
+    codes = [code for code in prepared.chain.get(consumer, ()) if type(code) is CodeType]
+    return any(code.co_filename.startswith(RULES) for code in codes)

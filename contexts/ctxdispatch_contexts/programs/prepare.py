@@ -115,7 +115,7 @@ class Prepared:
     """The context whose rules come before everything."""
     whole: bool = True
     """Nothing has been inlined since the last round: what values are is seen, not hidden behind jumps."""
-    sums_items: bool = False
+    looks_at_items: bool = False
     """Of a generator expression, made beforehand."""
     patient: bool = True
     postponed: bool = False
@@ -191,7 +191,7 @@ def prepare(
     keep_promises(graph, prepared.promised)
     prepared.read |= held_names(graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
-    if prepared.sums_items:
+    if prepared.looks_at_items:
         refuse_items_changed(graph)
     return prepared
 

@@ -270,6 +270,10 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     record = ctx.record
     if args and (of_part := parts.handler(callee, args)) is not None:
         return of_part(ctx, *args)
+    if args:
+        code, args = going_through.by_code(ctx, callee, args, kwargs)
+        if code is not None:
+            return resolve(ctx, code)(*args, **kwargs)
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (

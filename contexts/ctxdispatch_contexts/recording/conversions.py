@@ -232,6 +232,17 @@ def as_code(callee: Any, args: Args) -> Callable[..., Any] | None:
     return found if has_within(args, is_object) else None
 
 
+def goes_one_by_one(callee: Any) -> bool:
+    return any(f is callee for f, _ in _OF_ITEMS)
+
+
+def as_code_of_items(callee: Any, first: Any, kwargs: Kwargs) -> Callable[..., Any] | None:
+    """The same for items that an iterator gives, of which this is the first. An object is added, multiplied,
+    converted, compared, or a function called with it, before the next one is made, which may change it."""
+    found = next((code for f, code in _OF_ITEMS if f is callee), None)
+    return found if found is not None and (is_object(first) or kwargs.get("key") is not None) else None
+
+
 def _is_mixed(items: Any) -> bool:
     kinds = set(map(type, items))
     return np.ndarray in kinds and not kinds.isdisjoint((list, tuple))
@@ -256,4 +267,26 @@ def _sum_of_products(p: Any, q: Any, /) -> Any:
     return total
 
 
+def _greatest(items: Any, /, *, key: Any = None, default: Any = None) -> Any:
+    return _extreme(items, key, operator.gt)
+
+
+def _least(items: Any, /, *, key: Any = None, default: Any = None) -> Any:
+    return _extreme(items, key, operator.lt)
+
+
+def _extreme(items: Any, key: Any, beats: Any) -> Any:
+    best = top = None
+    for i, item in enumerate(items):
+        value = item if key is None else key(item)
+        if i == 0 or beats(value, top):
+            best, top = item, value
+    return best
+
+
+def _floats(items: Any, /) -> Any:
+    return math.fsum([float(item) for item in items])
+
+
 _ARITHMETIC = ((sum, _sum), (math.prod, _product), (getattr(math, "sumprod", None), _sum_of_products))
+_OF_ITEMS = (*_ARITHMETIC[:2], (math.fsum, _floats), (max, _greatest), (min, _least))

@@ -74,6 +74,19 @@ def is_gone_through(value: Any) -> bool:
     return is_iterator(value) or type(value) is np.flatiter
 
 
+def by_code(
+    ctx: Any, callee: Any, args: Args, kwargs: Kwargs
+) -> tuple[Callable[..., Any] | None, Args]:  # fmt: skip
+    """What does with each item what the callee does, where these are objects; and its arguments, as the first
+    item has been taken then."""
+    if not conversions.goes_one_by_one(callee) or not is_gone_through(args[0]):
+        return None, args
+    taken = iter(spread(ctx, args[0]))
+    first = [*itertools.islice(taken, 1)]
+    code = conversions.as_code_of_items(callee, first[0], kwargs) if first else None
+    return code, (itertools.chain(first, taken), *args[1:])
+
+
 def operands(
     ctx: Any, callee: Any, known: Callee, ruled: bool, args: Args, kwargs: Kwargs
 ) -> tuple[Args, Kwargs]:
