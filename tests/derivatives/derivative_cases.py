@@ -12,7 +12,6 @@ import builtins
 import cmath
 import functools
 import importlib.util
-import itertools
 import math
 import operator
 import re
@@ -1181,46 +1180,6 @@ def _(draw):
 @case(builtins.filter)
 def _(draw):
     return (draw(st.sampled_from([None, bool, lambda x: x > 0])), numbers(draw)), {}
-
-
-@each(itertools.pairwise, itertools.accumulate)
-def _(draw):
-    return (numbers(draw),), {}
-
-
-@case(itertools.chain)
-def _(draw):
-    return (numbers(draw), numbers(draw, 0)), {}
-
-
-@case(itertools.islice)
-def _(draw):
-    return (numbers(draw, 2), *draw(st.sampled_from([(2,), (1, 3), (0, None, 2)]))), {}
-
-
-@each(itertools.takewhile, itertools.dropwhile, itertools.filterfalse)
-def _(draw):
-    return (draw(st.sampled_from([lambda x: x > 0, lambda x: x < 5])), numbers(draw)), {}
-
-
-@case(itertools.compress)
-def _(draw):
-    return (numbers(draw), [1, 0, 1, 1]), {}
-
-
-@case(itertools.starmap)
-def _(draw):
-    return (operator.mul, [(1.5, 2.0), (3.0, 0.5)]), {}
-
-
-@case(itertools.repeat)
-def _(draw):
-    return (number(draw), 3), {}
-
-
-@each(itertools.combinations, itertools.combinations_with_replacement, itertools.permutations)
-def _(draw):
-    return (numbers(draw), draw(st.sampled_from([1, 2, 3]))), {}
 
 
 @case(functools.reduce)

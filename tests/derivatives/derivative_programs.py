@@ -14,7 +14,6 @@ import builtins
 import cmath
 import copy
 import functools
-import itertools
 import linecache
 import logging
 import math
@@ -32,8 +31,8 @@ from ctxdispatch_contexts.derivatives import linear, shapes, special
 
 MODULES = {
     "np": np, "np.linalg": np.linalg, "math": math, "cmath": cmath, "bisect": bisect, "operator": operator,
-    "functools": functools, "itertools": itertools, "special": special, "linear": linear, "shapes": shapes,
-    "time": time, "warnings": warnings, "logging": logging,
+    "functools": functools, "special": special, "linear": linear, "shapes": shapes, "time": time,
+    "warnings": warnings, "logging": logging,
 }  # fmt: skip
 BINARY = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
@@ -137,11 +136,7 @@ def spelled(callee: Any, args: list[str], keywords: list[str], index: Any) -> st
         if callee is operator.getitem:
             return f"{args[0]}[{subscript(index) if literal(index) else args[1]}]"
     text = f"{paths().get(callee, 'callee')}({', '.join(args + keywords)})"
-    return f"list({text})" if gives_iterator(callee) else text
-
-
-def gives_iterator(callee: Any) -> bool:
-    return callee in (map, filter) or getattr(callee, "__module__", None) == "itertools"
+    return f"list({text})" if callee in (map, filter) else text
 
 
 def called_by_name(callee: Any, args: Any, kwargs: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -35,10 +35,8 @@ def name_of(f):
 
 
 def is_probed(kind, f):
-    """Those of SciPy's are loaded with it, and take numbers; iterators give what they are given."""
-    if kind != "lowering" or f in PYTHONS or isinstance(f, np.ufunc):
-        return False
-    return not inspect.isgeneratorfunction(table.lowering(f))
+    """Those of SciPy's are loaded with it, and take numbers."""
+    return kind == "lowering" and f not in PYTHONS and not isinstance(f, np.ufunc)
 
 
 LOWERED = sorted({f for kind, f in table.names() if is_probed(kind, f)}, key=name_of)

@@ -5,8 +5,13 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Callable
+from typing import Any
 
-from ctxdispatch_contexts.derivatives.registry import lower
+from ctxdispatch.ir.registry import Registry
+
+GENERATORS: Registry[Callable[..., Any]] = Registry()
+"""By what they stand for."""
 
 
 def enumerated(iterable, start=0):
@@ -41,7 +46,7 @@ def neighbours(sequence, /):
         yield sequence[i], sequence[i + 1]
 
 
-@lower(itertools.pairwise)
+@GENERATORS.of(itertools.pairwise)
 def pairwise(iterable, /):
     before, is_first = None, True
     for item in iterable:
@@ -52,13 +57,13 @@ def pairwise(iterable, /):
         before = item
 
 
-@lower(itertools.chain)
+@GENERATORS.of(itertools.chain)
 def chain(*iterables):
     for iterable in iterables:
         yield from iterable
 
 
-@lower(itertools.islice)
+@GENERATORS.of(itertools.islice)
 def islice(iterable, start, /, *rest):
     first, end, step = (start, *rest, None)[:3] if rest else (0, start, None)
     first, step = 0 if first is None else first, 1 if step is None else step
@@ -73,7 +78,7 @@ def islice(iterable, start, /, *rest):
             return
 
 
-@lower(itertools.accumulate)
+@GENERATORS.of(itertools.accumulate)
 def accumulate(iterable, func=None, *, initial=None):
     combine = operator.add if func is None else func
     if initial is not None:
@@ -92,7 +97,7 @@ def accumulate(iterable, func=None, *, initial=None):
         yield total
 
 
-@lower(itertools.takewhile)
+@GENERATORS.of(itertools.takewhile)
 def takewhile(predicate, iterable, /):
     for item in iterable:
         if not predicate(item):
@@ -100,7 +105,7 @@ def takewhile(predicate, iterable, /):
         yield item
 
 
-@lower(itertools.dropwhile)
+@GENERATORS.of(itertools.dropwhile)
 def dropwhile(predicate, iterable, /):
     is_dropping = True
     for item in iterable:
@@ -110,27 +115,27 @@ def dropwhile(predicate, iterable, /):
         yield item
 
 
-@lower(itertools.filterfalse)
+@GENERATORS.of(itertools.filterfalse)
 def filterfalse(function, iterable, /):
     for item in iterable:
         if not (item if function is None else function(item)):
             yield item
 
 
-@lower(itertools.compress)
+@GENERATORS.of(itertools.compress)
 def compress(data, selectors):
     for item, is_chosen in zip(data, selectors):
         if is_chosen:
             yield item
 
 
-@lower(itertools.starmap)
+@GENERATORS.of(itertools.starmap)
 def starmap(function, iterable, /):
     for args in iterable:
         yield function(*args)
 
 
-@lower(itertools.repeat)
+@GENERATORS.of(itertools.repeat)
 def repeat(object, times=None):
     if times is None:
         while True:
@@ -139,7 +144,7 @@ def repeat(object, times=None):
         yield object
 
 
-@lower(itertools.combinations)
+@GENERATORS.of(itertools.combinations)
 def combinations(iterable, r):
     pool = list(iterable)
     if r == 2:
@@ -151,14 +156,14 @@ def combinations(iterable, r):
         yield tuple([pool[i] for i in indices])
 
 
-@lower(itertools.permutations)
+@GENERATORS.of(itertools.permutations)
 def permutations(iterable, r=None):
     pool = list(iterable)
     for indices in itertools.permutations(range(len(pool)), r):
         yield tuple([pool[i] for i in indices])
 
 
-@lower(itertools.combinations_with_replacement)
+@GENERATORS.of(itertools.combinations_with_replacement)
 def combinations_with_replacement(iterable, r):
     pool = list(iterable)
     for indices in itertools.combinations_with_replacement(range(len(pool)), r):

@@ -14,13 +14,12 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, loops
 from ctxdispatch.ir.graph import Block, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
-from ctxdispatch.ir.values import Value
+from ctxdispatch.ir.values import Value, row_of
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.generators import Consumer, fuse, loop_over, source
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import iterators
-from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.followed import is_array
 from ctxdispatch_contexts.programs.inlining import Opened, from_inside, open_function, open_made
@@ -81,15 +80,14 @@ def _stand_in(prepared: Prepared, call: Op) -> Any:
     if call.fn is builtins.enumerate:
         ops = source(prepared.maker, call.args[0])
         return iterators.enumerated if ops and _may_be_generator(prepared, ops[-1]) else None
-    if call.fn in (builtins.map, builtins.filter) and len(call.args) == 2:
+    if len(call.args) == 2 and (call.fn is builtins.map or call.fn is builtins.filter):
         return iterators.mapped if call.fn is builtins.map else iterators.filtered
     sized = is_array(call.args[0]) or T.cls_of(operand_type(call.args[0])) is tuple
     if call.fn is builtins.reversed:
         return iterators.backwards if is_array(call.args[0]) else None
     if call.fn is itertools.pairwise and sized:
         return iterators.neighbours
-    found = lowering(call.fn, call.kwnames)
-    return found if type(found) is FunctionType and is_generator(found.__code__) else None
+    return row_of(iterators.GENERATORS, call.fn)
 
 
 def _opened(prepared: Prepared, call: Op, has_rule: Callable[[Any], bool]) -> Opened | None:

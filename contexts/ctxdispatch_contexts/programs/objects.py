@@ -197,10 +197,11 @@ GO_THROUGH: dict[Any, int] = {
 
 
 def _iterate_generator(prepared: Any, block: Block, op: Op, at: int) -> bool:
-    """Not of what says its length, which some ask for."""
+    """Of what says its length, not where that is asked for."""
     type_ = operand_type(op.args[at]) if len(op.args) > at else T.Any
     found = [method_of_type(type_, name) for name in ("__iter__", "__len__", "__length_hint__")]
-    if found[0] is None or found[1:] != [None, None] or not is_generator(found[0].__code__):
+    asks = op.fn is list or op.fn is tuple or op.fn is primitives.list_extend
+    if found[0] is None or not is_generator(found[0].__code__) or (asks and found[1:] != [None, None]):
         return False
     method = _method(prepared, op.args[at], "__iter__")
     if op.fn is builtins.iter and len(op.args) == 1:

@@ -13,7 +13,7 @@ from ctxdispatch.facts import fact_of, says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Edge, Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import Use, uses
-from ctxdispatch.ir.values import Const, Operand, Value, hashable
+from ctxdispatch.ir.values import Const, Operand, Value, hashable, row_of
 from ctxdispatch.ir.wrappers import called, is_wrapper
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import ABSENT, AttrIs, ClassHolds, PathIs
@@ -21,6 +21,7 @@ from ctxdispatch.passes.infer import Run
 from ctxdispatch.passes.infer_ops import SPECIAL
 from ctxdispatch.passes.resolve import UNKNOWN, call_guard, class_attribute, unless_hidden
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.derivatives.iterators import GENERATORS
 from ctxdispatch_contexts.derivatives.registry import LASTING
 from ctxdispatch_contexts.derivatives.table import lowering, read_for
 from ctxdispatch_contexts.programs.changes import out_of
@@ -54,6 +55,7 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         other = lowering(method)
         return Target(other if type(other) is FunctionType else method)
     other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn, op.kwnames)
+    other = other or row_of(GENERATORS, fn)
     if type(other) is FunctionType:
         return None if prepared.waits(op) or _leaves_items(op, prepared) else Target(other)
     if hashable(fn) and fn in REFUSALS and op.pos is not None and not op.pos.filename.startswith(OWN_FILES):

@@ -23,6 +23,8 @@ import numpy as np
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch.facts import AS_ARRAY, DTYPE_AT, fact_of
+from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.values import row_of
 from ctxdispatch_contexts.programs.converting import is_converted
 from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording.callees import Callee
@@ -232,14 +234,17 @@ def as_code(callee: Any, args: Args) -> Callable[..., Any] | None:
     return found if has_within(args, is_object) else None
 
 
+ONE_BY_ONE: Registry[Callable[..., Any]] = Registry()
+
+
 def goes_one_by_one(callee: Any) -> bool:
-    return any(f is callee for f, _ in _OF_ITEMS)
+    return row_of(ONE_BY_ONE, callee) is not None
 
 
 def as_code_of_items(callee: Any, first: Any, kwargs: Kwargs) -> Callable[..., Any] | None:
     """The same for items that an iterator gives, of which this is the first. An object is added, multiplied,
     converted, compared, or a function called with it, before the next one is made, which may change it."""
-    found = next((code for f, code in _OF_ITEMS if f is callee), None)
+    found: Callable[..., Any] | None = row_of(ONE_BY_ONE, callee)
     return found if found is not None and (is_object(first) or kwargs.get("key") is not None) else None
 
 
@@ -248,12 +253,14 @@ def _is_mixed(items: Any) -> bool:
     return np.ndarray in kinds and not kinds.isdisjoint((list, tuple))
 
 
+@ONE_BY_ONE.of(sum)
 def _sum(items: Any, /, start: Any = 0) -> Any:
     for item in items:
         start = start + item
     return start
 
 
+@ONE_BY_ONE.of(math.prod)
 def _product(items: Any, /, *, start: Any = 1) -> Any:
     for item in items:
         start = start * item
@@ -267,10 +274,12 @@ def _sum_of_products(p: Any, q: Any, /) -> Any:
     return total
 
 
+@ONE_BY_ONE.of(max)
 def _greatest(items: Any, /, *, key: Any = None, default: Any = None) -> Any:
     return _extreme(items, key, operator.gt)
 
 
+@ONE_BY_ONE.of(min)
 def _least(items: Any, /, *, key: Any = None, default: Any = None) -> Any:
     return _extreme(items, key, operator.lt)
 
@@ -284,9 +293,9 @@ def _extreme(items: Any, key: Any, beats: Any) -> Any:
     return best
 
 
+@ONE_BY_ONE.of(math.fsum)
 def _floats(items: Any, /) -> Any:
     return math.fsum([float(item) for item in items])
 
 
 _ARITHMETIC = ((sum, _sum), (math.prod, _product), (getattr(math, "sumprod", None), _sum_of_products))
-_OF_ITEMS = (*_ARITHMETIC[:2], (math.fsum, _floats), (max, _greatest), (min, _least))
