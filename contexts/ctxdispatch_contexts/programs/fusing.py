@@ -97,9 +97,11 @@ def _opened(prepared: Prepared, call: Op, has_rule: Callable[[Any], bool]) -> Op
         return open_made(prepared, block, call, making)
     ours = _stand_in(prepared, call)
     if ours is not None:
-        if not prepared.waits(call) and ours in POOLED:
+        if prepared.waits(call) or (ours in POOLED and call.kwnames):
+            return None
+        if ours in POOLED:
             call.args = [emit_before(block, call)(builtins.list, call.args[0]), *call.args[1:]]
-        return None if prepared.waits(call) else open_function(prepared, block, call, Target(ours))
+        return open_function(prepared, block, call, Target(ours))
     target = callee_of(call, prepared)
     if target is None or target.entry is not None or has_rule(target.function):
         return None

@@ -116,7 +116,7 @@ class Prepared:
     whole: bool = True
     """Nothing has been inlined since the last round: what values are is seen, not hidden behind jumps."""
     looks_at_items: bool = False
-    """Of a generator expression, made beforehand."""
+    """Of a generator, all of which are made beforehand, what takes them looks at each."""
     patient: bool = True
     postponed: bool = False
     promised: Set[Op] = frozenset()

@@ -24,6 +24,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.iterators import GENERATORS
 from ctxdispatch_contexts.derivatives.registry import LASTING
 from ctxdispatch_contexts.derivatives.table import lowering, read_for
+from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
@@ -55,7 +56,7 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         other = lowering(method)
         return Target(other if type(other) is FunctionType else method)
     other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn, op.kwnames)
-    other = other or row_of(GENERATORS, fn)
+    other = other or (row_of(GENERATORS, fn) if any(carries(operand_type(a)) for a in op.args) else None)
     if type(other) is FunctionType:
         return None if prepared.waits(op) or _leaves_items(op, prepared) else Target(other)
     if hashable(fn) and fn in REFUSALS and op.pos is not None and not op.pos.filename.startswith(OWN_FILES):
