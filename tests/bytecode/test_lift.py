@@ -10,10 +10,11 @@ import pytest
 from programs import CASES
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator_expression
+from ctxdispatch.bytecode.lift import is_generator, lift, lift_code, lift_generator
 from ctxdispatch.ir import interpret, verify
 from ctxdispatch.ir.graph import Iterate
 from ctxdispatch.ir.prune import prune
+from ctxdispatch.passes.generators import as_list
 
 
 def outcome(call, *args):
@@ -181,13 +182,13 @@ def generator_code(f):
     ],
 )
 def test_eager_generator_expression(f, expected):
-    graph = verify(lift_generator_expression(generator_code(f), globals()))
+    graph = verify(as_list(lift_generator(generator_code(f), globals())))
     assert interpret(graph, [iter(range(4))]) == expected
 
 
-def test_only_generator_expressions_are_eager():
-    with pytest.raises(ValueError, match="not a generator expression"):
-        lift_generator_expression(power.__code__, {})
+def test_only_generators_are_lifted_as_such():
+    with pytest.raises(ValueError, match="is no generator"):
+        lift_generator(power.__code__, {})
 
 
 # -- refusals --------------------------------------------------------------------------------------
@@ -305,9 +306,7 @@ def test_the_standard_library_lifts_or_is_refused(module):
     lifted = 0
     for code in code_objects(whole):
         try:
-            graph = (
-                lift_generator_expression(code, {}) if code.co_name == "<genexpr>" else lift_code(code, {})
-            )
+            graph = lift_generator(code, {}) if is_generator(code) else lift_code(code, {})
         except UnsupportedSyntax as refusal:
             assert refusal.line is not None
         else:

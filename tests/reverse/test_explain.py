@@ -67,7 +67,10 @@ def entered(x):
 
 
 def generated(x):
-    yield x[0]
+    try:
+        yield x[0]
+    finally:
+        del x
 
 
 def outer(x):

@@ -107,6 +107,8 @@ def raises_of_itself(x):
 
 def of_generator(x):
     def items():
+        with _recorded:
+            pass
         for k in range(3):
             t = x
             for j in range(k + 1):
