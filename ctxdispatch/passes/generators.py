@@ -15,8 +15,7 @@ endless, or both store into one array. What the graph of a generator is: `byteco
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
@@ -39,14 +38,6 @@ def as_list(generator: Graph) -> Graph:
     return generator
 
 
-class Consumer(NamedTuple):
-    """The loop that alone goes through what a call returns; `ops`: the call, and before it that of `iter`."""
-
-    loop: Loop
-    end: Iterate
-    ops: list[Op]
-
-
 class Fused(NamedTuple):
     """The blocks of the generator; ops of the loop's body that are copies, and what of."""
 
@@ -63,7 +54,7 @@ def source(makers: Mapping[Any, Op], iterator: Operand) -> list[Op]:
     return [] if second is None or len(first.args) > 1 else [first, second]
 
 
-def loop_over(graph: Graph, header: Block, ops: list[Op], forest: LoopForest) -> Consumer | None:
+def loop_over(graph: Graph, header: Block, ops: list[Op], forest: LoopForest) -> Loop | None:
     """The loop through what `ops` give; None where somebody else has it, or `fuse` cannot be."""
     end, loop = header.terminator, forest.header_of(header)
     if loop is None or header.ops or not isinstance(end, Iterate):
@@ -76,37 +67,50 @@ def loop_over(graph: Graph, header: Block, ops: list[Op], forest: LoopForest) ->
     stays = end.body.target in loop.blocks and end.exit.target not in loop.blocks
     if not stays or any(len(e.args) != len(header.params) for e in edges):
         return None  # the header gets the item of another loop
-    return Consumer(loop, end, ops)
+    return loop
 
 
 def fuse(
-    graph: Graph, consumer: Consumer, generator: Graph, args: Sequence[Operand], cells: Sequence[Operand]
+    graph: Graph, loop: Loop, ops: Sequence[Op], generator: Graph, args: Sequence[Operand],
+    cells: Sequence[Operand],
 ) -> Fused:  # fmt: skip
-    """In place of the call and of the loop over its result."""
-    loop, end = consumer.loop, consumer.end
-    _close(graph, loop)
+    """In place of `ops` and of the loop over what they give."""
     header = loop.header
-    body = [b for b in graph.blocks if b in loop.blocks and b is not header]
+    _close(graph, loop)
     entering = [e for b in graph.blocks if b not in loop.blocks for e in b.edges() if e.target is header]
+    bodies = _Bodies(graph, loop, sum(op.fn is primitives.yielded for _, op in generator.ops()))
     made = clone_into(graph, generator, dict(zip(generator.cells, cells, strict=True))).blocks
-    bodies = _Bodies(graph, header, end, body)
     blocks = [block for each in made for block in bodies.write(each)]
     for edge in entering:
         edge.target, edge.args = made[0], [*args, *edge.args]
     graph.blocks.remove(header)
     for block in graph.blocks:
-        block.ops = [op for op in block.ops if op not in consumer.ops]
+        block.ops = [op for op in block.ops if op not in ops]
     return Fused(blocks, bodies.copied)
 
 
-class _Bodies:
-    """The body of a loop at each place where a generator yields."""
+Carried = dict[Any, Operand]
+"""What the parameters of the loop's header are in a block."""
 
-    def __init__(self, graph: Graph, header: Block, end: Iterate, body: list[Block]) -> None:
-        self.graph, self.header, self.end, self.body = graph, header, end, body
+
+class _Bodies:
+    """The body of a loop at each of the `count` places where a generator yields."""
+
+    def __init__(self, graph: Graph, loop: Loop, count: int) -> None:
+        self.graph, self.header = graph, loop.header
+        self.end: Iterate = loop.header.terminator  # type: ignore[assignment]
         self.copied: dict[Op, Op] = {}
-        self._pristine = copy_blocks(body)
-        self._is_used = False
+        body = [b for b in graph.blocks if b in loop.blocks and b is not loop.header]
+        copies = [self._copied(body) for _ in range(count - 1)]
+        self._left = [(body, self.end.body.target), *copies]
+
+    def _copied(self, body: list[Block]) -> tuple[list[Block], Block]:
+        copy = copy_blocks(body)
+        for old, new in zip(body, copy.blocks, strict=True):
+            self.copied.update(zip(new.ops, old.ops, strict=True))
+            new.name = f"b{len(self.graph.blocks)}"
+            self.graph.blocks.append(new)
+        return copy.blocks, copy.block_of[self.end.body.target]
 
     def write(self, block: Block) -> list[Block]:
         """A block of the generator, which may be several then: what the loop carries goes through it."""
@@ -115,48 +119,31 @@ class _Bodies:
             if op.fn is primitives.yielded:
                 rest = split_block(self.graph, at, at.ops.index(op) + 1)
                 at.ops.pop()
-                going_on = self._carry(rest)
                 at.terminator = Jump(self._body(op.args[0], carried, rest), op.pos)
-                at, carried = rest, going_on
+                at, carried = rest, self._carry(rest)
                 written.append(rest)
         for edge in at.edges():
-            edge.args = [*edge.args, *carried]
+            edge.args = [*edge.args, *carried.values()]
         if isinstance(at.terminator, Return):
             out = self.end.exit
-            at.terminator = Jump(Edge(out.target, self._now(out.args, carried)), at.terminator.pos)
+            edge = Edge(out.target, [carried.get(a, a) for a in out.args])
+            at.terminator = Jump(edge, at.terminator.pos)
         return written
 
-    def _carry(self, block: Block) -> list[Value]:
+    def _carry(self, block: Block) -> Carried:
         params = [Value(p.name, p.type) for p in self.header.params]
         block.params = [*block.params, *params]
-        return params
+        return dict(zip(self.header.params, params, strict=True))
 
-    def _now(self, operands: Sequence[Operand], carried: Sequence[Operand]) -> list[Operand]:
-        values: dict[Any, Operand] = dict(zip(self.header.params, carried, strict=True))
-        return [values.get(a, a) for a in operands]
-
-    def _body(self, item: Operand, carried: Sequence[Operand], rest: Block) -> Edge:
+    def _body(self, item: Operand, carried: Carried, rest: Block) -> Edge:
         """The edge to a body of its own, which goes on at `rest`."""
-        blocks, start = self._next_body()
-        values: dict[Value, Operand] = dict(zip(self.header.params, carried, strict=True))
+        blocks, start = self._left.pop()
         for block in blocks:
-            substitute_in(block, values)
+            substitute_in(block, carried)
             for edge in block.edges():
                 if edge.target is self.header:
                     edge.target = rest
-        return Edge(start, [item, *self._now(self.end.body.args, carried)])
-
-    def _next_body(self) -> tuple[list[Block], Block]:
-        if not self._is_used:
-            self._is_used = True
-            return self.body, self.end.body.target
-        copy = copy_blocks(self._pristine.blocks)
-        for old, between, new in zip(self.body, self._pristine.blocks, copy.blocks, strict=True):
-            assert len(old.ops) == len(between.ops)
-            self.copied.update(zip(new.ops, old.ops, strict=True))
-            new.name = f"b{len(self.graph.blocks)}"
-            self.graph.blocks.append(new)
-        return copy.blocks, copy.block_of[self._pristine.block_of[self.end.body.target]]
+        return Edge(start, [item, *(carried.get(a, a) for a in self.end.body.args)])
 
 
 # -- what is read after a loop -------------------------------------------------------------------------------
@@ -164,12 +151,13 @@ class _Bodies:
 
 def _close(graph: Graph, loop: Loop) -> None:
     """In place: what is defined in the loop and read after it is passed by edges that leave it (LCSSA)."""
-    inside = {v for b in loop.blocks for v in (*b.params, *(r for op in b.ops for r in op.results))}
-    closing = _Closing(graph, loop)
+    closing, known = _Closing(graph, loop), uses(graph)
     passed: dict[Block, dict[Value, Operand]] = {}
-    for block in graph.blocks:
-        read = dict.fromkeys(_reads(block) if block not in loop.blocks else ())
-        passed[block] = {value: closing.at(block, value) for value in read if value in inside}
+    for block in [b for b in graph.blocks if b in loop.blocks]:
+        for value in [*block.params, *(r for op in block.ops for r in op.results)]:
+            for use in known[value]:
+                if use.block not in loop.blocks:
+                    passed.setdefault(use.block, {})[value] = closing.at(use.block, value)
     for block, values in passed.items():
         substitute_in(block, values)
 
@@ -197,9 +185,3 @@ class _Closing:
                     given = value if above in self._loop.blocks else self.at(above, value)
                     edge.args = [*edge.args, given]
         return known[block, value]
-
-
-def _reads(block: Block) -> Iterator[Any]:
-    ends: Any = block.terminator
-    of_edges = chain.from_iterable(edge.args for edge in block.edges())
-    return chain(chain.from_iterable(op.operands() for op in block.ops), ends.operands(), of_edges)

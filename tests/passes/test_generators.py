@@ -43,10 +43,10 @@ def _fuse_one(graph, generator):
         called = makers.get(ops[-1].callee) if ops else None
         if called is None or called.fn is not primitives.load_global or called.args[1].value != "made":
             continue
-        consumer = loop_over(graph, header, ops, forest)
+        over = loop_over(graph, header, ops, forest)
         inner = lift_generator(generator.__code__, generator.__globals__)
-        if consumer is not None:
-            fuse(graph, consumer, inner, ops[-1].args, [])
+        if over is not None:
+            fuse(graph, over, ops, inner, ops[-1].args, [])
             return True
     return False
 

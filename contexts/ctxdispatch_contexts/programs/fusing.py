@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.lift import is_generator
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.analysis import IrreducibleError, loops
+from ctxdispatch.ir.analysis import IrreducibleError, Loop, loops
 from ctxdispatch.ir.graph import Block, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Value, row_of
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.generators import Consumer, fuse, loop_over, source
+from ctxdispatch.passes.generators import fuse, loop_over, source
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import iterators
@@ -47,12 +47,12 @@ def _fuse(prepared: Prepared, header: Block, has_rule: Callable[[Any], bool]) ->
         forest = loops(graph)
     except IrreducibleError:
         return False
-    consumer = loop_over(graph, header, ops, forest)
-    opened = None if consumer is None else _opened(prepared, ops[-1], has_rule)
-    if consumer is None or opened is None or _is_large(consumer, opened):
+    loop = loop_over(graph, header, ops, forest)
+    opened = None if loop is None else _opened(prepared, ops[-1], has_rule)
+    if loop is None or opened is None or _is_large(loop, opened):
         return False
     chain = (*prepared.chain.get(ops[-1], ()), opened.code)
-    fused = fuse(graph, consumer, opened.graph, opened.args, opened.cells)
+    fused = fuse(graph, loop, ops, opened.graph, opened.args, opened.cells)
     for op in [op for block in fused.blocks for op in block.ops]:
         from_inside(prepared, op, ops[-1], chain, opened.graph)
     copied = fused.copied.items()
@@ -108,6 +108,6 @@ def _opened(prepared: Prepared, call: Op, has_rule: Callable[[Any], bool]) -> Op
     return open_function(prepared, block, call, target) if is_generator(target.function.__code__) else None
 
 
-def _is_large(consumer: Consumer, opened: Opened) -> bool:
+def _is_large(loop: Loop, opened: Opened) -> bool:
     yields = sum(op.fn is primitives.yielded for _, op in opened.graph.ops())
-    return yields * sum(len(block.ops) for block in consumer.loop.blocks) > MAX_OPS
+    return yields * sum(len(block.ops) for block in loop.blocks) > MAX_OPS

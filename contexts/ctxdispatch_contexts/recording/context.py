@@ -270,7 +270,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
     record = ctx.record
     if args and (of_part := parts.handler(callee, args)) is not None:
         return of_part(ctx, *args)
-    if args:
+    if going_through.goes_by_item(callee, args):
         code, args = going_through.by_code(ctx, callee, args, kwargs)
         if code is not None:
             return resolve(ctx, code)(*args, **kwargs)

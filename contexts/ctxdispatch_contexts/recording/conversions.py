@@ -24,7 +24,6 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch.facts import AS_ARRAY, DTYPE_AT, fact_of
 from ctxdispatch.ir.registry import Registry
-from ctxdispatch.ir.values import row_of
 from ctxdispatch_contexts.programs.converting import is_converted
 from ctxdispatch_contexts.programs.kinds import FLOATS
 from ctxdispatch_contexts.recording.callees import Callee
@@ -235,17 +234,8 @@ def as_code(callee: Any, args: Args) -> Callable[..., Any] | None:
 
 
 ONE_BY_ONE: Registry[Callable[..., Any]] = Registry()
-
-
-def goes_one_by_one(callee: Any) -> bool:
-    return row_of(ONE_BY_ONE, callee) is not None
-
-
-def as_code_of_items(callee: Any, first: Any, kwargs: Kwargs) -> Callable[..., Any] | None:
-    """The same for items that an iterator gives, of which this is the first. An object is added, multiplied,
-    converted, compared, or a function called with it, before the next one is made, which may change it."""
-    found: Callable[..., Any] | None = row_of(ONE_BY_ONE, callee)
-    return found if found is not None and (is_object(first) or kwargs.get("key") is not None) else None
+"""The same for objects that an iterator gives: each is added, multiplied, converted, compared, or a function
+called with it, before the next one is made, which may change it."""
 
 
 def _is_mixed(items: Any) -> bool:

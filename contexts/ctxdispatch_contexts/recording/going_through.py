@@ -74,16 +74,21 @@ def is_gone_through(value: Any) -> bool:
     return is_iterator(value) or type(value) is np.flatiter
 
 
-def by_code(
-    ctx: Any, callee: Any, args: Args, kwargs: Kwargs
-) -> tuple[Callable[..., Any] | None, Args]:  # fmt: skip
-    """What does with each item what the callee does, where these are objects; and its arguments, as the first
-    item has been taken then."""
-    if not conversions.goes_one_by_one(callee) or not is_gone_through(args[0]):
-        return None, args
+def goes_by_item(callee: Any, args: Args) -> bool:
+    """It does something with each item of an iterator before the next one is made."""
+    return id(callee) in _BY_ITEM and bool(args) and is_gone_through(args[0])
+
+
+_BY_ITEM = frozenset(map(id, conversions.ONE_BY_ONE))
+
+
+def by_code(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Args]:
+    """What does the same with each item by itself, where these are objects, or None; and the arguments, as
+    the first item has been taken then."""
     taken = iter(spread(ctx, args[0]))
     first = [*itertools.islice(taken, 1)]
-    code = conversions.as_code_of_items(callee, first[0], kwargs) if first else None
+    alone = kwargs.get("key") is not None or any(map(conversions.is_object, first))
+    code = conversions.ONE_BY_ONE[callee] if first and alone else None
     return code, (itertools.chain(first, taken), *args[1:])
 
 

@@ -8,8 +8,6 @@ and containers nothing could be said: they are refused.
 from __future__ import annotations
 
 import functools
-import itertools
-import operator
 import random
 import types
 from collections import deque
@@ -79,7 +77,8 @@ class Opaque(Stores):
             self.pairs.clique(self, bits)
         if issubclass(type(out), types.ModuleType) and of_library(f):
             return out  # of what kind the operands are, not of their values
-        return self._result(out, bits, [*direct, *others], {**_given(plain, args), **_given(named, kwargs)})
+        pairs = [*zip(plain, args), *((named[key], kwargs[key]) for key in kwargs)]
+        return self._result(out, bits, [*direct, *others], _given(pairs))
 
     def run_unseen(self, f: types.FunctionType, args: Any, kwargs: dict[str, Any]) -> Any:
         """A function of the user's that nothing tracked reaches, and that is not followed."""
@@ -127,16 +126,18 @@ class Opaque(Stores):
         return self.dense(out, bits)
 
 
-def _given(samples: Any, values: Any) -> dict[int, Any]:
-    """What containers and arrays are of which a callee was given samples, by what these are."""
-    if type(samples) is dict and type(values) is dict:
-        pairs = [(sample, values[key]) for key, sample in samples.items()]
-    elif type(samples) in (list, tuple) and type(values) is type(samples):
-        pairs = [*zip(samples, values)]
-    else:
-        return {id(samples): values} if isinstance(values, Array) else {}
-    found = {} if samples == () else {id(samples): values}
-    return functools.reduce(operator.or_, itertools.starmap(_given, pairs), found)
+def _given(pairs: list[tuple[Any, Any]]) -> dict[int, Any]:
+    """What containers and arrays are of which a callee was given samples, by what these are. `pairs`: of a
+    sample and what it is of."""
+    found: dict[int, Any] = {}
+    for sample, value in pairs:  # grows
+        if type(value) is dict:
+            pairs += [(sample[key], value[key]) for key in value]
+        elif type(value) in (list, tuple):
+            pairs += zip(sample, value)
+        if isinstance(value, Array) or (type(value) in (list, tuple, dict) and sample != ()):
+            found[id(sample)] = value
+    return found
 
 
 def is_own(f: types.FunctionType) -> bool:
