@@ -258,7 +258,7 @@ rows(
 )
 rows(fact(effect=True, known=False, stores="1 2"), [eval, exec])
 rows(fact(effect=True), [input, open, compile])
-rows(fact(result="holds 0..", raises=False), [super])
+rows(fact(result="holds 0.."), [super])
 _OF_FUNCTION = "doc name qualname module annotations type_params isabstractmethod"
 rows(
     fact(looks="0.. **", methods=f"{_OF_FUNCTION} {ATTRIBUTE}", result="holds 0.. **"),

@@ -23,6 +23,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
+from ctxdispatch.passes.arity import fits
 from ctxdispatch.passes.named_tuples import names_of
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.raising import fails, may_raise
@@ -216,7 +217,7 @@ def pure(function: Anything, args: Sequence[Type]) -> bool:
         return all(plain(a) or cls_of(a) in (list, tuple, dict) for a in args)
     if function is operator.getitem and isinstance(args[0], (TupleOf, ListOf)):
         return plain(args[1])
-    if function in _OPENS_HELD and isinstance(args[0], Held):
+    if function in _OPENS_HELD and args and isinstance(args[0], Held):
         return args[0].cls in (list, dict, tuple) and all(map(plain, args[1:]))
     return known and all(map(plain, args))
 
@@ -241,7 +242,7 @@ def op_is_pure(op: Op) -> bool:
 
 
 def _is_pure(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
-    if not hashable(function):
+    if not (hashable(function) and is_called_rightly(op, function, len(args))):
         return False
     if function in READS_NAMES:
         return _vouched(op)
@@ -252,6 +253,11 @@ def _is_pure(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
     if not pure(function, args) or _takes_items(function, args):
         return False
     return _result_known(op, function) and not _writes_into(op, function, len(args))
+
+
+def is_called_rightly(op: Op, function: Anything, n: int) -> bool:
+    """Else it raises, and nothing else is known of it."""
+    return op.syntax or fits(function, n, op.kwnames)
 
 
 def _takes_items(function: Anything, args: tuple[Type, ...]) -> bool:
@@ -298,7 +304,9 @@ def _may_raise(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
 
 def removable(op: Op) -> bool:
     known = fact_of(op.fn)
-    if isinstance(op.fn, PureFunction) or (known is not None and known.needless):
+    if known is not None and known.needless:
+        return is_called_rightly(op, op.fn, len(op.args))
+    if isinstance(op.fn, PureFunction):
         return True
     call = call_of(op)
     if call is None or not _is_pure(op, *call) or _may_raise(op, *call):

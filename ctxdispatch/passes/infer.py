@@ -295,6 +295,8 @@ class Run:
             return  # not computed yet
         if isinstance(callee, Conditional):
             callee = callee.on(args)
+        if isinstance(callee, Known) and not effects.is_called_rightly(op, callee.value, len(args)):
+            callee = Any
         special = SPECIAL.get(callee.value) if isinstance(callee, Known) and hashable(callee.value) else None
         if special is not None:
             special(self, op, args)

@@ -1,14 +1,18 @@
 """Calls of C code with a number of arguments that it does not take: the plain call's error, also where
 nobody asks for the result, and within `try`, where the run is recorded."""
 
+import builtins
+import inspect
+import itertools
+import math
 import operator
 
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, jacfwd
+from ctxdispatch import DerivativeError, grad, jacfwd
 from ctxdispatch.facts import ARITHMETIC
-from ctxdispatch_contexts.programs.arity import fits, least
+from ctxdispatch.passes.arity import fits, least
 
 X = np.array([1.5, 2.0])
 CALLS = {
@@ -46,6 +50,66 @@ def test_the_error_is_the_plain_one(name, mode):
         with pytest.raises(TypeError) as found:
             mode(f)(X)
         assert str(found.value) == str(plain.value)
+
+
+NAMES = {
+    **{f"operator.{f}": getattr(operator, f) for f in operator.__all__},
+    **{f"math.{f}": getattr(math, f) for f in vars(math) if callable(getattr(math, f))},
+    **{f: getattr(builtins, f) for f in dir(builtins)},
+    **{f"np.{f}": getattr(np, f) for f in "add exp dot where sum clip copyto put outer concatenate".split()},
+    "np.add.at": np.add.at, "np.add.reduce": np.add.reduce, "np.linalg.solve": np.linalg.solve,
+}  # fmt: skip
+UNCALLED = {"breakpoint", "exit", "quit", "input", "help", "credits", "copyright", "license", "print"}
+UNSAID = {"operator.concat": "NumPy's arrays have none, and none is missed where nobody reads the result"}
+TEXT = """
+def f(x):
+    a = x * 1.0
+    try: {name}({operands})
+    except TypeError: return x[0] * 2.0
+    except Exception: return x[0] * 3.0
+    return x[0] * 5.0
+"""
+
+
+def in_try(name, n):
+    space = {"np": np, "math": math, "operator": operator}
+    exec(TEXT.format(name=name, operands=", ".join("a" * n)), space)
+    return space["f"]
+
+
+def is_called(name):
+    f = NAMES[name]
+    of_errors = isinstance(f, type) and issubclass(f, BaseException)
+    return callable(f) and not (of_errors or name.startswith("_")) and name not in UNCALLED | {*UNSAID}
+
+
+@pytest.mark.parametrize("n", range(5))
+@pytest.mark.parametrize("name", filter(is_called, NAMES))
+def test_handlers_are_those_of_the_plain_call(name, n):
+    f = in_try(name, n)
+    slope = f(X.copy()) / X[0]
+    for mode in (grad, jacfwd):
+        try:
+            found = mode(f)(X.copy())
+        except DerivativeError:
+            continue  # no error of a derivative's own gets into a handler
+        np.testing.assert_allclose(found, [slope, 0.0], err_msg=mode.__name__)
+
+
+def unsigned():
+    for name in filter(is_called, dir(builtins)):
+        try:
+            inspect.signature(NAMES[name])
+        except ValueError:
+            yield name
+
+
+@pytest.mark.parametrize("name, n", itertools.product(unsigned(), range(6)))
+def test_what_functions_do_not_say(name, n):
+    if fits(NAMES[name], n):
+        return
+    with pytest.raises(TypeError):
+        NAMES[name](*[len] * n)
 
 
 def test_how_many_arguments_c_code_takes():

@@ -13,10 +13,10 @@ from typing import Any
 from ctxdispatch.ir.graph import Graph, Op, Raise
 from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.arity import fits
 from ctxdispatch.passes.effects import call_of
 from ctxdispatch.passes.scalar_types import OPERATORS, PLAIN
 from ctxdispatch.passes.transfer import call
-from ctxdispatch_contexts.programs.arity import fits
 from ctxdispatch_contexts.programs.errors import Ending, MissingRuleError, Refusal
 from ctxdispatch_contexts.programs.refusals import missing_message
 

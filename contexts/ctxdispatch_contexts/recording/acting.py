@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections import deque
-from collections.abc import Iterable
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,23 @@ _DEEP = 8
 def acting(values: Iterable[Any], depth: int = _DEEP) -> list[type]:
     """The classes with methods that may store among those of the values; with `depth`, of what is in
     containers, and of what objects of other classes in Python hold: of so many as `MOST`."""
+    return _first(values, depth, lambda value: _is_of_python(type(value)) and may_store(type(value)))
+
+
+def making(values: Iterable[Any], depth: int = _DEEP) -> list[type]:
+    """Likewise those of mappings that call a function of the user's for an item that is missing."""
+    return _first(values, depth, _makes_items)
+
+
+def _makes_items(value: Any) -> bool:
+    if not issubclass(type(value), defaultdict):
+        return False
+    factory = value.default_factory
+    of_c = factory is None or (type(factory) is type and not factory.__flags__ & HEAPTYPE)
+    return not of_c
+
+
+def _first(values: Iterable[Any], depth: int, is_one: Callable[[Any], bool]) -> list[type]:
     seen: set[int] = set()
     for _ in range(depth + 1):
         level = []
@@ -39,7 +56,7 @@ def acting(values: Iterable[Any], depth: int = _DEEP) -> list[type]:
             cls = type(value)
             if cls in CALM or id(value) in seen or (cls is np.ndarray and not value.dtype.hasobject):
                 continue
-            if _is_of_python(cls) and may_store(cls):
+            if is_one(value):
                 return [cls]
             seen.add(id(value))
             level.append(value)

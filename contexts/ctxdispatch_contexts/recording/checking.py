@@ -52,11 +52,11 @@ class Checked(Tape):
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
         before = _copied(operands)
-        called = super().updating(f, operands, kwnames)
+        found = super().updating(f, operands, kwnames)
         along = [_direction(o, self.random) if self.any_active((o,)) else None for o in operands]
         use = Use(f, _again(f, len(operands), kwnames), operands, before, along)
-        self._check(use, _plainly(use), lambda bar: called.pullback(bar)[1:])
-        return called
+        self._check(use, _plainly(use), lambda bar: found[1].pullback(bar)[1:])
+        return found
 
     def unary(self, y: Number, x: Number, partial: Any, a: Any) -> None:
         super().unary(y, x, partial, a)

@@ -261,12 +261,13 @@ class Store(Entry):
 
 
 class Update(Entry):
-    """array[index] = y, where (y, pullback) is f(*args) of what was there before: args[0] stands for that."""
+    """array[...] = y, where (y, pullback) is f(*args) of what was there before: args[0] stands for that.
+    `y`: the array itself where that has its shape."""
 
-    __slots__ = ("array", "called", "args", "kept")
+    __slots__ = ("array", "called", "args", "kept", "y")
 
-    def __init__(self, array: Array, called: Called, args: Any, kept: Kept) -> None:
-        self.array, self.called, self.args, self.kept = array, called, args, kept
+    def __init__(self, array: Array, called: Called, args: Any, kept: Kept, y: Any) -> None:
+        self.array, self.called, self.args, self.kept, self.y = array, called, args, kept, y
 
     def back(self, bars: Bars, again: list[Again]) -> None:
         self.kept.back(bars, again)
@@ -275,7 +276,7 @@ class Update(Entry):
             self.called.back(bars, id(self), self.args, conjugate(bar))
 
     def back_masks(self, bars: Bars, again: list[Again]) -> None:
-        y = np.array(self.array)
+        y = np.array(self.array) if self.y is self.array else self.y
         self.kept.back(bars, again)
         mask = self._taken(bars)
         if mask is not None:
@@ -285,7 +286,7 @@ class Update(Entry):
         bar = bars.memory.arrived(self.array)
         if bar is not None:
             bars.memory.shadow(self.array)[...] = 0
-        return bar
+        return bar if bar is None or self.y is self.array else fitted(bar, self.y)
 
 
 class Added(Entry):

@@ -75,11 +75,12 @@ def is_gone_through(value: Any) -> bool:
 
 
 def goes_by_item(callee: Any, args: Args) -> bool:
-    """It does something with each item of an iterator before the next one is made."""
-    return id(callee) in _BY_ITEM and bool(args) and is_gone_through(args[0])
+    """It does something with each item of an iterator before the next one is made. (Of several operands, max
+    and min compare these.)"""
+    return 0 < len(args) <= _BY_ITEM.get(id(callee), 0) and is_gone_through(args[0])
 
 
-_BY_ITEM = frozenset(map(id, conversions.ONE_BY_ONE))
+_BY_ITEM = {id(f): code.__code__.co_argcount for f, code in conversions.ONE_BY_ONE.items()}
 
 
 def by_code(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Args]:

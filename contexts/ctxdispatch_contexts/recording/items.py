@@ -12,12 +12,14 @@ import numpy as np
 from ctxdispatch.dispatch.context import Args
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import special
-from ctxdispatch.facts import fact_of, operands
+from ctxdispatch.facts import ORDERING, fact_of, operands
 from ctxdispatch_contexts.programs.c_objects import shows
 from ctxdispatch_contexts.recording import arrays, buffers, windows
 
 
 def all_spread(ctx: Any, callee: Any, args: Args) -> Args:
+    if callee in ORDERING and len(args) > 1:
+        return args  # max(a, b) compares them
     if callee is reversed:
         return tuple([_backwards(ctx, a) for a in args])
     later = callee is builtins.iter or hasattr(callee, "__next__")

@@ -95,6 +95,15 @@ def takes_index(callee: Any) -> bool:
     return _is_one(callee, ITEMS)
 
 
+def asks_for_items(callee: Any) -> bool:
+    """Of mappings, by their keys, which has some make them; `d[k]` makes them under the context."""
+    row = fact_of(callee)
+    return not takes_index(callee) and (row is None or _ITEM in row.methods)
+
+
+_ITEM = "__getitem__"
+
+
 def is_prepared(callee: Any, row: Fact | None) -> bool:
     """Something is done about its operands before it gets them."""
     of_text = getattr(callee, "__objclass__", None) in (str, bytes)

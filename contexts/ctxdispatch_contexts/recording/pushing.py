@@ -117,7 +117,9 @@ class Pushing(Record):
     def along(self, value: Any, shape: tuple[int, ...]) -> Any:
         """The tangent of `value` (zero where it has none), to be broadcast to `shape`, a block's without its
         first axis."""
-        tangent = self.of(value)
+        return self._spread(self.of(value), shape)
+
+    def _spread(self, tangent: Any, shape: tuple[int, ...]) -> Any:
         if tangent is None or self.count is None:
             return 0 if tangent is None else tangent
         tangent = np.asarray(tangent)
@@ -210,7 +212,7 @@ class Pushing(Record):
         return self._pushed(f, operands, kwnames)[1]
 
     def update(self, array: Array, found: Any, operands: Sequence[Any], kept: Any) -> None:
-        self.memory.shadow(array)[...] = 0 if found is None else found
+        self.memory.shadow(array)[...] = self._spread(found, np.shape(array))  # results broadcast into `out`
 
     def copied(self, array: Array) -> Array:
         made = array.copy()

@@ -130,11 +130,13 @@ class Tape(Bars):
         self.entries.append(Store(array, lasting(index), value, kept))
 
     def updating(self, f: Any, operands: Sequence[Any], kwnames: tuple[str, ...]) -> Any:
-        return Called(f, kwnames, call_any(self.context, f, plain(tuple(operands)), kwnames)[1])
+        y, pullback = call_any(self.context, f, plain(tuple(operands)), kwnames)
+        return y, Called(f, kwnames, pullback)
 
     def update(self, array: Array, found: Any, operands: Sequence[Any], kept: Kept) -> None:
         self.note(operands)
-        self.entries.append(Update(array, found, operands, kept))
+        y, called = found
+        self.entries.append(Update(array, called, operands, kept, y if np.shape(y) != array.shape else array))
 
     def move(self, array: Array, values: list[Any], sources: Array, kept: Kept) -> None:
         self.entries.append(Moved(array, values, sources, kept))

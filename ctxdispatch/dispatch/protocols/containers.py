@@ -47,18 +47,26 @@ def _getitem(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> 
     cls = type(container)
     if special(cls, "__getitem__") is not None:
         return invoke(engine, ctx, container, "__getitem__", key)
-    if issubclass(type(container), dict) and cls is not dict:
+    if lookup(cls, "__getitem__") is dict.__getitem__:
         return _get_or_make(engine, ctx, f, container, key)
     if issubclass(type(container), type):
         return _of_class(engine, ctx, f, container, key)
     return engine.native(ctx, f)(*args)
 
 
+@HANDLERS.runs(dict.__getitem__)
+def _item_of_dict(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """By name: what a class says of its items itself is not asked."""
+    if len(args) != 2 or kwargs or not issubclass(type(bare(args[0])), dict):
+        return engine.native(ctx, f)(*args, **kwargs)
+    return _get_or_make(engine, ctx, f, bare(args[0]), args[1])
+
+
 def _get_or_make(engine: Engine, ctx: Any, f: Any, mapping: Any, key: Any) -> Any:
     """An item of a dict whose class has a `__missing__`, or of a defaultdict."""
     run = engine.native(ctx, f)
-    make = _maker(engine, ctx, mapping)
-    if make is None or lookup(type(mapping), "__getitem__") is not dict.__getitem__:
+    make = None if type(mapping) is dict else _maker(engine, ctx, mapping)
+    if make is None:
         return run(mapping, key)
     value = dict.get(mapping, key, ABSENT)
     if value is ABSENT:
@@ -82,6 +90,18 @@ def _made(engine: Engine, ctx: Any, mapping: Any, factory: Any, key: Any) -> Any
         return dict.setdefault(mapping, key, value)
     HANDLERS[operator.setitem](engine, ctx, operator.setitem)(mapping, key, value)
     return value
+
+
+@HANDLERS.runs(collections.defaultdict.__missing__)
+def _missing(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    factory = bare(args[0]).default_factory if len(args) == 2 and _has_factory(args[0]) else None
+    if factory is None or kwargs:
+        return engine.native(ctx, f)(*args, **kwargs)
+    return _made(engine, ctx, bare(args[0]), factory, args[1])
+
+
+def _has_factory(mapping: Any) -> bool:
+    return issubclass(kind(mapping), collections.defaultdict)
 
 
 def _stores_by_method() -> bool:

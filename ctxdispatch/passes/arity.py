@@ -1,4 +1,5 @@
-"""How many arguments a callee takes, as far as it says: a call with others raises, and has no rule."""
+"""How many arguments a callee takes, as far as it says: a call with others raises, and has no rule or type.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +9,6 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Modul
 from typing import Any
 
 import numpy as np
-
-from ctxdispatch.dispatch.reach import HEAPTYPE
 
 
 def has_too_few(function: Any, given: int) -> bool:
@@ -31,24 +30,32 @@ def fits(function: Any, count: int, kwnames: tuple[str, ...] = ()) -> bool:
 
 
 def _is_c(function: Any) -> bool:
-    """Code of a module or a static class, which holds nothing of the user's and stays."""
+    """Code of a module, of a ufunc or of a class that cannot be changed: it holds nothing of the user's."""
     if type(function) is BuiltinFunctionType:
-        return type(function.__self__) in (ModuleType, type(None))
-    return type(function) in _OF_C or (type(function) is type and not function.__flags__ & HEAPTYPE)
+        return type(function.__self__) in (ModuleType, type(None), np.ufunc)
+    return type(function) in _OF_C or (type(function) is type and bool(function.__flags__ & IMMUTABLE))
 
 
 _OF_C = (MethodDescriptorType, WrapperDescriptorType, type(np.reshape))
+IMMUTABLE = 1 << 8
 
-
-_UNSAID = {getattr: 2, type: 1}
-"""Other functions of C that say nothing take one argument at least, other classes may take none."""
+MANY = 1 << 30
+_UNSAID: dict[Any, tuple[int, int]] = {
+    **dict.fromkeys((bool, set, frozenset, dir, vars), (0, 1)), super: (0, 2), int: (0, 2),
+    **dict.fromkeys((bytes, bytearray, str), (0, 3)), **dict.fromkeys((classmethod, staticmethod), (1, 1)),
+    **dict.fromkeys((iter, next, anext), (1, 2)), **dict.fromkeys((slice, range, type), (1, 3)),
+    filter: (2, 2), getattr: (2, 3), map: (2, MANY), __build_class__: (2, MANY),
+}  # fmt: skip
+"""What CPython's functions do not say of themselves. Others of C take one argument at least, other classes
+may take none."""
 
 
 @functools.lru_cache(4096)
 def _fits(function: Any, positional: int, kwnames: tuple[str, ...]) -> bool:
     signature = _signature(function)
     if signature is None:
-        return positional + len(kwnames) >= _UNSAID.get(function, type(function) is BuiltinFunctionType)
+        least, most = _UNSAID.get(function, (int(type(function) is BuiltinFunctionType), MANY))
+        return least <= positional + len(kwnames) <= most
     try:
         signature.bind(*range(positional), **dict.fromkeys(kwnames))
     except TypeError:
