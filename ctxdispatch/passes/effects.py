@@ -19,11 +19,11 @@ from typing import Any as Anything
 import numpy as np
 
 from ctxdispatch.facts import DICT_VIEWS, IDENTITY, INPLACE, TRUTH, Fact, fact_of, operands
+from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
-from ctxdispatch.passes.arity import fits
 from ctxdispatch.passes.named_tuples import names_of
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.raising import fails, may_raise

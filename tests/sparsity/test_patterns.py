@@ -407,3 +407,11 @@ def test_what_c_code_keeps_out_of_sight_is_refused(name, mode):
 def test_an_iterator_without_an_end_is_no_list():
     pairs = zip(itertools.repeat(2.0), itertools.count(1.0))
     assert jacobian_sparsity(lambda x: [a * b * v for v, (a, b) in zip(x, pairs)], X3).nnz == 3
+
+
+@pytest.mark.parametrize("items", [
+    lambda x: [("a", x[1]), 0.75], lambda x: [x, None, x[0]], lambda x: [("a", x[1]), (0.75, x[0])],
+])  # fmt: skip
+def test_arrays_of_objects_are_refused(items):
+    with pytest.raises(SparsityError, match="test_patterns.py.* dtype object"):
+        jacobian_sparsity(lambda x: np.array(items(x), object)[0] and x, np.ones(3))

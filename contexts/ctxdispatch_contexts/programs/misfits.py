@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir.graph import Graph, Op, Raise
 from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.arity import fits
 from ctxdispatch.passes.effects import call_of
 from ctxdispatch.passes.scalar_types import OPERATORS, PLAIN
 from ctxdispatch.passes.transfer import call

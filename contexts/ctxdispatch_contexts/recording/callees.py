@@ -37,9 +37,9 @@ from ctxdispatch.facts import (
     Shares,
     fact_of,
 )
+from ctxdispatch.facts.arity import least
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.values import hashable
-from ctxdispatch.passes.arity import least
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
 from ctxdispatch_contexts.programs.converting import DISPATCHED, FUNCTION, UFUNC, takes_arrays

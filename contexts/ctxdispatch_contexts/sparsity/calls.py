@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup, own_way, special
+from ctxdispatch.facts.arity import has_too_few
 from ctxdispatch.ir.values import row_of
 from ctxdispatch.ir.watching import is_undispatched
-from ctxdispatch.passes.arity import has_too_few
 from ctxdispatch.passes.outputs import of_ufunc, out_by_name, takes_out
 from ctxdispatch_contexts.programs.c_objects import gives_away
 from ctxdispatch_contexts.sparsity.callees import (

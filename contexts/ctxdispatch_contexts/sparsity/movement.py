@@ -128,6 +128,8 @@ def as_array(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     leaves: list[Any] = []
     shape = _array_skeleton(run, data, leaves)
     out = f(_filled(shape, [run.sampled(v) for v in leaves]), *rest, **kwargs)
+    if out.dtype == object:  # which of the leaves are its elements, and which are in these, it does not say
+        return run.made(out)
     if all(not isinstance(v, Array) for v in leaves):
         return run.made(out, _scalar_ids(run, out, leaves))
     return moved(run, out, leaves, lambda *ids: np.array(_filled(shape, ids)).reshape(out.shape))

@@ -30,9 +30,9 @@ def fits(function: Any, count: int, kwnames: tuple[str, ...] = ()) -> bool:
 
 
 def _is_c(function: Any) -> bool:
-    """Code of a module, of a ufunc or of a class that cannot be changed: it holds nothing of the user's."""
+    """Code of a module or of a class that cannot be changed: it holds nothing of the user's."""
     if type(function) is BuiltinFunctionType:
-        return type(function.__self__) in (ModuleType, type(None), np.ufunc)
+        return type(function.__self__) in (ModuleType, type(None))
     return type(function) in _OF_C or (type(function) is type and bool(function.__flags__ & IMMUTABLE))
 
 
