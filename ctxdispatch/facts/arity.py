@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import array
 import functools
 import inspect
+import struct
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
 
@@ -45,8 +47,9 @@ _UNSAID: dict[Any, tuple[int, int]] = {
     **dict.fromkeys((bytes, bytearray, str), (0, 3)), **dict.fromkeys((classmethod, staticmethod), (1, 1)),
     **dict.fromkeys((iter, next, anext), (1, 2)), **dict.fromkeys((slice, range, type), (1, 3)),
     filter: (2, 2), getattr: (2, 3), map: (2, MANY), __build_class__: (2, MANY),
+    struct.pack_into: (3, MANY), struct.Struct.pack_into: (3, MANY), array.array: (1, 2),
 }  # fmt: skip
-"""What CPython's functions do not say of themselves. Others of C take one argument at least, other classes
+"""What functions of C do not say of themselves. Others of C take one argument at least, other classes
 may take none."""
 
 

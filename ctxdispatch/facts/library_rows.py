@@ -104,7 +104,7 @@ made(
     ),
     [itertools.groupby],
 )
-made(fact(looks="1 times", methods="index", result="holds 0 object", raises=False), [itertools.repeat])
+made(fact(looks="1 times", methods="index", result="holds 0 object"), [itertools.repeat])
 made(
     fact(looks="0.. start step", methods=f"add radd eq array_ufunc {NUMBER}", result="holds 0.. start step"),
     [itertools.count],

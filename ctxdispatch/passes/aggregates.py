@@ -1,4 +1,4 @@
-"""Objects, dicts and lists that a program makes itself: what is done with each, under which names.
+"""Objects, dicts, lists and cells that a program makes itself: what is done with each, under which names.
 
     name     a value that is one: of the op that makes it, or a block parameter that every edge gives a name
     web      the names that may be the same one
@@ -14,7 +14,7 @@ import functools
 import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from types import BuiltinFunctionType, MethodDescriptorType, SimpleNamespace
+from types import BuiltinFunctionType, CellType, MethodDescriptorType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from ctxdispatch.facts import fact_of
@@ -61,9 +61,11 @@ class Web:
         self.tests: list[Use] = []
         """`contains(%dict, key)` of the names of its attributes, or of a dict."""
         self.asks: list[Use] = []
-        """What a dict has, or else gets: `setdefault`, `get`, items of one that makes them."""
+        """What a dict has, or else gets: `setdefault`, `get`, items of one that makes them; what it loses."""
         self.looks_through: list[Use] = []
         """`len(%dict)`, `iter(%dict)`, and `dict.items(%dict)` where that is gone through."""
+        self.finds: list[Use] = []
+        """Items by keys that are not known."""
         self.looks: list[Op] = []
         """`getattr(%name, '__dict__')` for those, and methods that are read and not used."""
         self.leaks: list[tuple[Block, int]] = []
@@ -105,6 +107,8 @@ def kind_of(op: Op) -> Kind | None:
         first = op.args[0] if len(op.args) == 1 else None
         makes = isinstance(first, Const) and type(first.value) is type and builtin(first.value)
         return Kind(defaultdict, factory=first.value) if makes else None  # type: ignore[union-attr]
+    if fn is prim.make_cell:
+        return Kind(CellType)
     return Kind(list, len(op.args)) if fn is prim.build_list else None
 
 
@@ -213,6 +217,12 @@ def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:
 def _known_use(web: Web, op: Op, name: Value, used: Used) -> bool:
     if op.kwnames or op.callee is name:
         return False
+    if web.kind.cls is CellType:
+        known = {prim.cell_get: web.reads, prim.cell_set: web.writes}.get(op.fn) if hashable(op.fn) else None
+        if known is None or op.args[0] is not name or name in op.args[1:]:
+            return False
+        known.append(Use(op, name, "held"))
+        return True
     if issubclass(web.kind.cls, dict) and _looks_through(op, name, used):
         web.looks_through.append(Use(op, name, ""))
         return True
@@ -223,23 +233,29 @@ def _known_use(web: Web, op: Op, name: Value, used: Used) -> bool:
         return first is name and _keep(web.tests, op, name, _field(web.kind, key))
     if first is not name or key is name or name in rest:
         return False
-    if op.fn in ((dict.setdefault, dict.get) if issubclass(web.kind.cls, dict) else ()):
-        return len(rest) <= 1 and _keep(web.asks, op, name, _field(web.kind, key))
+    if op.fn in (_ASKS if issubclass(web.kind.cls, dict) else ()):
+        most = 0 if op.fn is operator.delitem else 1
+        return len(rest) <= most and _keep(web.asks, op, name, _field(web.kind, key))
     if web.kind.factory is not None and op.fn is operator.getitem:
         return not rest and _keep(web.asks, op, name, _field(web.kind, key))
     if op.fn in _WRITES[web.kind.cls in _WITH_ITEMS]:
         return len(rest) == 1 and _keep(web.writes, op, name, _field(web.kind, key))
+    if op.fn is getattr and not rest and _is_look(web, op, key, used):
+        web.looks.append(op)
+        return True
     if rest or op.fn is not (operator.getitem if web.kind.cls in _WITH_ITEMS else getattr):
         return False
-    if web.kind.cls not in _WITH_ITEMS and _is_look(web, op, key, used):
-        web.looks.append(op)
+    if web.kind.cls in _WITH_ITEMS and not isinstance(key, Const):
+        web.finds.append(Use(op, name, ""))
         return True
     return _keep(web.reads, op, name, _field(web.kind, key))
 
 
+REMOVES = (dict.pop, operator.delitem)
+_ASKS = (dict.setdefault, dict.get, *REMOVES)
 _TESTS = (operator.contains, prim.not_contains)
 _WITH_ITEMS = (dict, defaultdict, list)
-_WRITES = {True: (operator.setitem,), False: (setattr, object.__setattr__)}
+_WRITES = {True: (operator.setitem, prim.map_add), False: (setattr, object.__setattr__)}
 
 
 def _is_look(web: Web, op: Op, key: Operand, used: Used) -> bool:
@@ -261,6 +277,11 @@ def _tests_name(op: Op, attributes: Value) -> bool:
 
 Give = Callable[[Sequence[Operand], Sequence[Operand]], Sequence[Operand | tuple[Operand, Operand]]]
 
+COPIES: Registry[int] = Registry()
+"""What takes all entries of a dict at once, and at which place it has that."""
+COPIES.of(dict, dict.copy)(0)
+COPIES.of(dict.update, operator.ior, prim.dict_update, prim.dict_merge)(1)
+
 VIEWS: Registry[Give] = Registry()
 """Which items they give, of a dict with these keys and values."""
 
@@ -281,11 +302,20 @@ def _items(names: Sequence[Operand], values: Sequence[Operand]) -> Sequence[tupl
 
 
 def _looks_through(op: Op, name: Value, used: Used) -> bool:
-    """It goes through the dict, or gives a view of it that is only gone through."""
+    """It goes through the dict, copies it, or gives a view of it that is only gone through."""
+    if hashable(op.fn) and op.fn in COPIES:
+        return len(op.args) > COPIES[op.fn] and op.args[COPIES[op.fn]] is name and op.args.count(name) == 1
     if op.fn in VIEWS:
         users = [reading.user for reading in used()[op.result]]
         return len(op.args) == 1 and all(isinstance(u, Op) and _goes_through(u, op.result) for u in users)
     return _goes_through(op, name)
+
+
+SIZES: Registry[Callable[[int], int]] = Registry()
+"""What is known of a dict of so many entries."""
+SIZES.of(len)(lambda n: n)
+SIZES.of(bool, operator.truth)(lambda n: n > 0)
+SIZES.of(operator.not_)(lambda n: n == 0)
 
 
 def _goes_through(op: Op, operand: Value) -> bool:
@@ -296,7 +326,7 @@ def _goes_through(op: Op, operand: Value) -> bool:
     row = fact_of(fn)
     of_python = type(fn) is BuiltinFunctionType and fn.__module__ == "builtins"
     of_python = of_python or (type(fn) is type and fn.__module__ == "builtins" and not issubclass(fn, dict))
-    return fn is len or (of_python and row is not None and row.iterates.has(op.args.index(operand)))
+    return fn in SIZES or (of_python and row is not None and row.iterates.has(op.args.index(operand)))
 
 
 def _keep(kept: list[Use], op: Op, name: Value, key: Key | None) -> bool:

@@ -2,6 +2,7 @@
 
     %o = object.__new__(C); setattr(%o, 'x', %v); ...; %y = getattr(%o, 'x')      ->      %y is %v
     %d = build_map('k', %v); setitem(%d, 'k', %w); %y = getitem(%d, 'k')          ->      %y is %w
+    %c = make_cell(%v); cell_set(%c, %w); %y = cell_get(%c)                       ->      %y is %w
 
 In SSA form, with block parameters where several writes meet. One that nobody else ever has goes altogether.
 (Scalar replacement of aggregates: Muchnick, "Advanced Compiler Design and Implementation", 1997, 12.2.)
@@ -11,14 +12,15 @@ Invariant: a read that might fail, or see what somebody else has written, stays 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from operator import itemgetter
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.analysis import passed
+from ctxdispatch.ir.analysis import DominatorTree, dominators, passed
 from ctxdispatch.ir.graph import Block, Edge, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import UNDEF, Const, Operand, Value
 from ctxdispatch.passes.aggregates import Key, Use, Web, find_webs
 from ctxdispatch.passes.entries import Rewriting, answer_entries
 from ctxdispatch.passes.resolve import class_attribute
@@ -48,7 +50,8 @@ def _open(web: Web, fields: _Fields, rewriting: Rewriting) -> None:
         exposed = _Exposed(web, fields, web.leaks)
         answer_entries(web, fields, exposed, rewriting)
         _read(web, fields, exposed, replaced, gone)
-    left = [use for use in (*web.reads, *web.tests, *web.asks, *web.looks_through) if use.op not in gone]
+    used = (*web.reads, *web.tests, *web.asks, *web.looks_through, *web.finds)
+    left = [use for use in used if use.op not in gone]
     if not web.leaks and not left:
         gone.update(use.op for use in web.writes)
         gone.update(web.looks)
@@ -81,6 +84,8 @@ def _made_with(op: Op, key: Key) -> Operand | None:
     """What the field is from the start."""
     if op.fn is prim.build_list:
         return op.args[key]  # type: ignore[index]
+    if op.fn is prim.make_cell:
+        return op.args[0] if op.args and op.args[0] is not UNDEF else None
     if op.fn is prim.build_map:
         pairs = zip(op.args[::2], op.args[1::2], strict=True)
         return {name.value: value for name, value in pairs}.get(key)  # type: ignore[union-attr]
@@ -135,6 +140,7 @@ class _Fields:
             for param, arg in zip(params, edge.args, strict=True)
         }
         self._asks: set[Op] = set()
+        self._removes: set[Op] = set()
         self._defs: dict[tuple[Block, Value, Key], list[tuple[int, Op]]] = {}
         self._home: dict[Value, Block] = {p: block for block in graph.blocks for p in block.params}
         self._params: dict[tuple[Block, Value, Key], Value] = {}
@@ -164,6 +170,11 @@ class _Fields:
         known = self._defs[block, use.name, use.key]
         known[:] = [each for each in known if each[1] is not use.op]
 
+    def remove(self, use: Use) -> None:
+        """There is such a field until then, and none afterwards."""
+        self._asks.discard(use.op)
+        self._removes.add(use.op)
+
     def is_set(self, use: Use, *, own: bool = False) -> bool:
         """The field has been set whenever `use` happens. `own`: a default of the class does not count."""
         return self._always(use, True, lambda op: self._starts(op, use.key, own))
@@ -180,7 +191,7 @@ class _Fields:
             block, limit, name = work.pop()
             last = self._last(block, limit, name, use.key)
             if last is not None:
-                if not written or last in self._asks:
+                if last in self._asks or written is (last in self._removes):
                     return False
                 continue
             if name in self._of[name].makers and self._home[name] is block:
@@ -208,39 +219,62 @@ class _Fields:
         writes = [self.place[use.op] for use in (*web.writes, *web.asks)]
         return not any(later.covers(*place) for place in (*writes, *web.leaks))
 
-    def way(self, web: Web, use: Use) -> Iterator[list[Key] | None]:
-        """The keys that are set on the way to `use`, from where the dict is made; None where there are
-        several ways, or is not known what is set."""
+    def way(self, web: Web, use: Use) -> Iterator[list[tuple[Key, bool]] | None]:
+        """The keys that are set or removed on the way to `use`, from where the dict is made; None where there
+        are several ways, or is not known what is set."""
         block, i = self.place[use.op]
         name, limit = use.name, float(i)
-        parts: list[list[Key] | None] = []
+        parts: list[list[tuple[Key, bool]] | None] = []
         seen: set[Block] = set()
         while block not in seen:
             seen.add(block)
             parts.append(self._set_in(web, block, limit, name))
             if name in web.makers and self._home[name] is block:
-                parts.append(_keys_of(web.makers[name]))
+                parts.append([(key, True) for key in _keys_of(web.makers[name])])
                 return reversed(parts)
-            if len(self._preds[block]) != 1:
-                break
-            (before, edge), limit = self._preds[block][0], float("inf")
-            block, name = before, self._name_before(block, edge, name)
+            if len(self._preds[block]) == 1:
+                before, edge = self._preds[block][0]
+                name = self._name_before(block, edge, name)
+            else:
+                before = self._met(web, block, name)  # type: ignore[assignment]
+                if before is None:
+                    break
+            block, limit = before, float("inf")
         return iter([None])
 
-    def _set_in(self, web: Web, block: Block, limit: float, name: Value) -> list[Key] | None:
-        def before(uses: list[Use]) -> list[tuple[int, Key]]:
-            at = [(*self.place[use.op], use) for use in uses if use.name is name]
-            found = [(i, use.key) for home, i, use in at if home is block and i < limit]
-            return sorted(found, key=itemgetter(0))
+    def _met(self, web: Web, block: Block, name: Value) -> Block | None:
+        """Where the ways to a block part, if none of them changes the dict, which has one name on all."""
+        parting = self._dominators.idom.get(block)
+        if parting is None or self._home[name] is block:
+            return None
+        between, work = {block}, [block]
+        while work:
+            more = {pred for pred, _ in self._preds[work.pop()]} - between - {parting}
+            between |= more
+            work += more
+        changes = (self.place[use.op][0] for use in (*web.writes, *web.asks))
+        return None if any(each in between for each in changes) else parting
 
-        return None if before(web.asks) else [key for _, key in before(web.writes)]
+    @functools.cached_property
+    def _dominators(self) -> DominatorTree[Block]:
+        return dominators(self.graph)
+
+    def _set_in(
+        self, web: Web, block: Block, limit: float, name: Value
+    ) -> list[tuple[Key, bool]] | None:
+        def before(uses: list[Use]) -> list[tuple[int, Key, bool]]:
+            at = [(*self.place[use.op], use) for use in uses if use.name is name]
+            here = [(i, use) for home, i, use in at if home is block and i < limit]
+            return [(i, use.key, use.op not in self._removes) for i, use in sorted(here, key=itemgetter(0))]
+
+        return None if before(web.asks) else [(key, there) for _, key, there in before(web.writes)]
 
     # -- where it is found -----------------------------------------------------------------------------------
 
     def _written(self, block: Block, limit: float, name: Value, key: Key) -> Operand | None:
         """By the last write in the block before op number `limit`."""
         last = self._last(block, limit, name, key)
-        return None if last is None else last.args[2]
+        return None if last is None else last.args[-1]
 
     def _last(self, block: Block, limit: float, name: Value, key: Key) -> Op | None:
         found = [op for i, op in self._defs.get((block, name, key), ()) if i < limit]

@@ -1,11 +1,13 @@
 """Calls of C code with a number of arguments that it does not take: the plain call's error, also where
 nobody asks for the result, and within `try`, where the run is recorded."""
 
+import array
 import builtins
 import inspect
 import itertools
 import math
 import operator
+import struct
 
 import numpy as np
 import pytest
@@ -57,7 +59,8 @@ NAMES = {
     **{f"math.{f}": getattr(math, f) for f in vars(math) if callable(getattr(math, f))},
     **{f: getattr(builtins, f) for f in dir(builtins)},
     **{f"np.{f}": getattr(np, f) for f in "add exp dot where sum clip copyto put outer concatenate".split()},
-    "np.linalg.solve": np.linalg.solve,
+    "np.linalg.solve": np.linalg.solve, "array.array": array.array,
+    **{f"struct.{f}": getattr(struct, f) for f in struct.__all__},
 }  # fmt: skip
 UNCALLED = {"breakpoint", "exit", "quit", "input", "help", "credits", "copyright", "license", "print"}
 UNSAID = {"operator.concat": "NumPy's arrays have none, and none is missed where nobody reads the result"}
@@ -72,7 +75,7 @@ def f(x):
 
 
 def in_try(name, n):
-    space = {"np": np, "math": math, "operator": operator}
+    space = {"np": np, "math": math, "operator": operator, "struct": struct, "array": array}
     exec(TEXT.format(name=name, operands=", ".join("a" * n)), space)
     return space["f"]
 

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from ctxdispatch.facts import JOINS, MOVES, SAME_PLACES, UFUNC_OF, VALUE_FREE, with_rows
+from ctxdispatch.facts.arity import fits
+from ctxdispatch.ir.leaves import is_ours
 
 VALUES = {
     bool: [True, False],
@@ -18,6 +20,17 @@ VALUES = {
     types.NoneType: [None],
 }
 TOTAL = [(f, row.total) for f, row in with_rows() if row.total]
+
+
+NEEDLESS = [f for f, row in with_rows() if row.needless and not is_ours(getattr(f, "__module__", None))]
+ANYTHING = [np.ones(2), "a", None, 1.5, 2, [1.0], {}, object()]
+
+
+@pytest.mark.parametrize("f", NEEDLESS, ids=lambda f: getattr(f, "__name__", ""))
+def test_what_need_not_run_raises_nothing(f):
+    for n in range(4):
+        for operands in itertools.product(ANYTHING, repeat=n) if fits(f, n) else ():
+            f(*operands)
 
 
 def takes(f):

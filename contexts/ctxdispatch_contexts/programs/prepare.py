@@ -76,6 +76,7 @@ from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
 from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
+from ctxdispatch_contexts.programs.spelled_removals import spell_out_removals
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
 from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, keep_promises, method_of
@@ -179,7 +180,8 @@ def prepare(
     snapshot("open cells", graph)
     for _ in range(200):
         _infer(prepared, types, cells)
-        if not _round(prepared, has_rule) and not (prepared.postponed and _round(prepared, has_rule, False)):
+        changed = _round(prepared, has_rule) or (prepared.postponed and _round(prepared, has_rule, False))
+        if not (changed or unroll(graph, prepared.chain)):
             break
         dce(graph, written=True)
         prune(graph)
@@ -200,7 +202,7 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     """Whether something was inlined or spelled out. Not `patient`: nothing more is found out by waiting."""
     graph = prepared.graph
     prepared.patient, prepared.postponed = patient, False
-    if unroll(graph, prepared.chain):
+    if unroll(graph, prepared.chain, prepared.clashes):
         snapshot("unroll", graph)
         return True
     if prepared.versions.split(graph, prepared.clashes, prepared.chain):
@@ -216,9 +218,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if open_fields(graph):
         changed = True
         snapshot("open fields", graph)
-    if spell_out_stores(graph) | spell_out_items(graph) | spell_out_parts(graph):
+    if spell_out_stores(graph) | spell_out_items(graph) | spell_out_removals(graph) | spell_out_parts(graph):
         changed = True
-        snapshot("spell out stores, items and parts", graph)
+        snapshot("spell out stores, items, removals and parts", graph)
     return changed
 
 

@@ -3,16 +3,20 @@
 %a, %q, %z = unpack_ex(%p, 1, 1)    %a = %p[0]; %q = build_list(%p[1], %p[2]); %z = %p[3]
 %q = getitem(%p, slice(1, 3))       %q = build_list(%p[1], %p[2])
 %x, %y = unpack(%q, 2)              of a list that is made of two items, and used for nothing else: these
+%d = dict(%m)                       %d = build_map('a', %m['a'], 'b', %m['b'])
+dict.update(%d, %m, c=%v)           %d['a'] = %m['a']; %d['b'] = %m['b']; %d['c'] = %v
 """
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
@@ -27,7 +31,7 @@ def spell_out_parts(graph: Graph) -> bool:
     replaced: dict[Value, Operand] = {}
     for block in graph.blocks:
         for op in list(block.ops):
-            rule = _PARTS.get(op.fn) if hashable(op.fn) else None
+            rule = PARTS.get(op.fn) if hashable(op.fn) else None
             found = rule(block, op) if rule is not None else None
             if found is not None:
                 block.ops.remove(op)
@@ -38,6 +42,9 @@ def spell_out_parts(graph: Graph) -> bool:
     return bool(replaced)
 
 
+PARTS: Registry[Callable[[Block, Op], list[Operand] | None]] = Registry()
+
+
 def _items(operand: Operand) -> int:
     """How many items it has, each of a type of its own; 0 where that is not known."""
     types = by_position(operand_type(operand))
@@ -45,6 +52,7 @@ def _items(operand: Operand) -> int:
     return len(types) if known and T.cls_of(operand_type(operand)) in (list, tuple) else 0  # type: ignore[arg-type]
 
 
+@PARTS.of(primitives.unpack_ex)
 def _starred(block: Block, op: Op) -> list[Operand] | None:
     sequence, n = op.args[0], _items(op.args[0])
     counts = [a.value for a in op.args[1:] if isinstance(a, Const)]
@@ -57,6 +65,7 @@ def _starred(block: Block, op: Op) -> list[Operand] | None:
     return [*items[:before], middle, *items[n - after :]]
 
 
+@PARTS.of(operator.getitem)
 def _sliced(block: Block, op: Op) -> list[Operand] | None:
     """Of a list: one of a tuple is a tuple, with types."""
     sequence, place = op.args
@@ -71,10 +80,46 @@ def _sliced(block: Block, op: Op) -> list[Operand] | None:
     return [emit(primitives.build_list, *[emit(operator.getitem, sequence, Const(i)) for i in chosen])]
 
 
-_PARTS: dict[Any, Callable[[Block, Op], list[Operand] | None]] = {
-    primitives.unpack_ex: _starred,
-    operator.getitem: _sliced,
-}
+@PARTS.of(builtins.dict, dict.copy)
+def _copied(block: Block, op: Op) -> list[Operand] | None:
+    """dict(m, c=v), m.copy()"""
+    entries = _entries(block, op, op.args)
+    if entries is None or len(op.args) == len(op.kwnames):
+        return None
+    pairs = [operand for key, value in entries.items() for operand in (Const(key), value)]
+    return [emit_before(block, op)(primitives.build_map, *pairs)]
+
+
+@PARTS.of(dict.update, operator.ior, primitives.dict_update)
+def _updated(block: Block, op: Op) -> list[Operand] | None:
+    """d.update(m, c=v), d |= m, {**m}"""
+    target, *others = op.args
+    entries = _entries(block, op, others) if T.cls_of(operand_type(target)) is dict else None
+    if entries is None:
+        return None
+    emit = emit_before(block, op)
+    for key, value in entries.items():
+        emit(operator.setitem, target, Const(key), value)
+    return [target if op.fn is operator.ior else Const(None) for _ in op.results]
+
+
+def _entries(block: Block, op: Op, given: list[Operand]) -> dict[Any, Operand] | None:
+    """Those of a dict of which all are known, if there is one, and of the keywords."""
+    n = len(given) - len(op.kwnames)
+    if n > 1:
+        return None
+    fields: Any = ()
+    if n:
+        type_ = operand_type(given[0])
+        if not (isinstance(type_, T.Held) and type_.cls is dict) or len(type_.fields) > MAX_ENTRIES:
+            return None
+        fields = type_.fields
+    emit = emit_before(block, op)
+    entries = {key: emit(operator.getitem, given[0], Const(key)) for key, _ in fields}
+    return entries | dict(zip(op.kwnames, given[n:], strict=True))
+
+
+MAX_ENTRIES = 64
 
 
 def _open_lists(graph: Graph) -> dict[Value, Operand]:

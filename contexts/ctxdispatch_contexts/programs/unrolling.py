@@ -14,7 +14,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
@@ -44,8 +44,10 @@ class _Items(NamedTuple):
     types: Sequence[T.Type] = ()
 
 
-def unroll(graph: Graph, chain: dict[Op, Any]) -> bool:
-    """One loop, in place; whether there was one. Copies of ops have in `chain` what the ops have."""
+def unroll(graph: Graph, chain: dict[Op, Any], clashes: Container[Value] | None = None) -> bool:
+    """One loop, in place; whether there was one. Copies of ops have in `chain` what the ops have. `clashes`:
+    the parameters that are given values of several types: a dict that each round makes is another one in each
+    copy. None: any may be; when all else is done, dicts of which all is known have been taken apart."""
     headers = [b for b in graph.blocks if isinstance(b.terminator, Iterate)]
     if not headers:
         return False
@@ -55,14 +57,16 @@ def unroll(graph: Graph, chain: dict[Op, Any]) -> bool:
         return False
     for header in headers:
         loop = finder.forest.header_of(header)
-        items = None if loop is None else _worth_copies(finder, header, loop)
+        items = None if loop is None else _worth_copies(finder, header, loop, clashes)
         if loop is not None and items is not None:
             _unroll(graph, header, loop, items, chain)
             return True
     return False
 
 
-def _worth_copies(finder: _Finder, header: Block, loop: Loop) -> _Items | None:
+def _worth_copies(
+    finder: _Finder, header: Block, loop: Loop, clashes: Container[Value] | None
+) -> _Items | None:
     """The items of the loop, whose iterators are gone from the graph then."""
     if any(block is not header for block, _ in loop.exits()):
         return None
@@ -72,7 +76,10 @@ def _worth_copies(finder: _Finder, header: Block, loop: Loop) -> _Items | None:
         return None
     ops = [op for block in loop.blocks for op in block.ops]
     inside = any(finder.home[op.result] in loop.blocks for op in finder.iterators)
-    if inside or items.count * len(ops) > MAX_OPS or not (_vary(items.types) or any(map(_picks, ops))):
+    if inside or items.count * len(ops) > MAX_OPS:
+        return None
+    alone = items.count < 2 and not items.lists
+    if not (alone or _vary(items.types) or any(map(_picks, ops)) or _grows(header, loop, ops, clashes)):
         return None
     if any(finder.around(op) is not loop.parent for op in finder.iterators):
         return None
@@ -98,12 +105,27 @@ def _widened(type_: T.Type) -> T.Type:
     return T.widen(type_) if is_number else type_
 
 
+def _grows(header: Block, loop: Loop, ops: Sequence[Op], clashes: Container[Value] | None) -> bool:
+    """It carries a new dict, or a tuple that gets longer."""
+    made = {r: op for op in ops for r in op.results}
+    edges = [edge for block in loop.blocks for edge in block.edges() if edge.target is header]
+    given = [(param, made.get(arg)) for edge in edges for param, arg in zip(header.params, edge.args)]  # type: ignore[call-overload]
+    return any(maker is not None and _is_another(param, maker, clashes) for param, maker in given)
+
+
+def _is_another(carried: Value, maker: Op, clashes: Container[Value] | None) -> bool:
+    if maker.fn is primitives.build_map:
+        return clashes is None or carried in clashes
+    joins = maker.fn in (operator.add, operator.iadd) and carried in maker.args
+    return joins and any(isinstance(operand_type(a), T.TupleOf) for a in maker.args)
+
+
 def _picks(op: Op) -> bool:
     """It takes one of several things of different types, or puts one into a dict, by a key it would know."""
     if len(op.args) < 2 or isinstance(operand_type(op.args[1]), T.Known):
         return False
     owner = operand_type(op.args[0])
-    if op.fn in (dict.setdefault, operator.setitem) and T.cls_of(owner) is dict:
+    if op.fn in (dict.setdefault, operator.setitem, primitives.map_add) and T.cls_of(owner) is dict:
         return True
     if op.fn not in (operator.getitem, builtins.getattr) or len(op.args) != 2:
         return False

@@ -79,16 +79,15 @@ def _opened(adjoint: Adjoint, target: Operand) -> Operand:
 def _append(adjoint: Adjoint, op: Op) -> None:
     target, item = op.args
     g = _opened(adjoint, target)
-    if not is_zero(g) and item in adjoint.active:
-        adjoint.add(
-            item, adjoint.call(cotangents.take_entry, g, adjoint.recall(adjoint.pullbacks.before[op]))
-        )
+    if not is_zero(g):  # taken also where nothing goes to `item`: before, there was no such entry
+        at = adjoint.recall(adjoint.pullbacks.before[op])
+        adjoint.add(item, adjoint.call(cotangents.take_entry, g, at))
 
 
 def _extend(adjoint: Adjoint, op: Op) -> None:
     target, items = op.args
     g = _opened(adjoint, target)
-    if not is_zero(g) and items in adjoint.active:
+    if not is_zero(g):
         first = adjoint.recall(adjoint.pullbacks.before[op])
         taken = adjoint.call(take_from, g, first, adjoint.shaped(items))
         if not is_sequence(items):
