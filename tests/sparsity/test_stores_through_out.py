@@ -198,3 +198,12 @@ def test_argnums_that_are_no_positions(argnums):
 def test_from_scipy_of_what_is_not_sparse():
     with pytest.raises(SparsityError, match="not a ndarray.*from_dense"):
         SparsityPattern.from_scipy(np.eye(3))
+
+
+def test_what_is_no_array_to_write_into_raises_as_it_does_plainly():
+    for out in (True, [0.0], (2.0,)):
+        with pytest.raises(TypeError) as plain:
+            np.add(np.ones(3), [0.0, 2.0], out=out)
+        with pytest.raises(TypeError) as found:
+            jacobian_sparsity(lambda x, out=out: np.add(x, [0.0, 2.0], out=out), np.ones(3))
+        assert str(found.value) == str(plain.value)

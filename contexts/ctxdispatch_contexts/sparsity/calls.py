@@ -158,18 +158,19 @@ class Calls(Opaque):
             for o in targets:
                 self.touch(o)
             return self.run_natively(f, args, {**kwargs, "out": out})
+        arrays = [o for o in targets if o is not None]
+        if not all(isinstance(self.lifted(o), (Array, np.ndarray)) for o in arrays):
+            f(*self.samples(args, kwargs)[0], out=self.sampled(out))  # it raises
         made = self.by_rule(f, args, kwargs)
         values = made if isinstance(made, tuple) and len(targets) > 1 else (made,)
-        for o in targets:
-            if isinstance(self.lifted(o), (Array, np.ndarray)):
-                self.about_to_store(o)
+        for o in arrays:
+            self.about_to_store(o)
         plain, named = self.samples(args, kwargs)
         self.attempt(f, plain, {**named, "out": self.sampled(out)})
-        elementwise = type(f) is np.ufunc or getattr(f, "__name__", "") == "outer"
-        partly = elementwise and kwargs.get("where", True) is not True
+        weak = kwargs.get("where", True) is not True and (type(f) is np.ufunc or f.__name__ == "outer")
         for o, value in zip(targets, values, strict=True):
             if o is not None:
-                self.store(self.lifted(o), Ellipsis, value, weak=partly)
+                self.store(self.lifted(o), Ellipsis, value, weak=weak)
         stored = tuple(value if o is None else o for o, value in zip(targets, values))
         return stored if len(targets) > 1 else stored[0]
 
