@@ -95,6 +95,19 @@ def add_type(args: Args, kwargs: Mapping[str, Type]) -> Type:
 _sampled_add = by_sample(operator.add)
 
 
+@rule(operator.mul)
+def _mul(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of a list and how often it is repeated, too."""
+    lists = [a for a in args if isinstance(a, ListOf)]
+    if len(lists) == 1 and len(args) == 2:
+        times = args[1] if args[0] is lists[0] else args[0]
+        return lists[0] if cls_of(times) in (int, bool) else Any
+    return _sampled_mul(args, kwargs)
+
+
+_sampled_mul = by_sample(operator.mul)
+
+
 @rule(operator.pow, pow, math.pow)
 def _pow(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """Classes decide only partly: 2 ** -1 is a float, (-8.0) ** 0.5 complex."""

@@ -38,6 +38,9 @@ LISTS = st.one_of(
         "ys = xs + ys", "zs = [xs]; s = s + sum(zs[0])", "xs, ys = ys, xs",
         "held = lambda: xs", "s = s + sum(held())",
         "it = iter(xs)", "s = s + next(it, 0.0)", "xs = [a * 2.0 for a in xs]",
+        "for i in range(len(xs)): xs[i] = xs[i] * 2.0 + s", "for i, a in enumerate(xs): xs[-i] = a * 0.5",
+        "for i in range(1, len(xs)): xs[i - 1], xs[i] = xs[i], xs[i - 1] + s", "xs = [s] * 4",
+        "for i in range(2): xs[i] += x[i]", "xs[:2] = [s, x[1], s]", "ys = [0.0] * 3; ys[1] = x[0]",
     ]),
 )  # fmt: skip
 DICTS = st.one_of(
@@ -56,6 +59,9 @@ DICTS = st.one_of(
         "e = d", "e = dict(d)", "e = d.copy()", "e = {**d, 'c': s}", "e.update(d)", "e |= d", "d, e = e, d",
         "held = [d]; s = s + sum(held[0].values())", "d = {k: v * 2.0 for k, v in d.items() if k != 'b'}",
         "s = s + x[1] if d else s", "f = lambda: d", "s = s + sum(f().values())",
+        "for i, k in enumerate('abc'): d[k] = x[i] * 3.0 + d.get(k, 0.0)",
+        "for k in list(d): d[k] = d[k] + s",
+        "for k in d: d[k] *= 2.0", "for k in 'ab': e[k] = s", "for k in 'bc': s = s + d.pop(k, 0.0)",
     ]),
 )  # fmt: skip
 HEAD = {"list": "xs, ys, held, it = {given}, [], list, iter(())", "dict": "d, e, f = {given}, {{}}, dict"}
@@ -187,6 +193,30 @@ def g(d):
 def f(p):
     return g(dict(w=p[0])) * g({"b": p[1]})
 """,
+    "recurrence": """
+def f(p):
+    u = [0.0] * 6
+    for i in range(2, 6):
+        u[i] = 0.5 * u[i - 1] - u[i - 2] + p[0][i % 2] * p[1][0]
+    return u[-1] * u[-3]
+""",
+    "grid of rows": """
+def f(p):
+    u = [p[0][0], p[0][1], p[1][0], p[1][1]]
+    for _ in range(5):
+        v = list(u)
+        for i in range(1, 3):
+            v[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+        u = v
+    return sum([q * q for q in u])
+""",
+    "table": """
+def f(p):
+    d = {0: p[0][0], 1: p[1][0]}
+    for i in range(2, 12):
+        d[i] = d[i - 1] * 0.5 + d[i - 2] * p[0][1]
+    return d[11]
+""",
     "history": """
 def f(p):
     h, hs = p[0], ()
@@ -213,4 +243,4 @@ def test_ordinary_ones_have_a_program(name):
             assert grad(f)(p)[i][at] == pytest.approx(slope, rel=1e-5, abs=1e-7)
 
 
-CUT = ("options", "entries", "steps", "steps from entries given", "history")
+CUT = {*ORDINARY} - {"the last layer", "the first", "collected"}

@@ -60,17 +60,20 @@ def change_if_there(fn: Any, tangent: Any, *rest: Any) -> Any:
 
 
 def _converted(shapes: Shapes, run: Companions, op: Op) -> None:
-    """list -> tuple, a copy: None stays None."""
+    """list -> tuple, a copy."""
     tangent = tangent_or_none(run, op.args[0])
     if _is_there(tangent):
         put_result(shapes, run, op, op.fn, [tangent])
     else:
-        run.put(op.result, run.call(unless_none, Const(op.fn), tangent))
+        run.put(op.result, run.call(unless_none, op.result, Const(op.fn), tangent))
 
 
 @says(known=False, raises=False)
-def unless_none(fn: Any, tangent: Any, *rest: Any) -> Any:
-    return None if tangent is None else fn(tangent, *rest)
+def unless_none(made: Any, fn: Any, tangent: Any, *rest: Any) -> Any:
+    """A new list may be stored to, and so has a tangent of its own."""
+    if tangent is None:
+        return [None] * len(made) if isinstance(made, list) else None
+    return fn(tangent, *rest)
 
 
 def _is_there(tangent: Operand) -> bool:
@@ -145,7 +148,7 @@ def _repeated(shapes: Shapes, run: Companions, op: Op) -> None:
         args = [d for a, d in zip(op.args, args, strict=True) if is_sequence(a)] + [
             a for a in op.args if not is_sequence(a)
         ]
-        run.put(op.result, run.call(unless_none, Const(op.fn), *args))
+        run.put(op.result, run.call(unless_none, op.result, Const(op.fn), *args))
     else:
         put_result(shapes, run, op, op.fn, args)
 

@@ -38,7 +38,7 @@ POSITIONS: dict[Any, tuple[int, ...]] = {
     reading.content: (0,),
     containers.dict_of: (1, 3),
     containers.concatenated: (2, 4),
-    containers.unless_none: (1,),
+    containers.unless_none: (2,),
     containers.function_tangent: (0, 1, 2),
     containers.partial_tangent: (0, 1, 2),
     containers.entries_of: (0,),

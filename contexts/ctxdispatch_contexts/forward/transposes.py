@@ -105,11 +105,11 @@ def partial_tangent_vjp(g, y, func, args, keywords):
 
 
 @vjp(containers.unless_none, arrays=0)
-def unless_none_vjp(g, y, fn, tangent, *rest):
+def unless_none_vjp(g, y, made, fn, tangent, *rest):
     """A copy, or a sequence repeated."""
     if tangent is None:
-        return (None, None)
-    return (None, like(tangent, backward.entries_modulo(g, len(tangent)) if rest else g))
+        return (None, None, None)
+    return (None, None, like(tangent, backward.entries_modulo(g, len(tangent)) if rest else g))
 
 
 @vjp(containers.concatenated, arrays=0)

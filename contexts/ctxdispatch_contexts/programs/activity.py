@@ -46,6 +46,14 @@ STORES: dict[Any, int] = dict.fromkeys(
 """Operations that put their other operands into this one, of which sweeps have a form."""
 
 
+def sets_entry(op: Op) -> bool:
+    """xs[i] = v, d[k] = v: what was there has no part in what comes after."""
+    if op.fn is not operator.setitem or len(op.args) != 3:
+        return False
+    cls, place = (T.cls_of(operand_type(a)) for a in op.args[:2])
+    return cls is dict or (cls is list and place is not None and issubclass(place, (int, np.integer)))
+
+
 ZERO_BY_RULE: set[Any] = set()
 """Functions of this package's own whose derivative is zero."""
 

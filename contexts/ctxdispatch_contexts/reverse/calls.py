@@ -26,7 +26,7 @@ from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
-from ctxdispatch_contexts.programs.activity import STORES
+from ctxdispatch_contexts.programs.activity import STORES, sets_entry
 from ctxdispatch_contexts.programs.aliases import Objects, Sites
 from ctxdispatch_contexts.programs.changes import may_rebind
 from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time, makes_derivatives
@@ -100,6 +100,9 @@ def instrument(
                 _replace(block, op, active, entries, own, found)
             elif _depends(op, active) and static_rule(op, active, certain=op is not own) is None:
                 _replace(block, op, active, entries, own, found)
+            elif sets_entry(op):
+                if op.args[0] in active:
+                    _remember(block, op, found)
             elif op.fn in (operator.add, operator.mul, operator.getitem) and not active.isdisjoint(
                 op.results
             ):
@@ -118,19 +121,19 @@ def _remember(block: Block, op: Op, found: Instrumented) -> None:
     """What the sweep asks of a list that may have changed by then: which item was read, how long it was."""
     sequences = [a for a in op.args if T.cls_of(operand_type(a)) in (list, tuple)]
     if (
-        op.fn is operator.getitem
+        op.fn in (operator.getitem, operator.setitem)
         and T.cls_of(operand_type(op.args[0])) is list
         and not _is_position(op.args[1])
     ):
         type_ = T.Exact({int: int, slice: range}.get(T.cls_of(operand_type(op.args[1])), object))  # type: ignore[arg-type]
         added = Op(
             Const(containers.position),
-            list(op.args),
+            list(op.args[:2]),
             [Value("at", type_ if type_.cls is not object else T.Any)],
             (),
             op.pos,
         )
-    elif op.fn is not operator.getitem and sequences:
+    elif op.fn in (operator.add, operator.mul) and sequences:
         added = Op(Const(len), sequences[:1], [Value("n", T.Exact(int))], (), op.pos)
     else:
         return

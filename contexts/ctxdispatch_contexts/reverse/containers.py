@@ -14,13 +14,15 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.facts import READS, says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.activity import PUTS
+from ctxdispatch_contexts.programs.activity import STORES, sets_entry
 from ctxdispatch_contexts.programs.containers import (
     any_iterable,
     attribute_key,
@@ -155,6 +157,14 @@ def _attribute(adjoint: Adjoint, op: Op) -> None:
     if not is_zero(g) and target in adjoint.active:
         bar = or_none(adjoint.bar(target))
         own_bar(adjoint, target, adjoint.call(cotangents.add_entry, bar, attribute_key(op), g))
+
+
+def _set_item(adjoint: Adjoint, op: Op) -> None:
+    target, key, value = op.args
+    g = _opened(adjoint, target)
+    if not is_zero(g):
+        key = adjoint.recall(adjoint.pullbacks.before.get(op, key))
+        adjoint.add(value, adjoint.call(cotangents.take_entry, g, key))
 
 
 def _setattr(adjoint: Adjoint, op: Op) -> None:
@@ -306,6 +316,7 @@ REVERSED: dict[Any, Handler] = {
     **WALKED,
     operator.getitem: Handler(_index, indexable),
     builtins.getattr: Handler(_attribute, _reads_plainly),
+    operator.setitem: Handler(_set_item, sets_entry),
     builtins.setattr: Handler(_setattr),
     object.__setattr__: Handler(_setattr),
     object.__new__: Handler(_nothing),
@@ -315,5 +326,5 @@ REVERSED: dict[Any, Handler] = {
     dict.copy: Handler(_same),
 }
 
-INDEXED_BY = READS | PUTS | {builtins.setattr, object.__setattr__}
+INDEXED_BY = READS | STORES.keys() - {np.add.at}
 """Ops after which the cotangent of the first operand may be in parts."""

@@ -24,7 +24,7 @@ from ctxdispatch.ir.graph import Block, Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.activity import PUTS, STORES, carries, passed
+from ctxdispatch_contexts.programs.activity import PUTS, STORES, carries, passed, sets_entry
 from ctxdispatch_contexts.programs.aliases import (
     GLOBAL,
     NOTHING,
@@ -228,7 +228,7 @@ class LostStores:
         """The sweep has a form for this store."""
         if op.fn in SETS_ATTRIBUTE:
             return is_fresh(self.graph, op)
-        return op.fn in PUTS
+        return op.fn in PUTS or sets_entry(op)
 
     def _seen_elsewhere(self, store: Op, target: Operand, site: Any) -> bool:
         """The object is read after the store as another value that was there before it, or came from
