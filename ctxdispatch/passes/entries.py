@@ -19,6 +19,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.aggregates import COPIES, REMOVES, SIZES, VIEWS, Key, Use, Web
+from ctxdispatch.passes.types import cls_of, operand_type
 
 
 class Rewriting(NamedTuple):
@@ -72,8 +73,8 @@ def _remove(web: Web, use: Use, fields: Any, rewriting: Rewriting) -> bool:
     """The op stays as long as the dict does."""
     op = use.op
     if fields.is_set(use):
-        if op.results:
-            rewriting.replaced[op.result] = fields.before(use)
+        gives = fields.before(use) if op.fn is dict.pop else Const(None)
+        rewriting.replaced.update(dict.fromkeys(op.results, gives))
         fields.remove(use)
         web.writes.append(use)
         return True
@@ -123,6 +124,8 @@ def _look_through(web: Web, use: Use, fields: Any, rewriting: Rewriting) -> bool
 
 def _copy(use: Use, entries: list[Use], fields: Any, rewriting: Rewriting) -> bool:
     """The entries one by one, in the place of the dict that they are copied from."""
+    if COPIES[use.op.fn] == 1 and cls_of(operand_type(use.op.args[0])) is not dict:
+        return False  # it may do something else with them
     op, pairs = use.op, [(Const(entry.key), fields.before(entry)) for entry in entries]
     if op.fn in (dict, dict.copy, prim.dict_merge):
         made = rewriting.emit(op, prim.build_map, *[operand for pair in pairs for operand in pair])
