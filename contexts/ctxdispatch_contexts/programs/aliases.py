@@ -26,6 +26,7 @@ from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
+from ctxdispatch_contexts.programs.containers import CONTAINERS, copies_items
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.special_methods import opened, python_class, runs_method, runs_method_of
 
@@ -198,7 +199,7 @@ class Objects:
 
     def _known(self, op: Op, fact: Fact) -> None:
         self._keep(op, fact)
-        if op.fn is iter and T.cls_of(operand_type(op.args[0])) in _CONTAINERS:
+        if copies_items(op):
             self._give(op, self._bit(op) | self._shared(op, Shares.COPIES, op.args[0]))
         elif _calls_later(op, fact):  # of `iter`, too: its row is that of callables and of iterators
             self._unknown(op)
@@ -355,10 +356,7 @@ _READS = (operator.getitem, getattr, primitives.cell_get, primitives.unpack, pri
 
 
 def _gives_later(op: Op) -> bool:
-    return not all(T.cls_of(operand_type(r)) in _CONTAINERS for r in op.results)
-
-
-_CONTAINERS = (list, tuple, dict, set, frozenset)
+    return not all(T.cls_of(operand_type(r)) in CONTAINERS for r in op.results)
 
 
 def _may_share(op: Op) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections import deque
 from types import FunctionType
 from typing import Any
@@ -14,6 +15,16 @@ from ctxdispatch.ir.values import Const, Operand
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
+
+CONTAINERS = (list, tuple, dict, set, frozenset)
+
+
+def copies_items(op: Op) -> bool:
+    """Where the row of what `op` calls says less: an iterator over a container, a part of a list."""
+    if op.fn is operator.getitem:
+        container, place = (T.cls_of(operand_type(a)) for a in op.args[:2])
+        return container is list and place is slice
+    return op.fn is iter and T.cls_of(operand_type(op.args[0])) in CONTAINERS
 
 
 def rebuild(like: Any, items: list[Any]) -> Any:
