@@ -1,5 +1,4 @@
-"""How many arguments a callee takes, as far as it says: a call with others raises, and has no rule or type.
-"""
+"""How many arguments a callee takes, as far as it says: a call with others raises, and has no rule."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import Emit, emit_before
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.containers import CONTAINERS, copies_items
 from ctxdispatch_contexts.programs.order import Order
 
 Remade = tuple[Operand, Operand]
@@ -95,7 +96,7 @@ def _is_passed_once(graph: Graph, op: Op, name: Value) -> bool:
 
 def _makes_list(op: Op) -> bool:
     if op.fn is operator.getitem:
-        return T.cls_of(operand_type(op.args[0])) is list and T.cls_of(operand_type(op.args[1])) is slice
+        return copies_items(op)
     return op.fn in (primitives.build_list, builtins.list, list.copy, operator.add)
 
 
@@ -112,14 +113,10 @@ def _given(use: Use, name: Value, used: Mapping[Value, list[Use]]) -> list[Value
     if op.fn is operator.getitem and T.cls_of(operand_type(op.args[1])) is int:
         return []
     shares = {s.shares for s in row.result if name in s.operands.of(op.args, op.kwnames)}
-    goes_on = [r for r in op.results if T.cls_of(operand_type(r)) not in _DONE]
+    goes_on = [r for r in op.results if T.cls_of(operand_type(r)) not in CONTAINERS]  # they have the items
     if Shares.HOLDS in shares or (Shares.ITSELF in shares and goes_on != op.results):
         return None
     return goes_on if shares & {Shares.ITSELF, Shares.COPIES} else []
-
-
-_DONE = (list, tuple, dict, set, frozenset)
-"""They have the items themselves."""
 
 
 def _may_go_on(order: Order, used: Any, iterator: Value, here: Any, maker: Op) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -29,26 +29,10 @@ _ENDS = (type, types.CodeType, types.FrameType, types.CoroutineType)
 _DEEP = 8
 
 
-def acting(values: Iterable[Any], depth: int = _DEEP) -> list[type]:
+def acting(values: Iterable[Any], depth: int = _DEEP, *, asked: bool = False) -> list[type]:
     """The classes with methods that may store among those of the values; with `depth`, of what is in
-    containers, and of what objects of other classes in Python hold: of so many as `MOST`."""
-    return _first(values, depth, lambda value: _is_of_python(type(value)) and may_store(type(value)))
-
-
-def making(values: Iterable[Any], depth: int = _DEEP) -> list[type]:
-    """Likewise those of mappings that call a function of the user's for an item that is missing."""
-    return _first(values, depth, _makes_items)
-
-
-def _makes_items(value: Any) -> bool:
-    if not issubclass(type(value), defaultdict):
-        return False
-    factory = value.default_factory
-    of_c = factory is None or (type(factory) is type and not factory.__flags__ & HEAPTYPE)
-    return not of_c
-
-
-def _first(values: Iterable[Any], depth: int, is_one: Callable[[Any], bool]) -> list[type]:
+    containers, and of what objects of other classes in Python hold: of so many as `MOST`. `asked`: for items,
+    which some mappings make by a function of the user's."""
     seen: set[int] = set()
     for _ in range(depth + 1):
         level = []
@@ -56,7 +40,7 @@ def _first(values: Iterable[Any], depth: int, is_one: Callable[[Any], bool]) -> 
             cls = type(value)
             if cls in CALM or id(value) in seen or (cls is np.ndarray and not value.dtype.hasobject):
                 continue
-            if is_one(value):
+            if (_is_of_python(cls) and may_store(cls)) or (asked and _makes_items(value)):
                 return [cls]
             seen.add(id(value))
             level.append(value)
@@ -67,6 +51,13 @@ def _first(values: Iterable[Any], depth: int, is_one: Callable[[Any], bool]) -> 
 
 
 MOST = 1000
+
+
+def _makes_items(value: Any) -> bool:
+    if not issubclass(type(value), defaultdict):
+        return False
+    factory = value.default_factory
+    return factory is not None and (type(factory) is not type or bool(factory.__flags__ & HEAPTYPE))
 
 
 def _is_of_python(cls: type) -> bool:

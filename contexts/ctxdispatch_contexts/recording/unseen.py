@@ -26,7 +26,7 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, described, us
 from ctxdispatch_contexts.programs.reaching import named
 from ctxdispatch_contexts.programs.reading import hooks
 from ctxdispatch_contexts.recording import hidden, leaves, looking, memory
-from ctxdispatch_contexts.recording.acting import CALM, acting, is_container, making
+from ctxdispatch_contexts.recording.acting import CALM, acting, is_container
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -42,8 +42,8 @@ def actors(callee: Any, args: Args, kwargs: Kwargs) -> list[type]:
     if looking.makes_class(callee):
         return hooks(args)
     at, inside = looking.looked_at(callee, args, kwargs)
-    found = acting(at, 0) or acting([*filterfalse(is_container, at), *inside])
-    return found or (making(at, 0) or making(inside) if looking.asks_for_items(callee) else [])
+    asked = looking.asks_for_items(callee)
+    return acting(at, 0, asked=asked) or acting([*filterfalse(is_container, at), *inside], asked=asked)
 
 
 MOST = 5000
