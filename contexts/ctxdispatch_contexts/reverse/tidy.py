@@ -24,6 +24,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.pure import PureFunction
+from ctxdispatch_contexts.derivatives.registry import is_vjp
 from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric
@@ -31,10 +32,11 @@ from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
+from ctxdispatch_contexts.reverse.structural import entry_or
 
 LINEAR = frozenset({
     *PRODUCTS, operator.neg, operator.matmul, np.add.reduce, fitting.full, fitting.unbroadcast,
-    cotangents.times, cotangents.kept,
+    cotangents.times, cotangents.kept, operator.getitem, entry_or,
 })  # fmt: skip
 """Zero for a zero first operand."""
 
@@ -95,7 +97,7 @@ def _is_number_zero(operand: Operand) -> bool:
 
 def _is_zero(fn: Any, zeros: list[bool], numbers: list[bool]) -> bool:
     """Of a function of which some arguments are zero."""
-    if fn in LINEAR:
+    if fn in LINEAR or is_vjp(fn):
         return zeros[0]
     if fn in DELIVERS:
         return False
