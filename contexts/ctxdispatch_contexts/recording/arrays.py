@@ -204,9 +204,14 @@ def of_objects(
         if is_of_objects(dtype):
             return _of_items(record, callee, args, kwargs, run)
     of_python = type(callee) is np.ufunc and all({*t} <= {*"O->"} for t in callee.types)
-    if of_python or known.view:
-        return run(*args, **kwargs)
-    raise out_of_sight(callee)
+    if not (of_python or known.view):
+        raise out_of_sight(callee)
+    out = run(*args, **kwargs)
+    if of_python or not issubclass(type(out), np.ndarray) or out.dtype == object:
+        return out
+    if out.shape != args[0].shape:  # no conversion, and the numbers lie elsewhere
+        raise out_of_sight(callee)
+    return as_numbers(record, args[0], out.dtype)
 
 
 def _of_items(record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any], run: Run) -> Any:
@@ -227,6 +232,29 @@ def _with_objects(record: Record, value: Any) -> Any:
         return value if all(a is b for a, b in zip(items, value)) else type(value)(items)
     written = issubclass(type(value), np.ndarray) and value.dtype != object and record.is_active(value)
     return _converted(record, value, object) if written else value
+
+
+def without_objects_within(
+    record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """With arrays of numbers in place of arrays of objects in lists, of which an array of numbers is made."""
+    inside = (leaf for each in args if type(each) in (list, tuple) for leaf in leaves(each))
+    if not any(_is_of_objects(leaf) and record.any_active((leaf,)) for leaf in inside):
+        return args
+    dtype = kwargs.get("dtype", args[1] if callee in AS_ARRAY and len(args) > 1 else None)
+    if dtype is None or is_of_objects(dtype):
+        raise out_of_sight(callee)
+    return tuple([_with_numbers(record, a) for a in args])
+
+
+def _is_of_objects(value: Any) -> bool:
+    return issubclass(type(value), np.ndarray) and value.dtype == object
+
+
+def _with_numbers(record: Record, value: Any) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)([_with_numbers(record, item) for item in value])
+    return as_numbers(record, value) if _is_of_objects(value) and record.any_active((value,)) else value
 
 
 def without_objects(callee: Any, out: Any, dtype: Any = None) -> Any:
@@ -255,14 +283,19 @@ def as_objects(record: Record, value: Any) -> Any:
     return np.array([as_objects(record, item) for item in value], object)
 
 
-def _converted(record: Record, array: Any, dtype: Any) -> Any:
-    if array.dtype != object:
-        made = np.empty(array.shape, object)
-        for at in np.ndindex(array.shape):
-            made[at] = read(record, array, at)
-        return made
+def as_numbers(record: Record, array: Any, dtype: Any = None) -> Any:
+    """The numbers that an array of objects holds as an array of them, written down."""
     items = record.call(np.array, ([*array.flat],), ()) if array.size else np.zeros(0)
     made = record.call(np.reshape, (items, array.shape), ())
     if dtype is None or np.dtype(dtype) == made.dtype:
         return made
     return record.call(np.ndarray.astype, (made, np.dtype(dtype)), ())
+
+
+def _converted(record: Record, array: Any, dtype: Any) -> Any:
+    if array.dtype == object:
+        return as_numbers(record, array, dtype)
+    made = np.empty(array.shape, object)
+    for at in np.ndindex(array.shape):
+        made[at] = read(record, array, at)
+    return made

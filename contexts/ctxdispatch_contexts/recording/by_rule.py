@@ -86,6 +86,7 @@ def recorded(ctx: Any, callee: Any, known: Callee, args: Args, kwargs: Kwargs) -
     if outputs.ignores_out(callee):
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     args = buffers.viewed(ctx.record, args)
+    args = arrays.without_objects_within(ctx.record, callee, args, kwargs)
     operands = (*map(snapshot, args), *map(snapshot, kwargs.values()))
     if is_of_objects(kwargs.get("dtype")):
         raise arrays.out_of_sight(callee)
