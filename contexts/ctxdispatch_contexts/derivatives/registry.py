@@ -27,7 +27,6 @@ and may have a form that does this for k directions at once (`blocks.py` has the
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -64,14 +63,6 @@ FLOW: dict[Any, str] = {}
 """By callee, where its rule has no coefficient below 0: "all", "picks" or "nan", see `vjp`."""
 
 
-IS_VJP = "$vjp"
-"""The mark of a vjp rule, in its `__dict__`."""
-
-
-def is_vjp(fn: Any) -> bool:
-    return type(fn) is FunctionType and IS_VJP in fn.__dict__
-
-
 def vjp(
     *callees: Any,
     arrays: int = 1,
@@ -96,7 +87,6 @@ def vjp(
     positions, joint = (linear, True) if linear is not None else (multilinear, False)
 
     def register(rule: Function) -> Function:
-        rule.__dict__[IS_VJP] = True
         for callee in callees:
             VJP[callee] = rule
             ARRAYS[callee] = arrays

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.pure import PureFunction
-from ctxdispatch_contexts.derivatives.registry import is_vjp
+from ctxdispatch_contexts import derivatives
 from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric
@@ -39,6 +40,9 @@ LINEAR = frozenset({
     cotangents.times, cotangents.kept, operator.getitem, entry_or,
 })  # fmt: skip
 """Zero for a zero first operand."""
+
+PARTS = ("T", "mT", "real", "imag")
+"""Attributes that are zero for a zero."""
 
 DELIVERS = frozenset({releasing.finish, releasing.released, releasing.own, releasing.number})
 """What the caller gets is never the internal zero."""
@@ -84,6 +88,12 @@ def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
     if op.fn is operator.add or op.fn is cotangents.accumulate:
         replaced[op.result] = args[1] if is_zero(args[0]) else args[0]
         return True
+    if op.fn is primitives.unpack:
+        replaced.update(dict.fromkeys(op.results, ZERO))
+        return True
+    if op.fn is getattr and getattr(op.args[1], "value", None) in PARTS:
+        replaced[op.result] = ZERO
+        return True
     if hashable(op.fn) and _is_zero(op.fn, list(map(is_zero, args)), list(map(_is_number_zero, args))):
         replaced[op.result] = ZERO
         return True
@@ -97,7 +107,7 @@ def _is_number_zero(operand: Operand) -> bool:
 
 def _is_zero(fn: Any, zeros: list[bool], numbers: list[bool]) -> bool:
     """Of a function of which some arguments are zero."""
-    if fn in LINEAR or is_vjp(fn):
+    if fn in LINEAR or _is_of_rules(fn):
         return zeros[0]
     if fn in DELIVERS:
         return False
@@ -109,6 +119,14 @@ def _is_zero(fn: Any, zeros: list[bool], numbers: list[bool]) -> bool:
     at = [i for i in rule.positions if i < len(zeros)]
     found = [zeros[i] for i in at]
     return any(found) and (not rule.joint or all(zeros[i] or numbers[i] for i in at))
+
+
+def _is_of_rules(fn: Any) -> bool:
+    """A rule, or what rules are written with: linear in the cotangent, which comes first."""
+    return type(fn) is FunctionType and str(fn.__module__).startswith(_RULES)
+
+
+_RULES = f"{derivatives.__name__}."
 
 
 def _settle_zeros(adjoint: Adjoint) -> None:
