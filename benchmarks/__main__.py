@@ -21,14 +21,14 @@ OVERHEAD = ("plain", "faithful", "free", "bare", "idle", "3 bare", "3 idle",
             "counting", "cProfile", "settrace")  # fmt: skip
 KNOWN = {
     "second_order": SECOND_ORDER, "sparse": SPARSE, "broadcast": BROADCAST, "overhead": OVERHEAD,
-    "memory": COLUMNS, "mutation": COLUMNS,
+    "memory": COLUMNS, "mutation": COLUMNS, "cliffs": COLUMNS,
 }  # fmt: skip
 
 
 def main() -> None:
     options = parse_options()
     limit_threads(options.threads)  # before anything imports NumPy: a BLAS reads its thread count once
-    kinds = {"broadcast": broadcasts, "overhead": overheads, "memory": memories}
+    kinds = {"broadcast": broadcasts, "overhead": overheads, "memory": memories, "cliffs": all_cliffs}
     results = next((kinds[kind] for kind in kinds if getattr(options, kind)), run)(options)
     explain(results)
     if options.json:
@@ -104,6 +104,17 @@ def overheads(options: argparse.Namespace) -> dict[str, Any]:
     return results
 
 
+def all_cliffs(options: argparse.Namespace) -> dict[str, Any]:
+    """What gradients of programs by others cost, each in a process of its own."""
+    from . import table
+    from .cliffs import table as cliffs
+
+    results = first_calls(choose(cliffs.all_programs(), options.only), cliffs.measure)
+    table.show(cliffs.table(results))
+    print(*cliffs.summary(results), sep="\n")
+    return results
+
+
 def choose(workloads: list, name: str) -> list:
     if chosen := [w for w in workloads if name.lower() in w.name.lower()]:
         return chosen
@@ -150,6 +161,8 @@ def add_kinds(parser: argparse.ArgumentParser) -> None:
                        help="the most memory that a gradient takes, against other tools'")  # fmt: skip
     other.add_argument("--mutation", action="store_true",
                        help="gradients of programs that store to arrays, against their targets")  # fmt: skip
+    other.add_argument("--cliffs", action="store_true",
+                       help="gradients of 60 programs by others, and which cost over 12 x")  # fmt: skip
     other.add_argument("--overhead", action="store_true",
                        help="what rewriting costs by itself, against targets")  # fmt: skip
 
