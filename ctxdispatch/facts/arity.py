@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts.table import fact_of
+
 
 def has_too_few(function: Any, given: int) -> bool:
     return given < least(function)
@@ -48,15 +50,17 @@ _UNSAID: dict[Any, tuple[int, int]] = {
     filter: (2, 2), getattr: (2, 3), map: (2, MANY), __build_class__: (2, MANY),
     struct.pack_into: (3, MANY), struct.Struct.pack_into: (3, MANY), array.array: (1, 2),
 }  # fmt: skip
-"""What functions of C do not say of themselves. Others of C take one argument at least, other classes
-may take none."""
+"""What functions of C do not say of themselves. Others of C take one argument at least, unless they have a
+row that does not mention it (`time.perf_counter`); other classes may take none."""
 
 
 @functools.lru_cache(4096)
 def _fits(function: Any, positional: int, kwnames: tuple[str, ...]) -> bool:
     signature = _signature(function)
     if signature is None:
-        least, most = _UNSAID.get(function, (int(type(function) is BuiltinFunctionType), MANY))
+        row = fact_of(function)
+        some = type(function) is BuiltinFunctionType and (row is None or row.mentions(0))
+        least, most = _UNSAID.get(function, (int(some), MANY))
         return least <= positional + len(kwnames) <= most
     try:
         signature.bind(*range(positional), **dict.fromkeys(kwnames))

@@ -123,6 +123,9 @@ class Fact(NamedTuple):
     """Where the array to write into stands, if it is given by position (`out=` by keyword)."""
     effect: bool = False
     """It does what is not seen in the operands: prints, draws a random number, reads the clock or a frame."""
+    repeats: bool = False
+    """Its effect is on what it stores into alone, or there is none once it is done again from the start (it
+    reads the clock, or makes a generator of random numbers)."""
     scoped: bool = False
     """Its effect is on a context variable (`contextvars`): where the context is left, it is gone."""
     raises: bool = True
@@ -158,6 +161,11 @@ class Fact(NamedTuple):
             return source.operands.names == ("out",)
         return source.shares in _OBJECTS or (source.shares is Shares.ITEM and self.out is not None)
 
+    def mentions(self, position: int) -> bool:
+        """Something is said of that operand."""
+        said = (*(getattr(self, name) for name in _OF_OPERANDS), *(s.operands for s in self.result))
+        return any(operands.has(position) for operands in said)
+
     def bound(self, n: int) -> Fact:
         """What a method bound to the first n operands does: storing into those is an effect elsewhere. By -1:
         of `cls.__new__` what a call of `cls` does."""
@@ -166,8 +174,9 @@ class Fact(NamedTuple):
         sources = tuple([s._replace(operands=s.operands.after(n)) for s in self.result])
         known = self.known and not any(s.operands.has(i) for s in self.result for i in range(n))
         out = None if self.out is None else self.out - n
+        effect, repeats = self.effect or elsewhere, self.repeats and not elsewhere
         return self._replace(
-            **moved, result=sources, known=known, out=out, effect=self.effect or elsewhere, twin=None
+            **moved, result=sources, known=known, out=out, effect=effect, repeats=repeats, twin=None
         )
 
     def may_share(self, shares: Shares, position: int) -> bool:

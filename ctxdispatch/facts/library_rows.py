@@ -327,7 +327,8 @@ of(fact(result="itself 0"), _STREAMS, "__iter__ __enter__")
 of(fact(stores="0", result="view 0, item 0"), _STREAMS, "getbuffer detach")
 family(fact(looks="0..", methods=f"index buffer {KEYS} {ATTRIBUTE}"), _STREAMS)
 rows(fact(looks="1", methods="index", result="itself 0"), [io.text_encoding])
-rows(fact(effect=True), [f for f in vars(time).values() if type(f) is types.BuiltinFunctionType])
+_CLOCKS = [f for f in vars(time).values() if type(f) is types.BuiltinFunctionType]
+rows(fact(effect=True, repeats=True), _CLOCKS)
 rows(fact(effect=True, known=False), [sys._getframe, sys.exc_info])
 rows(fact(), [sys.getsizeof, sys.getrefcount, sys.intern, sys.getrecursionlimit])
 

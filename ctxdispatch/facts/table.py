@@ -99,7 +99,7 @@ _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.Class
 def _of_family(function: Any) -> Fact | None:
     if type(function) is np.ufunc:
         return _of_ufunc(function)
-    return _FAMILIES.get(_family(function))
+    return _FAMILIES.get(_family(function)) or _CALLABLE.get(type(function))
 
 
 def _of_ufunc(function: np.ufunc) -> Fact:
@@ -147,6 +147,14 @@ _FAMILIES: dict[Any, Fact] = {}
 def family(row: Fact, classes: Iterable[type]) -> None:
     """Each method of these classes that has no row of its own has this one."""
     _FAMILIES.update(dict.fromkeys(classes, row))
+
+
+_CALLABLE: dict[type, Fact] = {}
+
+
+def callable_objects(row: Fact, classes: Iterable[type]) -> None:
+    """Each object of exactly these classes, called."""
+    _CALLABLE.update(dict.fromkeys(classes, row))
 
 
 def with_rows() -> list[tuple[Any, Fact]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate
+from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Value
 
@@ -58,6 +58,23 @@ def reachable_predecessors(order: Sequence[Block]) -> dict[Block, list[Block]]:
         for successor in block.successors():
             preds[successor].append(block)
     return preds
+
+
+def ahead_of(graph: Graph, ops: Sequence[Op]) -> Iterator[Op]:
+    """What may be done before one of them is."""
+    wanted = set(ops)
+    at = {block: [i for i, op in enumerate(block.ops) if op in wanted] for block in graph.blocks}
+    ends = {block: max(found) for block, found in at.items() if found}
+    preds = reachable_predecessors(reverse_postorder(graph)) if ends else {}
+    whole: set[Block] = set()
+    work = [pred for block in ends for pred in preds.get(block, ())]
+    while work:
+        block = work.pop()
+        if block not in whole:
+            whole.add(block)
+            work.extend(preds[block])
+    for block in graph.blocks:
+        yield from block.ops if block in whole else block.ops[: ends.get(block, 0)]
 
 
 # -- dominance -------------------------------------------------------------------------------------

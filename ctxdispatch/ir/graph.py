@@ -34,11 +34,12 @@ class Op:
     reassoc and nsz). `bare`: the instruction has its first argument where others have NULL (decorators);
     `moves`: where the source copies and swaps operands for it (both in frame form). `exempt`: a pass has put
     it there, and the context whose pass that is does not dispatch it. `caught`: that it raises may be all it
-    is for, as something catches it or nobody reads what it gives.
+    is for, as something catches it or nobody reads what it gives. `tested`: of what it gives no more is known
+    than a test says that comes behind it (`passes.expected`).
     """
 
     __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
-                 "exempt", "caught")  # fmt: skip
+                 "exempt", "caught", "tested")  # fmt: skip
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class Op:
         self.moves: Position | None = None
         self.exempt = False
         self.caught = False
+        self.tested = False
 
     @property
     def result(self) -> Value:

@@ -24,6 +24,7 @@ from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
+from ctxdispatch.passes.expected import Unexpected
 from ctxdispatch.passes.named_tuples import names_of
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.raising import fails, may_raise
@@ -242,7 +243,7 @@ def op_is_pure(op: Op) -> bool:
 
 
 def _is_pure(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
-    if not (hashable(function) and is_called_rightly(op, function, len(args))):
+    if op.tested or not (hashable(function) and is_called_rightly(op, function, len(args))):
         return False
     if function in READS_NAMES:
         return _vouched(op)
@@ -303,6 +304,8 @@ def _may_raise(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
 
 
 def removable(op: Op) -> bool:
+    if isinstance(op.fn, Unexpected):
+        return False  # what reads it comes later
     known = fact_of(op.fn)
     if known is not None and known.needless:
         return is_called_rightly(op, op.fn, len(op.args))

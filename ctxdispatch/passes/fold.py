@@ -26,6 +26,7 @@ from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Jump, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, named_tuples, python_types, resolve
+from ctxdispatch.passes.expected import Unexpected
 from ctxdispatch.passes.infer import Inference
 from ctxdispatch.passes.strength import strengthen
 from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, is_literal, operand_type
@@ -35,10 +36,14 @@ def fold(graph: Graph, inference: Inference, *, wraps: bool = False) -> Graph:
     """In place. `ir.prune` and `passes.dce` sweep up afterwards. `wraps`: an int stands for whole numbers of
     any dtype, of which -a + b need not be b - a."""
     folder = _Folder(graph, inference, wraps)
+    tests = [(op, op.args) for _, op in graph.ops() if isinstance(op.fn, Unexpected)]
     for block in graph.blocks:
         if block in inference.reachable:
             folder.block(block)
     substitute(graph, folder.replaced)
+    for op, args in tests:
+        if args[0] in folder.tested:
+            op.args = args  # it tests whether the value is that constant
     return graph
 
 
@@ -47,6 +52,7 @@ class _Folder:
         self.graph, self.wraps = graph, wraps
         self.inference = inference
         self.replaced: dict[Value, Operand] = {}
+        self.tested: set[Operand] = set()
         self.maker: dict[Value, Op] = {}
         self.settled: dict[Value, Op] = {}  # of `maker`: what they read has not changed since
         self.writes = any(effects.writes(op) for _, op in graph.ops())
@@ -54,10 +60,12 @@ class _Folder:
     def block(self, block: Block) -> None:
         for param in block.params if block is not self.graph.entry else ():
             self._constant(param)
+        self.tested.update(block.params)
         kept = []
         for op in block.ops:
             if not self._op(op):
                 kept.append(op)
+                self.tested.update(op.results if op.tested else ())
             self.maker.update(dict.fromkeys(op.results, op))
             if not self.writes or all(effects.immutable(operand_type(a)) for a in op.args):
                 self.settled.update(dict.fromkeys(op.results, op))

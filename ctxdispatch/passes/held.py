@@ -62,7 +62,7 @@ def _typed(value: Anything, depth: int, budget: list[int]) -> Type | None:
         return None
     cls = type(value)
     if depth == 0 or not _opens(value, cls):
-        return _closed(value)
+        return closed_type(value)
     if cls is tuple:
         items = [_typed(v, depth - 1, budget) for v in value]
         return None if None in items else TupleOf(tuple(items))  # type: ignore[arg-type]
@@ -82,8 +82,8 @@ def captures(f: FunctionType) -> bool:
     return bool(f.__closure__) or ("<locals>" in f.__qualname__ and bool(f.__defaults__ or f.__kwdefaults__))
 
 
-def _closed(value: Anything) -> Type:
-    """One that is not looked into. A closure is known by its code at most, not by identity."""
+def closed_type(value: Anything) -> Type:
+    """That of a value that is not looked into. A closure is known by its code at most, not by identity."""
     if is_closure(value):
         return Exact(type(value))
     if type(value) is str and len(value) <= MAX_NAME:

@@ -22,15 +22,14 @@ from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
 from ctxdispatch.passes.clashes import Clashes, Found
+from ctxdispatch.passes.expected import expected_in, is_vague
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, has_positions, holds_list, without_held
-from ctxdispatch.passes.infer_ops import SPECIAL
-from ctxdispatch.passes.lengths import named, plain, with_own_lengths
+from ctxdispatch.passes.infer_ops import SPECIAL, shaped
+from ctxdispatch.passes.lengths import named, plain
 from ctxdispatch.passes.lists import Lists
-from ctxdispatch.passes.numpy_shapes import shape_argument
 from ctxdispatch.passes.types import (
     Any,
-    ArrayOf,
     Bound,
     Conditional,
     Exact,
@@ -109,6 +108,8 @@ def infer(
         run = run_with([without_lists(t) for t in argtypes])
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
+    for _, op in graph.ops() if annotate and run.expected else ():
+        op.tested = not run.tested.isdisjoint(op.results)
     return Inference(
         run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound(), run.unset(),
         run.promised, run.clashes.found,
@@ -145,6 +146,8 @@ class Run:
         self.readers: dict[Value, list[Block]] = {}
         self.lists = Lists(self, placed=any(map(has_positions, argtypes)))
         self.contents: dict[Value, Type] = {}  # of cells made here
+        self.expected = expected_in(graph)
+        self.tested: set[Value] = set()
         self.promises, self.promised = False, set[Op]()
         self.clashes = Clashes()
         self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
@@ -218,6 +221,9 @@ class Run:
         """Raise the type of `value` to include `type_`."""
         old = self.types.get(value, Never)
         new = named(join(old, named(type_, value)), value)
+        if value in self.expected and is_vague(new):
+            new = self.expected[value]
+            self.tested.add(value)
         if new is old or new == old:
             return
         self.types[value] = new
@@ -309,21 +315,7 @@ class Run:
         if result is Any and not (effects.reads_list(callee, args) or is_undispatched(op.fn)):
             # not understood: it may be one of the operands
             self.lists.keep_all(op.args, args)
-        self.set_results(op, self._shaped(op, callee, result))
-
-    def _shaped(self, op: Op, callee: Type, result: Type) -> Type:
-        """What is made in the shape of an array has its lengths."""
-        made = isinstance(result, ArrayOf) and isinstance(callee, Known) and hashable(callee.value)
-        at = shape_argument(callee.value) if made else None  # type: ignore[attr-defined]
-        shape = op.args[at] if at is not None and at < len(op.args) - len(op.kwnames) else None
-        maker = self.maker.get(shape) if isinstance(shape, Value) else None
-        if maker is None or maker.fn is not getattr or not _is_shape(maker):
-            return result
-        like = self.type(maker.args[0])
-        if not isinstance(like, ArrayOf) or len(like.dims) != len(result.dims):  # type: ignore[attr-defined]
-            return result
-        named = with_own_lengths(like, maker.args[0])
-        return ArrayOf(result.dtype, tuple(n if d is None else d for n, d in zip(named.dims, like.dims)))  # type: ignore[attr-defined]
+        self.set_results(op, shaped(self, op, callee, result))
 
     def set_results(self, op: Op, type_: Type) -> None:
         if len(op.results) == 1:
@@ -391,10 +383,6 @@ class Run:
             for edge in block.edges():
                 others.update(edge.args)
         return {v for v in bases - others if isinstance(v, Value)}
-
-
-def _is_shape(op: Op) -> bool:
-    return len(op.args) == 2 and isinstance(op.args[1], Const) and op.args[1].value == "shape"
 
 
 MAX_VISITS = 6

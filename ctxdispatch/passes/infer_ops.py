@@ -15,11 +15,12 @@ from typing import Any as Anything
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.registry import Registry
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.container_types import unpacked_with_star
 from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.lengths import plain, with_own_lengths, without_own_lengths
+from ctxdispatch.passes.numpy_shapes import shape_argument
 from ctxdispatch.passes.types import (
     Any,
     ArrayOf,
@@ -216,3 +217,22 @@ def _getitem(run: Run, op: Op, args: Sequence[Type]) -> None:
 @SPECIAL.of(prim.check_bound)
 def _check_bound(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.raise_type(op.result, run.passed_type(op.result, op.args[0]))
+
+
+def shaped(run: Run, op: Op, callee: Type, result: Type) -> Type:
+    """What is made in the shape of an array has its lengths."""
+    made = isinstance(result, ArrayOf) and isinstance(callee, Known) and hashable(callee.value)
+    at = shape_argument(callee.value) if made else None  # type: ignore[attr-defined]
+    shape = op.args[at] if at is not None and at < len(op.args) - len(op.kwnames) else None
+    maker = run.maker.get(shape) if isinstance(shape, Value) else None
+    if maker is None or maker.fn is not getattr or not _is_shape(maker):
+        return result
+    like = run.type(maker.args[0])
+    if not isinstance(like, ArrayOf) or len(like.dims) != len(result.dims):  # type: ignore[attr-defined]
+        return result
+    named = with_own_lengths(like, maker.args[0])
+    return ArrayOf(result.dtype, tuple(n if d is None else d for n, d in zip(named.dims, like.dims)))  # type: ignore[attr-defined]
+
+
+def _is_shape(op: Op) -> bool:
+    return len(op.args) == 2 and isinstance(op.args[1], Const) and op.args[1].value == "shape"

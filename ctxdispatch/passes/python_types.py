@@ -103,6 +103,15 @@ def _type(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return Any if cls is None else Known(cls)
 
 
+@rule(callable)
+def _callable(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of classes that stay as they are."""
+    cls = cls_of(args[0]) if len(args) == 1 else None
+    if cls is None or not builtin(cls):
+        return BOOL
+    return Known(any("__call__" in vars(base) for base in cls.__mro__))
+
+
 @rule(isinstance)
 def _isinstance(args: Args, kwargs: Mapping[str, Type]) -> Type:
     cls, classes = cls_of(args[0]), known(args[1])

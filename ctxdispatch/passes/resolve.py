@@ -313,9 +313,17 @@ def special_method(owner: Type, name: str) -> Found:
     if cls is None:
         return UNKNOWN
     found = class_attribute(cls, name)
-    if type(found) not in (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType):
+    if type(found) not in _METHODS and not _is_compiled(found):
         return UNKNOWN
     return Found(Bound(owner, found), None if builtin(cls) else AttrIs(cls, name, found))
+
+
+_METHODS = (pytypes.FunctionType, pytypes.MethodDescriptorType, pytypes.WrapperDescriptorType)
+
+
+def _is_compiled(found: Anything) -> bool:
+    """A function that Cython has made: in a class it is a method."""
+    return str(type(found).__module__).startswith("_cython") and hasattr(type(found), "__get__")
 
 
 _DATA: dict[tuple[type, str], Type] = {

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
 from ctxdispatch import jacfwd, jvp, value_and_grad
 from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.programs.observed import Rounds
 from ctxdispatch_contexts.sparsity import jacobian_sparsity
 from tests.facts.observing import Deadline
 from tests.paths.programs import GLOBAL, Program, calm, namespace
@@ -47,10 +49,17 @@ def _pattern(f: Any, x: np.ndarray) -> tuple[Any, Any]:
     return None, np.asarray(jacobian_sparsity(f, x).toarray()).ravel()
 
 
+def _observed(f: Any, x: np.ndarray) -> tuple[Any, Any]:
+    """The program is made with types that runs of this and of other programs have noted."""
+    with patch.object(Rounds, "times", 1):
+        return value_and_grad(f)(x)  # type: ignore[no-any-return]
+
+
 PATHS: dict[str, tuple[str, Path]] = {
     "compiled": ("", lambda f, x: value_and_grad(f)(x)),
     "attempted": ("try", lambda f, x: value_and_grad(f)(x)),
     "recorded": ("with", lambda f, x: value_and_grad(f)(x)),
+    "observed": ("", _observed),
     "forward": ("", _along),
     "forward recorded": ("with", _along),
     "jacfwd": ("", _block),

@@ -24,6 +24,7 @@ from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.expected import Unexpected
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, is_zero, linearity, vjp_rule
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -61,7 +62,7 @@ ZERO_BY_RULE: set[Any] = set()
 def has_zero_derivative(fn: Any) -> bool:
     if not hashable(fn):
         return False
-    if is_undispatched(fn):
+    if is_undispatched(fn) or isinstance(fn, Unexpected):
         return True  # it watches
     fn, _ = canonical(fn)  # a method of a literal is the function of its class
     row = elementwise(fn)  # first: the other tables are larger, and not loaded before they are needed

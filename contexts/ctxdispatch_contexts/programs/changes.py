@@ -10,11 +10,11 @@ import numpy as np
 from ctxdispatch.facts import IMMUTABLE, INPLACE, SETS_ATTRIBUTE, Fact, fact_of, storing_methods
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import outputs
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.aliases import NOTHING, Objects, Sites
+from ctxdispatch_contexts.programs.aliases import NOTHING, Objects, Sites, is_outside
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.stand_ins import call_behind
@@ -133,3 +133,17 @@ __all__ = [
     "changed", "changed_objects", "changes_data",
     "data_changed", "may_change_unseen", "may_rebind", "out_of", "spread",
 ]  # fmt: skip
+
+
+def moves_iterator(objects: Objects, op: Op) -> bool:
+    """It takes, or may have others take, items of an iterator that was there before."""
+    fact = fact_of(op.fn)
+    taken = op.args if op.fn is iter or fact is None else fact.iterates.of(op.args, op.kwnames)
+    moved = [a for a in taken if isinstance(a, Value) and _may_move(a.type)]
+    return any(is_outside(site) for a in moved for site in objects.of(a))
+
+
+def _may_move(type_: T.Type) -> bool:
+    """Whose items are gone when they are taken."""
+    cls = T.cls_of(type_)
+    return cls is None or hasattr(cls, "__next__")

@@ -77,7 +77,7 @@ def has_methods_of_arrays(cls: type) -> bool:
 
 
 def _is_of_library(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in LIBRARIES
+    return str(cls.__module__).partition(".")[0] in LIBRARIES
 
 
 _METHODS = frozenset(n for n, f in vars(np.ndarray).items() if callable(f) and not n.startswith("_"))

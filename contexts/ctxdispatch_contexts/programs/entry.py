@@ -9,6 +9,7 @@ change of the rules puts the stub back.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import CodeType, FunctionType
@@ -44,6 +45,7 @@ from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers,
 from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.making import Making, variables_opened
 from ctxdispatch_contexts.programs.mode import Mode, Program
+from ctxdispatch_contexts.programs.observed import Rounds, expecting, observing
 from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, compiling
@@ -79,6 +81,7 @@ class Entry:
         self._siblings: dict[Mode, Entry] = {}
         self._asked: set[tuple[T.Type, ...]] = set()
         self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
+        self._rounds: dict[tuple[T.Type, ...], Rounds] = {}
         self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
         self.stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]
@@ -144,14 +147,16 @@ class Entry:
     def derivative(self, types: tuple[T.Type, ...]) -> Program:
         """The program for arguments of these types, for another one to be made of it, which clones it."""
         with compiling:
-            found = self._find(types)
+            recorders = (made for made in self.specialised.get(types, ()) if isinstance(made, Recorder))
+            found = next((made for made in recorders if made.stands()), None) or self._find(types)
             if isinstance(found, Recorder) or (found is not None and found.attempt):
                 raise recorded_only(self.function.__qualname__, found.reason)
             if found is not None:
                 program = Program(found._plain, found.types, found.guards)
             else:
                 key = (self, types, leaves_out_handlers())
-                program = _making.get_or_make(key, lambda: self.program(types))
+                with expecting(False):
+                    program = _making.get_or_make(key, lambda: self.program(types))
             if records(program.graph):
                 raise recorded_only(self.function.__qualname__)
             return program
@@ -244,16 +249,27 @@ class Entry:
                 return Recorder(types, run, tiers.OF_KIND)
         kind = None if run is None else kind_of(self.source, self.mode, types)
         known = WITHOUT_PROGRAM.get(kind)
-        if run is not None and kind is not None and known is not None:
+        if run is not None and kind is not None and known is not None and types not in self._rounds:
             return Recorder(types, run, known)
-        program, reason = self.program_or_reason(types, run is None)
+        rounds = self._rounds.setdefault(types, Rounds())
+        with expecting(rounds.times > 0):
+            program, reason = self.program_or_reason(types, run is None)
+        rounds.tried(program is not None)
         if program is None:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
             WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
-            return Recorder(types, run, reason)
+            return Recorder(types, run, reason, rounds)
+        if run is not None and rounds.times:
+            run = observing(run, rounds, functools.partial(self._drop, types))
         run = tiers.run_of(self.mode, run, reason)
         return Specialised(self, program, self._otherwise(stale), run, reason)
+
+    def _drop(self, types: tuple[T.Type, ...]) -> None:
+        """The program for these types is to be made anew."""
+        with compiling:
+            self.specialised.pop(types, None)
+            self.function.__code__ = self.stub
 
     def program_or_reason(
         self, types: tuple[T.Type, ...], must_be: bool
@@ -353,6 +369,7 @@ class Entry:
 
     def forget(self) -> None:
         self.specialised.clear()
+        self._rounds.clear()
         self.function.__code__ = self.stub
 
 

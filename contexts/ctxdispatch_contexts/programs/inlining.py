@@ -125,7 +125,7 @@ def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
         return True
     consumer = _eager_consumer(op, prepared.graph)
     if consumer is None or code.co_name == "<genexpr>" or not _looks(prepared, consumer):
-        return consumer is not None
+        return consumer is not None and (consumer.fn not in _UNPACKS or code.co_name == "<genexpr>")
     last = prepared.chain.get(consumer, (None,))[-1]
     adds = consumer.fn is builtins.sum or last is lowerings.sum_.__code__
     return adds and not any(i.opname.startswith(STORING) for i in dis.get_instructions(code))
@@ -301,7 +301,11 @@ def _eager_consumer(op: Op, graph: Graph) -> Op | None:
         return None
     if users[0].fn is builtins.enumerate:
         return _eager_consumer(users[0], graph)
-    return users[0] if users[0].fn in EAGER or users[0].fn is primitives.list_extend else None
+    return users[0] if users[0].fn in EAGER or users[0].fn in _TAKING else None
+
+
+_UNPACKS = (primitives.unpack, primitives.unpack_ex)
+_TAKING = (primitives.list_extend, *_UNPACKS)
 
 
 def _looks(prepared: Prepared, consumer: Op | None) -> bool:

@@ -81,7 +81,9 @@ def is_neighbour(op: Op, graph: Graph) -> bool:
     if not issubclass(type(cls), type):
         return False
     own = str(space.get("__name__", "")).partition(".")[0]
-    return cls.__module__.partition(".")[0] == own or (fact_of(cls) is None and _is_entered(op.result, graph))
+    if str(cls.__module__).partition(".")[0] == own:
+        return True
+    return fact_of(cls) is None and _is_entered(op.result, graph)
 
 
 def _is_entered(value: Value, graph: Graph) -> bool:

@@ -24,16 +24,19 @@ from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.facts import IDENTITY, READS, fact_of
+from ctxdispatch.ir.analysis import ahead_of
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op, Return
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Operand, Position, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.expected import Unexpected
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, carries
 from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects
 from ctxdispatch_contexts.programs.apart import LOADS
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.derived import entry_of
+from ctxdispatch_contexts.programs.journal import journal, noted
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.reachable import (
     LEAVES,
@@ -62,6 +65,7 @@ class Leaving:
         self.names = names
         self.asked: list[Op] = []
         self._unfit: UnsupportedSyntax | None = None
+        self._journal, self._notes = Value("journal", T.Exact(list)), False
 
     def find(
         self, graph: Graph, wrt: Sequence[Value], leading: int, varied: set[Value], objects: Objects,
@@ -71,6 +75,7 @@ class Leaving:
         captured. `may`: a run may be recorded, or, `by_caller`, its caller does that beforehand; else it is
         part of a program that has asked."""
         self.asked += refuse_remembered(graph, varied, objects, may)
+        self._expect(graph, objects, may)
         own = [p for p in wrt if p not in graph.params[:leading]]
         if not (may or by_caller) or not any(_classes(operand_type(p)) for p in own):
             return
@@ -83,17 +88,40 @@ class Leaving:
         else:
             self.asked += found.ask()
 
+    def _expect(self, graph: Graph, objects: Objects, may: bool) -> None:
+        """The tests of types that are taken for granted (`observed.py`)."""
+        tests = [op for _, op in graph.ops() if isinstance(op.fn, Unexpected)]
+        done = [op for op in ahead_of(graph, tests) if not may_run_again(op, objects)] if may else tests
+        notes = {op: noted(op, self._journal) for op in done}
+        self._unfit = next((_not_again(op) for op, note in notes.items() if note is None), None)
+        self.asked += tests
+        if notes and self._unfit is None:
+            self._notes = True
+            for block in graph.blocks:
+                block.ops = [each for op in block.ops for each in (notes.get(op), op) if each is not None]
+            graph.entry.ops.insert(0, Op(Const(journal), [], [self._journal]))
+
     def leave(self, graph: Graph) -> None:
         """In place. UnsupportedSyntax where something cannot be asked."""
-        if self._unfit is not None:
-            raise self._unfit
-        leave_where_equal(graph, self.asked)
+        asked = set(self.asked)
+        copies = (op for _, op in graph.ops() if isinstance(op.fn, Unexpected) and op not in asked)
+        unfit = self._unfit or next((_not_again(op) for op in copies), None)
+        if unfit is not None:
+            raise unfit
+        leave_where_equal(graph, self.asked, self._journal if self._notes else None)
 
 
 def _unfit(graph: Graph, op: Op | None) -> UnsupportedSyntax:
     pos = (op.pos if op is not None else None) or Position(graph.filename, graph.name, graph.line)
     what = "what may be an object, list or dict that is differentiated, by another name than the argument's,"
     return UnsupportedSyntax(what, pos.filename, pos.line, pos.function, _REMEDY)
+
+
+def _not_again(op: Op) -> UnsupportedSyntax:
+    pos = op.pos or Position("", "", None)
+    what = "what cannot be done again, before values of which nothing is known but what types they had,"
+    remedy = "do it afterwards, or leave it to the caller"
+    return UnsupportedSyntax(what, pos.filename, pos.line, pos.function, remedy)
 
 
 _NOWHERE = Op(Const(iter), [], [])

@@ -68,6 +68,7 @@ from ctxdispatch_contexts.programs.objects import (
     open_wrapper,
     set_by_code,
 )
+from ctxdispatch_contexts.programs.observed import expect, expects, is_short
 from ctxdispatch_contexts.programs.operands import make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.replaced import open_replace
@@ -181,7 +182,7 @@ def prepare(
     for _ in range(200):
         _infer(prepared, types, cells)
         changed = _round(prepared, has_rule) or (prepared.postponed and _round(prepared, has_rule, False))
-        if not (changed or unroll(graph, prepared.chain)):
+        if not (changed or unroll(graph, prepared.chain) or expect(graph)):
             break
         dce(graph, written=True)
         prune(graph)
@@ -375,6 +376,8 @@ def _scalars() -> tuple[type, ...]:
 def _worth_it(op: Op, target: Target) -> bool:
     """Something that carries a derivative goes in: an argument, or what the function has captured."""
     if _worth([*op.args, *target.first]) or (target.function.__module__ or "").startswith(PACKAGE):
+        return True
+    if expects() and is_short(target.function):  # what it does can be seen then, and done again
         return True
     return any(_captures(cell) for cell in target.function.__closure__ or ())
 

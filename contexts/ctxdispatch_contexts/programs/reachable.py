@@ -98,7 +98,7 @@ def _parts(value: Any, cls: type) -> Collection[Any]:
     if not CODE.isdisjoint(cls.__mro__):
         return c_objects.parts(value)
     known = layout(cls)
-    own = known.parameters or cls.__module__.partition(".")[0] not in sys.stdlib_module_names
+    own = known.parameters or str(cls.__module__).partition(".")[0] not in sys.stdlib_module_names
     return [*held(value, known).values(), getattr(value, "__dict__", None)] if own else ()
 
 

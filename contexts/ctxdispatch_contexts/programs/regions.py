@@ -31,7 +31,7 @@ from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
-from ctxdispatch_contexts.programs.changes import changed_objects
+from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
@@ -105,7 +105,7 @@ class Attempt:
         """Raise UnsupportedSyntax where the prepared graph does what can be seen from outside."""
         scopes = {*_quiet_scopes(graph)}
         for _, op in graph.ops():
-            if _is_of_outside(op) or _moves_iterator(objects, op):
+            if _is_of_outside(op) or moves_iterator(objects, op):
                 raise _unfit(graph, op)
             if is_scoped(op) and not objects.of(op.args[0]) <= scopes:
                 raise _unfit(graph, op)
@@ -173,7 +173,7 @@ def _is_of_outside(op: Op) -> bool:
         return True
     fact = fact_of(op.fn)
     if fact is not None:
-        return fact.effect and not fact.scoped
+        return fact.effect and not (fact.scoped or fact.repeats)
     known = isinstance(op.fn, PureFunction) or (
         hashable(op.fn) and bool(elementwise(op.fn) or vjp_rule(op.fn))
     )
@@ -194,20 +194,6 @@ def _quiet_scopes(graph: Graph) -> Iterator[Op]:
 
 
 _QUIET = {"ignore", "warn", None}
-
-
-def _moves_iterator(objects: Objects, op: Op) -> bool:
-    """It takes, or may have others take, items of an iterator that was there before."""
-    fact = fact_of(op.fn)
-    taken = op.args if op.fn is iter or fact is None else fact.iterates.of(op.args, op.kwnames)
-    moved = [a for a in taken if isinstance(a, Value) and _may_move(a.type)]
-    return any(is_outside(site) for a in moved for site in objects.of(a))
-
-
-def _may_move(type_: T.Type) -> bool:
-    """Whose items are gone when they are taken."""
-    cls = T.cls_of(type_)
-    return cls is None or hasattr(cls, "__next__")
 
 
 # -- what is read --------------------------------------------------------------------------------------------

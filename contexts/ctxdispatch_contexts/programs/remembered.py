@@ -24,12 +24,14 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Op, Return
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.expected import Unexpected
 from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import carries, passed
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.apart import RECORD
-from ctxdispatch_contexts.programs.changes import changed_objects
+from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Opaque, Refusing
+from ctxdispatch_contexts.programs.journal import undo
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 
 UNEQUAL = frozenset({operator.ne, np.not_equal})
@@ -149,15 +151,27 @@ def may_run_again(op: Op, objects: Objects) -> bool:
     """Nothing outside of the program is another one afterwards."""
     fact = fact_of(op.fn)
     reads = hashable(op.fn) and op.fn in _READS
-    if runs_python(op) or (fact is not None and fact.effect and not reads):
+    if runs_python(op) or (fact is not None and fact.effect and not (reads or fact.repeats)):
         return False
-    return not any(map(is_outside, changed_objects(objects, op)))
+    taken = op.fn not in _UNPACKS and moves_iterator(objects, op)
+    return not (taken or any(map(is_outside, changed_objects(objects, op))))
 
 
-def leave_where_equal(graph: Graph, asked: Container[Op]) -> None:
-    """Have the run recorded from the start where one of them says that its operands are equal, in place."""
+_UNPACKS = (primitives.unpack, primitives.unpack_ex)
+"""What is taken apart is an item of a dict or list far more often than an iterator, and of one that is at its
+end it raises."""
+
+
+def leave_where_equal(graph: Graph, asked: Container[Op], entries: Value | None = None) -> None:
+    """Have the run recorded from the start where one of them says that its operands are equal, in place.
+    `entries`: the journal of what has been stored by then."""
     result, otherwise = Value(), Block("recorded")
     otherwise.ops = [Op(Const(RECORD), list(graph.params), [result])]
+    if entries is not None:
+        made = next(op for _, op in graph.ops() if entries in op.results)
+        graph.entry.ops.remove(made)
+        graph.entry.ops.insert(0, made)  # before the first test
+        otherwise.ops.insert(0, Op(Const(undo), [entries], [Value()]))
     otherwise.terminator = Return(result)
     blocks = [each for block in graph.blocks for each in _parted(block, asked, otherwise)]
     graph.blocks[:] = blocks if len(blocks) == len(graph.blocks) else [*blocks, otherwise]
@@ -172,7 +186,9 @@ def _parted(block: Block, asked: Container[Op], otherwise: Block) -> Iterator[Bl
             rest = Block(block.name)
             ways = (Edge(rest), Edge(otherwise)) if op.fn is operator.ne else (Edge(otherwise), Edge(rest))
             test = op.results[0]
-            if isinstance(op.fn, Asked):
+            if isinstance(op.fn, Unexpected):
+                pass
+            elif isinstance(op.fn, Asked):
                 op.callee, op.syntax = Const(op.fn.test), op.fn.test.__module__ == "_operator"
             elif op.fn not in (operator.eq, operator.ne) or test.type != T.Exact(bool):
                 test, ways = Value(type=T.Exact(bool)), (Edge(otherwise), Edge(rest))

@@ -24,7 +24,8 @@ from ctxdispatch_contexts.programs.apart import record_with
 from ctxdispatch_contexts.programs.errors import left_here, user_position
 from ctxdispatch_contexts.programs.guarding import Lasting, add_checks, add_guards, asking
 from ctxdispatch_contexts.programs.mode import Program
-from ctxdispatch_contexts.programs.regions import is_scoped
+from ctxdispatch_contexts.programs.observed import Rounds, observing
+from ctxdispatch_contexts.programs.regions import is_scoped, no_region
 from ctxdispatch_contexts.programs.tiers import Reason
 
 if TYPE_CHECKING:
@@ -193,19 +194,26 @@ def raises_floating_point_errors() -> bool:
 
 
 class Recorder:
-    """In the place of a program, where there can be none: `body` records what the function does."""
+    """In the place of a program, where there is none: `body` records what the function does, by `run`, and
+    notes for a program, if there are `rounds`."""
 
-    def __init__(self, types: tuple[T.Type, ...], body: Callable[..., Any], reason: Reason) -> None:
-        self.types, self.body, self.reason = types, body, reason
-        self.function = body
+    def __init__(
+        self, types: tuple[T.Type, ...], run: Callable[..., Any], reason: Reason, rounds: Rounds | None = None
+    ) -> None:
+        self.types, self._run, self.reason, self._rounds = types, run, reason, rounds
+        self.body = self.function = run if rounds is None or run is no_region else observing(run, rounds)
         self._missing = not_imported()
 
     attempt, asks = False, True
     """Its runs know what was left."""
 
     def followed(self, args: tuple[Any, ...]) -> Callable[..., Any]:
-        return self.body
+        return self._run
 
-    def holds(self) -> bool:
+    def stands(self) -> bool:
         """Not once there are modules that were not there: their functions are known now."""
         return self._missing <= not_imported()
+
+    def holds(self) -> bool:
+        """Nor once types have been noted."""
+        return self.stands() and not (self._rounds is not None and self._rounds.ready)

@@ -2,6 +2,7 @@
 
     np.copyto(x, v)             x[...] = v
     x.fill(v)                   x[...] = v
+    np.fill_diagonal(x, v)      x[i, i] = v         of a matrix and a number
     y = np.add(a, b, out=x)     t = np.add(a, b);  x[...] = t;  y is x
     y = np.add(a, b, out=(x,))  y = np.add(a, b, out=x)
     put = xs.append; put(v)     list.append(xs, v)
@@ -22,13 +23,15 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.rules import canonical
-from ctxdispatch.facts import INPLACE
+from ctxdispatch.facts import INPLACE, callable_objects, fact
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import emit_before
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.following import is_of_floats, is_real
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
@@ -46,6 +49,8 @@ def spell_out_stores(graph: Graph) -> bool:
             changed |= _sets_attribute(op) and _refused(op)
             if hashable(op.fn) and op.fn in _SPELLED:
                 changed |= _SPELLED[op.fn](op)
+            elif op.fn is np.fill_diagonal:
+                changed |= _filled_diagonal(block, op)
             elif type(op.fn) is np.ufunc:
                 same.update(_without_out(block, op))
     if same:
@@ -109,6 +114,37 @@ def _copied(op: Op) -> bool:
 def _filled(op: Op) -> bool:
     array = len(op.args) != 2 or isinstance(operand_type(op.args[1]), T.ArrayOf)
     return not array and _copied(op)
+
+
+class _Diagonal(PureFunction):
+    """Called with a matrix: the index of its diagonal."""
+
+    __name__ = "diagonal_index"
+
+    def __call__(self, matrix: Any) -> tuple[Any, Any]:
+        at = np.arange(min(matrix.shape))
+        return at, at
+
+    def result_type(self, args: Any) -> T.Type:
+        return T.TupleOf((T.ArrayOf(np.dtype(np.intp), (None,)),) * 2)
+
+
+callable_objects(fact(raises=False), [_Diagonal])
+_DIAGONAL = _Diagonal()
+ZERO_BY_RULE.add(_DIAGONAL)
+
+
+def _filled_diagonal(block: Block, op: Op) -> bool:
+    if op.kwnames or len(op.args) != 2:
+        return False
+    type_ = operand_type(op.args[0])
+    if not (isinstance(type_, T.ArrayOf) and len(type_.dims) == 2) or not is_of_floats(op.args[0]):
+        return False
+    if isinstance(operand_type(op.args[1]), T.ArrayOf) or not _fits(op.args[0], operand_type(op.args[1])):
+        return False
+    index = emit_before(block, op)(_DIAGONAL, op.args[0])
+    op.callee, op.args, op.syntax = Const(operator.setitem), [op.args[0], index, op.args[1]], True
+    return True
 
 
 _SPELLED: dict[Any, Callable[[Op], bool]] = {np.copyto: _copied, np.ndarray.fill: _filled}

@@ -16,9 +16,11 @@ from ctxdispatch.ir.rewrite import Use, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable, row_of
 from ctxdispatch.ir.wrappers import called, is_wrapper
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.expected import Hides
 from ctxdispatch.passes.guards import ABSENT, AttrIs, ClassHolds, PathIs
 from ctxdispatch.passes.infer import Run
 from ctxdispatch.passes.infer_ops import SPECIAL
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.resolve import UNKNOWN, call_guard, class_attribute, unless_hidden
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.iterators import GENERATORS
@@ -30,6 +32,7 @@ from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
 from ctxdispatch_contexts.programs.no_derivative import REFUSALS, no_derivative, stand_at
 from ctxdispatch_contexts.programs.objects import method_of_operator
+from ctxdispatch_contexts.programs.observed import expects
 from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
 
 if TYPE_CHECKING:
@@ -69,7 +72,7 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
     if type(fn) is MethodType and type(fn.__func__) is FunctionType:
         return Target(read_for(fn.__func__, type(fn.__self__)), [Const(fn.__self__)])
     call = called(type(fn))
-    if call is not None and not issubclass(type(fn), (type, Opaque)):
+    if call is not None and not issubclass(type(fn), (type, Opaque, PureFunction)):
         prepared.assume(call_guard(type(fn)))
         return Target(call, [op.callee])
     return None
@@ -155,7 +158,7 @@ def method_of(reading: Op, prepared: Prepared) -> Target | None:
     if lasting is not None:
         prepared.assume_all([lasting, ClassHolds(lasting.value, name.value, ABSENT)])
     if reading.fn is getattr and cls.__dictoffset__:
-        reading.callee, reading.syntax = Const(read_method), False
+        _look(prepared.graph, reading)
     return Target(read_for(function, cls), [] if issubclass(type(found), staticmethod) else [obj])
 
 
@@ -217,9 +220,18 @@ def _read_method(run: Run, op: Op, args: Sequence[T.Type]) -> None:
 
 def keep_promises(graph: Graph, promised: Set[Op]) -> None:
     """In place: what is taken for a method of a class looks whether an object hides it."""
-    for _, op in graph.ops():
-        if op in promised and op.fn is getattr and isinstance(op.result.type, T.Bound):
-            op.callee, op.syntax = Const(read_method), False
+    for op in [op for _, op in graph.ops() if op in promised]:
+        if op.fn is getattr and isinstance(op.result.type, T.Bound):
+            _look(graph, op)
+
+
+def _look(graph: Graph, reading: Op) -> None:
+    """In place: whether the object hides the method. A program that goes by types that were noted is left."""
+    reading.callee, reading.syntax = Const(primitives.special_method if expects() else read_method), False
+    if expects():
+        test = Op(Const(Hides(reading.args[1].value)), [reading.args[0]], [Value(type=T.Exact(bool))])  # type: ignore[union-attr]
+        block = next(block for block, op in graph.ops() if op is reading)
+        block.ops.insert(block.ops.index(reading), test)
 
 
 def hidden(obj: Any, name: str) -> DerivativeError:

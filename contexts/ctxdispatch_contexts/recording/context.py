@@ -37,6 +37,7 @@ from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.converting import has_methods_of_arrays
 from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.programs.observed import with_notes
 from ctxdispatch_contexts.recording import (
     addresses,
     arrays,
@@ -108,7 +109,7 @@ class Recording(Context):
         if graph.code is not None:
             places.remember(graph.code)
         tell_apart(graph)
-        return super().transform(regions.with_regions(graph))
+        return super().transform(with_notes(regions.with_regions(graph)))
 
     def array(self, values: Any) -> Any:
         """np.array(values), written down."""

@@ -32,7 +32,7 @@ def rules() -> dict[Any, Rule]:
 def _rules(loaded: tuple[str, ...]) -> dict[Any, Rule]:
     by_table: dict[str, dict[Any, Rule]] = {"zero": {}, "vjp": {}, "lowering": {}, "elementwise": {}}
     for kind, callee in table.names():
-        ours = type(callee) is types.FunctionType and callee.__module__.startswith("ctxdispatch_")
+        ours = type(callee) is types.FunctionType and str(callee.__module__).startswith("ctxdispatch_")
         if kind == "elementwise" or not ours:  # rules for code of ours are for differentiating rules
             by_table[kind][callee] = KINDS[kind]
     found = {**by_table["zero"], **by_table["vjp"], **by_table["lowering"]}

@@ -1,0 +1,105 @@
+"""What a program has stored outside of what it makes, for a recorded run to begin where the program began.
+
+    %j = journal()
+    note_attribute(%j, self, 'calls');  setattr(self, 'calls', %n)
+    ..                                  where the program is left:  undo(%j)
+
+Attributes that lie in an object's `__dict__`, items of dicts by keys of Python's own, variables, and what is
+appended to lists: what was there before is kept, and put back in reverse order.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import CellType
+from typing import Any
+
+from ctxdispatch.facts import says
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.effects import immutable
+from ctxdispatch.passes.resolve import class_attribute, stores_plainly
+from ctxdispatch.passes.types import operand_type
+
+_MISSING: Any = object()
+
+
+@says(raises=False)
+def journal() -> list[Any]:
+    return []
+
+
+@says(stores="0", keeps="1 2", raises=False)
+def note_attribute(entries: list[Any], owner: Any, name: str) -> None:
+    note_item(entries, owner.__dict__, name)
+
+
+@says(stores="0", keeps="1 2", raises=False)
+def note_item(entries: list[Any], items: dict[Any, Any], key: Any) -> None:
+    entries.append((items, key, items.get(key, _MISSING)))
+
+
+@says(stores="0", keeps="1", raises=False)
+def note_length(entries: list[Any], items: list[Any]) -> None:
+    entries.append((items, len(items), None))
+
+
+@says(stores="0", keeps="1", raises=False)
+def note_cell(entries: list[Any], cell: CellType) -> None:
+    try:
+        entries.append((cell, None, cell.cell_contents))
+    except ValueError:
+        entries.append((cell, None, _MISSING))
+
+
+@says(stores="0", effect=True)
+def undo(entries: list[Any]) -> None:
+    for owner, at, before in reversed(entries):
+        if type(owner) is list:
+            del owner[at:]
+        elif type(owner) is CellType:
+            _set_cell(owner, before)
+        elif before is _MISSING:
+            owner.pop(at, None)
+        else:
+            owner[at] = before
+
+
+def _set_cell(cell: CellType, before: Any) -> None:
+    if before is _MISSING:
+        del cell.cell_contents
+    else:
+        cell.cell_contents = before
+
+
+def noted(op: Op, entries: Value) -> Op | None:
+    """What notes, before `op`, what that changes; None where it is no such store."""
+    args = op.args
+    if op.fn is setattr and len(args) == 3 and _is_plain_attribute(*args[:2]):
+        return _note(note_attribute, entries, *args[:2])
+    if op.fn in (operator.setitem, dict.__setitem__) and len(args) == 3 and _is_plain_item(*args[:2]):
+        return _note(note_item, entries, *args[:2])
+    if op.fn in (list.append, primitives.list_append) and T.cls_of(operand_type(args[0])) is list:
+        return _note(note_length, entries, args[0])
+    if op.fn is primitives.store_global and isinstance(args[0], Const) and type(args[0].value) is dict:
+        return _note(note_item, entries, *args[:2])
+    if op.fn is primitives.cell_set:
+        return _note(note_cell, entries, args[0])
+    return None
+
+
+def _is_plain_attribute(owner: Operand, name: Operand) -> bool:
+    cls = T.cls_of(operand_type(owner))
+    if cls is None or not isinstance(name, Const) or not stores_plainly(cls, setattr, name.value):
+        return False
+    return not callable(class_attribute(cls, name.value))  # what would hide a method
+
+
+def _is_plain_item(items: Operand, key: Operand) -> bool:
+    return T.cls_of(operand_type(items)) is dict and immutable(operand_type(key))
+
+
+def _note(how: Any, *operands: Operand) -> Op:
+    return Op(Const(how), [*operands], [Value()])

@@ -1,0 +1,88 @@
+"""Spellings that people use in the midst of other things: right, and compiled with the rest."""
+
+import time
+
+import numpy as np
+import pytest
+
+from ctxdispatch import explain, grad
+
+X = np.array([0.3, -0.7, 1.1, 0.4])
+SPENT = {}
+
+
+def unpacked(x):
+    a, b = (x[i : i + 2] for i in (0, 2))
+    return np.sum(a * b)
+
+
+def unpacked_by_key(x):
+    p = {"w": x[:2], "b": x[2:], "s": 2.0}
+    w, b, s = (p[k] for k in ("w", "b", "s"))
+    return np.sum(np.tanh(w * s) * b)
+
+
+def unpacked_with_star(x):
+    first, *rest = (v * v for v in (x[0], x[1], x[2]))
+    return first * rest[0] + rest[1]
+
+
+def a_diagonal(x):
+    k = np.outer(x, x)
+    np.fill_diagonal(k, 1.0)
+    return np.sum(np.sin(k))
+
+
+def a_diagonal_of_what_varies(x):
+    k = np.outer(x, x[:3])
+    np.fill_diagonal(k, x[3])
+    np.fill_diagonal(k.T, k[0, 1])
+    return np.sum(np.sin(k) * np.arange(12).reshape(4, 3))
+
+
+def a_masked_diagonal(x):
+    k = np.outer(x, x)
+    np.fill_diagonal(k, -np.inf)
+    return np.sum(np.exp(k))
+
+
+def timed(x):
+    start = time.perf_counter()
+    y = np.sum(x**3)
+    SPENT["f"] = time.perf_counter() - start
+    return y
+
+
+def asked(x):
+    return np.sum(x(2.0) if callable(x) else x * x)
+
+
+@pytest.mark.parametrize("f", [unpacked, unpacked_by_key, unpacked_with_star, a_diagonal,
+                               a_masked_diagonal, timed, asked], ids=lambda f: f.__name__)  # fmt: skip
+def test_it_is_right_and_compiled(f):
+    gradient = grad(f)
+    agrees(f, gradient)
+    assert explain(gradient)(X).regions[0].tier == "compiled whole"
+
+
+def test_a_diagonal_by_another_name():
+    agrees(a_diagonal_of_what_varies, grad(a_diagonal_of_what_varies))
+
+
+def agrees(f, gradient):
+    step = 1e-6
+    want = [(f(X + step * e) - f(X - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(gradient(X), want, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_as_many_items_as_names(count):
+    def f(x):
+        a, b = (v * v for v in (x[0], x[1], x[2])[:count])
+        return a * b
+
+    with pytest.raises(ValueError) as plain:
+        f(X)
+    with pytest.raises(ValueError) as ours:
+        grad(f)(X)
+    assert str(ours.value) == str(plain.value)
