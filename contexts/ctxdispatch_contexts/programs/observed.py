@@ -103,6 +103,11 @@ def observing(
     return observed
 
 
+def notes() -> bool:
+    """Whether the run that begins now is one that does."""
+    return _THREAD.run is not None
+
+
 def with_notes(graph: Graph) -> Graph:
     """In place: what each op gives, and what loops go through, is noted in runs that do."""
     if graph.code is None or is_ours((graph.namespace or {}).get("__name__")):
@@ -149,10 +154,7 @@ def _place(pos: Position, what: Hashable) -> Place:
 
 
 def _note(place: Place, value: Any) -> None:
-    run = _THREAD.run
-    if run is None:
-        return
-    found = _type(value)
+    run, found = _THREAD.run, _type(value)
     place.type = T.join(place.type, found) if place.run is run else found
     place.run = run
 

@@ -92,6 +92,7 @@ class Recording(Context):
     record: Record
     cached: dict[Any, Any] = field(default_factory=dict)
     _looks_everywhere: ClassVar[bool] = True
+    _notes: ClassVar[bool] = False
     _new = classes.made_by
 
     rules_are_shortcuts: ClassVar[bool] = True
@@ -109,7 +110,8 @@ class Recording(Context):
         if graph.code is not None:
             places.remember(graph.code)
         tell_apart(graph)
-        return super().transform(with_notes(regions.with_regions(graph)))
+        graph = regions.with_regions(graph)
+        return super().transform(with_notes(graph) if self._notes else graph)
 
     def array(self, values: Any) -> Any:
         """np.array(values), written down."""

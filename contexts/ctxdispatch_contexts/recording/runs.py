@@ -9,6 +9,7 @@ from typing import Any
 from ctxdispatch.dispatch import rules
 from ctxdispatch.ir import primitives
 from ctxdispatch_contexts.derivatives import libraries, table
+from ctxdispatch_contexts.programs.observed import notes
 from ctxdispatch_contexts.programs.refusing import SOLVED
 from ctxdispatch_contexts.recording import scipy_rules, trajectories
 from ctxdispatch_contexts.recording.context import Recording, as_it_is, follow, ruled_by
@@ -38,9 +39,10 @@ def follow_imported() -> None:
 
 
 def recording(context: Any) -> type[Recording]:
-    """The class of runs whose derivatives go by the rules of `context`."""
+    """The class of runs whose derivatives go by the rules of `context`. Those that note types have one of
+    their own: the code that others run says nothing of that."""
     follow_imported()
-    return _class_for(context)
+    return _class_for(context, notes())
 
 
 for _f in (recording, follow_imported, trajectories.mesh_of):  # their results are constants of a run around
@@ -56,9 +58,9 @@ def _imported(ctx: Recording, *args: Any) -> Any:
 
 
 @functools.cache
-def _class_for(context: Any) -> type[Recording]:
+def _class_for(context: Any, noting: bool) -> type[Recording]:
     class Of(Recording):
-        pass
+        _notes = noting
 
     _follow_rules(context, Of)
     _made.append((context, Of))
