@@ -29,7 +29,7 @@ from ctxdispatch_contexts.derivatives.table import linearity
 from ctxdispatch_contexts.programs.activity import carries, passed
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.apart import RECORD
-from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator
+from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator, sets_name
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Opaque, Refusing
 from ctxdispatch_contexts.programs.journal import undo
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
@@ -154,7 +154,7 @@ def may_run_again(op: Op, objects: Objects) -> bool:
     if runs_python(op) or (fact is not None and fact.effect and not (reads or fact.repeats)):
         return False
     taken = op.fn not in _UNPACKS and moves_iterator(objects, op)
-    return not (taken or any(map(is_outside, changed_objects(objects, op))))
+    return not (taken or sets_name(op) or any(map(is_outside, changed_objects(objects, op))))
 
 
 _UNPACKS = (primitives.unpack, primitives.unpack_ex)
