@@ -7,6 +7,8 @@ import sys
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from ..timing import ratio
+
 MODULES = ("learning", "science")
 MOST = 12
 """A gradient is to cost so many times the primal, at most."""
@@ -42,16 +44,16 @@ def table(results: dict[str, dict[str, Any]]) -> list[list[str]]:
 def _row(name: str, found: dict[str, Any]) -> list[str]:
     if "error" in found:
         return [name, "-", "-", "!", "-", "-", "refused"]
-    ratio = found["ours"] / found["primal"]
-    times = [f"{found['primal'] * 1e6:.0f}", f"{found['ours'] * 1e6:.0f}"]
+    over = ratio(found["ours"], found["primal"])
+    times = [f"{statistics.median(found[column]) * 1e6:.0f}" for column in ("primal", "ours")]
     calls = [f"{found[call]:.2f}" for call in ("first", "second")]
-    return [name, *times, f"{ratio:.1f}{'!' if ratio > MOST else ''}", *calls, found["tier"]]
+    return [name, *times, f"{over:.1f}{'!' if over > MOST else ''}", *calls, found["tier"]]
 
 
 def summary(results: dict[str, dict[str, Any]]) -> list[str]:
     """How many keep the limit, and of each that does not, why."""
-    ratios = {name: r["ours"] / r["primal"] for name, r in results.items() if "error" not in r}
-    kept = sum(ratio <= MOST for ratio in ratios.values())
+    ratios = {name: ratio(r["ours"], r["primal"]) for name, r in results.items() if "error" not in r}
+    kept = sum(over <= MOST for over in ratios.values())
     lines = [f"{kept} of {len(results)} within {MOST} x primal"]
     if ratios:
         lines.append(f"median {statistics.median(ratios.values()):.1f} x primal")

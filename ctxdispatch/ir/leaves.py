@@ -30,6 +30,11 @@ def is_ours(module: Any) -> bool:
     return isinstance(module, str) and module.partition(".")[0] in ("ctxdispatch", "ctxdispatch_contexts")
 
 
+def package_of(cls: type) -> str:
+    """The outermost package that a class says it is of; what it says may be no text."""
+    return str(cls.__module__).partition(".")[0]
+
+
 def is_installed(file: str) -> bool:
     """Of a package that is installed, or Python's own."""
     return file.startswith(_INSTALLED)

@@ -251,6 +251,10 @@ def unpack_ex(sequence: Iterable[Any], before: int, after: int) -> tuple[Any, ..
     return (*first, rest[:middle], *rest[middle:])
 
 
+UNPACKING = (unpack, unpack_ex)
+"""They take a value apart, for names that it is assigned to."""
+
+
 def _unpacked(sequence: Any) -> Iterator[Any]:
     if not _goes_through(sequence):
         raise TypeError(f"cannot unpack non-iterable {type(sequence).__name__} object")

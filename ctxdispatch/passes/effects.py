@@ -247,7 +247,7 @@ def _is_pure(op: Op, function: Anything, args: tuple[Type, ...]) -> bool:
         return False
     if function in READS_NAMES:
         return _vouched(op)
-    if function in (prim.unpack, prim.unpack_ex):
+    if function in prim.UNPACKING:
         return plain(args[0]) or isinstance(args[0], TupleOf)
     if op.kwnames and not _NOT_PLAIN.isdisjoint(op.kwnames):
         return False

@@ -101,7 +101,7 @@ class Duals:
 
     def _call(self, run: Companions, op: Op) -> None:
         """(y, dy) = entry(operands, tangents of those that vary)"""
-        if op.fn in UNPACKING and op is not self.own:
+        if op.fn in primitives.UNPACKING and op is not self.own:
             self._unpack(run, op)
             return
         varying = [a for a in op.operands() if run.of(a) is not None]
@@ -158,7 +158,6 @@ class Duals:
         return self.shapes.definite(run, beside, item)
 
 
-UNPACKING = (primitives.unpack, primitives.unpack_ex)
 
 
 def all_of(tangents: Any, n: int) -> Any:

@@ -129,11 +129,6 @@ def changes_data(op: Op) -> bool:
 
 _SETS_ENTRY = (primitives.cell_set, primitives.map_add, primitives.dict_update)
 
-__all__ = [
-    "changed", "changed_objects", "changes_data",
-    "data_changed", "may_change_unseen", "may_rebind", "out_of", "spread",
-]  # fmt: skip
-
 
 def moves_iterator(objects: Objects, op: Op) -> bool:
     """It takes, or may have others take, items of an iterator that was there before."""
@@ -147,3 +142,10 @@ def _may_move(type_: T.Type) -> bool:
     """Whose items are gone when they are taken."""
     cls = T.cls_of(type_)
     return cls is None or hasattr(cls, "__next__")
+
+
+__all__ = [
+    "changed", "changed_objects", "changes_data",
+    "data_changed", "may_change_unseen", "may_rebind",
+    "moves_iterator", "out_of", "spread",
+]  # fmt: skip

@@ -22,7 +22,7 @@ from ctxdispatch.dispatch.reach import HEAPTYPE, lookup, special
 from ctxdispatch.facts import ARITHMETIC, AS_ARRAY, COMPARISONS, INPLACE, canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
-from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.leaves import is_ours, package_of
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -77,7 +77,7 @@ def has_methods_of_arrays(cls: type) -> bool:
 
 
 def _is_of_library(cls: type) -> bool:
-    return str(cls.__module__).partition(".")[0] in LIBRARIES
+    return package_of(cls) in LIBRARIES
 
 
 _METHODS = frozenset(n for n, f in vars(np.ndarray).items() if callable(f) and not n.startswith("_"))

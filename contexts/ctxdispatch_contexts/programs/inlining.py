@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.targets import Target
 
 EAGER = frozenset({*ORDERING, builtins.sum, list, tuple, set, dict})
+_TAKING = (primitives.list_extend, *primitives.UNPACKING)
 """Consumers that take all a generator expression has before they do anything else."""
 
 LOOKING = (*ORDERING, builtins.sum)
@@ -124,8 +125,10 @@ def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
     if not is_generator(code):
         return True
     consumer = _eager_consumer(op, prepared.graph)
-    if consumer is None or code.co_name == "<genexpr>" or not _looks(prepared, consumer):
-        return consumer is not None and (consumer.fn not in _UNPACKS or code.co_name == "<genexpr>")
+    if consumer is None or code.co_name == "<genexpr>":
+        return consumer is not None
+    if not _looks(prepared, consumer):
+        return consumer.fn not in primitives.UNPACKING
     last = prepared.chain.get(consumer, (None,))[-1]
     adds = consumer.fn is builtins.sum or last is lowerings.sum_.__code__
     return adds and not any(i.opname.startswith(STORING) for i in dis.get_instructions(code))
@@ -302,10 +305,6 @@ def _eager_consumer(op: Op, graph: Graph) -> Op | None:
     if users[0].fn is builtins.enumerate:
         return _eager_consumer(users[0], graph)
     return users[0] if users[0].fn in EAGER or users[0].fn in _TAKING else None
-
-
-_UNPACKS = (primitives.unpack, primitives.unpack_ex)
-_TAKING = (primitives.list_extend, *_UNPACKS)
 
 
 def _looks(prepared: Prepared, consumer: Op | None) -> bool:

@@ -11,12 +11,13 @@ appended to lists: what was there before is kept, and put back in reverse order.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from types import CellType
 from typing import Any
 
 from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import immutable
@@ -74,7 +75,20 @@ def _set_cell(cell: CellType, before: Any) -> None:
         cell.cell_contents = before
 
 
-def noted(op: Op, entries: Value) -> Op | None:
+def keep_journal(graph: Graph, stores: Sequence[Op]) -> tuple[Value | None, Op | None]:
+    """Have what they change noted before, in place: the journal, which is yet to be made. None where there is
+    nothing to note, or where of one of them, the second result, nothing can be."""
+    entries = Value("journal", T.Exact(list))
+    notes = {op: _noted(op, entries) for op in stores}
+    lost = next((op for op in stores if notes[op] is None), None)
+    if lost is not None or not notes:
+        return None, lost
+    for block in graph.blocks:
+        block.ops = [each for op in block.ops for each in (notes.get(op), op) if each is not None]
+    return entries, None
+
+
+def _noted(op: Op, entries: Value) -> Op | None:
     """What notes, before `op`, what that changes; None where it is no such store."""
     args = op.args
     if op.fn is setattr and len(args) == 3 and _is_plain_attribute(*args[:2]):

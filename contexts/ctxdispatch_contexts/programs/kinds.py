@@ -22,6 +22,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.strip import gives_items
 from ctxdispatch.dispatch.tags import Tagged
+from ctxdispatch.ir.leaves import package_of
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.opaque_values import has_fields, is_opaque, parts
 
@@ -74,7 +75,7 @@ def _by_class(cls: type) -> str | None:
 
 def remedy(cls: type) -> str:
     """What to give in the place of an object whose numbers are out of sight."""
-    packages = [str(c.__module__).partition(".")[0] for c in cls.__mro__]
+    packages = [package_of(c) for c in cls.__mro__]
     of_module = next((OF_MODULES[name] for name in packages if name in OF_MODULES), None)
     items = "pass a list of its items (`[*x]`)" if hasattr(cls, "__iter__") else None
     return _by_class(cls) or of_module or items or "pass the numbers that it is made of"

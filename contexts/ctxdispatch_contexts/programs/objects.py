@@ -22,6 +22,7 @@ from ctxdispatch.bytecode.lift import is_generator
 from ctxdispatch.facts import ARITHMETIC, COMPARISONS, SETS_ATTRIBUTE, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.leaves import package_of
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
@@ -81,9 +82,7 @@ def is_neighbour(op: Op, graph: Graph) -> bool:
     if not issubclass(type(cls), type):
         return False
     own = str(space.get("__name__", "")).partition(".")[0]
-    if str(cls.__module__).partition(".")[0] == own:
-        return True
-    return fact_of(cls) is None and _is_entered(op.result, graph)
+    return package_of(cls) == own or (fact_of(cls) is None and _is_entered(op.result, graph))
 
 
 def _is_entered(value: Value, graph: Graph) -> bool:
@@ -179,7 +178,7 @@ def iterate_by_code(prepared: Any, block: Block, op: Op) -> bool:
     loop over obj, or what goes through it, goes through the generator, if that is what it returns."""
     if hashable(op.fn) and op.fn in GO_THROUGH:
         return _iterate_generator(prepared, block, op, GO_THROUGH[op.fn])
-    if op.fn not in (primitives.unpack, primitives.unpack_ex, unpacked):
+    if op.fn not in (*primitives.UNPACKING, unpacked):
         return False
     if method_of_type(operand_type(op.args[0]), "__next__") is not None:
         return False

@@ -34,6 +34,7 @@ from ctxdispatch_contexts.programs.lifting import is_installed
 from ctxdispatch_contexts.programs.owned import Bounded
 
 MAX_ROUNDS = 50
+"""So often tests are put into one program: a pass that takes one out again would go on for ever."""
 MAX_TIMES = 4
 """So many runs of one function at types note, at most."""
 
@@ -125,14 +126,11 @@ def with_notes(graph: Graph) -> Graph:
 
 
 def _notes(op: Op) -> Iterator[Op]:
-    if op.pos is None or getattr(op.fn, "__module__", None) == frames.__name__ or _is_instruction(op):
+    of_frame = type(op.fn) is frames.Instruction or getattr(op.fn, "__module__", None) == frames.__name__
+    if op.pos is None or of_frame or op.exempt:
         return
     for i, result in enumerate(op.results):
         yield _noted(_place(op.pos, _what(op, i)), result, op.pos)
-
-
-def _is_instruction(op: Op) -> bool:
-    return type(op.fn) is frames.Instruction or op.exempt
 
 
 def _noted(place: Place, value: Value, pos: Position) -> Op:
@@ -214,6 +212,7 @@ def expects() -> bool:
 
 
 SHORT = 400
+"""Bytes of code."""
 
 
 def is_short(function: Any) -> bool:

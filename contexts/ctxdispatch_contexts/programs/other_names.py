@@ -36,7 +36,7 @@ from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects
 from ctxdispatch_contexts.programs.apart import LOADS
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.derived import entry_of
-from ctxdispatch_contexts.programs.journal import journal, noted
+from ctxdispatch_contexts.programs.journal import journal, keep_journal
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.reachable import (
     LEAVES,
@@ -65,7 +65,7 @@ class Leaving:
         self.names = names
         self.asked: list[Op] = []
         self._unfit: UnsupportedSyntax | None = None
-        self._journal, self._notes = Value("journal", T.Exact(list)), False
+        self._journal: Value | None = None
 
     def find(
         self, graph: Graph, wrt: Sequence[Value], leading: int, varied: set[Value], objects: Objects,
@@ -76,6 +76,13 @@ class Leaving:
         part of a program that has asked."""
         self.asked += refuse_remembered(graph, varied, objects, may)
         self._expect(graph, objects, may)
+        self._find_owners(graph, wrt, leading, objects, may, by_caller)
+        if self._journal is not None:  # before all tests
+            graph.entry.ops.insert(0, Op(Const(journal), [], [self._journal]))
+
+    def _find_owners(
+        self, graph: Graph, wrt: Sequence[Value], leading: int, objects: Objects, may: bool, by_caller: bool
+    ) -> None:
         own = [p for p in wrt if p not in graph.params[:leading]]
         if not (may or by_caller) or not any(_classes(operand_type(p)) for p in own):
             return
@@ -84,7 +91,7 @@ class Leaving:
             self.names.update(*[_names(operand_type(p)) for p in own])
         again = not found.read or all(may_run_again(op, objects) for _, op in graph.ops())
         if found.doubtful or (found.asks and not (may and again)):
-            self._unfit = _unfit(graph, found.doubtful)
+            self._unfit = _unfit(graph, found.doubtful, _BY_ANOTHER_NAME)
         else:
             self.asked += found.ask()
 
@@ -92,42 +99,36 @@ class Leaving:
         """The tests of types that are taken for granted (`observed.py`)."""
         tests = [op for _, op in graph.ops() if isinstance(op.fn, Unexpected)]
         done = [op for op in ahead_of(graph, tests) if not may_run_again(op, objects)] if may else tests
-        notes = {op: noted(op, self._journal) for op in done}
-        self._unfit = next((_not_again(op) for op, note in notes.items() if note is None), None)
         self.asked += tests
-        if notes and self._unfit is None:
-            self._notes = True
-            for block in graph.blocks:
-                block.ops = [each for op in block.ops for each in (notes.get(op), op) if each is not None]
-            graph.entry.ops.insert(0, Op(Const(journal), [], [self._journal]))
+        self._journal, lost = keep_journal(graph, done)
+        self._unfit = None if lost is None else _unfit(graph, lost, _NOT_AGAIN)
 
     def leave(self, graph: Graph) -> None:
         """In place. UnsupportedSyntax where something cannot be asked."""
         asked = set(self.asked)
         copies = (op for _, op in graph.ops() if isinstance(op.fn, Unexpected) and op not in asked)
-        unfit = self._unfit or next((_not_again(op) for op in copies), None)
+        unfit = self._unfit or next((_unfit(graph, op, _NOT_AGAIN) for op in copies), None)
         if unfit is not None:
             raise unfit
-        leave_where_equal(graph, self.asked, self._journal if self._notes else None)
+        leave_where_equal(graph, self.asked, self._journal)
 
 
-def _unfit(graph: Graph, op: Op | None) -> UnsupportedSyntax:
+def _unfit(graph: Graph, op: Op | None, why: tuple[str, str]) -> UnsupportedSyntax:
     pos = (op.pos if op is not None else None) or Position(graph.filename, graph.name, graph.line)
-    what = "what may be an object, list or dict that is differentiated, by another name than the argument's,"
-    return UnsupportedSyntax(what, pos.filename, pos.line, pos.function, _REMEDY)
+    return UnsupportedSyntax(why[0], pos.filename, pos.line, pos.function, why[1])
 
 
-def _not_again(op: Op) -> UnsupportedSyntax:
-    pos = op.pos or Position("", "", None)
-    what = "what cannot be done again, before values of which nothing is known but what types they had,"
-    remedy = "do it afterwards, or leave it to the caller"
-    return UnsupportedSyntax(what, pos.filename, pos.line, pos.function, remedy)
-
+_BY_ANOTHER_NAME = (
+    "what may be an object, list or dict that is differentiated, by another name than the argument's,",
+    "read it off the argument, or pass what is read as another argument",
+)
+_NOT_AGAIN = (
+    "what cannot be done again, before values of which nothing is known but what types they had,",
+    "do it afterwards, or leave it to the caller",
+)
 
 _NOWHERE = Op(Const(iter), [], [])
 """Of a loop: that has no op."""
-
-_REMEDY = "read it off the argument, or pass what is read as another argument"
 
 
 # -- types ---------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.leaves import is_ours, package_of
 from ctxdispatch.passes.cells import inner_codes
 from ctxdispatch_contexts.programs import c_objects
 from ctxdispatch_contexts.programs.errors import of_library
@@ -98,7 +98,7 @@ def _parts(value: Any, cls: type) -> Collection[Any]:
     if not CODE.isdisjoint(cls.__mro__):
         return c_objects.parts(value)
     known = layout(cls)
-    own = known.parameters or str(cls.__module__).partition(".")[0] not in sys.stdlib_module_names
+    own = known.parameters or package_of(cls) not in sys.stdlib_module_names
     return [*held(value, known).values(), getattr(value, "__dict__", None)] if own else ()
 
 

@@ -135,7 +135,7 @@ _STORE_NAMES = {
 def missing_message(op: Op) -> str:
     if makes_derivatives(op.fn):
         return unknown_message(op.fn)
-    if op.fn in (*READS, iter, primitives.unpack, primitives.unpack_ex):
+    if op.fn in (*READS, iter, *primitives.UNPACKING):
         return f"{described(op.fn)} of ({{operands}}) has no derivative rule; {REMEDY}"
     name = "this callee" if op.fn is None else described(op.fn)
     return f"{name} has no derivative rule for ({{operands}}); {REMEDY}"

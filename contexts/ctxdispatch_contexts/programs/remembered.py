@@ -153,13 +153,9 @@ def may_run_again(op: Op, objects: Objects) -> bool:
     reads = hashable(op.fn) and op.fn in _READS
     if runs_python(op) or (fact is not None and fact.effect and not (reads or fact.repeats)):
         return False
-    taken = op.fn not in _UNPACKS and moves_iterator(objects, op)
+    # what is unpacked is an item of a container far more often than an iterator, of which it raises then
+    taken = op.fn not in primitives.UNPACKING and moves_iterator(objects, op)
     return not (taken or sets_name(op) or any(map(is_outside, changed_objects(objects, op))))
-
-
-_UNPACKS = (primitives.unpack, primitives.unpack_ex)
-"""What is taken apart is an item of a dict or list far more often than an iterator, and of one that is at its
-end it raises."""
 
 
 def leave_where_equal(graph: Graph, asked: Container[Op], entries: Value | None = None) -> None:
@@ -168,9 +164,6 @@ def leave_where_equal(graph: Graph, asked: Container[Op], entries: Value | None 
     result, otherwise = Value(), Block("recorded")
     otherwise.ops = [Op(Const(RECORD), list(graph.params), [result])]
     if entries is not None:
-        made = next(op for _, op in graph.ops() if entries in op.results)
-        graph.entry.ops.remove(made)
-        graph.entry.ops.insert(0, made)  # before the first test
         otherwise.ops.insert(0, Op(Const(undo), [entries], [Value()]))
     otherwise.terminator = Return(result)
     blocks = [each for block in graph.blocks for each in _parted(block, asked, otherwise)]

@@ -15,6 +15,7 @@ from typing import Any
 from ctxdispatch.dispatch.reach import HEAPTYPE, lookup, special
 from ctxdispatch.facts import ATTRIBUTES, INPLACE, Fact, fact_of
 from ctxdispatch.ir.graph import Op
+from ctxdispatch.ir.leaves import package_of
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -62,7 +63,7 @@ def _run_of(op: Op, held: Iterable[type]) -> Iterator[Any]:
 def _methods(cls: type, methods: frozenset[str]) -> Iterable[Any]:
     if not cls.__flags__ & HEAPTYPE:
         return ()
-    of_library = str(cls.__module__).partition(".")[0] in LIBRARIES
+    of_library = package_of(cls) in LIBRARIES
     asked = methods & _CHANGING if of_library else methods - _ELSEWHERE
     return (found for name in asked if (found := special(cls, name)) is not None)
 

@@ -137,10 +137,8 @@ ZERO_BY_RULE.add(_DIAGONAL)
 def _filled_diagonal(block: Block, op: Op) -> bool:
     if op.kwnames or len(op.args) != 2:
         return False
-    type_ = operand_type(op.args[0])
-    if not (isinstance(type_, T.ArrayOf) and len(type_.dims) == 2) or not is_of_floats(op.args[0]):
-        return False
-    if isinstance(operand_type(op.args[1]), T.ArrayOf) or not _fits(op.args[0], operand_type(op.args[1])):
+    matrix, value = map(operand_type, op.args)
+    if isinstance(value, T.ArrayOf) or not _fits(op.args[0], value) or len(matrix.dims) != 2:  # type: ignore[attr-defined]
         return False
     index = emit_before(block, op)(_DIAGONAL, op.args[0])
     op.callee, op.args, op.syntax = Const(operator.setitem), [op.args[0], index, op.args[1]], True

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch import Context
+from ctxdispatch.ir.leaves import package_of
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import of_library
 from ctxdispatch_contexts.programs.kinds import is_floats
@@ -149,7 +150,7 @@ _PLAIN = frozenset({"types", "collections", "argparse"})
 def _may_hold(cls: type) -> bool:
     if issubclass(cls, _LEAVES):
         return False
-    library = str(cls.__module__).partition(".")[0]
+    library = package_of(cls)
     if library in _PLAIN or dataclasses.is_dataclass(cls):
         return True
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)

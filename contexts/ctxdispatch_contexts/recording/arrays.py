@@ -185,7 +185,7 @@ _CONVERSIONS = AS_ARRAY | COPIES
 
 def are_objects(callee: Any, known: Callee, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Arrays of objects go in, or come out."""
-    if any(issubclass(type(a), np.ndarray) and a.dtype == object for a in args):
+    if any(map(holds_objects, args)):
         return True
     if not known.known or callee not in _CONVERSIONS:
         return False
@@ -238,8 +238,7 @@ def without_objects_within(
     record: Record, callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
     """With arrays of numbers in place of arrays of objects in lists, of which an array of numbers is made."""
-    inside = (leaf for each in args if type(each) in (list, tuple) for leaf in leaves(each))
-    if not any(_is_of_objects(leaf) and record.any_active((leaf,)) for leaf in inside):
+    if not any(type(a) in (list, tuple) and _has_objects(record, a) for a in args):
         return args
     dtype = kwargs.get("dtype", args[1] if callee in AS_ARRAY and len(args) > 1 else None)
     if dtype is None or is_of_objects(dtype):
@@ -247,14 +246,21 @@ def without_objects_within(
     return tuple([_with_numbers(record, a) for a in args])
 
 
-def _is_of_objects(value: Any) -> bool:
+def holds_objects(value: Any) -> bool:
     return issubclass(type(value), np.ndarray) and value.dtype == object
+
+
+def _has_objects(record: Record, value: Any) -> bool:
+    """An array of objects, some of which are written down, or a list of such."""
+    if type(value) in (list, tuple):
+        return any(_has_objects(record, item) for item in value)
+    return holds_objects(value) and record.any_active((value,))
 
 
 def _with_numbers(record: Record, value: Any) -> Any:
     if type(value) in (list, tuple):
         return type(value)([_with_numbers(record, item) for item in value])
-    return as_numbers(record, value) if _is_of_objects(value) and record.any_active((value,)) else value
+    return as_numbers(record, value) if _has_objects(record, value) else value
 
 
 def without_objects(callee: Any, out: Any, dtype: Any = None) -> Any:

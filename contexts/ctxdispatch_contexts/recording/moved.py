@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
-from ctxdispatch_contexts.recording.arrays import as_numbers, as_objects
+from ctxdispatch_contexts.recording.arrays import as_numbers, as_objects, holds_objects
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.numbered import numbers, places
@@ -39,7 +39,7 @@ def as_stored(ctx: Any, array: Array, value: Any) -> Any:
     """`value` as it goes into `array`: lists as arrays that are written down, or of the objects in them."""
     if array.dtype == object:
         return as_objects(ctx.record, value)
-    if issubclass(type(value), np.ndarray) and value.dtype == object and ctx.record.any_active(value):
+    if holds_objects(value) and ctx.record.any_active(value):
         return as_numbers(ctx.record, value)
     listed = not issubclass(type(value), np.ndarray) and not is_number(value)
     return ctx.array(value) if listed and ctx.record.any_active(value) else value

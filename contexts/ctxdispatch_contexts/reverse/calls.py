@@ -90,7 +90,8 @@ def instrument(
             if looks_at_frame(op) and block in shape.live:
                 op.callee = Const(refusal_of_frame(op))
                 continue
-            if op.fn in _UNPACKING and active.intersection(op.results) and static_rule(op, active) is None:
+            unpacks = op.fn in primitives.UNPACKING and active.intersection(op.results)
+            if unpacks and static_rule(op, active) is None:
                 op = _unpack_items(block, op, active)
             if is_hashed(op, active.__contains__) and (_depends(op, active) or op.fn in STORES):
                 op.callee = Const(refusal_of(op))
@@ -154,7 +155,6 @@ def _remember_length(block: Block, op: Op, found: Instrumented) -> None:
     found.before[op] = length
 
 
-_UNPACKING = (primitives.unpack, primitives.unpack_ex)
 
 
 def _unpack_items(block: Block, op: Op, active: set[Value]) -> Op:
