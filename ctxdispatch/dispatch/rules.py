@@ -16,6 +16,7 @@ import inspect
 import itertools
 import types
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -108,7 +109,9 @@ def name_of(f: Any) -> str:
 
 # -- the rules of a class --------------------------------------------------------------------------
 
-_stamps = itertools.count(1)
+_numbers = itertools.count(1)
+_stamps = deque([0], maxlen=1)
+"""The newest version of any class."""
 _subscribers: list[weakref.ReferenceType[Callable[..., Any]]] = []
 _MISSING: Any = object()
 
@@ -118,6 +121,7 @@ class Registered(type):
 
     _rules: dict[int, RuleSet]
     _version: int
+    _asked: int
     _found: dict[tuple[int, Types], Rule | None]
     _table: tuple[int, dict[int, tuple[RuleSet, ...]]]
     _plan: tuple[int, Any]
@@ -150,19 +154,15 @@ def _renew(cls: Registered) -> None:
     """`_version` comes last: who reads a new version finds nothing of the old one."""
     _set(cls, "_found", {})
     _set(cls, "_table", (0, {}))
+    _set(cls, "_asked", 0)
     _set(cls, "_plan", (0, None))
-    _set(cls, "_version", next(_stamps))
+    _stamps.append(next(_numbers))
+    _set(cls, "_version", _stamps[-1])
 
 
 def version() -> int:
     """Grows with every change to any context class."""
-    return max((cls._version for cls in _family(_root())), default=0)
-
-
-def _root() -> Registered:
-    from ctxdispatch.dispatch.context import Context
-
-    return Context
+    return _stamps[-1]
 
 
 def _family(cls: Registered) -> Iterator[Registered]:
@@ -246,8 +246,11 @@ def _sets_of(cls: Registered, key: int) -> tuple[RuleSet, ...]:
 def sets(cls: Registered, callee: Any) -> tuple[RuleSet, ...]:
     """The rule sets for `callee` (canonical)."""
     version, known = cls._table
-    if version != cls._version:  # who registers asks of each: no table for one question
-        return _sets_of(cls, id(callee))
+    if version != cls._version:
+        if cls._asked != cls._version:  # who registers asks of each: no table for one question
+            _set(cls, "_asked", cls._version)
+            return _sets_of(cls, id(callee))
+        known = table(cls)
     return known.get(id(callee), ())
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import CellType
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from ctxdispatch_contexts.broadcast.errors import KernelError, is_display, no_nu
 from ctxdispatch_contexts.broadcast.instructions import instruction
 from ctxdispatch_contexts.broadcast.scalars import result_of
 from ctxdispatch_contexts.forward import DualContext
+from ctxdispatch_contexts.programs.assigned import is_empty
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 from ctxdispatch_contexts.programs.targets import read_method
@@ -43,15 +45,15 @@ class Hoisted:
     operands: list[Value]
 
 
-def hoist(graph: Graph, structs: Mapping[Value, np.dtype[Any]]) -> Hoisted:
+def hoist(graph: Graph, structs: Mapping[Value, np.dtype[Any]], cells: Mapping[Value, CellType]) -> Hoisted:
     """Take out of `graph`, in place, what is no instruction. Its parameters are then the operands. Fields of
-    structured arrays are arrays."""
+    structured arrays are arrays. `cells`: of the variables of functions around it."""
     params = list(graph.params)
     for _, op in graph.ops():
         dtype = structs.get(op.args[0]) if op.fn in (operator.getitem, getattr) else None  # type: ignore[arg-type]
         if dtype is not None:
             op.result.type = _field_type(op, dtype)
-    outside = _Outside(graph, structs)
+    outside = _Outside(graph, structs, {v for v, cell in cells.items() if not is_empty(cell)})
     read = {v for v, places in uses(graph).items() if places}
     elements = [p for p in params if numeric(operand_type(p))]  # the shape is that of all, read or not
     operands = [*elements, *(v for v in [*params, *outside.values] if v in read and v not in elements)]
@@ -86,8 +88,9 @@ def _field_type(op: Op, dtype: np.dtype[Any]) -> T.Type:
 class _Outside:
     """The ops that are no instructions, removed from the graph, in an order in which they can run."""
 
-    def __init__(self, graph: Graph, structs: Mapping[Value, np.dtype[Any]]) -> None:
-        self.structs = structs
+    def __init__(self, graph: Graph, structs: Mapping[Value, np.dtype[Any]], bound: set[Value]) -> None:
+        """`bound`: variables of functions around it that are there to be read."""
+        self.structs, self.bound = structs, bound
         self.ops: list[Op] = []
         self.values: dict[Value, Op] = {}
         available: set[Operand] = {p for p in graph.params if not numeric(operand_type(p))} | {*graph.cells}
@@ -108,7 +111,8 @@ class _Outside:
         field = op.fn in (operator.getitem, getattr) and op.args[0] in self.structs
         if not known or not (field or op.fn is read_method or _is_reading(op)):
             raise _no_instruction(op)
-        if not (field or always or op.fn is read_method or effects.removable(op)):
+        there = op.fn is primitives.cell_get and op.args[0] in self.bound
+        if not (field or there or always or op.fn is read_method or effects.removable(op)):
             what = "an item of an array" if op.fn is operator.getitem else described(op.fn)
             raise refuse(
                 op, f"{what} that may not be there is read on some paths only; read it into a variable before"

@@ -85,9 +85,7 @@ class BroadcastMode(Mode):
         graph = _program(prepared, self, structs, dict(zip(prepared.graph.cells, cells, strict=True)))
         for param, type_ in zip(graph.params, types, strict=True):
             param.type = type_
-        return Program(
-            graph, (*shown, *types[n:]), prepared.settled(), prepared.untrusted, prepared.changes
-        )
+        return Program(graph, (*shown, *types[n:]), prepared.settled(), prepared.untrusted, prepared.changes)
 
     def _elements(self, names: Sequence[str], types: Sequence[T.Type]) -> list[T.Type]:
         """What f is called with."""
@@ -229,7 +227,7 @@ def make_kernel(
     check_terminators(graph)
     several = one_return(graph)
     prune(graph)
-    hoisted = hoist(graph, structs or {})
+    hoisted = hoist(graph, structs or {}, cells or {})
     kinds = [kind_of(operand_type(v)) for v in hoisted.operands]
     scalar = _apart(graph, hoisted.operands)
     settle(scalar, kinds)

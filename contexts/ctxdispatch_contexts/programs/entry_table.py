@@ -37,7 +37,14 @@ from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.owned import Bounded, Table, generated
-from ctxdispatch_contexts.programs.shared import cut, shared_function, takes_own
+from ctxdispatch_contexts.programs.shared import (
+    Sharing,
+    cut,
+    known_sharing,
+    shared_call,
+    shared_function,
+    sharing,
+)
 from ctxdispatch_contexts.programs.sources import CallSource, Source
 
 _others = Bounded(1024)
@@ -69,6 +76,20 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
     behind = None if context.ad_ruled(f) else function_behind(f)
     if behind is not None:
         return _bound(*behind, mode, context, n, kwnames)
+    if (
+        context.ad_ruled(f)
+        or not made_at_run_time(f)
+        or is_generated(f.__code__)
+        or f.__code__.co_flags & 0x0C
+    ):
+        return _called(f, mode, context, n, kwnames)
+    return generated(f).get_or_make(
+        (context, mode, n, kwnames, ById(f.__code__)), lambda: _shared_call(f, mode, context, n, kwnames)
+    )
+
+
+def _called(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str, ...]) -> Callable[..., Any]:
+    """By a program of its own."""
     function = call_entry(context, f, holes(n + len(kwnames)), kwnames, mode).function
     if not kwnames:
         return function
@@ -77,15 +98,29 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
     return lambda *args, **kwargs: cut(function(*args, *[kwargs[k] for k in kwnames]), 0, n)
 
 
+def _shared_call(
+    f: FunctionType, mode: Mode, context: Any, n: int, kwnames: tuple[str, ...]
+) -> Callable[..., Any]:
+    own = functools.partial(_called, f, mode, context, n, kwnames)
+    known = known_sharing(f, mode, context, n)
+    if known is not None:
+        return known.function_for(f, own)  # type: ignore[no-any-return]
+    recipes = _sharing(f, mode, context).recipes
+    return own() if recipes is None else shared_call(f, mode, context, n, own, recipes)
+
+
 def _direct(f: FunctionType, mode: Mode, context: Any) -> Callable[..., Any]:
     table = generated(f)
     inner = entry_of(f)
-    own = inner is not None or _has_own(f, mode)
 
     def make() -> Callable[..., Any]:
-        if own:
+        known = known_sharing(f, mode, context) if inner is None else None
+        if known is not None:
+            return known.function_for(f)  # type: ignore[no-any-return]
+        recipes = _sharing(f, mode, context).recipes if inner is None else None
+        if recipes is None:
             return Entry(direct_source(f), mode, context, _again).function
-        return shared_function(f, mode, context, _again)
+        return shared_function(f, mode, context, _again, recipes)
 
     code = None if inner is not None else ById(f.__code__)  # an entry's changes all the time
     return table.get_or_make((context, mode, code, len(f.__defaults__ or ())), make)
@@ -99,9 +134,9 @@ def _holds_data(cell: Any) -> bool:
         return False
 
 
-def _has_own(f: FunctionType, mode: Mode) -> bool:
+def _sharing(f: FunctionType, mode: Mode, context: Any) -> Sharing:
     at_once = mode.shared and bool(f.__closure__) and all(map(_holds_data, f.__closure__ or ()))
-    return generated(f).get_or_make((takes_own, at_once), lambda: takes_own(f, at_once))  # type: ignore[no-any-return]
+    return generated(f).get_or_make((sharing, at_once), lambda: sharing(f, mode, context, at_once))
 
 
 def direct_source(f: FunctionType) -> Source | DerivedSource:

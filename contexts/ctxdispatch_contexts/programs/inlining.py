@@ -21,6 +21,7 @@ from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.generators import as_list
@@ -72,13 +73,22 @@ def _changes_function(op: Op) -> bool:
     return op.args[1].value in ("__defaults__", "__kwdefaults__", "__code__")
 
 
+class Given(NamedTuple):
+    """Of which types the arguments of a call of this code are."""
+
+    code: CodeType
+    types: tuple[T.Type, ...]
+
+
 class Opened(NamedTuple):
-    """The graph of what a call calls, what its parameters and cells are there, and of which code it is."""
+    """The graph of what a call calls, what its parameters and cells are there, of which code it is, and with
+    what that is called."""
 
     graph: Graph
     args: list[Operand]
     cells: Sequence[Operand]
     code: CodeType
+    given: Given
 
 
 def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
@@ -93,7 +103,8 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
 
 def open_function(prepared: Prepared, block: Block, op: Op, target: Target) -> Opened | None:
     function, code = target.function, target.function.__code__
-    if code in prepared.chain.get(op, ()) or code is prepared.graph.code:
+    given = types_of(prepared, op, code, [*target.first, *op.args])
+    if given is None:
         return None
     try:
         graph = lift_generator(code, function.__globals__) if is_generator(code) else clone(lifted(function))
@@ -108,15 +119,54 @@ def open_function(prepared: Prepared, block: Block, op: Op, target: Target) -> O
         prepared.assume(CodeIs(function, code))
         if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(graph.signature.names):
             prepared.assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
-    return Opened(graph, args, [Const(c) for c in function.__closure__ or ()], code)
+    return Opened(graph, args, [Const(c) for c in function.__closure__ or ()], code, given)
 
 
 def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> Block:
-    graph, args, cells, code = opened
+    graph, args, cells, code, given = opened
     if is_generator(code):
         graph = as_list(graph)
         prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
-    return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), code))
+    return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), given, code))
+
+
+MAX_LEVELS, MAX_CALLS = 12, 64
+"""So deep a function is inlined into itself, and so often in one program."""
+
+
+def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]) -> Given | None:
+    """With what a call is opened. None for a function in itself, unless it is given something else than each
+    time before: a part of a tree, of which the type is a part too, a number that is counted down."""
+    given = Given(code, tuple(map(operand_type, args)))
+    chain = prepared.chain.get(op, ())
+    is_recursive = code.co_name not in _COMPREHENSIONS  # else what is around it is
+    if is_recursive and (code in chain or code is prepared.graph.code):
+        before = [each.types for each in chain if type(each) is Given and each.code is code]
+        if code is prepared.graph.code:
+            before.append(tuple([operand_type(p) for p in prepared.graph.params]))
+        fixed = all(map(_is_fixed, given.types)) and given.types not in before
+        opened = {id(o) for c in prepared.chain.values() for o in c if type(o) is Given and o.code is code}
+        if not fixed or len(before) > MAX_LEVELS or len(opened) > MAX_CALLS:
+            return None
+    return given
+
+
+_COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+
+
+def _is_fixed(type_: T.Type) -> bool:
+    """Enough is known for what is done with it to be decided."""
+    match type_:
+        case T.TupleOf(items):
+            return all(map(_is_fixed, items))
+        case T.Held(_, fields, item):
+            return all(_is_fixed(of) for _, of in fields) and (
+                item is None or item is T.Never or _is_fixed(item)
+            )
+        case T.ArrayOf() | T.Known():
+            return True
+    cls = T.cls_of(type_)
+    return cls is np.ndarray or (cls is not None and effects.immutable(type_))
 
 
 def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
@@ -172,7 +222,8 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
 
 def open_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Opened | None:
     namespace, code, defaults, kwdefaults, _, closure = parts_of(making)
-    if code in prepared.chain.get(op, ()):
+    given = types_of(prepared, op, code, op.args)
+    if given is None:
         return None
     items, named = items_of(defaults, prepared.maker), _known_dict(kwdefaults)
     cells = items_of(closure, prepared.maker)
@@ -187,7 +238,7 @@ def open_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Opened | 
         args = bind(graph.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))
     except (UnsupportedSyntax, BindError):
         return None
-    return Opened(graph, args, cells, code) if len(cells) == len(graph.cells) else None
+    return Opened(graph, args, cells, code, given) if len(cells) == len(graph.cells) else None
 
 
 def _known_dict(operand: Operand) -> dict[str, Any] | None:

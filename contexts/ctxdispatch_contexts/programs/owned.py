@@ -34,6 +34,10 @@ class Table(dict[Hashable, Any]):
         with _lock:
             return self[key] if key in self else self._put(key, make())  # type: ignore[no-any-return]
 
+    def put(self, key: Hashable, value: Any) -> None:
+        with _lock:
+            self._put(key, value)
+
     def _put(self, key: Hashable, value: T) -> T:
         self[key] = value
         return value

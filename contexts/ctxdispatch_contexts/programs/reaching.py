@@ -1,6 +1,6 @@
 """What code that is not followed could read, and store into: what it holds, and the variables that it names.
 
-    def __str__(self): log.append(self.v); ...        self, what `log` is, what the methods of either name
+def __str__(self): log.append(self.v); ...        self, what `log` is, what the methods of either name
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _parts_of(cls: type) -> Parts:
     for kind, holds in _HIDING.items():
         if issubclass(cls, kind):
             return lambda value, by_code: (holds(value),)
-    if issubclass(cls, (*_ENDS, *OURS)):
+    if issubclass(cls, (*_ENDS, *OURS)) or cls.__module__.startswith(_PROGRAMS):
         return lambda value, by_code: ()
     if issubclass(cls, dict):
         return lambda value, by_code: () if is_namespace(value) else _of_object(value, by_code)
@@ -84,6 +84,8 @@ _HIDING: dict[type, Callable[[Any], Any]] = {
 }  # fmt: skip
 """What the collector does not see in them."""
 OURS = (Context, Engine, StandIn, Tagged)
+_PROGRAMS = ("ctxdispatch.ir.", "ctxdispatch.passes.")
+"""What programs are made of: what they know stands among what they run with, too."""
 _ENDS = (types.ModuleType, types.CodeType, types.FrameType, Table)
 
 

@@ -13,9 +13,11 @@ what that captured, `p`, is the argument.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ctxdispatch.dispatch import rules
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
@@ -24,10 +26,11 @@ from ctxdispatch.passes import resolve
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import CellContents, items_of
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre
-from ctxdispatch_contexts.programs.assigned import assigned_free
+from ctxdispatch_contexts.programs.assigned import assigned_free, is_empty
 from ctxdispatch_contexts.programs.derived import is_maker
-from ctxdispatch_contexts.programs.entry_keys import ById, CodeKey, code_key, code_of
+from ctxdispatch_contexts.programs.entry_keys import ById, CodeKey, code_key, code_of, literal_key
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
+from ctxdispatch_contexts.programs.owned import ATTRIBUTE, Bounded
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -58,6 +61,8 @@ class Constant(NamedTuple):
 
 
 Recipe = Closure | Derivative | Constant
+Recipes = tuple[Recipe | None, ...]
+"""Per variable that a function captured; None for an argument."""
 
 
 # -- finding -------------------------------------------------------------------------------------------------
@@ -217,6 +222,111 @@ def made(recipe: Recipe | None, arguments: Iterator[Any]) -> Any:
             n = len(options) - len(kwnames)
             named = dict(zip(kwnames, options[n:], strict=True))
             return maker(made(function, arguments), *options[:n], **named)
+
+
+# -- of functions that there are -----------------------------------------------------------------------------
+
+
+def recipes_of(f: FunctionType, unfit: Callable[[FunctionType], bool]) -> Recipes | None:
+    """How functions are made that `f` has captured; None where one of them cannot be made again: it is
+    `unfit`, has attributes, is a derivative, captured itself, or its defaults are more than numbers and
+    texts."""
+    try:
+        return _of_cells(f, unfit, (f,))
+    except _NotAgain:
+        return None
+
+
+class _NotAgain(Exception):
+    """One of the functions cannot be made again."""
+
+
+Unfit = Callable[[FunctionType], bool]
+
+
+def _of_cells(f: FunctionType, unfit: Unfit, within: tuple[FunctionType, ...]) -> Recipes:
+    cells = f.__closure__ or ()
+    if any(map(is_empty, cells)):
+        raise _NotAgain
+    return tuple([_of_content(cell.cell_contents, unfit, within) for cell in cells])
+
+
+def _of_content(value: Any, unfit: Unfit, within: tuple[FunctionType, ...]) -> Recipe | None:
+    if type(value) is not FunctionType:
+        return None
+    if own_way(value) is not None:
+        raise _NotAgain
+    if not made_at_run_time(value):
+        return Constant(ById(value))
+    again = len(within) <= MAX_DEPTH and not any(value is each for each in within)
+    if not (again and _is_plain(value)) or assigned_free(value.__code__) is not None or unfit(value):
+        raise _NotAgain
+    defaults = value.__defaults__
+    if defaults is not None:
+        key = literal_key(defaults)
+        defaults = _DEFAULTS.get_or_make(key, lambda: value.__defaults__)  # one for all: they are keys
+    inner = _of_cells(value, unfit, (*within, value))
+    return Closure(code_key(value.__code__), ById(value.__globals__), ById(defaults), inner)
+
+
+_LITERALS = (int, float, bool, str, bytes, type(None))
+_DEFAULTS = Bounded(1024)
+
+
+def _is_plain(f: FunctionType) -> bool:
+    """It has nothing but its code, what it captured, and defaults that are numbers and texts."""
+    plain = all(type(value) in _LITERALS for value in f.__defaults__ or ())
+    return plain and not f.__kwdefaults__ and f.__dict__.keys() <= {ATTRIBUTE}
+
+
+class Taking:
+    """Called with what a function captured: the arguments that this comes to, after the recipes; None where
+    other functions were captured, or one that is `ruled` by now."""
+
+    __name__ = "taking"
+
+    def __init__(self, recipes: Recipes, ruled: Unfit) -> None:
+        self.recipes, self.ruled, self.version = recipes, ruled, rules.version()
+        self.arguments = arguments_in(recipes)
+
+    def __call__(self, *contents: Any) -> list[Any] | None:
+        found: list[Any] = []
+        if not all(map(_takes_apart, self.recipes, contents, repeat(found))):
+            return None
+        if self.version != rules.version() and any(map(self._is_ruled, self.recipes, contents)):
+            return None
+        return found
+
+    def _is_ruled(self, recipe: Recipe | None, value: Any) -> bool:
+        if not isinstance(recipe, Closure):
+            return False
+        inner = [cell.cell_contents for cell in value.__closure__ or ()]
+        return self.ruled(value) or any(map(self._is_ruled, recipe.captured, inner))
+
+
+def _takes_apart(recipe: Recipe | None, value: Any, found: list[Any]) -> bool:
+    if recipe is None:
+        found.append(value)
+        return type(value) is not FunctionType
+    if isinstance(recipe, Constant):
+        return value is recipe.value.value
+    if type(value) is not FunctionType or isinstance(recipe, Derivative):
+        return False
+    defaults, known = value.__defaults__, recipe.defaults.value
+    if defaults is not known and (known is None or literal_key(defaults or ()) != literal_key(known)):
+        return False
+    same = value.__code__ is code_of(recipe.code) and value.__globals__ is recipe.namespace.value
+    if not (same and _is_plain(value)):
+        return False
+    cells = value.__closure__ or ()
+    if any(map(is_empty, cells)):
+        return False
+    return all(_takes_apart(each, cell.cell_contents, found) for each, cell in zip(recipe.captured, cells))
+
+
+def arguments_in(recipes: Recipes) -> int:
+    """How many arguments they take."""
+    return sum(1 for each in recipes for _ in argument_names("", each))
 
 
 def write(ops: list[Op], fn: object, *args: Operand) -> Value:

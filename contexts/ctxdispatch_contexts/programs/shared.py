@@ -1,9 +1,12 @@
-"""Closures and lambdas given to `grad` and its like, again and again: they share one program.
+"""Functions made anew and given to `grad` and its like, again and again: they share one program.
 
-A function that stays is better off with a program of its own, which knows the functions that it captured. So
-the first few functions of a code object get one each; who gives `grad` a fresh one at every step gets the
-program of the code (`closures.py`) from then on. Except where derivatives are taken within: of functions that
-it captured, which the program of the code would not know.
+    for x, y in batches:
+        w -= grad(lambda w: loss(w, x, y))(w)
+
+The first function of a code object gets a program of its own. From the second one on they get the program of
+their code (`closures.py`): what they have captured are its arguments, but for functions, which it makes
+itself, after their recipes (`recipes.py`), and so knows. Where that leaves no program, a few more get one
+each; where a function cannot be made again, what it has captured is an argument in the end, too.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import inspect
 import operator
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ctxdispatch.bytecode.pool import Pool
@@ -25,32 +28,62 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.buffers import emit
 from ctxdispatch_contexts.programs.arguments import Default, as_gradient, check_apart, left_out
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_out_of_sight, is_empty
-from ctxdispatch_contexts.programs.closures import closure_entry, contents
+from ctxdispatch_contexts.programs.closures import bind_defaults, code_entry, contents
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import ById
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.nesting import takes_derivatives
-from ctxdispatch_contexts.programs.owned import Bounded
+from ctxdispatch_contexts.programs.owned import Bounded, for_code
+from ctxdispatch_contexts.programs.recipes import Recipes, Taking, arguments_in, recipes_of
 from ctxdispatch_contexts.programs.sources import Source
+from ctxdispatch_contexts.programs.specialised import Recorder
 
 OWN = 8
-"""So many functions of one code object get programs of their own."""
+"""So many functions of one code object get programs of their own, where the one of their code is none."""
 
 _with_own: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
 
 Again = Callable[..., Any]
 
 
+class Sharing(NamedTuple):
+    """How a function is taken apart that shares; `recipes` is None where it has a program of its own."""
+
+    recipes: Recipes | None
+
+
 @natively
-def takes_own(f: FunctionType, at_once: bool = False) -> bool:
-    """Whether a function that has no program yet gets one of its own. It is counted. `at_once`: none does
-    that may share."""
+def sharing(f: FunctionType, mode: Mode, context: Any, at_once: bool = False) -> Sharing:
+    """Whether a function that has no program yet shares one. Those that do not are counted. `at_once`: all
+    do that may."""
     count = _with_own.get(f.__code__, 0)
-    unfit = any(map(is_empty, f.__closure__ or ())) or takes_derivatives(f)
-    shared = (count >= OWN or at_once) and not unfit and not _changes(f)
-    if not shared:
+    recipes = None
+    if (count or at_once) and not any(map(is_empty, f.__closure__ or ())) and not _changes(f):
+        recipes = recipes_of(f, lambda g: bool(context.ad_ruled(g)) or _changes(g))
+        if recipes is None and count >= OWN and not takes_derivatives(f):
+            recipes = (None,) * len(f.__code__.co_freevars)
+        elif recipes is not None and count < OWN and _is_recorded(f, mode, context, recipes):
+            recipes = None
+    if recipes is None:
         _with_own[f.__code__] = count + 1
-    return not shared
+    return Sharing(recipes)
+
+
+def _is_recorded(f: FunctionType, mode: Mode, context: Any, recipes: Recipes) -> bool:
+    return _records(_entry(f, mode, context, recipes, f.__code__.co_argcount))
+
+
+def _records(entry: Entry) -> bool:
+    return any(type(made) is Recorder for same in entry.specialised.values() for made in same)
+
+
+def _entry(f: FunctionType, mode: Mode, context: Any, recipes: Recipes, n: int) -> Entry:
+    """Of the code of `f`, for calls with all of its arguments, of which the mode is about the first n."""
+    code = f.__code__
+    named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    shifted = mode.after(arguments_in(recipes), n)
+    fixed = recipes if any(recipes) else ()
+    return code_entry(context, shifted, code, f.__globals__, code.co_argcount, named, captured=fixed)
 
 
 def _changes(f: FunctionType) -> bool:
@@ -66,48 +99,163 @@ def _changes(f: FunctionType) -> bool:
 _changing: WeakKeyDictionary[CodeType, bool] = WeakKeyDictionary()
 
 
-def shared_function(f: FunctionType, mode: Mode, context: Any, again: Again) -> FunctionType:
+def shared_function(
+    f: FunctionType, mode: Mode, context: Any, again: Again, recipes: Recipes
+) -> FunctionType:
     """What `grad` and its like return for `f`: it hands what `f` captured to the entry of f's code.
     `again(f, mode, context, *args)` is called where `f` has changed since."""
-    code = f.__code__
-    shifted = mode.after(len(code.co_freevars), code.co_argcount)
-    entry = closure_entry(context, shifted, f, code.co_argcount, ())
-    defaults = len(f.__defaults__ or ())
-    pool, passing = _passing.get_or_make(
-        (context, mode, code, ById(f.__globals__), defaults),
-        lambda: _emitted(_passing_graph(f, mode, context, entry.function, again)),
+    key = _key(f, mode, context)
+    passing = _passing.get_or_make((key, recipes), lambda: _Passing(f, mode, context, again, recipes))
+    _latest.put(key, passing)
+    return passing.function_for(f)
+
+
+def shared_call(
+    f: FunctionType, mode: Mode, context: Any, n: int, own: Callable[[], Callable[..., Any]], recipes: Recipes
+) -> Callable[..., Any]:
+    """The same for calls of `f` with n arguments by position, others by keyword. `own()` is what has a
+    program of its own."""
+    key = _key(f, mode, context, n)
+    calling = _passing.get_or_make((key, recipes), lambda: _Calling(f, mode, context, n, recipes))
+    _latest.put(key, calling)
+    return calling.function_for(f, own)
+
+
+def known_sharing(f: FunctionType, mode: Mode, context: Any, n: int | None = None) -> Any:
+    """What gives either, at once, where functions of that code share already, and `f` is like them; else
+    None."""
+    found = _latest.get(_key(f, mode, context, n))
+    return (
+        found if found is not None and not _records(found.entry) and found.captured(f) is not None else None
     )
-    closure = (*(f.__closure__ or ()), CellType(f), pool.cell)
-    function = FunctionType(passing, f.__globals__, f.__name__, None, closure)
-    as_gradient(function, f)
-    function.__overdub__ = _Under(f, mode, context, entry.function, again)  # type: ignore[attr-defined]
-    return function
 
 
-_passing = Bounded(1024)
-"""(pool, code) of the functions that pass on what a closure captured."""
+def _key(f: FunctionType, mode: Mode, context: Any, n: int | None = None) -> tuple[Any, ...]:
+    return context, mode, f.__code__, ById(f.__globals__), len(f.__defaults__ or ()), n
 
 
-def _emitted(graph: Graph) -> tuple[Pool, CodeType]:
-    pool = Pool()
-    return pool, emit(graph, pool)
+_passing, _latest = Bounded(1024), Bounded(1024)
 
 
-def _passing_graph(f: FunctionType, mode: Mode, context: Any, function: Any, again: Again) -> Graph:
-    """(*args): return function(*contents of the cells, *args)"""
-    code = f.__code__
-    free = code.co_freevars
-    graph = Graph(
-        f.__qualname__, _signature(code, mode), cellnames=(*free, "wrapped"), namespace=f.__globals__,
-        filename=code.co_filename, line=code.co_firstlineno,
-    )  # fmt: skip
-    build = Builder(graph)
-    wrapped = _content(build, graph.cells[-1], "wrapped")
-    _unless_changed(build, f, wrapped, [Const(mode), Const(context)], again)
-    captured = [_content(build, cell, name) for cell, name in zip(graph.cells, free)]
-    y = build.call(function, *captured, *_arguments(build, f, mode, wrapped))
-    build.ret(build.call(cut, y, Const(len(free)), Const(code.co_argcount)) if mode.split else y)
-    return graph
+class _Shared:
+    """What functions of one code share. `taking` takes apart what they have captured."""
+
+    def __init__(self, f: FunctionType, mode: Mode, context: Any, n: int, recipes: Recipes) -> None:
+        self.mode, self.context = mode, context
+        self.taking = Taking(recipes, lambda g: bool(context.ad_ruled(g)))
+        self.entry = _entry(f, mode, context, recipes, n)
+
+    def captured(self, f: FunctionType) -> list[Any] | None:
+        cells = f.__closure__ or ()
+        return None if any(map(is_empty, cells)) else self.taking(*[cell.cell_contents for cell in cells])
+
+
+class _Calling(_Shared):
+    """Calls with some of their arguments, defaults in the place of others."""
+
+    def __init__(self, f: FunctionType, mode: Mode, context: Any, n: int, recipes: Recipes) -> None:
+        super().__init__(f, mode, context, n, recipes)
+        self._n = n
+
+    def function_for(self, f: FunctionType, own: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = self._arguments(f, args, kwargs)
+            if found is None:
+                return own()(*args, **kwargs)
+            y = self.entry.function(*found)
+            return cut(y, self.taking.arguments, self._n) if self.mode.split else y
+
+        def under(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+            found = self._arguments(f, args, kwargs)
+            if found is None:
+                return recurse(ctx, own(), *args, **kwargs)
+            y = recurse(ctx, self.entry.function, *found)
+            return cut(y, self.taking.arguments, self._n) if self.mode.split else y
+
+        call.__overdub__ = under  # type: ignore[attr-defined]
+        return call
+
+    def _arguments(self, f: FunctionType, args: Any, kwargs: Any) -> list[Any] | None:
+        captured = self.captured(f)
+        bound = bind_defaults(f, (*args, *kwargs.values()), (*kwargs,))
+        if captured is None or bound is None:
+            return None
+        values, _, places = bound
+        check_apart([value for i, value in enumerate(values) if i not in places], args)
+        return [*captured, *values]
+
+
+class _Passing(_Shared):
+    """Functions that pass on what functions of the code have captured."""
+
+    def __init__(self, f: FunctionType, mode: Mode, context: Any, again: Again, recipes: Recipes) -> None:
+        super().__init__(f, mode, context, f.__code__.co_argcount, recipes)
+        self.again = again
+        self._pool = Pool()
+        self._code = emit(self._graph(f), self._pool)
+
+    def function_for(self, f: FunctionType) -> FunctionType:
+        closure = (*(f.__closure__ or ()), CellType(f), self._pool.cell)
+        function = FunctionType(self._code, f.__globals__, f.__name__, None, closure)
+        as_gradient(function, f)
+        function.__overdub__ = _Under(f, self)  # type: ignore[attr-defined]
+        return function
+
+    def _graph(self, f: FunctionType) -> Graph:
+        """(*args): return function(*contents of the cells, taken apart, *args)"""
+        code, mode = f.__code__, self.mode
+        free = code.co_freevars
+        graph = Graph(
+            f.__qualname__, _signature(code, mode), cellnames=(*free, "wrapped"), namespace=f.__globals__,
+            filename=code.co_filename, line=code.co_firstlineno,
+        )  # fmt: skip
+        build = Builder(graph)
+        wrapped = _content(build, graph.cells[-1], "wrapped")
+        self._unless_changed(build, f, wrapped)
+        captured = [_content(build, cell, name) for cell, name in zip(graph.cells, free)]
+        if any(self.taking.recipes):
+            captured = self._taken_apart(build, wrapped, captured)
+        y = build.call(self.entry.function, *captured, *_arguments(build, f, mode, wrapped))
+        build.ret(build.call(cut, y, Const(len(captured)), Const(code.co_argcount)) if mode.split else y)
+        return graph
+
+    def _unless_changed(self, build: Builder, f: FunctionType, wrapped: Value) -> None:
+        """Go on where the code of `wrapped`, and the number of its defaults, are those of `f`."""
+        code = build.call(getattr, wrapped, Const("__code__"), syntax=True)
+        same = build.call(operator.is_, code, Const(f.__code__), syntax=True)
+        passed, replaced = build.new_block(), build.new_block()
+        if f.__defaults__:
+            counted = build.new_block()
+            build.branch(same, counted, replaced)
+            build.enter(counted)
+            same = build.call(_has_defaults, wrapped, Const(len(f.__defaults__)))
+        build.branch(same, passed, replaced)
+        build.enter(replaced)
+        build.ret(build.call(self.again, wrapped, Const(self.mode), Const(self.context), *build.graph.params))
+        build.enter(passed)
+
+    def _taken_apart(self, build: Builder, wrapped: Value, contents: list[Value]) -> list[Value]:
+        """Go on where the contents are made after the recipes, with the arguments that these come to."""
+        found = build.call(self.taking, *contents)
+        fit = build.call(operator.is_not, found, Const(None), syntax=True)
+        passed, replaced = build.new_block(), build.new_block()
+        build.branch(fit, passed, replaced)
+        build.enter(replaced)
+        build.ret(build.call(self.taken_anew, wrapped, *build.graph.params))
+        build.enter(passed)
+        values = [Value() for _ in range(self.taking.arguments)]
+        build.op(primitives.unpack, [found, Const(len(values))], [*values], (), True)
+        return values
+
+    @natively
+    def taken_anew(self, f: FunctionType, *args: Any) -> Any:
+        """What it captured are other functions now, or have rules."""
+        recipes = recipes_of(f, lambda g: bool(self.context.ad_ruled(g)) or _changes(g))
+        if recipes is not None:
+            return shared_function(f, self.mode, self.context, self.again, recipes)(*args)
+        key = (self.context, self.mode)
+        own = for_code(f, key, lambda: Entry(Source(f), self.mode, self.context, self.again))
+        return own.function(*args)
 
 
 def _signature(code: CodeType, mode: Mode) -> Signature:
@@ -115,24 +263,6 @@ def _signature(code: CodeType, mode: Mode) -> Signature:
     own = Signature.of(code)
     names = mode.parameters(own.names)
     return own if names == own.names else Signature(names, len(names))
-
-
-def _unless_changed(
-    build: Builder, f: FunctionType, wrapped: Value, how: list[Operand], again: Again
-) -> None:
-    """Go on where the code of `wrapped`, and the number of its defaults, are those of `f`."""
-    code = build.call(getattr, wrapped, Const("__code__"), syntax=True)
-    same = build.call(operator.is_, code, Const(f.__code__), syntax=True)
-    passed, replaced = build.new_block(), build.new_block()
-    if f.__defaults__:
-        counted = build.new_block()
-        build.branch(same, counted, replaced)
-        build.enter(counted)
-        same = build.call(_has_defaults, wrapped, Const(len(f.__defaults__)))
-    build.branch(same, passed, replaced)
-    build.enter(replaced)
-    build.ret(build.call(again, wrapped, *how, *build.graph.params))
-    build.enter(passed)
 
 
 def _has_defaults(f: FunctionType, n: int) -> bool:
@@ -179,21 +309,25 @@ def cut(pair: Any, first: int, n: int) -> Any:
 class _Under:
     """What another context runs in place of a function that passes on: the program of the code."""
 
-    def __init__(self, f: FunctionType, mode: Mode, context: Any, function: Any, again: Again) -> None:
-        self.f, self.mode, self.context, self.function, self.again = f, mode, context, function, again
+    def __init__(self, f: FunctionType, passing: _Passing) -> None:
+        self.f, self.passing = f, passing
         self._own: Entry | None = None
 
     def __call__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        captured, given = tuple(map(contents, self.f.__closure__ or ())), args
+        captured = self.passing.taking(*map(contents, self.f.__closure__ or ()))
+        if captured is None:
+            return recurse(ctx, self.own_entry().function, *args, **kwargs)
+        given = args
         if len(args) <= self.f.__code__.co_argcount:  # else those that the mode adds are among them
             bound = inspect.signature(self.f).bind(*args, **kwargs)
             bound.apply_defaults()
             given = bound.args
-        y = recurse(ctx, self.function, *captured, *given)
-        return cut(y, len(captured), len(given)) if self.mode.split else y
+        y = recurse(ctx, self.passing.entry.function, *captured, *given)
+        return cut(y, len(captured), len(given)) if self.passing.mode.split else y
 
     def own_entry(self) -> Entry:
         """What is differentiated once more knows the functions that it captured."""
         if self._own is None:
-            self._own = Entry(Source(self.f), self.mode, self.context, self.again)
+            of = self.passing
+            self._own = Entry(Source(self.f), of.mode, of.context, of.again)
         return self._own

@@ -14,6 +14,7 @@ from typing import Any
 
 from ctxdispatch.dispatch.reach import HEAPTYPE, lookup, special
 from ctxdispatch.facts import ATTRIBUTES, INPLACE, Fact, fact_of
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.leaves import package_of
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -34,7 +35,13 @@ def runs_method(op: Op) -> bool:
     """It is a function with a row, and calls a method of an operand's class: one written in Python."""
     if next(_run(op), None) is not None:
         return True
-    return (op.fn is hasattr or op.fn in ATTRIBUTES) and _by_descriptor(op.args)
+    if op.fn is primitives.call_ex:
+        called = op.args[0].value if isinstance(op.args[0], Const) else None
+        return any(called is fn for fn in _BY_NAME)
+    return op.fn in _BY_NAME and _by_descriptor(op.args)
+
+
+_BY_NAME = frozenset({hasattr, *ATTRIBUTES})
 
 
 def runs_method_of(op: Op, held: Iterable[type]) -> bool:
@@ -48,16 +55,16 @@ def may_store(op: Op, held: Iterable[type]) -> bool:
 
 
 def _run(op: Op) -> Iterator[Any]:
-    fact = fact_of(op.fn)
-    for operand, inside in () if fact is None else _looked_at(op, fact):
+    for fact, operand, inside in _looked_at(op):
         for cls in _classes(operand_type(operand), inside):
             yield from _methods(cls, fact.methods)
 
 
 def _run_of(op: Op, held: Iterable[type]) -> Iterator[Any]:
-    fact = fact_of(op.fn)
-    for cls in held if fact is not None and fact.inside else ():
-        yield from _methods(cls, fact.methods)
+    facts = {id(fact): fact for fact, _, inside in _looked_at(op) if inside}
+    for fact in facts.values():
+        for cls in held:
+            yield from _methods(cls, fact.methods)
 
 
 def _methods(cls: type, methods: frozenset[str]) -> Iterable[Any]:
@@ -78,8 +85,7 @@ def python_class(site: Any) -> type | None:
 
 def opened(op: Op) -> list[Operand]:
     """The operands at whose items it looks."""
-    fact = fact_of(op.fn)
-    found = [] if fact is None else [operand for operand, inside in _looked_at(op, fact) if inside]
+    found = [operand for _, operand, inside in _looked_at(op) if inside]
     return [operand for operand in found if not _is_of_numbers(operand_type(operand))]
 
 
@@ -87,16 +93,23 @@ def _is_of_numbers(type_: T.Type) -> bool:
     return isinstance(type_, T.ArrayOf) and not type_.dtype.hasobject
 
 
-def _looked_at(op: Op, fact: Fact) -> Iterator[tuple[Operand, bool]]:
-    """(operand, whether at its items too). What goes into a dict by a key, or into a list by an index, is
-    only moved (into arrays: `converting`)."""
+def _looked_at(op: Op) -> Iterator[tuple[Fact, Operand, bool]]:
+    """(row, operand, whether at its items too). What goes into a dict by a key, or into a list by an index,
+    is only moved (into arrays: `converting`). What is spread is looked at by the function that is called."""
+    fact = fact_of(op.fn)
+    if op.fn is primitives.call_ex and isinstance(op.args[0], Const):
+        called = fact_of(op.args[0].value)
+        if called is not None and (called.looks or called.calls):
+            yield from ((called, operand, True) for operand in op.args[1:])
+    if fact is None:
+        return
     inside = fact.inside.of(op.args, op.kwnames)
     for operand in fact.looks.of(op.args, op.kwnames):
-        if op.fn is not operator.setitem or operand is not op.args[2]:
-            yield operand, operand in inside
+        if op.fn is not operator.setitem or operand not in op.args[2:]:
+            yield fact, operand, operand in inside
     for operand in fact.calls.of(op.args, op.kwnames) if inside else ():
         if _is_of_c(operand_type(operand)):  # `key=xs.__getitem__`
-            yield operand, True
+            yield fact, operand, True
 
 
 def _is_of_c(type_: T.Type) -> bool:

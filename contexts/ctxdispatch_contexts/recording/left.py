@@ -200,10 +200,11 @@ def _gone(key: int, reference: Any) -> None:
 def _names(owner: Any, name: Any, at: Place) -> Iterable[left_names.Name]:
     """Those that tell where it is: its own, and that of the owner, which is a container."""
     if type(name) is str and not issubclass(type(owner), dict):
-        of_module = [left_names.variable(name, getattr(owner, "__file__", ""))]
         is_class = issubclass(type(owner), type)  # its instances have it too
-        of_object = [left_names.attribute(name, None if is_class else type(owner))]
-        return of_module + of_object if type(owner) is ModuleType else of_object
+        of_object = left_names.attribute(name, None if is_class else type(owner))
+        if type(owner) is not ModuleType:
+            return [of_object]
+        return [of_object, left_names.variable(name, vars(owner).get("__file__", ""))]
     if at is None:
         return ()
     code, position = places.original(at[0]), position_in(*at)

@@ -103,7 +103,8 @@ def _check_argnums(argnums: Any) -> None:
 def _checked(mode: ReverseMode, n: int, name: str) -> ReverseMode:
     """`mode` for a function of n positional arguments: negative argnums count from the end."""
     assert mode.wrt is not None
-    return replace(mode, wrt=ad.checked_indices(mode.wrt, n, name))
+    wrt = ad.checked_indices(mode.wrt, n, name)
+    return mode if wrt == mode.wrt else replace(mode, wrt=wrt)
 
 
 def _by_call(f: Any, mode: ReverseMode) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from types import FunctionType
-from typing import Any, SupportsIndex
+from typing import Any
 
 from ctxdispatch.dispatch import Context, overdub, rules
 from ctxdispatch.ir.values import hashable
@@ -113,7 +113,7 @@ def checked_indices(indices: Iterable[int], n: int, name: str) -> tuple[int, ...
     such argument."""
     indices = tuple(indices)
     for i in indices:
-        if not isinstance(i, SupportsIndex):
+        if not hasattr(type(i), "__index__"):
             raise DerivativeError(
                 f"argnums is the index of a positional argument or a sequence of indices, and {i!r} "
                 "is none; write argnums=0 or argnums=(0, 1)",
