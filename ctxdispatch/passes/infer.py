@@ -9,11 +9,12 @@ Lists, the one kind of value whose type changes under way, have a file of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import CellType as Cell
 from typing import Any as Anything
+from typing import Protocol
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import passed, reverse_postorder
@@ -45,7 +46,16 @@ from ctxdispatch.passes.types import (
     without_lists,
 )
 
-CallType = Callable[[Anything, Sequence[Type], tuple[str, ...]], "Type | None"]
+
+class CallType(Protocol):
+    """What is known of the results of calls of Python functions, and whether they change anything."""
+
+    def __call__(self, callee: Anything, types: Sequence[Type], kwnames: tuple[str, ...]) -> Type | None: ...
+
+    def is_quiet(self, callee: Anything, types: Sequence[Type], kwnames: tuple[str, ...]) -> bool:
+        """`Op.quiet`"""
+
+
 """Asked for the results of calls that no table knows: (callee, argument types, kwnames)."""
 
 
@@ -110,6 +120,8 @@ def infer(
         value.type = run.types.get(value, Never)
     for _, op in graph.ops() if annotate and run.expected else ():
         op.tested = not run.tested.isdisjoint(op.results)
+    for _, op in graph.ops() if annotate else ():
+        op.quiet = op in run.quiet
     return Inference(
         run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound(), run.unset(),
         run.promised, run.clashes.found,
@@ -148,6 +160,7 @@ class Run:
         self.contents: dict[Value, Type] = {}  # of cells made here
         self.expected = expected_in(graph)
         self.tested: set[Value] = set()
+        self.quiet: set[Op] = set()
         self.promises, self.promised = False, set[Op]()
         self.clashes = Clashes()
         self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
@@ -345,6 +358,13 @@ class Run:
             new = {p for p, a in edges if a is UNDEF or a in found}
             grows, found = new != found, new
         return found
+
+    def is_quiet(self, op: Op, function: Anything, args: Sequence[Type]) -> bool:
+        if self.call_type is None or not self.call_type.is_quiet(function, args, op.kwnames):
+            self.quiet.discard(op)
+            return False
+        self.quiet.add(op)
+        return True
 
     # -- names -----------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +21,6 @@ from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Operand, Value
-from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.generators import as_list
@@ -130,43 +129,41 @@ def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> 
     return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), given, code))
 
 
-MAX_LEVELS, MAX_CALLS = 12, 64
-"""So deep a function is inlined into itself, and so often in one program."""
+MAX_CALLS = 64
+"""So often a function is inlined into itself in one program."""
 
 
 def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]) -> Given | None:
-    """With what a call is opened. None for a function in itself, unless it is given something else than each
-    time before: a part of a tree, of which the type is a part too, a number that is counted down."""
-    given = Given(code, tuple(map(operand_type, args)))
-    chain = prepared.chain.get(op, ())
-    is_recursive = code.co_name not in _COMPREHENSIONS  # else what is around it is
-    if is_recursive and (code in chain or code is prepared.graph.code):
-        before = [each.types for each in chain if type(each) is Given and each.code is code]
-        if code is prepared.graph.code:
-            before.append(tuple([operand_type(p) for p in prepared.graph.params]))
-        fixed = all(map(_is_fixed, given.types)) and given.types not in before
-        opened = {id(o) for c in prepared.chain.values() for o in c if type(o) is Given and o.code is code}
-        if not fixed or len(before) > MAX_LEVELS or len(opened) > MAX_CALLS:
-            return None
-    return given
+    """With what a call is opened. None for a function in itself, unless it goes down a tree: it is given a
+    part of what it was given before, of which the type is a part, too."""
+    given = Given(code, tuple([T.widen(operand_type(a)) for a in args]))
+    before = [each for each in prepared.chain.get(op, ()) if type(each) is Given and each.code is code]
+    if not before and code is prepared.graph.code:
+        before = [Given(code, tuple([T.widen(operand_type(p)) for p in prepared.graph.params]))]
+    if not before or code.co_name in _COMPREHENSIONS:  # what is around it is in itself, or not
+        return given
+    opened = {id(o) for c in prepared.chain.values() for o in c if type(o) is Given and o.code is code}
+    descends = any(new in _parts(old) for new, old in zip(given.types, before[-1].types))
+    return given if descends and len(opened) <= MAX_CALLS else None
 
 
 _COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 
 
-def _is_fixed(type_: T.Type) -> bool:
-    """Enough is known for what is done with it to be decided."""
+def _parts(type_: T.Type) -> Iterator[T.Type]:
+    """The types of what a value of this type holds, at any depth."""
+    inside: Sequence[T.Type | None] = ()
     match type_:
         case T.TupleOf(items):
-            return all(map(_is_fixed, items))
+            inside = items
         case T.Held(_, fields, item):
-            return all(_is_fixed(of) for _, of in fields) and (
-                item is None or item is T.Never or _is_fixed(item)
-            )
-        case T.ArrayOf() | T.Known():
-            return True
-    cls = T.cls_of(type_)
-    return cls is np.ndarray or (cls is not None and effects.immutable(type_))
+            inside = [*(of for _, of in fields), item]
+        case T.ListOf(item):
+            inside = [item]
+    for part in inside:
+        if part is not None and part is not T.Any:
+            yield T.widen(part)
+            yield from _parts(part)
 
 
 def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:

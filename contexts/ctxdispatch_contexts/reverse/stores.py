@@ -95,7 +95,7 @@ class Needed:
             return any(self.any(self.objects.of(a)) for a in op.args)
         if changed(op):
             return self.any(changed_objects(self.objects, op))
-        return runs_python(op) and any(
+        return may_change_unseen(op) and any(
             not self.sites.isdisjoint(self.objects.reach(a)) for a in op.operands()
         )
 
@@ -270,7 +270,7 @@ class LostStores:
         found = []
         for _, op in self.graph.ops():
             targets = op.args[:1] if op.fn is primitives.cell_set else changed(op)
-            if targets or runs_python(op):
+            if targets or (runs_python(op) and not op.quiet):
                 given = [self.objects.reach(a) for a in op.operands() if a not in targets]
                 found.append((op, self.objects.loose(frozenset().union(*given))))
         return found

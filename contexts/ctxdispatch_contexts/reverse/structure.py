@@ -52,8 +52,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         self._preds = {
-            b: [(p, e) for p, e in preds if p in self.live]
-            for b, preds in self.graph.predecessors().items()
+            b: [(p, e) for p, e in preds if p in self.live] for b, preds in self.graph.predecessors().items()
         }
 
 
@@ -63,11 +62,17 @@ def normalise(graph: Graph) -> Shape | None:
     if end is None:
         return None
     _item_blocks(graph)
-    for _ in range(4 * len(graph.blocks) + 8):
+    settled, all_looked_at = set[Block](), True
+    for _ in range(8 * len(graph.blocks) + 8):
         forest = loops(graph)
         live = _reaching(graph, end)
-        if not _normalise_one(graph, forest, live):
+        if _normalise_one(graph, forest, live, settled):
+            all_looked_at = False
+        elif all_looked_at:
             return _shape(graph, end, forest, live)
+        else:  # what has changed around them may concern those that were settled
+            settled.clear()
+            all_looked_at = True
     raise AssertionError("loop normalisation does not settle")
 
 
@@ -128,9 +133,12 @@ def _reaching(graph: Graph, end: Block) -> set[Block]:
 # -- loops ---------------------------------------------------------------------------------------------------
 
 
-def _normalise_one(graph: Graph, forest: LoopForest, live: set[Block]) -> bool:
-    """Make one change; False when there is none to make. Inner loops first."""
+def _normalise_one(graph: Graph, forest: LoopForest, live: set[Block], settled: set[Block]) -> bool:
+    """Make one change; False when there is none to make. Inner loops first. `settled`: the headers of those
+    that need not be looked at."""
     for loop in reversed(forest.loops):
+        if loop.header in settled:
+            continue
         if (
             _preheader(graph, loop)
             or _latch(graph, loop)
@@ -138,6 +146,7 @@ def _normalise_one(graph: Graph, forest: LoopForest, live: set[Block]) -> bool:
             or _close(graph, loop, live)
         ):
             return True
+        settled.add(loop.header)
     return False
 
 
