@@ -130,7 +130,7 @@ def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> 
 
 
 MAX_CALLS = 64
-"""So often a function is inlined into itself in one program."""
+"""So often functions are inlined into themselves in one program."""
 
 
 def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]) -> Given | None:
@@ -142,9 +142,9 @@ def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]
         before = [Given(code, tuple([T.widen(operand_type(p)) for p in prepared.graph.params]))]
     if not before or code.co_name in _COMPREHENSIONS:  # what is around it is in itself, or not
         return given
-    opened = {id(o) for c in prepared.chain.values() for o in c if type(o) is Given and o.code is code}
+    prepared.descents += 1
     descends = any(new in _parts(old) for new, old in zip(given.types, before[-1].types))
-    return given if descends and len(opened) <= MAX_CALLS else None
+    return given if descends and prepared.descents <= MAX_CALLS else None
 
 
 _COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.bytecode.lift import is_generator
-from ctxdispatch.facts import ARITHMETIC, COMPARISONS, SETS_ATTRIBUTE, fact_of
+from ctxdispatch.facts import BINARY, COMPARISONS, SETS_ATTRIBUTE, UNARY, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.leaves import package_of
@@ -34,12 +34,16 @@ from ctxdispatch_contexts.programs.converting import leaves_operator
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
 
 REFLECTED = {
-    **{f: (f"__{f.__name__}__", f"__r{f.__name__}__") for f in (*ARITHMETIC, divmod, pow)},
+    **{
+        f: (f"__{name}__", f"__r{name}__")
+        for f, name in ((f, f.__name__.rstrip("_")) for f in (*BINARY, divmod, pow))
+    },
     **{f: (f"__{f.__name__}__", f"__{g}__") for f, g in zip(COMPARISONS, "gt ge eq ne lt le".split())},
 }
 
 SINGLE = {
-    operator.neg: "__neg__", operator.pos: "__pos__", operator.getitem: "__getitem__", abs: "__abs__",
+    **{f: f"__{f.__name__}__" for f in UNARY}, operator.getitem: "__getitem__", abs: "__abs__",
+    operator.setitem: "__setitem__", operator.delitem: "__delitem__", int: "__int__",
     operator.contains: "__contains__", float: "__float__", iter: "__iter__", len: "__len__",
     complex: "__complex__", round: "__round__", math.floor: "__floor__", math.ceil: "__ceil__",
     math.trunc: "__trunc__",

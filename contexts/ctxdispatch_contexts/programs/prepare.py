@@ -76,6 +76,7 @@ from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.rules import PACKAGE
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
+from ctxdispatch_contexts.programs.spelled_operators import spell_out_operator
 from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
 from ctxdispatch_contexts.programs.spelled_removals import spell_out_removals
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
@@ -125,6 +126,8 @@ class Prepared:
     patient: bool = True
     postponed: bool = False
     promised: Set[Op] = frozenset()
+    descents: int = 0
+    """How often a call was met of a function that it is in."""
     clashes: Found = field(default_factory=dict)
     versions: Versions = field(default_factory=Versions)
 
@@ -332,6 +335,8 @@ def _rewrite(
     if (_worth(op.args) or is_neighbour(op, prepared.graph)) and construct(prepared, block, op):
         return block
     if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
+        return block
+    if _worth(op.args) and spell_out_operator(prepared, block, op):
         return block
     if _worth(op.args) and open_replace(prepared, block, op):
         return block

@@ -32,6 +32,7 @@ from ctxdispatch_contexts.programs import replaced
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError
+from ctxdispatch_contexts.programs.lifting import is_installed
 from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init, method_of_type
 from ctxdispatch_contexts.programs.remembered import may_run_again
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 PACKAGE = "ctxdispatch_contexts."
 
 MAX_ROUNDS, MAX_DEPTH = 5, 8
+MAX_LOOKS = 32
+"""So many functions of the user's are looked at whole for one program."""
 
 Call = tuple[FunctionType, tuple[T.Type, ...]]
 
@@ -63,6 +66,7 @@ class Returns:
         self.looks = False
         """Whether functions are quiet is asked: it takes a look at what their ops may change."""
         self.loud: set[Call] = set()
+        self._left = MAX_LOOKS
         self.refused: dict[tuple[Any, tuple[T.Type, ...]], DerivativeError] = {}
         self.outermost: list[int] = []
         self.provisional: dict[Call, int] = {}
@@ -213,8 +217,11 @@ class Returns:
             self.loud.add((function, types))
             return T.Any
         cells = function.__closure__ or ()
-        if self.looks:
+        if self.looks and self._left and not is_installed(function.__code__):
+            self._left -= 1
             return self._looked_at(function, graph, types)
+        if self.looks:
+            self.loud.add((function, types))
         inference = infer(graph, types, cells=cells, call_type=self, untrusted=self.untrusted, annotate=False)
         self.assume(CodeIs(function, function.__code__))
         for guard in inference.guards:

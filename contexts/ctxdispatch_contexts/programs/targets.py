@@ -195,9 +195,11 @@ def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
     if owner is None or type(found) is not FunctionType:
         return None
     prepared.assume(AttrIs(owner, name.value, found))
-    if len(uses(prepared.graph)[reading.result]) == 1:  # found already: nobody need look at the object for it
-        reading.callee, reading.args, reading.syntax = Const(primitives.build_tuple), [], True
-    return Target(found, [parent.args[1]])
+    target, known = Target(found, [parent.args[1]]), uses(prepared.graph)
+    if len(known[reading.result]) == 1:  # found already: nobody need look at the object for it
+        for op in (reading, parent) if len(known[parent.result]) == 1 else (reading,):
+            op.callee, op.args, op.syntax = Const(primitives.build_tuple), [], True
+    return target
 
 
 def _own_names(cls: type) -> set[str]:
@@ -247,4 +249,3 @@ STAY = (primitives.store_global, primitives.delete_global, primitives.special_me
 last two look at frames.)"""
 
 REFUSALS.add(hidden)
-
