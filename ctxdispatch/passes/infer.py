@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import CellType as Cell
 from typing import Any as Anything
-from typing import Protocol
 
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.analysis import passed, reverse_postorder
@@ -22,6 +21,7 @@ from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, 
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
+from ctxdispatch.passes.call_types import CallType
 from ctxdispatch.passes.clashes import Clashes, Found
 from ctxdispatch.passes.expected import expected_in, is_vague
 from ctxdispatch.passes.guards import Guard
@@ -45,18 +45,6 @@ from ctxdispatch.passes.types import (
     widen,
     without_lists,
 )
-
-
-class CallType(Protocol):
-    """What is known of the results of calls of Python functions, and whether they change anything."""
-
-    def __call__(self, callee: Anything, types: Sequence[Type], kwnames: tuple[str, ...]) -> Type | None: ...
-
-    def is_quiet(self, callee: Anything, types: Sequence[Type], kwnames: tuple[str, ...]) -> bool:
-        """`Op.quiet`"""
-
-
-"""Asked for the results of calls that no table knows: (callee, argument types, kwnames)."""
 
 
 @dataclass(eq=False)
@@ -118,10 +106,8 @@ def infer(
         run = run_with([without_lists(t) for t in argtypes])
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
-    for _, op in graph.ops() if annotate and run.expected else ():
-        op.tested = not run.tested.isdisjoint(op.results)
     for _, op in graph.ops() if annotate else ():
-        op.quiet = op in run.quiet
+        op.tested, op.quiet = not run.tested.isdisjoint(op.results), op in run.quiet
     return Inference(
         run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound(), run.unset(),
         run.promised, run.clashes.found,

@@ -556,7 +556,7 @@ def test_what_is_read_before_or_of_another_class(mode):
 KEPT = types.ModuleType("kept_by_name")
 
 
-class Kept:
+class Counted:
     value = None
 
     def count(self):
@@ -588,7 +588,7 @@ def stores(owner):
 
 @pytest.mark.parametrize("mode", [grad, lambda f: lambda x: jvp(f, (x,), (1.0,))[1]])
 @pytest.mark.parametrize("number", range(4))
-@pytest.mark.parametrize("owner", [KEPT, Kept, Kept()])
+@pytest.mark.parametrize("owner", [KEPT, Counted, Counted()])
 def test_what_the_program_stores_is_read_anew(owner, number, mode):
     f = stores(owner)[number]
 

@@ -167,7 +167,6 @@ def may_turn(op: Op) -> bool:
     return row is not None and not row.holomorphic and not all(map(_is_real, op.args))
 
 
-
 def _may_ask(op: Op) -> bool:
     """round(x) is what `__round__` of x returns, where x may be an object of the user's."""
     return hashable(op.fn) and op.fn in ROUNDING and bool(op.args) and operand_type(op.args[0]) is T.Any

@@ -38,6 +38,11 @@ def is_container(value: Any) -> bool:
     return not (is_leaf(value) or issubclass(type(value), (tuple, np.ndarray)) or type(value) is FunctionType)
 
 
+def lie_apart(bound: Sequence[Any], args: Sequence[Any]) -> bool:
+    """No list, dict or object that is bound is given as well."""
+    return not any(any(value is a for a in args) and is_container(value) for value in bound)
+
+
 def check_apart(bound: Sequence[Any], args: Sequence[Any]) -> None:
     """DerivativeError where a list, dict or object that is bound is given as well."""
     for value in bound:

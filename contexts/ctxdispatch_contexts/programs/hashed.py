@@ -22,6 +22,7 @@ from ctxdispatch_contexts.programs.activity import carries, has_zero_derivative
 
 SETS = (set, frozenset)
 
+
 def is_hashed(op: Op, varies: Callable[[Operand], bool]) -> bool:
     """`op` makes an item of a set, or a key of a dict, of what varies, or reads such an item."""
     if has_zero_derivative(op.fn):

@@ -9,19 +9,17 @@ itself, or too much, stays a call and is differentiated at run time (`calls.py`)
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
-from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.prune import prune
 from ctxdispatch.ir.rewrite import substitute
-from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.ir.watching import is_undispatched, tell_apart
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import open_cells
@@ -32,11 +30,9 @@ from ctxdispatch.passes.fold import fold
 from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard, OfType
 from ctxdispatch.passes.held import has_held, only_used, with_unset
 from ctxdispatch.passes.infer import Variable, infer
-from ctxdispatch.passes.python_types import extends
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
-from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.changes import sets_name
 from ctxdispatch_contexts.programs.converting import converts
 from ctxdispatch_contexts.programs.derived import (
@@ -68,15 +64,18 @@ from ctxdispatch_contexts.programs.objects import (
     open_wrapper,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.observed import expect, expecting, expects, is_short
+from ctxdispatch_contexts.programs.observed import expect, expecting
 from ctxdispatch_contexts.programs.operands import make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.replaced import open_replace
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
-from ctxdispatch_contexts.programs.rules import PACKAGE
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
-from ctxdispatch_contexts.programs.spelled_operators import spell_out_operator
+from ctxdispatch_contexts.programs.spelled_operators import (
+    extends_list,
+    plain_operator,
+    spell_out_operator,
+)
 from ctxdispatch_contexts.programs.spelled_parts import spell_out_parts
 from ctxdispatch_contexts.programs.spelled_removals import spell_out_removals
 from ctxdispatch_contexts.programs.spelled_stores import spell_out_stores
@@ -84,9 +83,9 @@ from ctxdispatch_contexts.programs.spreading import open_arguments
 from ctxdispatch_contexts.programs.targets import Target, callee_of, keep_promises, method_of
 from ctxdispatch_contexts.programs.unrolling import unroll
 from ctxdispatch_contexts.programs.versions import Versions
+from ctxdispatch_contexts.programs.worth import is_worth_it, may_carry
 
 MAX_OPS = 4000
-IMMUTABLE = (int, float, complex, bool, str, bytes, tuple, frozenset)
 
 
 @dataclass(eq=False)
@@ -156,6 +155,7 @@ class Prepared:
         if self.returns is None:
             searched = functools.partial(searched_type, self)
             self.returns = Returns(lifted, self.assume, self.untrusted, searched, self._prepare)
+            self.returns.has_rule = self.has_rule
 
     def _prepare(
         self, graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], returns: Returns
@@ -315,8 +315,8 @@ def _rewrite(
     prepared: Prepared, block: Block, op: Op, made: dict[Value, Op], has_rule: Callable[[Any], bool]
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
-    _plain_operator(op)
-    if _extends(prepared.graph, op):
+    plain_operator(op)
+    if extends_list(prepared.graph, op):
         return block
     if prepared.keeps(op.fn):
         return block if open_arguments(prepared.graph, block, op) else None
@@ -332,18 +332,18 @@ def _rewrite(
         return inline_made(prepared, block, op, made[op.callee])
     if open_arguments(prepared.graph, block, op) or _call_derivative(prepared, block, op):
         return block
-    if (_worth(op.args) or is_neighbour(op, prepared.graph)) and construct(prepared, block, op):
+    if (may_carry(op.args) or is_neighbour(op, prepared.graph)) and construct(prepared, block, op):
         return block
-    if _worth(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
+    if may_carry(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block
-    if _worth(op.args) and spell_out_operator(prepared, block, op):
+    if may_carry(op.args) and spell_out_operator(prepared, block, op):
         return block
-    if _worth(op.args) and open_replace(prepared, block, op):
+    if may_carry(op.args) and open_replace(prepared, block, op):
         return block
     if _refuse_conversion(prepared, op) or make_arrays(block, op) or make_lists(block, op):
         return block
     target = callee_of(op, prepared)
-    if target is None or not _worth_it(op, target):
+    if target is None or not is_worth_it(op, target):
         return None
     if has_rule(target.function):
         op.callee, op.args = Const(target.function), [*target.first, *op.args]
@@ -382,54 +382,3 @@ def _call_derivative(prepared: Prepared, block: Block, op: Op) -> bool:
         return call_closure_made(prepared, block, op, chain)
     method = prepared.method(chain.making)
     return method is not None and call_method_made(prepared, op, chain, method)
-
-
-def _plain_operator(op: Op) -> None:
-    """`a += b` on what cannot change is `a = a + b`."""
-    fn = op.fn
-    cls = T.cls_of(operand_type(op.args[0])) if fn in INPLACE else None
-    if cls is not None and issubclass(cls, (*IMMUTABLE, *_scalars())):
-        op.callee = Const(INPLACE[fn])
-
-
-def _extends(graph: Graph, op: Op) -> bool:
-    """`xs += ys` of lists. True where something was changed."""
-    if op.fn is not operator.iadd or not extends(*map(operand_type, op.args)):
-        return False
-    substitute(graph, {op.result: op.args[0]})
-    op.callee, op.results, op.syntax = Const(list.extend), [Value()], False
-    return True
-
-
-@functools.cache
-def _scalars() -> tuple[type, ...]:
-    import numpy as np
-
-    return (np.generic,)
-
-
-# -- what is worth it ----------------------------------------------------------------------------------------
-
-
-def _worth_it(op: Op, target: Target) -> bool:
-    """Something that carries a derivative goes in: an argument, or what the function has captured."""
-    if _worth([*op.args, *target.first]) or (target.function.__module__ or "").startswith(PACKAGE):
-        return True
-    if expects() and is_short(target.function):  # what it does can be seen then, and done again
-        return True
-    return any(_captures(cell) for cell in target.function.__closure__ or ())
-
-
-def _worth(operands: Sequence[Operand]) -> bool:
-    return any(_may_carry(a) for a in operands)
-
-
-def _may_carry(operand: Operand) -> bool:
-    return isinstance(operand, Value) and carries(operand.type)
-
-
-def _captures(cell: Any) -> bool:
-    try:
-        return type(cell.cell_contents) is FunctionType
-    except ValueError:
-        return False

@@ -1,8 +1,8 @@
 """What values lead to, at run time: the lists, dicts and objects among it, by identity.
 
-    containers_in(p, q)     in them
-    leads(held, v)          whether some of those `held` are
-    read_by(f, g)           in what the Python code of these may read: its variables, classes, what is called
+containers_in(p, q)     in them
+leads(held, v)          whether some of those `held` are
+read_by(f, g)           in what the Python code of these may read: its variables, classes, what is called
 """
 
 from __future__ import annotations

@@ -60,7 +60,13 @@ class Constant(NamedTuple):
     value: ById
 
 
-Recipe = Closure | Derivative | Constant
+class Literal(NamedTuple):
+    """A text, True, False or None, which more often say what is done than they are data."""
+
+    value: Any
+
+
+Recipe = Closure | Derivative | Constant | Literal
 Recipes = tuple[Recipe | None, ...]
 """Per variable that a function captured; None for an argument."""
 
@@ -149,6 +155,8 @@ class _Finder:
 
     def _known(self, function: Any) -> tuple[Recipe, list[Operand]] | None:
         """One that lasts as it is; of another one, what it captured are arguments."""
+        if type(function) in _SAYING:
+            return Literal(function), []
         if type(function) is not FunctionType or own_way(function) is not None:
             return None
         if not made_at_run_time(function):
@@ -202,6 +210,8 @@ def make(ops: list[Op], recipe: Recipe | None, arguments: Iterator[Operand]) -> 
             return write(ops, primitives.make_function, *given, closure)
         case Constant(value):
             return Const(value.value)
+        case Literal(value):
+            return Const(value)
         case Derivative(maker, function, options, kwnames):
             made = write(ops, maker, make(ops, function, arguments), *map(Const, options))
             ops[-1].kwnames, ops[-1].syntax = kwnames, False
@@ -218,6 +228,8 @@ def made(recipe: Recipe | None, arguments: Iterator[Any]) -> Any:
             return FunctionType(code_of(code), namespace.value, None, defaults.value, cells)
         case Constant(value):
             return value.value
+        case Literal(value):
+            return value
         case Derivative(maker, function, options, kwnames):
             n = len(options) - len(kwnames)
             named = dict(zip(kwnames, options[n:], strict=True))
@@ -227,12 +239,15 @@ def made(recipe: Recipe | None, arguments: Iterator[Any]) -> Any:
 # -- of functions that there are -----------------------------------------------------------------------------
 
 
-def recipes_of(f: FunctionType, unfit: Callable[[FunctionType], bool]) -> Recipes | None:
+def recipes_of(
+    f: FunctionType, unfit: Callable[[FunctionType], bool], literals: bool = True
+) -> Recipes | None:
     """How functions are made that `f` has captured; None where one of them cannot be made again: it is
-    `unfit`, has attributes, is a derivative, captured itself, or its defaults are more than numbers and
-    texts."""
+    `unfit`, has attributes, is a derivative, captured itself or an iterator, or its defaults are more than
+    numbers and texts. `literals`: such a value is no argument."""
     try:
-        return _of_cells(f, unfit, (f,))
+        found = _of_cells(f, unfit, (f,))
+        return found if literals else tuple([None if isinstance(r, Literal) else r for r in found])
     except _NotAgain:
         return None
 
@@ -252,6 +267,10 @@ def _of_cells(f: FunctionType, unfit: Unfit, within: tuple[FunctionType, ...]) -
 
 
 def _of_content(value: Any, unfit: Unfit, within: tuple[FunctionType, ...]) -> Recipe | None:
+    if hasattr(type(value), "__next__"):  # what others take items from is no argument
+        raise _NotAgain
+    if type(value) in _SAYING:
+        return Literal(value)
     if type(value) is not FunctionType:
         return None
     if own_way(value) is not None:
@@ -269,6 +288,7 @@ def _of_content(value: Any, unfit: Unfit, within: tuple[FunctionType, ...]) -> R
     return Closure(code_key(value.__code__), ById(value.__globals__), ById(defaults), inner)
 
 
+_SAYING = (str, bool, type(None))
 _LITERALS = (int, float, bool, str, bytes, type(None))
 _DEFAULTS = Bounded(1024)
 
@@ -310,6 +330,8 @@ def _takes_apart(recipe: Recipe | None, value: Any, found: list[Any]) -> bool:
         return type(value) is not FunctionType
     if isinstance(recipe, Constant):
         return value is recipe.value.value
+    if isinstance(recipe, Literal):
+        return type(value) is type(recipe.value) and bool(value == recipe.value)
     if type(value) is not FunctionType or isinstance(recipe, Derivative):
         return False
     defaults, known = value.__defaults__, recipe.defaults.value
@@ -340,7 +362,7 @@ def argument_names(name: str, recipe: Recipe | None) -> Iterator[str]:
     match recipe:
         case None:
             yield name
-        case Constant(_):
+        case Constant(_) | Literal(_):
             return
         case Derivative(_, function, _, _):
             yield from argument_names(name, function)

@@ -19,6 +19,7 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import Context
 from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
@@ -67,6 +68,7 @@ class Returns:
         """Whether functions are quiet is asked: it takes a look at what their ops may change."""
         self.loud: set[Call] = set()
         self._left = MAX_LOOKS
+        self.has_rule: Callable[[Any], bool] = bool
         self.refused: dict[tuple[Any, tuple[T.Type, ...]], DerivativeError] = {}
         self.outermost: list[int] = []
         self.provisional: dict[Call, int] = {}
@@ -217,7 +219,7 @@ class Returns:
             self.loud.add((function, types))
             return T.Any
         cells = function.__closure__ or ()
-        if self.looks and self._left and not is_installed(function.__code__):
+        if self.looks and self._left and _is_users(function) and not self.has_rule(function):
             self._left -= 1
             return self._looked_at(function, graph, types)
         if self.looks:
@@ -241,6 +243,10 @@ class Returns:
         if not _is_quiet(found):
             self.loud.add((function, types))
         return _number(found.return_type)
+
+
+def _is_users(function: FunctionType) -> bool:
+    return not (is_ours(function.__module__) or is_installed(function.__code__))
 
 
 _CACHE = type(functools.lru_cache(len))

@@ -103,9 +103,7 @@ def _rename_return(block: Block, renamed: dict[Value, Operand]) -> None:
 
 def _helper(op: Op, out: list[Op]) -> Operand | None:
     fn = op.fn
-    if type(fn) is not FunctionType or not (fn.__module__ or fn.__globals__["__name__"]).startswith(
-        PACKAGE
-    ):
+    if type(fn) is not FunctionType or not (fn.__module__ or fn.__globals__["__name__"]).startswith(PACKAGE):
         return None
     if vjp_rule(fn) is not None:
         return None  # a primitive: it fills an array that it has made

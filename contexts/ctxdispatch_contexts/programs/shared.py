@@ -26,7 +26,7 @@ from ctxdispatch.ir.builder import Builder
 from ctxdispatch.ir.graph import Graph, Signature
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes.buffers import emit
-from ctxdispatch_contexts.programs.arguments import Default, as_gradient, check_apart, left_out
+from ctxdispatch_contexts.programs.arguments import Default, as_gradient, left_out, lie_apart
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_out_of_sight, is_empty
 from ctxdispatch_contexts.programs.closures import bind_defaults, code_entry, contents
 from ctxdispatch_contexts.programs.entry import Entry
@@ -59,8 +59,9 @@ def sharing(f: FunctionType, mode: Mode, context: Any, at_once: bool = False) ->
     count = _with_own.get(f.__code__, 0)
     recipes = None
     if (count or at_once) and not any(map(is_empty, f.__closure__ or ())) and not _changes(f):
-        recipes = recipes_of(f, lambda g: bool(context.ad_ruled(g)) or _changes(g))
-        if recipes is None and count >= OWN and not takes_derivatives(f):
+        if not mode.shared:
+            recipes = recipes_of(f, lambda g: bool(context.ad_ruled(g)) or _changes(g), count < OWN)
+        if recipes is None and (count >= OWN or at_once) and not takes_derivatives(f):
             recipes = (None,) * len(f.__code__.co_freevars)
         elif recipes is not None and count < OWN and _is_recorded(f, mode, context, recipes):
             recipes = None
@@ -105,9 +106,17 @@ def shared_function(
     """What `grad` and its like return for `f`: it hands what `f` captured to the entry of f's code.
     `again(f, mode, context, *args)` is called where `f` has changed since."""
     key = _key(f, mode, context)
-    passing = _passing.get_or_make((key, recipes), lambda: _Passing(f, mode, context, again, recipes))
+    passing = _passing.get_or_make(
+        (key, recipes), lambda: _counted(f, _Passing(f, mode, context, again, recipes))
+    )
     _latest.put(key, passing)
-    return passing.function_for(f)
+    return passing.function_for(f)  # type: ignore[no-any-return]
+
+
+def _counted(f: FunctionType, shared: _Shared) -> _Shared:
+    """What was made takes as long as a program of its own would."""
+    _with_own[f.__code__] = _with_own.get(f.__code__, 0) + 1
+    return shared
 
 
 def shared_call(
@@ -116,9 +125,11 @@ def shared_call(
     """The same for calls of `f` with n arguments by position, others by keyword. `own()` is what has a
     program of its own."""
     key = _key(f, mode, context, n)
-    calling = _passing.get_or_make((key, recipes), lambda: _Calling(f, mode, context, n, recipes))
+    calling = _passing.get_or_make(
+        (key, recipes), lambda: _counted(f, _Calling(f, mode, context, n, recipes))
+    )
     _latest.put(key, calling)
-    return calling.function_for(f, own)
+    return calling.function_for(f, own)  # type: ignore[no-any-return]
 
 
 def known_sharing(f: FunctionType, mode: Mode, context: Any, n: int | None = None) -> Any:
@@ -131,7 +142,7 @@ def known_sharing(f: FunctionType, mode: Mode, context: Any, n: int | None = Non
 
 
 def _key(f: FunctionType, mode: Mode, context: Any, n: int | None = None) -> tuple[Any, ...]:
-    return context, mode, f.__code__, ById(f.__globals__), len(f.__defaults__ or ()), n
+    return context, mode, ById(f.__code__), ById(f.__globals__), len(f.__defaults__ or ()), n
 
 
 _passing, _latest = Bounded(1024), Bounded(1024)
@@ -181,8 +192,8 @@ class _Calling(_Shared):
         if captured is None or bound is None:
             return None
         values, _, places = bound
-        check_apart([value for i, value in enumerate(values) if i not in places], args)
-        return [*captured, *values]
+        defaults = [value for i, value in enumerate(values) if i not in places]
+        return [*captured, *values] if lie_apart(defaults, args) else None
 
 
 class _Passing(_Shared):
@@ -212,6 +223,9 @@ class _Passing(_Shared):
         build = Builder(graph)
         wrapped = _content(build, graph.cells[-1], "wrapped")
         self._unless_changed(build, f, wrapped)
+        if f.__defaults__:
+            own = graph.params[: code.co_argcount]
+            self._or_own(build, wrapped, build.call(_defaults_lie_apart, wrapped, *own))
         captured = [_content(build, cell, name) for cell, name in zip(graph.cells, free)]
         if any(self.taking.recipes):
             captured = self._taken_apart(build, wrapped, captured)
@@ -237,15 +251,29 @@ class _Passing(_Shared):
     def _taken_apart(self, build: Builder, wrapped: Value, contents: list[Value]) -> list[Value]:
         """Go on where the contents are made after the recipes, with the arguments that these come to."""
         found = build.call(self.taking, *contents)
-        fit = build.call(operator.is_not, found, Const(None), syntax=True)
-        passed, replaced = build.new_block(), build.new_block()
-        build.branch(fit, passed, replaced)
-        build.enter(replaced)
-        build.ret(build.call(self.taken_anew, wrapped, *build.graph.params))
-        build.enter(passed)
+        self._or_own(
+            build, wrapped, build.call(operator.is_not, found, Const(None), syntax=True), self.taken_anew
+        )
         values = [Value() for _ in range(self.taking.arguments)]
         build.op(primitives.unpack, [found, Const(len(values))], [*values], (), True)
         return values
+
+    def _or_own(
+        self, build: Builder, wrapped: Value, fits: Value, otherwise: Callable[..., Any] | None = None
+    ) -> None:
+        """Go on where it fits."""
+        passed, replaced = build.new_block(), build.new_block()
+        build.branch(fits, passed, replaced)
+        build.enter(replaced)
+        build.ret(build.call(otherwise or self.by_own, wrapped, *build.graph.params))
+        build.enter(passed)
+
+    @natively
+    def by_own(self, f: FunctionType, *args: Any) -> Any:
+        """By a program of its own: what it has for a default is given as well, say."""
+        key = (self.context, self.mode)
+        own = for_code(f, key, lambda: Entry(Source(f), self.mode, self.context, self.again))
+        return own.function(*args)
 
     @natively
     def taken_anew(self, f: FunctionType, *args: Any) -> Any:
@@ -253,9 +281,7 @@ class _Passing(_Shared):
         recipes = recipes_of(f, lambda g: bool(self.context.ad_ruled(g)) or _changes(g))
         if recipes is not None:
             return shared_function(f, self.mode, self.context, self.again, recipes)(*args)
-        key = (self.context, self.mode)
-        own = for_code(f, key, lambda: Entry(Source(f), self.mode, self.context, self.again))
-        return own.function(*args)
+        return self.by_own(f, *args)
 
 
 def _signature(code: CodeType, mode: Mode) -> Signature:
@@ -282,16 +308,19 @@ def _arguments(build: Builder, f: FunctionType, mode: Mode, wrapped: Value) -> l
         if mode.needs(i):
             found.append(build.call(_given, param, Const(param.name), Const(i)))
         else:
-            found.append(build.call(_or_default, param, wrapped, Const(i - first), *params[:n]))
+            found.append(build.call(_or_default, param, wrapped, Const(i - first)))
     return [*found, *params[n:]]
 
 
-def _or_default(value: Any, f: FunctionType, i: int, *given: Any) -> Any:
-    if value is not Default:
-        return value
-    default = (f.__defaults__ or ())[i]
-    check_apart([default], given)
-    return default
+def _or_default(value: Any, f: FunctionType, i: int) -> Any:
+    return (f.__defaults__ or ())[i] if value is Default else value
+
+
+def _defaults_lie_apart(f: FunctionType, *given: Any) -> bool:
+    """None of those that are used is given as well."""
+    defaults = f.__defaults__ or ()
+    last = given[len(given) - len(defaults) :]
+    return lie_apart([d for d, value in zip(defaults, last, strict=True) if value is Default], given)
 
 
 def _given(value: Any, name: str, i: int) -> Any:

@@ -9,6 +9,7 @@ if a, not a   a.__bool__(), or len(a) != 0
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from collections.abc import Sequence
 from types import FunctionType
@@ -17,11 +18,13 @@ from typing import TYPE_CHECKING, Any
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Block, Op
-from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.ir.graph import Block, Graph, Op
+from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import ABSENT, AttrIs, ClassHolds, Guard
 from ctxdispatch.passes.inline import emit_before
+from ctxdispatch.passes.python_types import extends
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.objects import REFLECTED, method_of_type
@@ -39,6 +42,36 @@ def spell_out_operator(prepared: Prepared, block: Block, op: Op) -> bool:
     if op.fn in _OPPOSITES:
         return _opposite(prepared, block, op)
     return op.fn in _TRUTH and _truth(prepared, op)
+
+
+# -- of what cannot change, and of lists ---------------------------------------------------------------------
+
+
+def plain_operator(op: Op) -> None:
+    """`a += b` on what cannot change is `a = a + b`."""
+    fn = op.fn
+    cls = T.cls_of(operand_type(op.args[0])) if fn in INPLACE else None
+    if cls is not None and issubclass(cls, (*_FIXED, *_scalars())):
+        op.callee = Const(INPLACE[fn])
+
+
+_FIXED = (int, float, complex, bool, str, bytes, tuple, frozenset)
+
+
+def extends_list(graph: Graph, op: Op) -> bool:
+    """`xs += ys` of lists. True where something was changed."""
+    if op.fn is not operator.iadd or not extends(*map(operand_type, op.args)):
+        return False
+    substitute(graph, {op.result: op.args[0]})
+    op.callee, op.results, op.syntax = Const(list.extend), [Value()], False
+    return True
+
+
+@functools.cache
+def _scalars() -> tuple[type, ...]:
+    import numpy as np
+
+    return (np.generic,)
 
 
 # -- in place ------------------------------------------------------------------------------------------------

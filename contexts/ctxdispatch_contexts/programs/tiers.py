@@ -73,9 +73,7 @@ def joined(first: Reason, why: Reason | None) -> Reason:
 
 def check_tier(tier: Any) -> None:
     if tier not in (None, "python"):
-        raise DerivativeError(
-            f"tier={tier!r} is none; write tier='python', or leave it out", user_position()
-        )
+        raise DerivativeError(f"tier={tier!r} is none; write tier='python', or leave it out", user_position())
 
 
 def check_recorder(mode: Mode, reason: Reason) -> None:

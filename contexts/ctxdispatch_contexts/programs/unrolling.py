@@ -295,9 +295,7 @@ def _enter(head: Block, exit: Edge, items: _Items, index: Operand, given_up: boo
     assert isinstance(terminator, Iterate)
     taking = Block()
     item = items.item(_emit(taking, terminator), index)
-    taking.terminator = Jump(
-        Edge(terminator.body.target, [item, *terminator.body.args]), terminator.pos
-    )
+    taking.terminator = Jump(Edge(terminator.body.target, [item, *terminator.body.args]), terminator.pos)
     head.terminator, blocks = Jump(Edge(taking), terminator.pos), [taking]
     first = taking
     for k, xs in reversed(list(enumerate(items.lists))):
