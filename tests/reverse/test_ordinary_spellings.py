@@ -1,5 +1,6 @@
 """Spellings that people use in the midst of other things: right, and compiled with the rest."""
 
+import functools
 import time
 
 import numpy as np
@@ -57,8 +58,101 @@ def asked(x):
     return np.sum(x(2.0) if callable(x) else x * x)
 
 
-@pytest.mark.parametrize("f", [unpacked, unpacked_by_key, unpacked_with_star, a_diagonal,
-                               a_masked_diagonal, timed, asked], ids=lambda f: f.__name__)  # fmt: skip
+def lambdas_in_a_list(x):
+    steps = [lambda v, k=k: np.sin(v * k) * x[0] for k in (1.0, 2.0, 3.0)]
+    for step in steps:
+        x = step(x)
+    return np.sum(x)
+
+
+def functions_in_a_list(x):
+    steps = []
+    for k in (1.0, 2.0):
+
+        def step(v, k=k):
+            return np.sin(v * k)
+
+        steps.append(step)
+    return np.sum(steps[0](x) * steps[-1](x))
+
+
+def reduced_over_functions(x):
+    steps = [lambda v, k=k: np.tanh(v * k) for k in (1.0, 2.0, 3.0)]
+    return np.sum(functools.reduce(lambda h, step: step(h), steps, x))
+
+
+def made_functions_in_a_list(x):
+    def scaled(k):
+        return lambda v: v * k
+
+    for step in [scaled(k) for k in (x[0], x[1], 2.0)]:
+        x = step(x)
+    return np.sum(x)
+
+
+def _total(tree):
+    if isinstance(tree, dict):
+        return sum(_total(v) for v in tree.values())
+    if isinstance(tree, (list, tuple)):
+        return sum(_total(v) for v in tree)
+    return np.sum(tree**2)
+
+
+def a_tree(x):
+    return _total({"a": [(x, x * 2.0), (x[:2],)], "b": np.sin(x)})
+
+
+def _flat(tree):
+    return np.concatenate([_flat(v) for v in tree]) if isinstance(tree, (list, tuple)) else np.ravel(tree)
+
+
+def a_flattened_tree(x):
+    flat = _flat([(x, np.outer(x, x)), (x * x, np.outer(x, x))])
+    return np.dot(flat, np.cos(flat))
+
+
+@functools.lru_cache
+def _table(n, shift):
+    return np.arange(n) + shift
+
+
+def a_cached_table(x):
+    scale = _table(len(x), 0.5)
+    state = {"x": x}
+    for _ in range(2):
+        state["x"] = np.sin(state["x"]) * scale
+    return np.sum(state["x"])
+
+
+class _Base:
+    def __init__(self, w):
+        self.w = w
+
+    def apply(self, x):
+        return x * self.w
+
+
+class _Scaled(_Base):
+    def __init__(self, w, k):
+        super().__init__(w * 2.0)
+        self.k = k
+
+    def apply(self, x):
+        return super().apply(x) * self.k
+
+
+def methods_of_a_base(x):
+    return np.sum(_Scaled(x, 3.0).apply(x))
+
+
+COMPILED = [
+    unpacked, unpacked_by_key, unpacked_with_star, a_diagonal, a_masked_diagonal, timed, asked,
+    lambdas_in_a_list, functions_in_a_list, reduced_over_functions, made_functions_in_a_list, a_tree,
+    a_flattened_tree, a_cached_table, methods_of_a_base,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", COMPILED, ids=lambda f: f.__name__)
 def test_it_is_right_and_compiled(f):
     gradient = grad(f)
     agrees(f, gradient)

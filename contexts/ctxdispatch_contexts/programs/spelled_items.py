@@ -6,6 +6,10 @@ the items are still there afterwards, which those of an iterator are not.
     xs[i:j] = array       xs[i:j] = list(array)
 
 Where taking the items runs no code of the user's: what that raises would come before `xs` has grown.
+
+A list that is made, and appended to before anything else is done with it, is made of all that:
+
+    xs = [a]; xs.append(b)      xs = [a, b]
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import operator
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.rewrite import uses
 from ctxdispatch.ir.values import Operand, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import emit_before
@@ -34,7 +39,30 @@ def spell_out_items(graph: Graph) -> bool:
             if at is not None and at < len(op.args) - len(op.kwnames) and _goes_through(op, op.args[at]):
                 op.args[at] = emit_before(block, op, syntax=False)(list, op.args[at])
                 changed = True
+    return _merge_appends(graph) or changed
+
+
+def _merge_appends(graph: Graph) -> bool:
+    """In place, within blocks."""
+    known, changed = uses(graph), False
+    for block in graph.blocks:
+        made: dict[Operand, Op] = {}
+        for op in list(block.ops):
+            target = made.get(op.args[0]) if op.fn in _APPENDS and len(op.args) == 2 else None
+            if target is not None and not any(known[r] for r in op.results) and op.args[1] is not op.args[0]:
+                target.args.append(op.args[1])
+                block.ops.remove(target)
+                block.ops[block.ops.index(op)] = target
+                changed = True
+                continue
+            for operand in op.operands():
+                made.pop(operand, None)
+            if op.fn is primitives.build_list:
+                made[op.result] = op
     return changed
+
+
+_APPENDS = (list.append, primitives.list_append)
 
 
 def _goes_through(op: Op, operand: Operand) -> bool:

@@ -15,6 +15,7 @@ import builtins
 import functools
 import operator
 from collections.abc import Callable, Container, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
@@ -79,7 +80,8 @@ def _worth_copies(
     if inside or items.count * len(ops) > MAX_OPS:
         return None
     alone = items.count < 2 and not items.lists
-    if not (alone or _vary(items.types) or any(map(_picks, ops)) or _grows(header, loop, ops, clashes)):
+    worth = alone or _vary(items.types) or any(map(_picks, ops)) or _puts_functions(ops)
+    if not (worth or _grows(header, loop, ops, clashes)):
         return None
     if any(finder.around(op) is not loop.parent for op in finder.iterators):
         return None
@@ -90,7 +92,7 @@ def _worth_copies(
 
 def _vary(types: Sequence[T.Type]) -> bool:
     """One type for all says less than each: another class, which function, which key, which list."""
-    if any(T.cls_of(each) is list for each in types):
+    if any(T.cls_of(each) in (list, FunctionType) for each in types):
         return True
     own = [*map(_widened, types)]
     joined = functools.reduce(T.join, own, T.Never)
@@ -103,6 +105,18 @@ def _widened(type_: T.Type) -> T.Type:
         return T.TupleOf(tuple(map(_widened, type_.items)))
     is_number = isinstance(type_, T.Known) and isinstance(type_.value, (int, float, complex))
     return T.widen(type_) if is_number else type_
+
+
+def _puts_functions(ops: Sequence[Op]) -> bool:
+    """It puts functions that it makes into a list, say: each is another one."""
+    made = {r for op in ops if op.fn is primitives.make_function for r in op.results}
+    return any(op.fn in _PUTS and not made.isdisjoint(op.args) for op in ops)  # type: ignore[arg-type]
+
+
+_PUTS = (
+    primitives.list_append, list.append, primitives.build_tuple, primitives.build_list, operator.setitem,
+    primitives.map_add,
+)  # fmt: skip
 
 
 def _grows(header: Block, loop: Loop, ops: Sequence[Op], clashes: Container[Value] | None) -> bool:
@@ -154,6 +168,8 @@ class _Finder:
         fn = made.fn if made is not None and hashable(made.fn) else None
         if made is not None and (fn is primitives.build_tuple or (fn is primitives.build_list and alone)):
             return _written(made.args)
+        if made is not None and fn in (list, tuple) and alone and len(made.args) == 1:
+            return self._of_copy(made)
         if made is not None and fn is builtins.range:
             return _range([operand_type(a) for a in made.args])
         if made is not None and fn in AS and alone and not made.kwnames:
@@ -165,6 +181,16 @@ class _Finder:
             self.iterators.append(made)
             return OF_DICTS[fn](made.args[0], held)
         return _held(source)
+
+
+    def _of_copy(self, made: Op) -> _Items | None:
+        """Of what is written out, and for this alone."""
+        source = self.makers.get(made.args[0])  # type: ignore[arg-type]
+        written = source is not None and source.fn in (primitives.build_tuple, primitives.build_list)
+        if source is None or not written or len(self.uses[source.result]) > 1:
+            return None
+        self.iterators.append(made)
+        return _written(source.args)
 
 
 def _held(source: Operand) -> _Items | None:

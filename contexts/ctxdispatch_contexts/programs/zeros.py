@@ -171,6 +171,8 @@ def fields(value: Any) -> dict[str, Any]:
 def held(value: Any, known: Layout) -> dict[str, Any]:
     """What an object holds, in its `__dict__` and its slots; not to be changed."""
     own, names = getattr(value, "__dict__", {}), known.slots
+    if not issubclass(type(own), dict):  # C code may have anything there
+        own = {}
     if not names and {*map(type, own)} <= _NAMES:
         return own  # type: ignore[no-any-return]
     found = {name: part for name, part in own.items() if isinstance(name, str)}
