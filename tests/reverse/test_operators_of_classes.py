@@ -2,6 +2,7 @@
 Python falls back to): right in both modes, and compiled."""
 
 import linecache
+import re
 
 import numpy as np
 import pytest
@@ -141,9 +142,9 @@ SOURCES |= {
 }
 
 
-def _function(name):
-    text = f"def f(x):\n    {SOURCES[name]}\n"
-    file = f"<operators {name}>"
+def _function(body):
+    text = f"def f(x):\n    {body}\n"
+    file = f"<{body}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     space = dict(globals())
     exec(compile(text, file, "exec"), space)
@@ -153,7 +154,7 @@ def _function(name):
 @pytest.mark.every(4)
 @pytest.mark.parametrize("name", SOURCES)
 def test_operators(name):
-    f = _function(name)
+    f = _function(SOURCES[name])
     expected = central(f, X.copy())
     gradient = grad(f)
     for _ in range(3):
@@ -190,3 +191,51 @@ def test_methods_that_come_later():
     np.testing.assert_allclose(gradient(X), 4.0 * X)
     del Late.__iadd__
     np.testing.assert_allclose(gradient(X), 2.0 * X + 2.0)
+
+
+class Choosy(Plain):
+    """Its methods decline what is not of its own kind, and all comparisons."""
+
+    def __add__(self, other):
+        return Choosy(self.a + other.a) if isinstance(other, Choosy) else NotImplemented
+
+    def __eq__(self, other):
+        return NotImplemented
+
+    def __contains__(self, item):
+        return 2 * (item > 0)
+
+    __hash__ = None
+
+
+class Willing(Plain):
+    def __radd__(self, other):
+        return Choosy(self.a * 3.0 + other.a)
+
+
+DECLINED = {
+    "its own": "return (Choosy(x) + Choosy(x * x)).a.sum()",
+    "the other one": "return (Choosy(x) + Willing(x * x)).a.sum()",
+    "nobody": "return (Choosy(x) + 2.0).a.sum()",
+    "nobody, of two": "return (Choosy(x) + Plain(x)).a.sum()",
+    "equal": "return x.sum() * (2 if Choosy(x) == Choosy(x) else 3)",
+    "unequal": "return x.sum() * (2 if Choosy(x) != Choosy(x) else 3)",
+    "equal to itself": "v = Choosy(x); return x.sum() * (2 if v == v else 3)",
+    "unequal to itself": "v = Choosy(x); return x.sum() * (2 if v != v else 3)",
+    "contains": "return x.sum() * (3 in Choosy(x))",
+    "not contains": "return x.sum() * (1 + (3 not in Choosy(x)))",
+}
+
+
+@pytest.mark.parametrize("name", DECLINED)
+def test_methods_that_decline(name):
+    f = _function(DECLINED[name])
+    try:
+        expected = central(f, X.copy())
+    except TypeError as error:
+        for run in (grad(f), lambda x: jvp(f, (x,), (ALONG,))):
+            with pytest.raises(TypeError, match=re.escape(str(error))):
+                run(X)
+        return
+    np.testing.assert_allclose(grad(f)(X), expected, 1e-5)
+    np.testing.assert_allclose(jvp(f, (X,), (ALONG,))[1], expected @ ALONG, 1e-5)

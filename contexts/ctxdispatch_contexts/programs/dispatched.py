@@ -37,6 +37,7 @@ from ctxdispatch.dispatch.overdub import (
 from ctxdispatch.dispatch.places import reassigned, visible
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Op
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
@@ -56,7 +57,7 @@ from ctxdispatch_contexts.programs.finding import (
     places_of,
     runs_no_python,
 )
-from ctxdispatch_contexts.programs.objects import either, is_made_by_init, method_of_operator, new_object
+from ctxdispatch_contexts.programs.objects import is_made_by_init, method_of_operator, new_object
 
 SEARCHES = (resolve, beyond_rules, select)
 """They give what is to be called, and call nothing."""
@@ -206,7 +207,7 @@ def _open_protocol(finder: Finder, op: Op, f: Any) -> bool:
         op.callee = finder.search(Const(new_object(prepared.graph, finder.block, op, f)))
         return True
     method = method_of_operator(prepared, Op(Const(f), op.args, op.results, (), op.pos))
-    if method is None or method[0].__module__ == either.__module__:
+    if method is None or is_ours(method[0].__module__):
         return False
     op.callee, op.args = finder.search(Const(method[0])), method[1]
     return True

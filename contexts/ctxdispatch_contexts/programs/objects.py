@@ -31,6 +31,13 @@ from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.converting import leaves_operator
+from ctxdispatch_contexts.programs.declined import (
+    by_either,
+    by_left_alone,
+    by_right_alone,
+    may_decline,
+    otherwise,
+)
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
 
 REFLECTED = {
@@ -224,6 +231,8 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
         return None
     if op.fn in SINGLE:
         method = _method(prepared, op.args[0], SINGLE[op.fn])
+        if method is not None and op.fn is operator.contains:
+            return contained, [Const(method), *op.args]
         return (method, list(op.args)) if method else None
     if op.fn not in REFLECTED or len(op.args) != 2:
         return None
@@ -238,13 +247,14 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
         if prepared.waits(op):
             return None
         return by_left, [Const(first), Const(T.cls_of(operand_type(a))), a, b]
-    if first is not None:
-        return (
-            (first, [a, b])
-            if second is None or _same_class(a, b)
-            else (either, [Const(first), Const(second), a, b])
-        )
-    return second, [b, a]  # type: ignore[return-value]
+    asks_both = not _same_class(a, b) or (op.fn in COMPARISONS and first is not None and may_decline(first))
+    if first is not None and second is not None and asks_both:
+        return by_either, [Const(first), Const(second), Const(otherwise(op.fn)), a, b]
+    method = first or second
+    if not may_decline(method):
+        return method, [a, b] if first is not None else [b, a]
+    by_one = by_left_alone if first is not None else by_right_alone
+    return by_one, [Const(method), Const(otherwise(op.fn)), a, b]
 
 
 def _is_numpys(a: Operand, b: Operand) -> bool:
@@ -273,13 +283,8 @@ def _same_class(a: Operand, b: Operand) -> bool:
     return T.cls_of(operand_type(a)) is T.cls_of(operand_type(b))
 
 
-def either(method: Any, reflected: Any, a: Any, b: Any) -> Any:
-    """a op b, both classes having a say."""
-    if issubclass(type(b), type(a)) and type(b) is not type(a):
-        y = reflected(b, a)
-        return method(a, b) if y is NotImplemented else y
-    y = method(a, b)
-    return reflected(b, a) if y is NotImplemented else y
+def contained(method: Any, a: Any, item: Any) -> Any:
+    return bool(method(a, item))
 
 
 class _Asked(Refusing):

@@ -218,7 +218,7 @@ def reads_of(guards: Iterable[Guard]) -> Iterator[Callable[[], Any]]:
 
 
 def _along(namespace: dict[str, Any], path: Sequence[str]) -> Any:
-    found = namespace[path[0]]
+    found = primitives.load_global(namespace, path[0])  # it may be one of the builtins
     for name in path[1:]:
         found = getattr(found, name)
     return found
