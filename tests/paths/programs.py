@@ -223,7 +223,7 @@ class Drawing:
     def call(self, depth: int) -> str:
         callee = self.pick([self.function, self.method])()
         operands = ", ".join([self.anything(1) for _ in range(self.pick([1, 0, 2, 1, 3]))])
-        return f"{self.new(0)} = {callee}({operands})"
+        return f"{self.new(0)} = {callee}({self.pick(['{}', '{}', '{}', '*[{}]']).format(operands)})"
 
     def function(self) -> str:
         every = callees.functions(self.asked)
