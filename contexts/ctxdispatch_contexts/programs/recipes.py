@@ -277,7 +277,7 @@ def _of_content(value: Any, unfit: Unfit, within: tuple[FunctionType, ...]) -> R
         raise _NotAgain
     if not made_at_run_time(value):
         return Constant(ById(value))
-    again = len(within) <= MAX_DEPTH and not any(value is each for each in within)
+    again = len(within) <= MAX_DEPTH and not any(value.__code__ is each.__code__ for each in within)
     if not (again and _is_plain(value)) or assigned_free(value.__code__) is not None or unfit(value):
         raise _NotAgain
     defaults = value.__defaults__
