@@ -55,7 +55,7 @@ class Returns:
     def __init__(
         self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
         untrusted: Set[Variable], searched: Callable[[Any, Sequence[T.Type]], T.Type | None],
-        prepared: Callable[[Graph, Sequence[T.Type], Sequence[Any], Returns], Prepared],
+        prepared: Callable[[Graph, Sequence[T.Type], Sequence[Any], Returns], Prepared] | None = None,
     ) -> None:  # fmt: skip
         """`searched`: what is known of the results of the engine's functions. `prepared` prepares the graph
         of another function, asking this. `outermost`: for each call
@@ -233,6 +233,7 @@ class Returns:
     def _looked_at(self, function: FunctionType, graph: Graph, types: tuple[T.Type, ...]) -> T.Type:
         """The same of a function whose whole code is looked at: that is quiet or not."""
         self.assume(CodeIs(function, function.__code__))
+        assert self.prepared is not None
         try:
             found = self.prepared(clone(graph), types, function.__closure__ or (), self)
         except (UnsupportedSyntax, DerivativeError):
