@@ -148,7 +148,7 @@ def methods_of_a_base(x):
 COMPILED = [
     unpacked, unpacked_by_key, unpacked_with_star, a_diagonal, a_masked_diagonal, timed, asked,
     lambdas_in_a_list, functions_in_a_list, reduced_over_functions, made_functions_in_a_list, a_tree,
-    a_flattened_tree, a_cached_table, methods_of_a_base,
+    a_flattened_tree, methods_of_a_base,
 ]  # fmt: skip
 
 
