@@ -35,12 +35,11 @@ class Op:
     `moves`: where the source copies and swaps operands for it (both in frame form). `exempt`: a pass has put
     it there, and the context whose pass that is does not dispatch it. `caught`: that it raises may be all it
     is for, as something catches it or nobody reads what it gives. `tested`: of what it gives no more is known
-    than a test says that comes behind it (`passes.expected`). `quiet`: it calls a function of Python's of
-    which all code is seen, and which changes nothing that was there before.
+    than a test says that comes behind it (`passes.expected`).
     """
 
     __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
-                 "exempt", "caught", "tested", "quiet")  # fmt: skip
+                 "exempt", "caught", "tested")  # fmt: skip
 
     def __init__(
         self,
@@ -64,7 +63,6 @@ class Op:
         self.exempt = False
         self.caught = False
         self.tested = False
-        self.quiet = False
 
     @property
     def result(self) -> Value:

@@ -9,7 +9,7 @@ Lists, the one kind of value whose type changes under way, have a file of their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import CellType as Cell
@@ -21,7 +21,6 @@ from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, 
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
-from ctxdispatch.passes.call_types import CallType
 from ctxdispatch.passes.clashes import Clashes, Found
 from ctxdispatch.passes.expected import expected_in, is_vague
 from ctxdispatch.passes.guards import Guard
@@ -45,6 +44,9 @@ from ctxdispatch.passes.types import (
     widen,
     without_lists,
 )
+
+CallType = Callable[[Anything, Sequence[Type], tuple[str, ...]], "Type | None"]
+"""Asked for the results of calls that no table knows: (callee, argument types, kwnames)."""
 
 
 @dataclass(eq=False)
@@ -106,8 +108,8 @@ def infer(
         run = run_with([without_lists(t) for t in argtypes])
     for value in run.all_values() if annotate else ():
         value.type = run.types.get(value, Never)
-    for _, op in graph.ops() if annotate else ():
-        op.tested, op.quiet = not run.tested.isdisjoint(op.results), op in run.quiet
+    for _, op in graph.ops() if annotate and run.expected else ():
+        op.tested = not run.tested.isdisjoint(op.results)
     return Inference(
         run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound(), run.unset(),
         run.promised, run.clashes.found,
@@ -146,7 +148,6 @@ class Run:
         self.contents: dict[Value, Type] = {}  # of cells made here
         self.expected = expected_in(graph)
         self.tested: set[Value] = set()
-        self.quiet: set[Op] = set()
         self.promises, self.promised = False, set[Op]()
         self.clashes = Clashes()
         self.stored: set[Variable] = {name for name in untrusted if isinstance(name, tuple)}
@@ -344,13 +345,6 @@ class Run:
             new = {p for p, a in edges if a is UNDEF or a in found}
             grows, found = new != found, new
         return found
-
-    def is_quiet(self, op: Op, function: Anything, args: Sequence[Type]) -> bool:
-        if self.call_type is None or not self.call_type.is_quiet(function, args, op.kwnames):
-            self.quiet.discard(op)
-            return False
-        self.quiet.add(op)
-        return True
 
     # -- names -----------------------------------------------------------------------------------------------
 

@@ -17,7 +17,6 @@ from ctxdispatch import (
     value_and_grad,
     vjp,
 )
-from ctxdispatch_contexts.programs.entry import Entry
 from tests.behaviours.mutation_checks import central
 
 X = np.array([0.5, 2.0, -1.0])
@@ -146,20 +145,6 @@ MODES = {
     "vjp": lambda f: vjp(f, X)[1](1.0)[0],
     "jvp": lambda f: np.array([jvp(f, (X,), (e,))[1] for e in np.eye(3)]),
 }  # fmt: skip
-
-
-@pytest.fixture
-def tried(monkeypatch):
-    """The sources of which a program was to be made."""
-    seen = []
-    differentiated = Entry._differentiated
-
-    def noted(self, types, *mode):
-        seen.append(self.source)
-        return differentiated(self, types, *mode)
-
-    monkeypatch.setattr(Entry, "_differentiated", noted)
-    return seen
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)

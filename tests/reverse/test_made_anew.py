@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, hessian
-from ctxdispatch_contexts.programs.entry import Entry
 
 X = np.array([0.5, 2.0, -1.0])
 
@@ -37,20 +36,6 @@ def squared(x):
 
 def cubed(x):
     return x * x * x
-
-
-@pytest.fixture
-def tried(monkeypatch):
-    """The sources of which a program was to be made."""
-    seen = []
-    differentiated = Entry._differentiated
-
-    def noted(self, types, *mode):
-        seen.append(self.source)
-        return differentiated(self, types, *mode)
-
-    monkeypatch.setattr(Entry, "_differentiated", noted)
-    return seen
 
 
 @pytest.mark.parametrize("differentiate", [grad, hessian], ids=lambda d: d.__name__)

@@ -111,19 +111,6 @@ def a_flattened_tree(x):
     return np.dot(flat, np.cos(flat))
 
 
-@functools.lru_cache
-def _table(n, shift):
-    return np.arange(n) + shift
-
-
-def a_cached_table(x):
-    scale = _table(len(x), 0.5)
-    state = {"x": x}
-    for _ in range(2):
-        state["x"] = np.sin(state["x"]) * scale
-    return np.sum(state["x"])
-
-
 class _Base:
     def __init__(self, w):
         self.w = w

@@ -158,8 +158,6 @@ class Duals:
         return self.shapes.definite(run, beside, item)
 
 
-
-
 def all_of(tangents: Any, n: int) -> Any:
     return (None,) * n if tangents is None else tangents
 

@@ -142,8 +142,8 @@ class Stores:
 
     def _out_of_sight(self) -> list[Operand]:
         """Results of calls of code out of sight: they may be called for what they change, which is found out
-        when their derivatives are called. Those that change nothing may read what was stored."""
-        unseen = (op for _, op in self.graph.ops() if op.quiet or may_change_unseen(op))
+        when their derivatives are called."""
+        unseen = (op for _, op in self.graph.ops() if may_change_unseen(op))
         return [r for op in unseen if self._gives(op) for r in op.results]
 
     def _taken(self) -> list[Operand]:

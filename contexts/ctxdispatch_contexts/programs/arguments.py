@@ -46,7 +46,7 @@ def lie_apart(bound: Sequence[Any], args: Sequence[Any]) -> bool:
 def check_apart(bound: Sequence[Any], args: Sequence[Any]) -> None:
     """DerivativeError where a list, dict or object that is bound is given as well."""
     for value in bound:
-        if any(value is a for a in args) and is_container(value):
+        if not lie_apart([value], args):
             raise given_twice(value)
 
 

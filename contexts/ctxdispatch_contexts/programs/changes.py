@@ -69,7 +69,7 @@ def may_change_unseen(op: Op) -> bool:
 def _runs_unseen(op: Op) -> bool:
     """The same but for methods of objects of unknown class: those are differentiated as calls, and run time
     refuses the ones that change what they are given."""
-    return not op.quiet and (runs_python(op) or runs_python(spread(op)) or may_change_spread(op))
+    return runs_python(op) or runs_python(spread(op)) or may_change_spread(op)
 
 
 def data_changed(objects: Objects, op: Op, *, unseen: bool) -> Sites:

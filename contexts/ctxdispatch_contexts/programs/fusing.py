@@ -51,7 +51,7 @@ def _fuse(prepared: Prepared, header: Block, has_rule: Callable[[Any], bool]) ->
     opened = None if loop is None else _opened(prepared, ops[-1], has_rule)
     if loop is None or opened is None or _is_large(loop, opened):
         return False
-    chain = (*prepared.chain.get(ops[-1], ()), opened.code)
+    chain = (*prepared.chain.get(ops[-1], ()), opened.given)
     fused = fuse(graph, loop, ops, opened.graph, opened.args, opened.cells)
     for op in [op for block in fused.blocks for op in block.ops]:
         from_inside(prepared, op, ops[-1], chain, opened.graph)

@@ -80,13 +80,11 @@ class Given(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The graph of what a call calls, what its parameters and cells are there, of which code it is, and with
-    what that is called."""
+    """The graph of what a call calls, what its parameters and cells are, and with what it is called."""
 
     graph: Graph
     args: list[Operand]
     cells: Sequence[Operand]
-    code: CodeType
     given: Given
 
 
@@ -118,15 +116,15 @@ def open_function(prepared: Prepared, block: Block, op: Op, target: Target) -> O
         prepared.assume(CodeIs(function, code))
         if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(graph.signature.names):
             prepared.assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
-    return Opened(graph, args, [Const(c) for c in function.__closure__ or ()], code, given)
+    return Opened(graph, args, [Const(c) for c in function.__closure__ or ()], given)
 
 
 def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> Block:
-    graph, args, cells, code, given = opened
-    if is_generator(code):
+    graph, args, cells, given = opened
+    if is_generator(given.code):
         graph = as_list(graph)
         prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
-    return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), given, code))
+    return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), given))
 
 
 MAX_CALLS = 64
@@ -177,7 +175,7 @@ def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
     if not _looks(prepared, consumer):
         return consumer.fn not in primitives.UNPACKING
     last = prepared.chain.get(consumer, (None,))[-1]
-    adds = consumer.fn is builtins.sum or last is lowerings.sum_.__code__
+    adds = consumer.fn is builtins.sum or (type(last) is Given and last.code is lowerings.sum_.__code__)
     return adds and not any(i.opname.startswith(STORING) for i in dis.get_instructions(code))
 
 
@@ -235,7 +233,7 @@ def open_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Opened | 
         args = bind(graph.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))
     except (UnsupportedSyntax, BindError):
         return None
-    return Opened(graph, args, cells, code, given) if len(cells) == len(graph.cells) else None
+    return Opened(graph, args, cells, given) if len(cells) == len(graph.cells) else None
 
 
 def _known_dict(operand: Operand) -> dict[str, Any] | None:
@@ -359,5 +357,5 @@ def _looks(prepared: Prepared, consumer: Op | None) -> bool:
     """At each item before the next is made: what is read in the place of `sum` begins with a list of them."""
     if consumer is None or consumer.fn in LOOKING:
         return True
-    codes = [code for code in prepared.chain.get(consumer, ()) if type(code) is CodeType]
+    codes = [each.code for each in prepared.chain.get(consumer, ()) if type(each) is Given]
     return any(code.co_filename.startswith(RULES) for code in codes)

@@ -64,7 +64,7 @@ from ctxdispatch_contexts.programs.objects import (
     open_wrapper,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.observed import expect, expecting
+from ctxdispatch_contexts.programs.observed import expect
 from ctxdispatch_contexts.programs.operands import make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.replaced import open_replace
@@ -86,8 +86,6 @@ from ctxdispatch_contexts.programs.versions import Versions
 from ctxdispatch_contexts.programs.worth import is_worth_it, may_carry
 
 MAX_OPS = 4000
-LOOKS = False
-"""Not yet: what such a call reads may have been stored before it, which forward mode does not see."""
 
 
 @dataclass(eq=False)
@@ -97,9 +95,6 @@ class Prepared:
     graph: Graph
     guards: dict[Any, Guard] = field(default_factory=dict)
     chain: dict[Op, tuple[Any, ...]] = field(default_factory=dict)
-    has_rule: Callable[[Any], bool] = bool
-    returns: Returns = None  # type: ignore[assignment]
-    """What functions return that stay calls."""
     return_type: T.Type = T.Any
     read: set[Any] = field(default_factory=set)
     """The names that were read off what arguments hold, also where constants took the place of that."""
@@ -154,19 +149,7 @@ class Prepared:
         return waiting
 
     def __post_init__(self) -> None:
-        if self.returns is None:
-            searched = functools.partial(searched_type, self)
-            self.returns = Returns(lifted, self.assume, self.untrusted, searched, self._prepare)
-            self.returns.has_rule = self.has_rule
-
-    def _prepare(
-        self, graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], returns: Returns
-    ) -> Prepared:
-        """Another function of the same program."""
-        with expecting(False):
-            return prepare(
-                graph, types, cells, self.has_rule, self.untrusted, self.frozen, self.held, returns
-            )
+        self.returns = Returns(lifted, self.assume, self.untrusted, functools.partial(searched_type, self))
 
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
@@ -189,15 +172,11 @@ class Prepared:
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
     untrusted: Set[Variable] = frozenset(), frozen: bool = False, held: bool = True,
-    returns: Returns | None = None,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
     `untrusted`: the variables that change while it runs."""
     own = dict(zip(graph.cells, cells, strict=False))
-    prepared = Prepared(
-        graph, untrusted=untrusted, frozen=frozen, held=held, cells=own, has_rule=has_rule,
-        returns=returns,  # type: ignore[arg-type]
-    )  # fmt: skip
+    prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, held=held, cells=own)
     prepared.ruled = getattr(has_rule, "__self__", None)
     snapshot(BEGIN, graph)
     open_cells(graph)
@@ -205,7 +184,7 @@ def prepare(
     for _ in range(200):
         _infer(prepared, types, cells)
         changed = _round(prepared, has_rule) or (prepared.postponed and _round(prepared, has_rule, False))
-        if not (changed or unroll(graph, prepared.chain) or _looks_for_quiet(prepared) or expect(graph)):
+        if not (changed or unroll(graph, prepared.chain) or expect(graph)):
             break
         dce(graph, written=True)
         prune(graph)
@@ -220,21 +199,6 @@ def prepare(
     if prepared.looks_at_items:
         refuse_items_changed(graph)
     return prepared
-
-
-def _looks_for_quiet(prepared: Prepared) -> bool:
-    """Whether to find out now which calls of Python functions change nothing: where some stay calls."""
-    returns = prepared.returns
-    if not LOOKS or returns.looks or not prepared.foreign:
-        return False
-    returns.looks = any(map(_calls_python, (op for _, op in prepared.graph.ops())))
-    if returns.looks:
-        returns.known.clear()
-    return returns.looks
-
-
-def _calls_python(op: Op) -> bool:
-    return hasattr(op.fn, "__code__") or hasattr(op.fn, "__wrapped__")
 
 
 def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = True) -> bool:

@@ -105,8 +105,6 @@ class Attempt:
         """Raise UnsupportedSyntax where the prepared graph does what can be seen from outside."""
         scopes = {*_quiet_scopes(graph)}
         for _, op in graph.ops():
-            if op.quiet:
-                continue
             if _is_of_outside(op) or moves_iterator(objects, op):
                 raise _unfit(graph, op)
             if is_scoped(op) and not objects.of(op.args[0]) <= scopes:

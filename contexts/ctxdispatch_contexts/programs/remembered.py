@@ -149,8 +149,6 @@ def _compares(op: Op, found: Container[Operand], apart: Container[Operand]) -> b
 
 def may_run_again(op: Op, objects: Objects) -> bool:
     """Nothing outside of the program is another one afterwards."""
-    if op.quiet:
-        return True
     fact = fact_of(op.fn)
     reads = hashable(op.fn) and op.fn in _READS
     if runs_python(op) or (fact is not None and fact.effect and not (reads or fact.repeats)):

@@ -1,50 +1,34 @@
 """What functions that stay calls return: the type of a recursive function's result, by iteration from below.
 
 fact(x: float, n: int)  =  1.0 | x * fact(x, n)   ->   Never, then float, then float again: float
-
-And whether they are *quiet*: change nothing that was there before, as far as all of their code is seen, and
-that of what they call. Then what is known of the operands at a call holds while it runs; of others a function
-is taken to be given what can be said of an argument anywhere.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Sequence, Set
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import Context
 from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
-from ctxdispatch.ir.leaves import is_ours
-from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.effects import immutable
 from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard
 from ctxdispatch.passes.held import without_held
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import replaced
-from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError
-from ctxdispatch_contexts.programs.lifting import is_installed
 from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init, method_of_type
-from ctxdispatch_contexts.programs.remembered import may_run_again
-
-if TYPE_CHECKING:
-    from ctxdispatch_contexts.programs.prepare import Prepared
 
 PACKAGE = "ctxdispatch_contexts."
 
 MAX_ROUNDS, MAX_DEPTH = 5, 8
-MAX_LOOKS = 32
-"""So many functions of the user's are looked at whole for one program."""
 
 Call = tuple[FunctionType, tuple[T.Type, ...]]
 
@@ -55,20 +39,12 @@ class Returns:
     def __init__(
         self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
         untrusted: Set[Variable], searched: Callable[[Any, Sequence[T.Type]], T.Type | None],
-        prepared: Callable[[Graph, Sequence[T.Type], Sequence[Any], Returns], Prepared] | None = None,
     ) -> None:  # fmt: skip
-        """`searched`: what is known of the results of the engine's functions. `prepared` prepares the graph
-        of another function, asking this. `outermost`: for each call
+        """`searched`: what is known of the results of the engine's functions. `outermost`: for each call
         under way, the depth of the outermost one that it has asked for meanwhile; `provisional`: the same of
         those that are done, or under way, and not final before that one is."""
         self.lifted, self.assume, self.untrusted, self.searched = lifted, assume, untrusted, searched
-        self.prepared = prepared
         self.known: dict[Call, T.Type] = {}
-        self.looks = False
-        """Whether functions are quiet is asked: it takes a look at what their ops may change."""
-        self.loud: set[Call] = set()
-        self._left = MAX_LOOKS
-        self.has_rule: Callable[[Any], bool] = bool
         self.refused: dict[tuple[Any, tuple[T.Type, ...]], DerivativeError] = {}
         self.outermost: list[int] = []
         self.provisional: dict[Call, int] = {}
@@ -78,7 +54,6 @@ class Returns:
             return T.Exact(callee) if is_made_by_init(callee) or _is_context(callee) else None
         if hashable(callee) and callee in REFLECTED and len(types) == 2:
             return self._of_operator(callee, types)
-        callee = self._cached(callee, types)
         copied = replaced.result_type(callee, types, kwnames) if type(callee) is FunctionType else None
         if copied is not None or type(callee) is not FunctionType:
             return copied
@@ -90,30 +65,7 @@ class Returns:
         entry = entry_of(callee)
         if entry is not None:
             return self._of_entry(entry, tuple(map(_settled, bound)))
-        if self.looks:
-            key = (callee, tuple(map(T.widen, bound)))
-            found = self._found(key)
-            if key not in self.loud:
-                return found
-        return self._found((callee, tuple(map(_settled, bound))))
-
-    def is_quiet(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> bool:
-        callee = self._cached(callee, types)
-        if not self.looks or type(callee) is not FunctionType or is_of_engine(callee) or entry_of(callee):
-            return False
-        bound = self._bound(callee, types, kwnames)
-        if bound is None or T.Any in bound:
-            return False
-        key = (callee, tuple(map(T.widen, bound)))
-        self._found(key)
-        return key not in self.loud
-
-    def _cached(self, callee: Any, types: Sequence[T.Type]) -> Any:
-        """The function behind a cache that is given what nothing can change: filling it is not seen."""
-        is_cache = self.looks and type(callee) is _CACHE and all(map(immutable, types))
-        return callee.__wrapped__ if is_cache else callee
-
-    def _found(self, key: Call) -> T.Type:
+        key = (callee, tuple(map(_settled, bound)))
         if key not in self.known:
             self._iterate(key)
         self._rest_on(self.provisional.get(key, MAX_DEPTH))
@@ -180,7 +132,6 @@ class Returns:
         self.known[key] = T.Never
         if depth >= MAX_DEPTH:
             self.known[key] = T.Any
-            self.loud.add(key)
             return
         self.provisional[key] = depth
         self.outermost.append(MAX_DEPTH)
@@ -189,18 +140,16 @@ class Returns:
                 break
         else:
             self.known[key] = T.Any
-            self.loud.add(key)
         self._settle(depth, self.outermost.pop())
 
     def _infer_again(self, key: Call, depth: int) -> bool:
         """One round. Whether the next would find the same; if not, what rests on this one's result goes."""
-        before, loud, others = self.known[key], key in self.loud, set(self.provisional)
+        before, others = self.known[key], set(self.provisional)
         self.known[key] = T.widen(T.join(before, self._once(*key)))
-        if (self.known[key] == before and loud is (key in self.loud)) or self.outermost[depth] > depth:
+        if self.known[key] == before or self.outermost[depth] > depth:
             return True
         for other in self.provisional.keys() - others:
             del self.known[other], self.provisional[other]
-            self.loud.discard(other)
         return False
 
     def _settle(self, depth: int, outermost: int) -> None:
@@ -216,49 +165,13 @@ class Returns:
         try:
             graph = self.lifted(function)
         except UnsupportedSyntax:
-            self.loud.add((function, types))
             return T.Any
         cells = function.__closure__ or ()
-        if self.looks and self._left and _is_users(function) and not self.has_rule(function):
-            self._left -= 1
-            return self._looked_at(function, graph, types)
-        if self.looks:
-            self.loud.add((function, types))
         inference = infer(graph, types, cells=cells, call_type=self, untrusted=self.untrusted, annotate=False)
         self.assume(CodeIs(function, function.__code__))
         for guard in inference.guards:
             self.assume(guard)
         return _number(inference.return_type)
-
-    def _looked_at(self, function: FunctionType, graph: Graph, types: tuple[T.Type, ...]) -> T.Type:
-        """The same of a function whose whole code is looked at: that is quiet or not."""
-        self.assume(CodeIs(function, function.__code__))
-        assert self.prepared is not None
-        try:
-            found = self.prepared(clone(graph), types, function.__closure__ or (), self)
-        except (UnsupportedSyntax, DerivativeError):
-            self.loud.add((function, types))
-            return T.Any
-        for guard in found.guards.values():
-            self.assume(guard)
-        if not _is_quiet(found):
-            self.loud.add((function, types))
-        return _number(found.return_type)
-
-
-def _is_users(function: FunctionType) -> bool:
-    return not (is_ours(function.__module__) or is_installed(function.__code__))
-
-
-_CACHE = type(functools.lru_cache(len))
-
-
-def _is_quiet(prepared: Prepared) -> bool:
-    """Nothing runs that is not seen, and no op changes what was there before."""
-    if prepared.foreign:
-        return False
-    objects = Objects(prepared.graph)
-    return all(may_run_again(op, objects) for _, op in prepared.graph.ops())
 
 
 def _is_context(cls: type) -> bool:

@@ -11,11 +11,12 @@ each; where a function cannot be made again, what it has captured is an argument
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 from ctxdispatch.bytecode.pool import Pool
@@ -44,6 +45,7 @@ OWN = 8
 _with_own: WeakKeyDictionary[CodeType, int] = WeakKeyDictionary()
 
 Again = Callable[..., Any]
+Made = TypeVar("Made", bound="_Shared")
 
 
 class Sharing(NamedTuple):
@@ -60,7 +62,7 @@ def sharing(f: FunctionType, mode: Mode, context: Any, at_once: bool = False) ->
     recipes = None
     if (count or at_once) and not any(map(is_empty, f.__closure__ or ())) and not _changes(f):
         if not mode.shared:
-            recipes = recipes_of(f, lambda g: bool(context.ad_ruled(g)) or _changes(g), count < OWN)
+            recipes = _recipes(f, context, count < OWN)
         if recipes is None and (count >= OWN or at_once) and not takes_derivatives(f):
             recipes = (None,) * len(f.__code__.co_freevars)
         elif recipes is not None and count < OWN and _is_recorded(f, mode, context, recipes):
@@ -68,6 +70,10 @@ def sharing(f: FunctionType, mode: Mode, context: Any, at_once: bool = False) ->
     if recipes is None:
         _with_own[f.__code__] = count + 1
     return Sharing(recipes)
+
+
+def _recipes(f: FunctionType, context: Any, literals: bool = True) -> Recipes | None:
+    return recipes_of(f, lambda g: bool(context.ad_ruled(g)) or _changes(g), literals)
 
 
 def _is_recorded(f: FunctionType, mode: Mode, context: Any, recipes: Recipes) -> bool:
@@ -106,17 +112,7 @@ def shared_function(
     """What `grad` and its like return for `f`: it hands what `f` captured to the entry of f's code.
     `again(f, mode, context, *args)` is called where `f` has changed since."""
     key = _key(f, mode, context)
-    passing = _passing.get_or_make(
-        (key, recipes), lambda: _counted(f, _Passing(f, mode, context, again, recipes))
-    )
-    _latest.put(key, passing)
-    return passing.function_for(f)  # type: ignore[no-any-return]
-
-
-def _counted(f: FunctionType, shared: _Shared) -> _Shared:
-    """What was made takes as long as a program of its own would."""
-    _with_own[f.__code__] = _with_own.get(f.__code__, 0) + 1
-    return shared
+    return _shared(f, key, recipes, lambda: _Passing(f, mode, context, again, recipes)).function_for(f)
 
 
 def shared_call(
@@ -125,27 +121,40 @@ def shared_call(
     """The same for calls of `f` with n arguments by position, others by keyword. `own()` is what has a
     program of its own."""
     key = _key(f, mode, context, n)
-    calling = _passing.get_or_make(
-        (key, recipes), lambda: _counted(f, _Calling(f, mode, context, n, recipes))
-    )
-    _latest.put(key, calling)
-    return calling.function_for(f, own)  # type: ignore[no-any-return]
+    return _shared(f, key, recipes, lambda: _Calling(f, mode, context, n, recipes)).function_for(f, own)
+
+
+def _shared(f: FunctionType, key: Any, recipes: Recipes, make: Callable[[], Made]) -> Made:
+    """What functions like `f` share. To make it takes as long as to make a program of its own."""
+
+    def made() -> Made:
+        _with_own[f.__code__] = _with_own.get(f.__code__, 0) + 1
+        return make()
+
+    found: Made = _made.get_or_make((key, recipes), made)
+    _latest.put(key, found)
+    return found
 
 
 def known_sharing(f: FunctionType, mode: Mode, context: Any, n: int | None = None) -> Any:
     """What gives either, at once, where functions of that code share already, and `f` is like them; else
     None."""
     found = _latest.get(_key(f, mode, context, n))
-    return (
-        found if found is not None and not _records(found.entry) and found.captured(f) is not None else None
-    )
+    if found is None or _records(found.entry) or found.captured(f) is None:
+        return None
+    return found
 
 
 def _key(f: FunctionType, mode: Mode, context: Any, n: int | None = None) -> tuple[Any, ...]:
     return context, mode, ById(f.__code__), ById(f.__globals__), len(f.__defaults__ or ()), n
 
 
-_passing, _latest = Bounded(1024), Bounded(1024)
+_made, _latest = Bounded(1024), Bounded(1024)
+"""By what tells functions and their recipes apart; the last of them, whatever the recipes."""
+
+
+def _call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return f(*args, **kwargs)
 
 
 class _Shared:
@@ -169,21 +178,17 @@ class _Calling(_Shared):
         self._n = n
 
     def function_for(self, f: FunctionType, own: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        def by(run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+            found = self._arguments(f, args, kwargs)
+            if found is None:
+                return run(own(), *args, **kwargs)
+            y = run(self.entry.function, *found)
+            return cut(y, self.taking.arguments, self._n) if self.mode.split else y
+
         def call(*args: Any, **kwargs: Any) -> Any:
-            found = self._arguments(f, args, kwargs)
-            if found is None:
-                return own()(*args, **kwargs)
-            y = self.entry.function(*found)
-            return cut(y, self.taking.arguments, self._n) if self.mode.split else y
+            return by(_call, args, kwargs)
 
-        def under(ctx: Any, *args: Any, **kwargs: Any) -> Any:
-            found = self._arguments(f, args, kwargs)
-            if found is None:
-                return recurse(ctx, own(), *args, **kwargs)
-            y = recurse(ctx, self.entry.function, *found)
-            return cut(y, self.taking.arguments, self._n) if self.mode.split else y
-
-        call.__overdub__ = under  # type: ignore[attr-defined]
+        call.__overdub__ = lambda ctx, *args, **kwargs: by(functools.partial(recurse, ctx), args, kwargs)  # type: ignore[attr-defined]
         return call
 
     def _arguments(self, f: FunctionType, args: Any, kwargs: Any) -> list[Any] | None:
@@ -278,7 +283,7 @@ class _Passing(_Shared):
     @natively
     def taken_anew(self, f: FunctionType, *args: Any) -> Any:
         """What it captured are other functions now, or have rules."""
-        recipes = recipes_of(f, lambda g: bool(self.context.ad_ruled(g)) or _changes(g))
+        recipes = _recipes(f, self.context)
         if recipes is not None:
             return shared_function(f, self.mode, self.context, self.again, recipes)(*args)
         return self.by_own(f, *args)

@@ -27,6 +27,7 @@ from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.python_types import extends
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.declined import by_left_alone
 from ctxdispatch_contexts.programs.objects import REFLECTED, method_of_type
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _in_place(prepared: Prepared, op: Op) -> bool:
     own, binary = class_attribute(cls, name), INPLACE[op.fn]
     if type(own) is FunctionType:
         op.args = [Const(own), Const(binary), *op.args]
-        op.callee, op.syntax = Const(in_place), False
+        op.callee, op.syntax = Const(by_left_alone), False
     elif own is None and method_of_type(operand_type(op.args[0]), REFLECTED[binary][0]) is not None:
         op.callee = Const(binary)
     else:
@@ -98,11 +99,6 @@ def _in_place(prepared: Prepared, op: Op) -> bool:
 def _lacks(cls: type, name: str) -> list[Guard]:
     """Neither the class nor what it comes of has it."""
     return [ClassHolds(each, name, ABSENT) for each in cls.__mro__ if each.__flags__ & HEAPTYPE]
-
-
-def in_place(method: Any, binary: Any, a: Any, b: Any) -> Any:
-    y = method(a, b)
-    return binary(a, b) if y is NotImplemented else y
 
 
 # -- what is true where another is not -----------------------------------------------------------------------

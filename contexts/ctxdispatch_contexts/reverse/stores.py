@@ -270,7 +270,7 @@ class LostStores:
         found = []
         for _, op in self.graph.ops():
             targets = op.args[:1] if op.fn is primitives.cell_set else changed(op)
-            if targets or (runs_python(op) and not op.quiet):
+            if targets or runs_python(op):
                 given = [self.objects.reach(a) for a in op.operands() if a not in targets]
                 found.append((op, self.objects.loose(frozenset().union(*given))))
         return found
