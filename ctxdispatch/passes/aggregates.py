@@ -98,7 +98,7 @@ def kind_of(op: Op) -> Kind | None:
     """Of what the op makes, if its fields are known."""
     fn = op.fn if hashable(op.fn) else None
     if fn is object.__new__ and len(op.args) == 1 and isinstance(op.args[0], Const):
-        return Kind(op.args[0].value) if _is_plain(op.args[0].value) else None
+        return Kind(op.args[0].value) if is_plain(op.args[0].value) else None
     if fn is SimpleNamespace or fn is dict:
         return Kind(fn) if len(op.args) == len(op.kwnames) else None
     if fn is prim.build_map:
@@ -112,7 +112,7 @@ def kind_of(op: Op) -> Kind | None:
     return Kind(list, len(op.args)) if fn is prim.build_list else None
 
 
-def _is_plain(cls: Any) -> bool:
+def is_plain(cls: Any) -> bool:
     """Attributes of its objects are read and written without code of the class, but for descriptors."""
     return (
         issubclass(type(cls), type)
@@ -345,13 +345,15 @@ def _field(kind: Kind, key: Operand) -> Key | None:
         return value % kind.length if inside else None
     if issubclass(kind.cls, dict):
         return value if is_key(value) else None
-    if type(value) is not str:
-        return None
-    found = class_attribute(kind.cls, value)
+    return value if type(value) is str and is_plain_attribute(kind.cls, value) else None
+
+
+def is_plain_attribute(cls: type, name: str) -> bool:
+    """An object of the class holds it itself."""
+    found = class_attribute(cls, name)
     if type(found).__name__ == "member_descriptor":
-        return value
-    plain = kind.cls.__dictoffset__ and not hasattr(type(found), "__get__")
-    return value if plain and not value.startswith("__") else None
+        return True
+    return bool(cls.__dictoffset__) and not hasattr(type(found), "__get__") and not name.startswith("__")
 
 
 # -- several names -------------------------------------------------------------------------------------------
@@ -382,4 +384,4 @@ def _is_handed_over(web: Web, target: Block, args: list[Operand], live: Liveness
     return len(given) == len(set(given)) and live.live_in[target].isdisjoint(given)
 
 
-__all__ = ["Key", "Use", "Web", "find_webs", "kind_of"]
+__all__ = ["Key", "Use", "Web", "find_webs", "is_plain", "is_plain_attribute", "kind_of"]

@@ -35,6 +35,7 @@ from ctxdispatch_contexts.programs.arguments import check_value, unfit
 from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.kinds import remedy_for
+from ctxdispatch_contexts.programs.left_stores import tell_stores
 from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
@@ -148,6 +149,8 @@ def push(
     mode.check_region(graph, stores.lost.objects, varied)
     refuse_items_by_code(graph, tracked, varied)
     leaving.find(graph, varying, mode.leading, varied, stores.lost.objects, tested, mode.asking)
+    if tested:
+        tell_stores(graph, varied, stores.lost.objects)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
     run = Companions(graph, tracked, duals)
     fresh = _of_their_own(shapes, stores.given, seeds)

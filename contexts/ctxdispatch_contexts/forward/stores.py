@@ -37,7 +37,9 @@ from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, changed_objects, may_change_unseen, may_rebind
 from ctxdispatch_contexts.programs.followed import name_updates, parts
 from ctxdispatch_contexts.programs.following import Stored, find_followed
+from ctxdispatch_contexts.programs.forwarding import place_of
 from ctxdispatch_contexts.programs.methods import Method, join_methods
+from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.operands import row_for
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.stand_ins import stands_in
@@ -216,6 +218,8 @@ class Stores:
         """It has a tangent, and so has all that may be the same; or it is not read again."""
         if self._ours(op):
             return target in self.active
+        if not self.lost.inner and (place := place_of(op)) is not None and not is_fresh(self.graph, op):
+            return not self.lost.attribute_is_read(op, place)
         sites = self._loosely(self.lost.objects.of(target))
         if not sites or (self.lost.inner and GLOBAL in sites):
             return False

@@ -303,10 +303,9 @@ class Entry:
                 raise
             return None, tiers.reason_of(error, self.source.bare())
 
-    def outside(self) -> list[Any]:
-        """What the cells of the function hold, and its defaults."""
-        f = self.function
-        return [*self.source.cells, getattr(f, "__defaults__", None), getattr(f, "__kwdefaults__", None)]
+    def defaults(self) -> list[Any]:
+        """Those of the function."""
+        return [getattr(self.function, name, None) for name in ("__defaults__", "__kwdefaults__")]
 
     def _call(self, *args: Any) -> Any:
         """What is differentiated, itself."""

@@ -55,6 +55,9 @@ def note_cell(entries: list[Any], cell: CellType) -> None:
         entries.append((cell, None, _MISSING))
 
 
+NOTES = frozenset({note_attribute, note_item, note_length, note_cell})
+
+
 @says(stores="0", effect=True)
 def undo(entries: list[Any]) -> None:
     for owner, at, before in reversed(entries):

@@ -84,14 +84,14 @@ class Leaving:
         self, graph: Graph, wrt: Sequence[Value], leading: int, objects: Objects, may: bool, by_caller: bool
     ) -> None:
         own = [p for p in wrt if p not in graph.params[:leading]]
-        if not (may or by_caller) or not any(_classes(operand_type(p)) for p in own):
+        if not (may or by_caller) or not any(classes_in(operand_type(p)) for p in own):
             return
         found = Owners(graph, own, graph.params[:leading], objects)
         if found.any:
             self.names.update(*[_names(operand_type(p)) for p in own])
         again = not found.read or all(may_run_again(op, objects) for _, op in graph.ops())
         if found.doubtful or (found.asks and not (may and again)):
-            self._unfit = _unfit(graph, found.doubtful, _BY_ANOTHER_NAME)
+            self._unfit = unfit(graph, found.doubtful, _BY_ANOTHER_NAME)
         else:
             self.asked += found.ask()
 
@@ -101,19 +101,19 @@ class Leaving:
         done = [op for op in ahead_of(graph, tests) if not may_run_again(op, objects)] if may else tests
         self.asked += tests
         self._journal, lost = keep_journal(graph, done)
-        self._unfit = None if lost is None else _unfit(graph, lost, _NOT_AGAIN)
+        self._unfit = None if lost is None else unfit(graph, lost, _NOT_AGAIN)
 
     def leave(self, graph: Graph) -> None:
         """In place. UnsupportedSyntax where something cannot be asked."""
         asked = set(self.asked)
         copies = (op for _, op in graph.ops() if isinstance(op.fn, Unexpected) and op not in asked)
-        unfit = self._unfit or next((_unfit(graph, op, _NOT_AGAIN) for op in copies), None)
+        unfit = self._unfit or next((unfit(graph, op, _NOT_AGAIN) for op in copies), None)
         if unfit is not None:
             raise unfit
         leave_where_equal(graph, self.asked, self._journal)
 
 
-def _unfit(graph: Graph, op: Op | None, why: tuple[str, str]) -> UnsupportedSyntax:
+def unfit(graph: Graph, op: Op | None, why: tuple[str, str]) -> UnsupportedSyntax:
     pos = (op.pos if op is not None else None) or Position(graph.filename, graph.name, graph.line)
     return UnsupportedSyntax(why[0], pos.filename, pos.line, pos.function, why[1])
 
@@ -134,7 +134,7 @@ _NOWHERE = Op(Const(iter), [], [])
 # -- types ---------------------------------------------------------------------------------------------------
 
 
-def _classes(type_: T.Type) -> set[type | None]:
+def classes_in(type_: T.Type) -> set[type | None]:
     """Of what can be changed and holds numbers, in a value of this type; None where there may be any."""
     cls = T.cls_of(type_)
     if cls is None:
@@ -147,11 +147,11 @@ def _classes(type_: T.Type) -> set[type | None]:
 def _inside(type_: T.Type) -> set[type | None]:
     match type_:
         case T.TupleOf(items):
-            return set().union(*map(_classes, items))
+            return set().union(*map(classes_in, items))
         case T.ListOf(item):
-            return _classes(item)
+            return classes_in(item)
         case T.Held(cls, fields, item):
-            found = set().union(*[_classes(t) for _, t in fields], _classes(item or T.Never))
+            found = set().union(*[classes_in(t) for _, t in fields], classes_in(item or T.Never))
             return found if issubclass(cls, (list, tuple, dict)) else found | {dict}  # its `__dict__`
     return {None}
 
@@ -189,7 +189,7 @@ class Owners:
         self.doubtful: Op | None = None
         self.any = False
         self._stores = any(self._stores_into_own(op) for _, op in graph.ops())
-        self._all = set[type | None]().union(*[_classes(operand_type(p)) for p in own])
+        self._all = set[type | None]().union(*[classes_in(operand_type(p)) for p in own])
         self._inside = set[type | None]().union(*[_inside(operand_type(p)) for p in own])
         self._used = {operand for block in graph.blocks for operand in _operands(block)}
         self._whole = {operand for block in graph.blocks for operand in _taken_whole(block)}
@@ -240,7 +240,7 @@ class Owners:
 
     def _may_be(self, operand: Operand) -> bool:
         type_ = operand_type(operand)
-        if operand not in self._used or not _classes(type_) or _is_namespace(operand):
+        if operand not in self._used or not classes_in(type_) or _is_namespace(operand):
             return False
         self.any = True
         return self._may_lead(operand) or self._may_be_itself(operand)
@@ -389,10 +389,10 @@ def _code(op: Op, objects: Objects) -> list[Any] | None:
     entry = entry_of(op.fn) if type(op.fn) is FunctionType else None
     fn = op.fn if entry is None else getattr(entry.source, "function", getattr(entry.source, "callee", op.fn))
     given = [a.value for a in op.args if isinstance(a, Const) and callable(a.value)]
-    classes = [cls for a in op.args for cls in _classes(operand_type(a)) if cls is not None]
+    classes = [cls for a in op.args for cls in classes_in(operand_type(a)) if cls is not None]
     return [fn, *given, *classes, *objects.classes_in(op)]
 
 
 _FUNCTIONS = (FunctionType, MethodType)
 
-__all__ = ["Leaving"]
+__all__ = ["Leaving", "classes_in", "unfit"]

@@ -42,6 +42,7 @@ from ctxdispatch_contexts.programs.derived import (
     rewriting_of,
 )
 from ctxdispatch_contexts.programs.dispatched import open_dispatched, searched_type, stays, waits_for_types
+from ctxdispatch_contexts.programs.forwarding import forward_stores
 from ctxdispatch_contexts.programs.fusing import fuse_generators
 from ctxdispatch_contexts.programs.inlining import (
     call_closure_made,
@@ -221,6 +222,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if open_fields(graph):
         changed = True
         snapshot("open fields", graph)
+    if forward_stores(graph):
+        changed = True
+        snapshot("forward stores", graph)
     if spell_out_stores(graph) | spell_out_items(graph) | spell_out_removals(graph) | spell_out_parts(graph):
         changed = True
         snapshot("spell out stores, items, removals and parts", graph)

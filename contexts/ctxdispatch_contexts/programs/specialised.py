@@ -19,7 +19,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.resolve import not_imported
-from ctxdispatch_contexts.programs import left_names
+from ctxdispatch_contexts.programs import left_names, left_reads
 from ctxdispatch_contexts.programs.apart import record_with
 from ctxdispatch_contexts.programs.errors import left_here, user_position
 from ctxdispatch_contexts.programs.guarding import Lasting, add_checks, add_guards, asking
@@ -106,8 +106,8 @@ class Specialised:
         return self._asked()
 
     @functools.cached_property
-    def reading(self) -> left_names.Reading:
-        return left_names.Reading(self._plain, self, self._entry)
+    def reading(self) -> left_reads.Reading:
+        return left_reads.Reading(self._plain, self, self._entry)
 
 
 def _call_of(program: Callable[..., Any], plain: Graph) -> Graph:
@@ -171,7 +171,7 @@ def attempting(program: Callable[..., Any], run: Any, patience: Patience) -> Cal
     return attempted
 
 
-def unless_left(program: Callable[..., Any], run: Any, reading: left_names.Reading) -> Callable[..., Any]:
+def unless_left(program: Callable[..., Any], run: Any, reading: left_reads.Reading) -> Callable[..., Any]:
     """`program`; where that may reach what an earlier run has left, `run`, which knows, or an error."""
 
     def asking(*args: Any) -> Any:

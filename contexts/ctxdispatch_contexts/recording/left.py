@@ -29,9 +29,11 @@ from ctxdispatch.dispatch.where import is_program, position_in
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.c_objects import shows
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Place, left_here
+from ctxdispatch_contexts.programs.left_names import Name, Names
 from ctxdispatch_contexts.recording import hidden, places, windows
 from ctxdispatch_contexts.recording.leaves import NUMBERS, leaves
 
@@ -42,7 +44,7 @@ class Left(NamedTuple):
     """`at`: where it was put there. Of an array: which elements (all), and what they held."""
 
     value: Any
-    at: Place
+    at: Place | Position
     elements: Any = ...
     held: int = 0
 
@@ -142,10 +144,10 @@ def leave(record: Any) -> None:
             for part in filter(record.is_active, _parts(note.values)):
                 own = _own(windows.opened(record, part) if shows(type(part)) else part)
                 if id(own) not in record.memory.given:
-                    _enter(own, note.at, note.owner, note.name)
+                    _enter(own, note.at, _names(note.owner, note.name, note.at))
     record.kept.clear()
     for block, elements in record.memory.stored_outside():
-        _enter(block.owner, block.at, *block.by, elements)
+        _enter(block.owner, block.at, _names(*block.by, block.at), elements)
 
 
 def _references(notes: Iterable[Note]) -> Iterator[tuple[Note, int]]:
@@ -173,7 +175,15 @@ def _own(value: Any) -> Any:
     return windows.holder(value) if issubclass(type(value), np.ndarray) else value
 
 
-def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) -> None:
+@natively
+def leave_stored(names: Names, at: Position | None, values: Iterable[Any]) -> None:
+    """A program has put them where later runs may find them (`programs/left_stores.py`)."""
+    for part in _parts([*values]):
+        if issubclass(type(part), (np.ndarray, *NUMBERS)):
+            _enter(part, at, names)
+
+
+def _enter(value: Any, at: Place | Position, names: Iterable[Name], elements: Any = ...) -> None:
     value = _own(value)
     buffer = shows(type(value))
     if buffer or issubclass(type(value), np.ndarray):
@@ -189,7 +199,7 @@ def _enter(value: Any, at: Place, owner: Any, name: Any, elements: Any = ...) ->
         _NUMBERS[id(value)] = Left(value, at)
         if len(_NUMBERS) > MOST:
             left_names.drop(_NUMBERS.popitem(last=False)[0])
-    left_names.enter(id(value), _names(owner, name, at))
+    left_names.enter(id(value), names)
 
 
 def _gone(key: int, reference: Any) -> None:
@@ -197,7 +207,7 @@ def _gone(key: int, reference: Any) -> None:
     left_names.drop(key)
 
 
-def _names(owner: Any, name: Any, at: Place) -> Iterable[left_names.Name]:
+def _names(owner: Any, name: Any, at: Place) -> Iterable[Name]:
     """Those that tell where it is: its own, and that of the owner, which is a container."""
     if type(name) is str and not issubclass(type(owner), dict):
         is_class = issubclass(type(owner), type)  # its instances have it too
@@ -214,7 +224,7 @@ def _names(owner: Any, name: Any, at: Place) -> Iterable[left_names.Name]:
     return [*found, left_names.item(name)] if type(name) is str else found
 
 
-def _name(of_attribute: bool, name: str, file: str) -> left_names.Name:
+def _name(of_attribute: bool, name: str, file: str) -> Name:
     return left_names.attribute(name) if of_attribute else left_names.variable(name, file)
 
 
@@ -265,4 +275,4 @@ def forget() -> None:
 
 
 def error(left: Left) -> MissingRuleError:
-    return left_here(None if left.at is None else position_in(*left.at))
+    return left_here(left.at if left.at is None or isinstance(left.at, Position) else position_in(*left.at))

@@ -42,8 +42,10 @@ from ctxdispatch_contexts.programs.changes import (
     may_rebind,
     sets_name,
 )
+from ctxdispatch_contexts.programs.forwarding import Place, opens_namespace, place_of
 from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.order import Order, uses
+from ctxdispatch_contexts.programs.other_names import classes_in
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.special_methods import may_store
 from ctxdispatch_contexts.programs.stand_ins import stands_in
@@ -182,6 +184,8 @@ class LostStores:
         return NOTHING.union(*[self.objects.of(v) for v in self.varied if isinstance(v.type, T.ArrayOf)])
 
     def _is_lost_in(self, op: Op, target: Operand) -> bool:
+        if not self.inner and (place := place_of(op)) is not None and not is_fresh(self.graph, op):
+            return self.attribute_is_read(op, place)
         if isinstance(target, Const) and not issubclass(type(target.value), (type, ModuleType, FunctionType)):
             return True  # an object that was there before, such as a default
         if isinstance(target, Const):
@@ -200,6 +204,17 @@ class LostStores:
         if self.inner and GLOBAL in sites:
             return True
         return any(self._seen_elsewhere(op, target, site) for site in sites)
+
+    def attribute_is_read(self, store: Op, place: Place) -> bool:
+        """Afterwards, for the result's sake, otherwise than `forward_stores` has seen."""
+        if self.needed.reads_anything or opens_namespace(self.graph):
+            return True
+        here, cls = self.order.place[store], T.cls_of(operand_type(store.args[0]))
+        return any(
+            _may_give(user, operand, place.name, cls) and self.order.after(here, at)
+            for operand, places in self.uses.items()
+            for at, user in places
+        )
 
     def _holds_itself(self, op: Op, target: Operand) -> bool:
         """The object is put into itself, or into what it holds."""
@@ -325,6 +340,14 @@ class LostStores:
     @functools.cached_property
     def _changing_globals(self) -> bool:
         return reads_changing_global(self.graph)
+
+
+def _may_give(user: Any, operand: Operand, name: str, cls: type | None) -> bool:
+    """It may read the attribute of an object of the class: of the operand, or of what that leads to."""
+    if isinstance(user, Op) and user.args[:1] == [operand] and (place := place_of(user)) is not None:
+        same = place.name == name and T.cls_of(operand_type(operand)) is cls
+        return user.args.count(operand) > 1 or (user.fn is getattr and same)
+    return not {None, cls}.isdisjoint(classes_in(operand_type(operand)))
 
 
 def _hides_code(op: Op) -> bool:

@@ -1,0 +1,126 @@
+"""What a program reads, of what it is given or knows at the entry: by which attributes and keys.
+
+    %l = getattr(%m, 'layer'); %w = getattr(%l, 'w')         m.layer.w, and of `m` and `m.layer` nothing else
+    for %x in getattr(%m, 'items'): ..                       all that m.items leads to
+
+So that what lies beside it in the same objects need not be looked through at each call.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from types import CellType
+from typing import Any, NamedTuple
+
+from ctxdispatch.facts import IDENTITY
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs import journal
+from ctxdispatch_contexts.programs.activity import carries, is_numeric
+from ctxdispatch_contexts.programs.forwarding import place_of
+from ctxdispatch_contexts.programs.left_stores import leave
+from ctxdispatch_contexts.programs.order import uses
+from ctxdispatch_contexts.programs.reaching import named
+
+
+class Parameter(NamedTuple):
+    number: int
+
+
+class Path(NamedTuple):
+    """`root`: an object, or which parameter; what is read off it step by step, each by a function and a
+    key."""
+
+    root: Any
+    steps: tuple[tuple[Callable[[Any, Any], Any], Any], ...] = ()
+
+    def value(self, args: Sequence[Any]) -> Any:
+        """What is there now; None where nothing is."""
+        found = args[self.root.number] if type(self.root) is Parameter else self.root
+        try:
+            for read, key in self.steps:
+                found = read(found, key)
+        except (LookupError, AttributeError, NameError, ValueError, TypeError):
+            return None
+        return found
+
+
+class EntryReads:
+    """`given`: the parameters of a program that are looked at; `cells`: what stands in its graph for those of
+    its function."""
+
+    def __init__(self, graph: Graph, given: Sequence[int], cells: Sequence[Any]) -> None:
+        self._known: dict[Operand, Path] = {graph.params[i]: Path(Parameter(i)) for i in given}
+        self._known.update((cell, Path(held)) for cell, held in zip(graph.cells, cells, strict=False))
+        for _, op in graph.ops():
+            owner = self._path(op.args[0]) if op.args else None
+            step = None if owner is None or op.tested else _step(op)
+            if owner is not None and step is not None:
+                self._known[op.result] = Path(owner.root, (*owner.steps, step))
+        self._alone: dict[Operand, Path] = {}
+        """Numbers and arrays."""
+        self._whole: dict[Operand, Path] = {}
+        """Of these all that they lead to is read."""
+        for operand, _, user in uses(graph):
+            path = self._path(operand)
+            if path is not None and not (isinstance(user, Op) and self._goes_on(operand, user)):
+                (self._alone if is_numeric(operand_type(operand)) else self._whole)[operand] = path
+
+    def _path(self, operand: Operand) -> Path | None:
+        if isinstance(operand, Value):
+            return self._known.get(operand) if carries(operand.type) else None
+        return None if is_leaf(operand.value) else Path(operand.value)
+
+    def _goes_on(self, operand: Operand, user: Op) -> bool:
+        """It reads a part, or what is no part of what the operand leads to."""
+        if user.fn is leave or user.fn in IDENTITY or user.fn in journal.NOTES:
+            return True
+        if not user.args or user.args[0] is not operand or user.args.count(operand) > 1:
+            return False
+        if len(user.results) == 1 and user.result in self._known:
+            return True
+        cls = T.cls_of(operand_type(operand))
+        of_python = cls in (list, dict)
+        return (user.fn is setattr and place_of(user) is not None) or (of_python and user.fn in _PUTS)
+
+    def __bool__(self) -> bool:
+        return bool(self._alone or self._whole)
+
+    def values(self, args: Sequence[Any]) -> Iterator[Any]:
+        """All that is read, of these arguments."""
+        for path in self._alone.values():
+            found = path.value(args)
+            while found is not None:
+                yield found
+                found = getattr(found, "base", None)
+        whole = [path.value(args) for path in self._whole.values()]
+        yield from named(whole, by_code=False) if whole else ()
+
+
+_PUTS = (operator.setitem, list.append, primitives.list_append, len)
+
+
+def _step(op: Op) -> tuple[Callable[[Any, Any], Any], Any] | None:
+    """How the op reads a part of its first operand, and which."""
+    key = op.args[1].value if len(op.args) == 2 and isinstance(op.args[1], Const) else None
+    if op.fn is primitives.cell_get:
+        return _content, None
+    if op.fn is primitives.load_global and type(key) is str:
+        return primitives.load_global, key
+    if op.fn is getattr and place_of(op) is not None:
+        return getattr, key
+    if op.fn is operator.getitem and type(key) in (str, int):
+        return (operator.getitem, key) if T.cls_of(operand_type(op.args[0])) in (list, dict, tuple) else None
+    return None
+
+
+def _content(cell: CellType, key: None) -> Any:
+    return cell.cell_contents
+
+
+__all__ = ["EntryReads"]

@@ -1,0 +1,113 @@
+"""What programs leave in objects that outlive them: such stores are told to those who follow it.
+
+    setattr(%m, 'last', %v)         is followed by         leave(names, where, %v)
+    setitem(%buffer, %i, %v)        the last thing is      leave(names, where, %buffer)
+
+A later run takes what it reads for constants, but for what an earlier one has left (`recording/left.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+from ctxdispatch.facts import SETS_ATTRIBUTE, says
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph, Op, Return
+from ctxdispatch.ir.values import Const, Operand, Position, Value
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs import left_names
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, is_numeric
+from ctxdispatch_contexts.programs.aliases import Objects, is_outside
+from ctxdispatch_contexts.programs.changes import changed
+from ctxdispatch_contexts.programs.errors import Refusing
+from ctxdispatch_contexts.programs.mode import recording
+from ctxdispatch_contexts.programs.order import uses
+from ctxdispatch_contexts.programs.other_names import unfit
+
+
+@says(raises=False, effect=True)
+def leave(names: left_names.Names, at: Position | None, *values: Any) -> None:
+    """They have been put where later runs may find them, under these names."""
+    recording("left").leave_stored(names, at, values)
+
+
+ZERO_BY_RULE.add(leave)
+
+
+def tell_stores(graph: Graph, varied: Set[Value], objects: Objects) -> None:
+    """In place. `varied`: what depends on what is differentiated. UnsupportedSyntax where what is stored
+    holds other things, too: a run that is recorded knows what."""
+    makers = _displays(graph)
+    arrays: dict[Value, Op] = {}
+    for block in graph.blocks:
+        ops: list[Op] = []
+        for op in block.ops:
+            ops.append(op)
+            targets = () if isinstance(op.fn, Refusing) else _targets(op)
+            sites = [s for target in targets for s in objects.of(target) if is_outside(s)]
+            given = [a for a in op.args if a in varied and a not in targets]
+            if not given or not (sites or op.fn is primitives.store_global):
+                continue
+            if any(isinstance(operand_type(target), T.ArrayOf) for target in targets):
+                arrays.update((s, op) for s in sites if s in graph.params)
+            else:
+                ops.append(_leave(op, *_numbers(graph, op, given, varied, makers)))
+        block.ops = ops
+    ends = [block for block in graph.blocks if isinstance(block.terminator, Return)] if arrays else []
+    for block in ends:
+        block.ops += [_leave(op, array) for array, op in arrays.items()]
+
+
+def _displays(graph: Graph) -> dict[Value, Op]:
+    """What makes tuples, and lists and dicts that are only stored once."""
+    found = {op.results[0]: op for _, op in graph.ops() if op.fn in _DISPLAYS}
+    used = Counter(operand for operand, _, _ in uses(graph) if operand in found) if found else Counter()
+    return {v: op for v, op in found.items() if op.fn is primitives.build_tuple or used[v] == 1}
+
+
+_DISPLAYS = (primitives.build_tuple, primitives.build_list, primitives.build_map)
+
+
+def _targets(op: Op) -> Sequence[Operand]:
+    return op.args[:1] if op.fn in (primitives.store_global, primitives.cell_set) else changed(op)
+
+
+def _numbers(
+    graph: Graph, store: Op, given: Sequence[Operand], varied: Set[Value], makers: Mapping[Value, Op]
+) -> Iterator[Operand]:
+    """The numbers and arrays that vary, of what is stored."""
+    for operand in given:
+        if is_numeric(operand_type(operand)):
+            yield operand
+        elif operand in makers:
+            inside = [a for a in makers[operand].args if a in varied]  # type: ignore[index]
+            yield from _numbers(graph, store, inside, varied, makers)
+        else:
+            raise unfit(graph, store, _UNTOLD)
+
+
+_UNTOLD = (
+    "an object, list or dict that holds what is differentiated, given to another that was there before,",
+    "give it the numbers and arrays themselves",
+)
+
+
+def _leave(op: Op, *values: Operand) -> Op:
+    return Op(Const(leave), [Const(frozenset(_names(op))), Const(op.pos), *values], [Value()], (), op.pos)
+
+
+def _names(op: Op) -> list[left_names.Name]:
+    name = op.args[1].value if len(op.args) > 2 and isinstance(op.args[1], Const) else None
+    if type(name) is not str:
+        return []
+    if op.fn in SETS_ATTRIBUTE:
+        return [left_names.attribute(name, T.cls_of(operand_type(op.args[0])))]
+    if op.fn is primitives.store_global:
+        return [left_names.variable(name, "" if op.pos is None else op.pos.filename)]
+    return [left_names.item(name)]
+
+
+__all__ = ["leave", "tell_stores"]
